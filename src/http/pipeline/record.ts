@@ -1,0 +1,40 @@
+import type { ErrorCode } from '../../wire/errors/registry.js';
+import type { QueryReport } from '../../services/tables/types.js';
+
+export type AuthKind = 'none' | 'shared-key' | 'shared-key-lite';
+
+/**
+ * What one request was and cost. Made once, when the response has ended, and given to observers:
+ * logs, metrics, throttling and balancing feed on it and on nothing else. Never holds property
+ * values, keys of accounts or signatures.
+ */
+export interface RequestRecord {
+  readonly requestId: string;
+  readonly clientRequestId: string | undefined;
+  /** Microseconds since 1970 at which the request's header had arrived. */
+  readonly timeMicros: number;
+  /** The REST operation, e.g. `QueryEntities`; `Unknown` when the request named none. */
+  readonly operation: string;
+  readonly method: string;
+  /** The path as sent, without the query string, so that no signature reaches a log. */
+  readonly path: string;
+  readonly account: string | undefined;
+  /** The table that the request addressed. */
+  readonly resource: string | undefined;
+  readonly partitionKey: string | undefined;
+  readonly authKind: AuthKind;
+  readonly query: QueryReport | undefined;
+  /** Operations in an entity group transaction; 1 for every other request. */
+  readonly operationCount: number;
+  readonly bytesReceived: number;
+  readonly bytesSent: number;
+  readonly status: number;
+  readonly errorCode: ErrorCode | undefined;
+  /** From the arrival of the header to the end of the response. */
+  readonly serverTimeMs: number;
+  /** The client went away before the response ended. */
+  readonly aborted: boolean;
+}
+
+/** Called once a request, after its response. Must not throw. */
+export type RequestObserver = (record: RequestRecord) => void;

@@ -1,0 +1,79 @@
+import type { Bytes } from '../base/bytes.js';
+
+/**
+ * The contract of every engine: one ordered, transactional space of byte keys.
+ *
+ * Order is unsigned byte order. A read sees every commit that resolved before the read began,
+ * from any process. Keys are 1 to 4,026 bytes; values may be empty.
+ */
+export interface Store {
+  get(key: Bytes): Promise<Entry | undefined>;
+  /** One result a key, in the order asked. All come from one snapshot. */
+  getMany(keys: readonly Bytes[]): Promise<(Entry | undefined)[]>;
+  /** One page of a range, from one snapshot. The snapshot ends with the call. */
+  range(range: KeyRange, options: RangeOptions): Promise<RangePage>;
+  /**
+   * Applies all of a batch or nothing, isolated from every other commit. Resolves when the result
+   * is durable (unless the store was opened in its relaxed mode). Checks are tried in order; the
+   * first that fails decides the result. A key may occur once among puts and deletes.
+   */
+  commit(batch: CommitBatch): Promise<CommitResult>;
+  /** Waits for commits under way; afterwards every call is refused. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface Entry {
+  readonly key: Bytes;
+  readonly value: Bytes;
+  readonly version: number;
+}
+
+/** `start` is included, `end` is not. An absent end is the end of the key space. */
+export interface KeyRange {
+  readonly start: Bytes;
+  readonly end?: Bytes;
+}
+
+export interface RangeOptions {
+  /** Entries in the page, at most. At least 1. */
+  readonly limit: number;
+  /** Key and value bytes in the page, at most; the first entry is returned whatever its size. */
+  readonly bytesMax: number;
+  /** From the end of the range to its start. */
+  readonly reverse?: boolean;
+}
+
+export interface RangePage {
+  readonly entries: readonly Entry[];
+  /** Whether the range holds more entries behind the last one of this page. */
+  readonly more: boolean;
+}
+
+/** What must hold of a key for a commit to apply: its version, or only whether it exists. */
+export interface Check {
+  readonly key: Bytes;
+  readonly version: number | 'absent' | 'present';
+}
+
+export interface Put {
+  readonly key: Bytes;
+  readonly value: Bytes;
+}
+
+export interface CommitBatch {
+  readonly checks: readonly Check[];
+  readonly puts: readonly Put[];
+  readonly deletes: readonly Bytes[];
+}
+
+/**
+ * `version` is set by the store: microseconds since 1970 as a safe integer, strictly greater than
+ * any version the store has returned before, across processes, restarts and clock steps. All puts
+ * of a commit carry it. `failedCheck` is an index into `checks`; `actual` is what was found there.
+ */
+export type CommitResult =
+  | { readonly ok: true; readonly version: number }
+  | { readonly ok: false; readonly failedCheck: number; readonly actual: number | 'absent' };
+
+/** The longest key that every engine accepts, in bytes. */
+export const keyBytesMax = 4026;

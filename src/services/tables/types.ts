@@ -1,0 +1,84 @@
+import type { EntityInput, StoredEntity } from '../../wire/edm/value.js';
+import type { Filter } from '../../wire/edm/filter.js';
+
+/** A table as its account lists it: the name keeps the spelling it was created with. */
+export interface TableInfo {
+  readonly name: string;
+}
+
+/**
+ * What `If-Match` demands of the stored entity (spec table-service §2.8). `never` is a well-formed
+ * etag that no entity of this server can carry: it fails like any other stale etag.
+ */
+export type Condition =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'version'; readonly version: number }
+  | { readonly kind: 'never' };
+
+/** One write of one entity. `replace` and `merge` demand that the entity exists. */
+export type WriteOperation =
+  | { readonly kind: 'insert'; readonly entity: EntityInput }
+  | { readonly kind: 'replace'; readonly entity: EntityInput; readonly condition: Condition }
+  | { readonly kind: 'merge'; readonly entity: EntityInput; readonly condition: Condition }
+  | { readonly kind: 'insert-or-replace'; readonly entity: EntityInput }
+  | { readonly kind: 'insert-or-merge'; readonly entity: EntityInput }
+  | {
+      readonly kind: 'delete';
+      readonly partitionKey: string;
+      readonly rowKey: string;
+      readonly condition: Condition;
+    };
+
+/** What a write left behind; `undefined` after a delete. */
+export type WriteResult = StoredEntity | undefined;
+
+export interface TableQuery {
+  /** May only mention `TableName`. */
+  readonly filter?: Filter;
+  /** 0…1,000; 1,000 when absent. */
+  readonly top?: number;
+  /** The first table name to consider, any case. */
+  readonly from?: string;
+}
+
+export interface TablePage {
+  readonly tables: readonly TableInfo[];
+  /** The name at which the next page starts; absent on the last page. */
+  readonly next?: string;
+}
+
+/** The next entity to return. Without a row key: the beginning of that partition. */
+export interface EntityPosition {
+  readonly partitionKey: string;
+  readonly rowKey?: string;
+}
+
+export interface EntityQuery {
+  readonly filter?: Filter;
+  /** 0…1,000; 1,000 when absent. */
+  readonly top?: number;
+  readonly from?: EntityPosition;
+}
+
+/**
+ * How a query reads, best to worst. `point` reads single keys (one or several), `range` a part of
+ * one or several partitions, `partition-scan` whole partitions, `partition-range-scan` a range of
+ * partition keys, `table-scan` everything. `none`: the filter can match nothing, nothing is read.
+ */
+export type PlanClass =
+  'none' | 'point' | 'range' | 'partition-scan' | 'partition-range-scan' | 'table-scan';
+
+/** What a query cost: given to request records and shown to people. */
+export interface QueryReport {
+  readonly planClass: PlanClass;
+  /** Key intervals of the whole plan, not only those that this page reached. */
+  readonly intervals: number;
+  readonly rowsScanned: number;
+  readonly rowsReturned: number;
+}
+
+export interface EntityPage {
+  readonly entities: readonly StoredEntity[];
+  readonly next?: Required<EntityPosition>;
+  readonly report: QueryReport;
+}

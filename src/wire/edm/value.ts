@@ -1,0 +1,42 @@
+import type { Bytes } from '../../base/bytes.js';
+
+/** The primitive types a property can have (spec table-service §2.5). */
+export type EdmType = EdmValue['type'];
+
+/**
+ * One typed value. Constructors in this folder are the only makers, so a value in hand is in the
+ * range of its type: Int32 and Int64 fit, a date lies in 1601…9999, a guid is canonical lower case.
+ */
+export type EdmValue =
+  | { readonly type: 'Edm.String'; readonly value: string }
+  | { readonly type: 'Edm.Int32'; readonly value: number }
+  | { readonly type: 'Edm.Int64'; readonly value: bigint }
+  | { readonly type: 'Edm.Double'; readonly value: number }
+  | { readonly type: 'Edm.Boolean'; readonly value: boolean }
+  /** 100 ns ticks since 0001-01-01T00:00:00Z. */
+  | { readonly type: 'Edm.DateTime'; readonly value: bigint }
+  | { readonly type: 'Edm.Guid'; readonly value: string }
+  | { readonly type: 'Edm.Binary'; readonly value: Bytes };
+
+export interface Property {
+  readonly name: string;
+  readonly value: EdmValue;
+}
+
+/** What a client asks to store: keys and its own properties, in the order given. */
+export interface EntityInput {
+  readonly partitionKey: string;
+  readonly rowKey: string;
+  readonly properties: readonly Property[];
+}
+
+/**
+ * An entity as the store holds it. `version` is its Timestamp and ETag, in microseconds since 1970;
+ * `bag` is the encoded properties (see `bag.ts`), decoded only as far as a request needs.
+ */
+export interface StoredEntity {
+  readonly partitionKey: string;
+  readonly rowKey: string;
+  readonly version: number;
+  readonly bag: Bytes;
+}
