@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+// Style and architecture as tests: what a review would have to repeat is checked here once.
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/**
+ * The folders of `src`, from the bottom up, and what each may import besides itself. A name with a
+ * slash allows only that sub-folder. See ARCHITECTURE.md, "Layers".
+ */
+const layers: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  kv: ['base'],
+  wire: ['base'],
+  engines: ['base', 'kv'],
+  services: ['base', 'kv', 'wire/edm', 'wire/errors'],
+  http: ['base', 'wire', 'services'],
+  app: ['base', 'kv', 'engines', 'services', 'wire', 'http'],
+  cli: ['base', 'wire', 'services', 'http', 'app'],
+};
+
+const lineColumnsMax = 100;
+const fileLinesMax = 500;
+const testLinesMax = 1000;
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+}
+
+const ignoredFolders = new Set(['node_modules', 'dist', '.git', '.tabularium', 'coverage']);
+
+function filesUnder(folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (!entry.isDirectory()) return [path];
+    return ignoredFolders.has(entry.name) ? [] : filesUnder(path);
+  });
+}
+
+const allFiles = filesUnder('');
+const typescript = allFiles.filter((file) => file.endsWith('.ts'));
+const source = typescript.filter((file) => file.startsWith('src/'));
+const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('test/');
+/** Parts of `src` that exist for tests, ours and those of whoever writes an engine. */
+const isForTests = (file: string) =>
+  file.startsWith('src/kv/conformance/') || file === 'src/kv/partition-rule.ts';
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+function importsOf(file: string): Import[] {
+  const pattern = /(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g;
+  return [...read(file).matchAll(pattern)].map((match) => {
+    const target = join(dirname(file), match[1] ?? '')
+      .split(sep)
+      .join('/');
+    return { from: file, to: target.replace(/\.js$/, '.ts') };
+  });
+}
+
+const imports = typescript.flatMap(importsOf);
+
+function layerOf(file: string): string {
+  return file.split('/')[1] ?? '';
+}
+
+function isAllowed({ from, to }: Import): boolean {
+  if (!to.startsWith('src/')) return false;
+  if (layerOf(from) === layerOf(to)) return true;
+  const inside = to.slice('src/'.length);
+  return (layers[layerOf(from)] ?? []).some((allowed) => inside.startsWith(`${allowed}/`));
+}
+
+function describeImport({ from, to }: Import): string {
+  const allowed = layers[layerOf(from)]?.join(', ') || 'nothing';
+  return `${from} imports ${to}; ${layerOf(from)} may import ${allowed}`;
+}
+
+describe('architecture', () => {
+  it('has a layer for every folder of src', () => {
+    const folders = new Set(source.map(layerOf));
+    assert.deepEqual(
+      [...folders].filter((folder) => layers[folder] === undefined),
+      [],
+    );
+  });
+
+  it('imports only point down', () => {
+    const bad = imports
+      .filter(({ from }) => from.startsWith('src/') && !isTest(from))
+      .filter((found) => !isAllowed(found));
+    assert.deepEqual(bad.map(describeImport), []);
+  });
+
+  it('lets only the composition root import an engine', () => {
+    const bad = imports.filter(
+      ({ from, to }) =>
+        to.startsWith('src/engines/') &&
+        !from.startsWith('src/engines/') &&
+        !from.startsWith('src/app/') &&
+        !isTest(from) &&
+        !from.startsWith('bench/'),
+    );
+    assert.deepEqual(bad.map(describeImport), []);
+  });
+
+  it('has no import cycle', () => {
+    const graph = new Map<string, string[]>();
+    for (const { from, to } of imports) graph.set(from, [...(graph.get(from) ?? []), to]);
+    assert.deepEqual(findCycle(graph), []);
+  });
+
+  it('has no source file that nothing imports', () => {
+    const entries = new Set(['src/app/index.ts', 'src/kv/index.ts', 'src/cli/main.ts']);
+    const imported = new Set(
+      imports.filter(({ from, to }) => !isTest(from) || isForTests(to)).map(({ to }) => to),
+    );
+    const orphans = source.filter(
+      (file) => !isTest(file) && !entries.has(file) && !imported.has(file),
+    );
+    assert.deepEqual(orphans, []);
+  });
+});
+
+/** The files of one import cycle, or none. Depth first, each file visited once. */
+function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): string[] => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return [];
+    for (const next of graph.get(file) ?? []) {
+      const cycle = visit(next, [...path, file]);
+      if (cycle.length > 0) return cycle;
+    }
+    done.add(file);
+    return [];
+  };
+  for (const file of graph.keys()) {
+    const cycle = visit(file, []);
+    if (cycle.length > 0) return cycle;
+  }
+  return [];
+}
+
+describe('style', () => {
+  it('names no file after nothing in particular', () => {
+    const vague = /(^|\/)(utils?|helpers?|common|misc|shared)(\.|\/)/;
+    assert.deepEqual(
+      typescript.filter((file) => vague.test(file)),
+      [],
+    );
+  });
+
+  it('names files in kebab case', () => {
+    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.d)?\.ts$/;
+    assert.deepEqual(
+      typescript.filter((file) => !kebab.test(file.split('/').at(-1) ?? '')),
+      [],
+    );
+  });
+
+  it('keeps files short', () => {
+    const long = typescript
+      .map((file) => ({ file, lines: read(file).split('\n').length }))
+      .filter(({ file, lines }) => lines > (isTest(file) ? testLinesMax : fileLinesMax));
+    assert.deepEqual(long, []);
+  });
+
+  it('keeps lines of source within the column limit, unless a text must stay whole', () => {
+    const bad = source.flatMap((file) =>
+      read(file)
+        .split('\n')
+        .flatMap((line, index) =>
+          line.length > lineColumnsMax && !/['"`]/.test(line) ? [`${file}:${index + 1}`] : [],
+        ),
+    );
+    assert.deepEqual(bad, []);
+  });
+
+  it('leaves nothing unfinished or unfocused behind', () => {
+    const marks = [
+      ['TO', 'DO'],
+      ['FIX', 'ME'],
+      ['X', 'XX'],
+      ['.', 'only('],
+      ['@ts-', 'ignore'],
+      ['@ts-', 'nocheck'],
+      ['as unknown', ' as'],
+    ].map((parts) => parts.join(''));
+    const bad = typescript.flatMap((file) => {
+      const text = read(file);
+      return marks.filter((mark) => text.includes(mark)).map((mark) => `${file}: ${mark}`);
+    });
+    assert.deepEqual(bad, []);
+  });
+
+  it('takes time and chance only from what is injected', () => {
+    const bad = source
+      .filter((file) => !isTest(file) && !file.startsWith('src/base/'))
+      .filter((file) =>
+        /\b(Date\.now|Math\.random|performance\.now|randomUUID)\(/.test(read(file)),
+      );
+    assert.deepEqual(bad, []);
+  });
+
+  it('silences a rule only with a reason', () => {
+    const bad = typescript.flatMap((file) =>
+      read(file)
+        .split('\n')
+        .filter((line) => /(oxlint|eslint)-disable/.test(line) && !line.includes(' -- '))
+        .map((line) => `${file}: ${line.trim()}`),
+    );
+    assert.deepEqual(bad, []);
+  });
+});
+
+describe('documentation', () => {
+  const markdown = allFiles.filter((file) => file.endsWith('.md'));
+
+  it('has one title a page', () => {
+    const bad = markdown.filter((file) => {
+      const text = read(file).replace(/^```[\s\S]*?^```/gm, '');
+      return [...text.matchAll(/^# /gm)].length !== 1;
+    });
+    assert.deepEqual(bad, []);
+  });
+
+  it('links only to files that exist', () => {
+    const known = new Set(allFiles);
+    const folders = new Set(allFiles.map((file) => dirname(file)));
+    const bad = markdown.flatMap((file) =>
+      [...read(file).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
+        .map((match) => relative(root, join(root, dirname(file), match[1] ?? '')))
+        .filter((target) => !known.has(target) && !folders.has(target.replace(/\/$/, '')))
+        .map((target) => `${file} -> ${target}`),
+    );
+    assert.deepEqual(bad, []);
+  });
+
+  it('gives every dependency a line in the decision records', () => {
+    const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
+    const names = [manifest['dependencies'], manifest['devDependencies']].flatMap((group) =>
+      Object.keys(group ?? {}),
+    );
+    const text = read('docs/decisions/0002-dependencies.md');
+    assert.deepEqual(
+      names.filter((name) => !text.includes(`\`${name}\``)),
+      [],
+    );
+  });
+});
