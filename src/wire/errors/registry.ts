@@ -12,6 +12,8 @@ export interface ErrorDefinition {
   readonly message: string;
   readonly shape: ErrorShape;
   readonly layer: ErrorLayer;
+  /** The code as sent, where two entries share it because they differ in status and message. */
+  readonly wireCode?: string;
 }
 
 function validation(status: number, message: string): ErrorDefinition {
@@ -44,6 +46,10 @@ export const errorRegistry = {
     400,
     'All commands in a batch must operate on same entity group.',
   ),
+  CorsPreflightFailure: frontDoor(
+    403,
+    'CORS not enabled or no matching rule found for this request.',
+  ),
   DuplicatePropertiesSpecified: validation(400, 'A property is specified more than one time.'),
   EntityAlreadyExists: storage(409, 'The specified entity already exists.'),
   EntityTooLarge: storage(400, 'The entity is larger than the maximum allowed size (1MB).'),
@@ -73,6 +79,7 @@ export const errorRegistry = {
     'Value for one of the query parameters specified in the request URI is invalid.',
   ),
   InvalidResourceName: validation(400, 'The specifed resource name contains invalid characters.'),
+  InvalidValueType: validation(400, 'The value specified is invalid.'),
   JsonFormatNotSupported: format(415, 'JSON format is not supported.'),
   JsonVerboseFormatNotSupported: format(415, 'JSON verbose format is not supported.'),
   MediaTypeNotSupported: format(415, 'The requested media type is not supported.'),
@@ -86,10 +93,13 @@ export const errorRegistry = {
     "An HTTP header that's mandatory for this request is not specified.",
   ),
   /** No credentials at all. The same code as a malformed header has, with another status. */
-  NoAuthenticationInformation: frontDoor(
-    401,
-    'Server failed to authenticate the request. Please refer to the information in the www-authenticate header.',
-  ),
+  NoAuthenticationInformation: {
+    ...frontDoor(
+      401,
+      'Server failed to authenticate the request. Please refer to the information in the www-authenticate header.',
+    ),
+    wireCode: 'InvalidAuthenticationInfo',
+  },
   NotImplemented: validation(
     501,
     'The requested operation is not implemented on the specified resource.',
@@ -129,12 +139,21 @@ export const errorRegistry = {
     412,
     'The update condition specified in the request was not satisfied.',
   ),
+  WriteOperationsNotAllowedOnSecondary: validation(
+    403,
+    'Write operations are not allowed on the secondary endpoint.',
+  ),
   XMethodIncorrectCount: validation(400, 'More than one X-HTTP-Method is specified.'),
   XMethodIncorrectValue: validation(400, 'The specified X-HTTP-Method is invalid.'),
   XMethodNotUsingPost: validation(
     400,
     'The request uses X-HTTP-Method with an HTTP verb other than POST.',
   ),
-} as const satisfies Record<string, ErrorDefinition>;
+} satisfies Record<string, ErrorDefinition>;
 
 export type ErrorCode = keyof typeof errorRegistry;
+
+/** The definition of a code, typed alike for all codes. */
+export function errorDefinition(code: ErrorCode): ErrorDefinition {
+  return errorRegistry[code];
+}

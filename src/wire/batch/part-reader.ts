@@ -1,0 +1,173 @@
+import { isAscii } from 'node:buffer';
+import { parseHeaders, type BatchHeaders } from './headers.js';
+import { MalformedBatchError } from './malformed.js';
+
+export type BatchMethod = 'DELETE' | 'GET' | 'MERGE' | 'PATCH' | 'POST' | 'PUT';
+
+/** One request inside a batch. */
+export interface BatchOperation {
+  /** As on the request line; `X-HTTP-Method` is among the headers. */
+  readonly method: BatchMethod;
+  /** An absolute URL or a path with its query, as sent; `splitTarget` takes it apart. */
+  readonly target: string;
+  /** Operations whose headers are the same text share one object. */
+  readonly headers: BatchHeaders;
+  /** Without the line breaks around it; empty when there is none. */
+  readonly body: string;
+  /** Only from an inner HTTP header: the response repeats it in no other case (spec §9.3). */
+  readonly contentId: string | undefined;
+}
+
+/** MIME headers, request line and HTTP headers of one part. A target alone may have 64 KiB. */
+const headBytesMax = 128 * 1024;
+
+/** A line without its CRLF or LF; `next` is where the following line starts. */
+interface Line {
+  readonly end: number;
+  readonly next: number;
+}
+
+/**
+ * Reads the parts of one batch body. Structure is found in a Latin-1 copy, whose indexes are byte
+ * offsets and whose string searches are much cheaper than those of a `Buffer`. What leaves this
+ * class is decoded from the bytes, so that no kept string holds on to the whole body.
+ */
+export class PartReader {
+  readonly text: string;
+  readonly #body: Buffer;
+  readonly #encoding: 'latin1' | 'utf8';
+  #lastBlock = '';
+  #lastHeaders: BatchHeaders | undefined;
+
+  constructor(body: Buffer) {
+    this.text = body.toString('latin1');
+    this.#body = body;
+    this.#encoding = isAscii(body) ? 'latin1' : 'utf8';
+  }
+
+  /**
+   * The MIME header block at the start of a part and where it ends. None when the request line
+   * comes first.
+   */
+  mimeHeaders(start: number, end: number): { headers: BatchHeaders; next: number } {
+    const first = this.#skipBlankLines(start, end);
+    if (methodAt(this.text, first) !== undefined) return { headers: parseHeaders(''), next: first };
+    const next = this.#blockEnd(first, end);
+    return { headers: parseHeaders(this.text.slice(first, next)), next };
+  }
+
+  /** The request in the part from `start` up to `end`, exclusive. */
+  operation(start: number, end: number): BatchOperation {
+    const { text } = this;
+    let position = this.#skipBlankLines(start, end);
+    let method = methodAt(text, position);
+    while (method === undefined) {
+      const line = this.#line(position, end);
+      checkMimeLine(text, position, line.end);
+      if (line.next - start > headBytesMax) throw new MalformedBatchError('part head too long');
+      position = this.#skipBlankLines(line.next, end);
+      method = methodAt(text, position);
+    }
+    const line = this.#line(position, end);
+    const target = this.#target(position + method.length + 1, line.end);
+    const block = this.#headerBlock(line.next, end);
+    const body = this.#bodyText(block.next, end);
+    const contentId = block.headers.get('content-id');
+    return { method, target, headers: block.headers, body, contentId };
+  }
+
+  #line(position: number, end: number): Line {
+    if (position >= end) throw new MalformedBatchError('part without a request');
+    const feed = this.text.indexOf('\n', position);
+    const next = feed < 0 || feed > end ? end : feed;
+    const isCrlf = next > position && this.text.charCodeAt(next - 1) === 13;
+    return { end: isCrlf ? next - 1 : next, next: next + 1 };
+  }
+
+  #skipBlankLines(start: number, end: number): number {
+    let position = start;
+    while (position < end && isLineBreak(this.text.charCodeAt(position))) position += 1;
+    return position;
+  }
+
+  /** The part of a request line behind the method. Unencoded spaces in a target are kept. */
+  #target(start: number, lineEnd: number): string {
+    const space = this.text.lastIndexOf(' ', lineEnd - 1);
+    const isRequest = space > start && this.text.startsWith('HTTP/1.', space + 1);
+    if (!isRequest) throw new MalformedBatchError('request line');
+    if (space - start > headBytesMax) throw new MalformedBatchError('part head too long');
+    const target = this.#decode(start, space).trim();
+    if (target === '') throw new MalformedBatchError('request line without a target');
+    return target;
+  }
+
+  /** Clients repeat one header block in every operation: it is then read once. */
+  #headerBlock(start: number, end: number): { headers: BatchHeaders; next: number } {
+    const repeated = start + this.#lastBlock.length;
+    if (this.#lastHeaders && repeated <= end + 1 && this.text.startsWith(this.#lastBlock, start)) {
+      return { headers: this.#lastHeaders, next: repeated };
+    }
+    const next = this.#blockEnd(start, end);
+    const block = this.#body.toString('latin1', start, next);
+    const headers = parseHeaders(block);
+    // Text without its closing blank line could be the beginning of a longer block.
+    if (/^\r?\n$|\n\r?\n$/.test(block)) [this.#lastBlock, this.#lastHeaders] = [block, headers];
+    return { headers, next };
+  }
+
+  /** The index after the blank line that ends a header block. */
+  #blockEnd(start: number, end: number): number {
+    let position = start;
+    while (position < end) {
+      const line = this.#line(position, end);
+      if (line.end === position) return line.next;
+      if (line.next - start > headBytesMax) throw new MalformedBatchError('part head too long');
+      position = line.next;
+    }
+    return end;
+  }
+
+  #bodyText(start: number, end: number): string {
+    const first = this.#skipBlankLines(start, end);
+    let last = end;
+    while (last > first && isLineBreak(this.text.charCodeAt(last - 1))) last -= 1;
+    return last > first ? this.#decode(first, last) : '';
+  }
+
+  #decode(start: number, end: number): string {
+    return this.#body.toString(this.#encoding, start, end);
+  }
+}
+
+/** Lines before the request line are MIME headers; their content decides nothing. */
+function checkMimeLine(text: string, start: number, end: number): void {
+  const colon = text.indexOf(':', start);
+  const isFolded = text.charCodeAt(start) === 32 || text.charCodeAt(start) === 9;
+  if (!isFolded && (colon < 0 || colon >= end)) throw new MalformedBatchError('part header line');
+}
+
+/** The method of the request line that starts here, if one does. */
+function methodAt(text: string, position: number): BatchMethod | undefined {
+  switch (text.charCodeAt(position)) {
+    case 68:
+      return text.startsWith('DELETE ', position) ? 'DELETE' : undefined;
+    case 71:
+      return text.startsWith('GET ', position) ? 'GET' : undefined;
+    case 77:
+      return text.startsWith('MERGE ', position) ? 'MERGE' : undefined;
+    case 80:
+      return postPutOrPatch(text, position);
+    default:
+      return undefined;
+  }
+}
+
+function postPutOrPatch(text: string, position: number): BatchMethod | undefined {
+  if (text.startsWith('POST ', position)) return 'POST';
+  if (text.startsWith('PUT ', position)) return 'PUT';
+  return text.startsWith('PATCH ', position) ? 'PATCH' : undefined;
+}
+
+function isLineBreak(code: number): boolean {
+  return code === 10 || code === 13;
+}

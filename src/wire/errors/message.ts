@@ -1,0 +1,38 @@
+import { errorDefinition } from './registry.js';
+import type { StorageError } from './storage-error.js';
+
+/** Where in a batch an error belongs. */
+export type BatchPlace =
+  { readonly kind: 'changeset'; readonly operationCount: number } | { readonly kind: 'query' };
+
+/**
+ * The message of an error inside a batch, with the zero-based index of its operation where the
+ * service writes one (spec table-service §9.5): validation errors always carry it, storage errors
+ * only in a changeset of several operations. A lone query always does (§9.4).
+ */
+export function batchMessage(error: StorageError, place: BatchPlace): string {
+  const silent =
+    place.kind === 'changeset' &&
+    place.operationCount <= 1 &&
+    errorDefinition(error.code).layer === 'storage';
+  return silent ? error.message : `${error.operationIndex ?? 0}:${error.message}`;
+}
+
+/** What every error body repeats: which request failed, and when. */
+export interface ErrorStamp {
+  readonly requestId: string;
+  /** Microseconds since 1970. */
+  readonly timeMicros: number;
+}
+
+/** The text that every body shape carries: message, request id and time (spec §3.1). */
+export function stampedMessage(message: string, stamp: ErrorStamp): string {
+  return `${message}\nRequestId:${stamp.requestId}\nTime:${errorTime(stamp.timeMicros)}`;
+}
+
+/** UTC with exactly seven fraction digits, unlike an entity's Timestamp, which is trimmed. */
+function errorTime(micros: number): string {
+  const milliseconds = Math.floor(micros / 1000);
+  const rest = String(micros - milliseconds * 1000).padStart(3, '0');
+  return `${new Date(milliseconds).toISOString().slice(0, -1)}${rest}0Z`;
+}
