@@ -1,0 +1,292 @@
+/**
+ * Instants to 100 ns, in the proleptic Gregorian calendar, always UTC (spec table-service §2.5).
+ * A value is a count of ticks: 100 ns units since 0001-01-01T00:00:00Z.
+ */
+
+const ticksPerSecond = 10_000_000n;
+const secondsPerDay = 86_400;
+/** Days from 0001-01-01 to 1970-01-01. */
+const daysToUnixEpoch = 719_162;
+const secondsToUnixEpoch = daysToUnixEpoch * secondsPerDay;
+
+/** The first and last instant that a property can hold. */
+export const dateTimeMin = 504_911_232_000_000_000n;
+export const dateTimeMax = 3_155_378_975_999_999_999n;
+
+/** Bytes that the longest written instant takes, with its colons written as `%3A`. */
+export const instantBytesMax = 32;
+
+const daysBeforeMonth = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+const daysInMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+function isLeapYear(year: number): boolean {
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+}
+
+/** Days from 0001-01-01 to a date of year 1 or later. */
+function daysOfDate(year: number, month: number, day: number): number {
+  const before = year - 1;
+  const leapDays = Math.floor(before / 4) - Math.floor(before / 100) + Math.floor(before / 400);
+  const leapDay = month > 2 && isLeapYear(year) ? 1 : 0;
+  return before * 365 + leapDays + (daysBeforeMonth[month - 1] ?? 0) + leapDay + day - 1;
+}
+
+interface Day {
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+}
+
+let lastDays = 0;
+let lastDay: Day = { year: 1, month: 1, day: 1 };
+
+/** The calendar date of a day count. Remembers the last one: rows of a page tend to share theirs. */
+function dateOfDays(days: number): Day {
+  if (days === lastDays) return lastDay;
+  // Counted from 0000-03-01, so that the leap day ends its year.
+  const shifted = days + 306;
+  const era = Math.floor(shifted / 146_097);
+  const dayOfEra = shifted - era * 146_097;
+  const yearOfEra = Math.floor(
+    (dayOfEra -
+      Math.floor(dayOfEra / 1460) +
+      Math.floor(dayOfEra / 36_524) -
+      Math.floor(dayOfEra / 146_096)) /
+      365,
+  );
+  const dayOfYear =
+    dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const monthFromMarch = Math.floor((5 * dayOfYear + 2) / 153);
+  const month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9;
+  lastDay = {
+    year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0),
+    month,
+    day: dayOfYear - Math.floor((153 * monthFromMarch + 2) / 5) + 1,
+  };
+  lastDays = days;
+  return lastDay;
+}
+
+/** The value of `count` decimal digits, or -1. */
+function digitsAt(text: string, at: number, count: number): number {
+  let value = 0;
+  for (let index = at; index < at + count; index++) {
+    const digit = text.charCodeAt(index) - 48;
+    if (!(digit >= 0 && digit <= 9)) return -1;
+    value = value * 10 + digit;
+  }
+  return value;
+}
+
+/**
+ * An instant's ticks, from `yyyy-MM-dd[THH:mm[:ss[.f…]]][Z|±hh:mm]`; undefined when the text is
+ * anything else. Without a zone the text is UTC. Digits of the fraction beyond the seventh must be
+ * zero, so that nothing is cut off silently. The result may lie outside what a property can hold.
+ */
+export function parseDateTime(text: string): bigint | undefined {
+  if (text.charCodeAt(4) !== 0x2d || text.charCodeAt(7) !== 0x2d) return undefined;
+  const year = digitsAt(text, 0, 4);
+  const month = digitsAt(text, 5, 2);
+  const day = digitsAt(text, 8, 2);
+  if (year < 1 || month < 1 || month > 12 || day < 1) return undefined;
+  const leapDay = month === 2 && isLeapYear(year) ? 1 : 0;
+  if (day > (daysInMonth[month - 1] ?? 0) + leapDay) return undefined;
+  const time = parseTimeOfDay(text);
+  if (time === undefined) return undefined;
+  const offsetSeconds = parseOffset(text, time.end);
+  if (offsetSeconds === undefined) return undefined;
+  const seconds = daysOfDate(year, month, day) * secondsPerDay + time.seconds - offsetSeconds;
+  return BigInt(seconds) * ticksPerSecond + BigInt(time.fraction);
+}
+
+interface TimeOfDay {
+  readonly seconds: number;
+  /** 100 ns units. */
+  readonly fraction: number;
+  readonly end: number;
+}
+
+const dateLength = 10;
+
+function isDateSeparator(code: number): boolean {
+  return code === 0x54 || code === 0x74;
+}
+
+function parseTimeOfDay(text: string): TimeOfDay | undefined {
+  if (!isDateSeparator(text.charCodeAt(dateLength))) {
+    return { seconds: 0, fraction: 0, end: dateLength };
+  }
+  const hour = digitsAt(text, 11, 2);
+  const minute = digitsAt(text, 14, 2);
+  if (hour < 0 || hour > 23 || minute < 0 || minute > 59) return undefined;
+  if (text.charCodeAt(13) !== 0x3a) return undefined;
+  const seconds = hour * 3600 + minute * 60;
+  if (text.charCodeAt(16) !== 0x3a) return { seconds, fraction: 0, end: 16 };
+  const second = digitsAt(text, 17, 2);
+  if (second < 0 || second > 59) return undefined;
+  if (text.charCodeAt(19) !== 0x2e) return { seconds: seconds + second, fraction: 0, end: 19 };
+  return parseFraction(text, seconds + second);
+}
+
+function parseFraction(text: string, seconds: number): TimeOfDay | undefined {
+  const start = 20;
+  let fraction = 0;
+  let at = start;
+  for (; at < text.length; at++) {
+    const digit = text.charCodeAt(at) - 48;
+    if (digit < 0 || digit > 9) break;
+    if (at - start < 7) fraction = fraction * 10 + digit;
+    else if (digit !== 0) return undefined;
+  }
+  if (at === start) return undefined;
+  for (let digits = at - start; digits < 7; digits++) fraction *= 10;
+  return { seconds, fraction, end: at };
+}
+
+/** Seconds east of UTC that the rest of a text names; undefined when it is malformed. */
+function parseOffset(text: string, at: number): number | undefined {
+  const rest = text.length - at;
+  if (rest === 0) return 0;
+  const sign = text.charCodeAt(at);
+  if (rest === 1) return sign === 0x5a || sign === 0x7a ? 0 : undefined;
+  if (rest !== 6 || text.charCodeAt(at + 3) !== 0x3a) return undefined;
+  if (sign !== 0x2b && sign !== 0x2d) return undefined;
+  const hours = digitsAt(text, at + 1, 2);
+  const minutes = digitsAt(text, at + 4, 2);
+  if (hours < 0 || hours > 14 || minutes < 0 || minutes > 59) return undefined;
+  const seconds = hours * 3600 + minutes * 60;
+  return sign === 0x2d ? -seconds : seconds;
+}
+
+function writeTwoDigits(target: Uint8Array, at: number, value: number): number {
+  const tens = (value / 10) | 0;
+  target[at] = 48 + tens;
+  target[at + 1] = 48 + value - tens * 10;
+  return at + 2;
+}
+
+function writeColon(target: Uint8Array, at: number, escaped: boolean): number {
+  if (!escaped) {
+    target[at] = 0x3a;
+    return at + 1;
+  }
+  target[at] = 0x25;
+  target[at + 1] = 0x33;
+  target[at + 2] = 0x41;
+  return at + 3;
+}
+
+/**
+ * Writes `yyyy-MM-ddTHH:mm:ss[.f…]Z` with the fraction's trailing zeros cut off; returns the end.
+ * `seconds` counts from 0001-01-01, `fraction` is in 100 ns units. With `escaped`, colons are
+ * written as `%3A`. The target must have room for `instantBytesMax` bytes.
+ */
+function writeInstant(
+  target: Uint8Array,
+  at: number,
+  seconds: number,
+  fraction: number,
+  escaped: boolean,
+): number {
+  const days = Math.floor(seconds / secondsPerDay);
+  const second = seconds - days * secondsPerDay;
+  const date = dateOfDays(days);
+  const century = (date.year / 100) | 0;
+  let end = writeTwoDigits(target, at, century);
+  end = writeTwoDigits(target, end, date.year - century * 100);
+  target[end++] = 0x2d;
+  end = writeTwoDigits(target, end, date.month);
+  target[end++] = 0x2d;
+  end = writeTwoDigits(target, end, date.day);
+  target[end++] = 0x54;
+  const hour = (second / 3600) | 0;
+  const minute = ((second - hour * 3600) / 60) | 0;
+  end = writeColon(target, writeTwoDigits(target, end, hour), escaped);
+  end = writeColon(target, writeTwoDigits(target, end, minute), escaped);
+  end = writeTwoDigits(target, end, second - hour * 3600 - minute * 60);
+  if (fraction > 0) end = writeFraction(target, end, fraction);
+  target[end++] = 0x5a;
+  return end;
+}
+
+function writeFraction(target: Uint8Array, at: number, fraction: number): number {
+  target[at] = 0x2e;
+  let rest = fraction;
+  let last = at;
+  for (let index = at + 7; index > at; index--) {
+    const next = (rest / 10) | 0;
+    const digit = rest - next * 10;
+    if (digit !== 0 && last === at) last = index;
+    target[index] = 48 + digit;
+    rest = next;
+  }
+  return last + 1;
+}
+
+/** Writes an entity's Timestamp from its version, in microseconds since 1970; returns the end. */
+export function writeTimestamp(
+  target: Uint8Array,
+  at: number,
+  versionMicros: number,
+  escaped: boolean,
+): number {
+  const seconds = Math.floor(versionMicros / 1_000_000);
+  const fraction = (versionMicros - seconds * 1_000_000) * 10;
+  return writeInstant(target, at, seconds + secondsToUnixEpoch, fraction, escaped);
+}
+
+/**
+ * Writes the instant of a tick count given in two 32-bit halves; returns the end. For ticks from 0
+ * to `dateTimeMax`, without making a bigint.
+ */
+export function writeTicks(target: Uint8Array, at: number, high: number, low: number): number {
+  // 2^32 = 429 * 10^7 + 4,967,296, and both sums below stay under 2^53.
+  const rest = high * 4_967_296 + low;
+  const carried = Math.floor(rest / 10_000_000);
+  return writeInstant(target, at, high * 429 + carried, rest - carried * 10_000_000, false);
+}
+
+const scratch = Buffer.alloc(instantBytesMax);
+
+/** The text of a property's value; ticks from 0 to `dateTimeMax`. */
+export function formatDateTime(ticks: bigint): string {
+  const seconds = Number(ticks / ticksPerSecond);
+  const fraction = Number(ticks % ticksPerSecond);
+  return scratch.toString('latin1', 0, writeInstant(scratch, 0, seconds, fraction, false));
+}
+
+/** An entity's Timestamp from its version, in microseconds since 1970. */
+export function formatTimestamp(versionMicros: number): string {
+  return scratch.toString('latin1', 0, writeTimestamp(scratch, 0, versionMicros, false));
+}
+
+/** The version as its ETag spells it: the Timestamp with colons as `%3A`. */
+export function formatEscapedTimestamp(versionMicros: number): string {
+  return scratch.toString('latin1', 0, writeTimestamp(scratch, 0, versionMicros, true));
+}
+
+export function ticksFromMicros(micros: number): bigint {
+  return BigInt(micros) * 10n + BigInt(secondsToUnixEpoch) * ticksPerSecond;
+}
+
+/** Microseconds since 1970 of an instant; undefined before 1970 or between two microseconds. */
+export function microsFromTicks(ticks: bigint): number | undefined {
+  const sinceEpoch = ticks - BigInt(secondsToUnixEpoch) * ticksPerSecond;
+  if (sinceEpoch < 0n || sinceEpoch % 10n !== 0n) return undefined;
+  return Number(sinceEpoch / 10n);
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0');
+}
+
+/** `MM/dd/yyyy HH:mm:ss`: how the message about a date out of range names the date. */
+export function formatUsDateTime(ticks: bigint): string {
+  const daysAndTime = Number(ticks / ticksPerSecond);
+  const days = Math.floor(daysAndTime / secondsPerDay);
+  const second = daysAndTime - days * secondsPerDay;
+  const { year, month, day } = dateOfDays(days);
+  const date = `${twoDigits(month)}/${twoDigits(day)}/${String(year).padStart(4, '0')}`;
+  const minute = Math.floor(second / 60);
+  return `${date} ${twoDigits(Math.floor(minute / 60))}:${twoDigits(minute % 60)}:${twoDigits(second % 60)}`;
+}

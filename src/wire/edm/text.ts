@@ -1,0 +1,71 @@
+import type { Bytes } from '../../base/bytes.js';
+
+/**
+ * Text as bytes that lose nothing: UTF-8, and a surrogate without its partner as the three bytes
+ * that UTF-8 would give its number. (Plain UTF-8 conversion turns those into U+FFFD.)
+ */
+
+/** Bytes that one UTF-16 code unit takes, at most. */
+export const textBytesPerUnitMax = 3;
+
+const surrogate = /[\ud800-\udfff]/;
+const loneSurrogate = /\p{Surrogate}/u;
+
+/** Whether a text holds a surrogate without its partner. */
+export function hasLoneSurrogate(text: string): boolean {
+  return surrogate.test(text) && loneSurrogate.test(text);
+}
+
+/** Writes a text and returns the end. There must be room for three bytes a code unit. */
+export function writeText(target: Buffer, at: number, text: string): number {
+  if (!hasLoneSurrogate(text)) return at + target.write(text, at, 'utf8');
+  let end = at;
+  for (const character of text) {
+    const code = character.charCodeAt(0);
+    if (character.length === 1 && code >= 0xd800 && code <= 0xdfff) {
+      target[end++] = 0xed;
+      target[end++] = 0x80 | ((code >> 6) & 0x3f);
+      target[end++] = 0x80 | (code & 0x3f);
+    } else {
+      end += target.write(character, end, 'utf8');
+    }
+  }
+  return end;
+}
+
+/** The bytes of a text, in memory of their own. */
+export function textBytes(text: string): Buffer {
+  if (!hasLoneSurrogate(text)) return Buffer.from(text, 'utf8');
+  const target = Buffer.allocUnsafe(text.length * textBytesPerUnitMax);
+  return target.subarray(0, writeText(target, 0, text));
+}
+
+/** The same memory as a Buffer, for its native conversions. */
+export function asBuffer(bytes: Bytes): Buffer {
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Reads what `writeText` wrote. Bytes that it cannot have written become U+FFFD. */
+export function readText(bytes: Bytes, start: number, end: number): string {
+  const buffer = asBuffer(bytes);
+  const text = buffer.toString('utf8', start, end);
+  return text.includes('\ufffd') ? readTextWithSurrogates(buffer, start, end) : text;
+}
+
+function readTextWithSurrogates(buffer: Buffer, start: number, end: number): string {
+  let text = '';
+  let from = start;
+  for (let at = buffer.indexOf(0xed, start); at >= 0 && at + 2 < end;) {
+    const second = buffer[at + 1] ?? 0;
+    const third = buffer[at + 2] ?? 0;
+    if (second >= 0xa0 && second <= 0xbf && third >= 0x80 && third <= 0xbf) {
+      text += buffer.toString('utf8', from, at);
+      text += String.fromCharCode(0xd000 | ((second & 0x3f) << 6) | (third & 0x3f));
+      from = at + 3;
+    }
+    at = buffer.indexOf(0xed, at + 1);
+  }
+  return text + buffer.toString('utf8', from, end);
+}
