@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../base/clock.js';
+import { DataDirectoryError } from './data-directory-error.js';
+import type { Environment } from './environment.js';
+import type { LockSocket } from './lock-socket.js';
+import { isListening, listenOn, removeSocket } from './lock-socket.js';
+
+/** How often a lock whose owner has died is tried to be taken, against others who try it too. */
+const attemptsMax = 16;
+const ownerKey = Buffer.from('owner');
+const noVersion = 1;
+
+/** Who owns a data directory, as written in its environment. `token` is never used twice. */
+interface Owner {
+  readonly token: string;
+  readonly pid: number;
+  readonly started: string;
+  readonly socket: string;
+}
+
+export interface DirectoryLock {
+  release(): Promise<void>;
+}
+
+/**
+ * Makes this process the owner of the data directory, or says who is.
+ *
+ * The owner's record is kept in the environment, and the owner listens on a socket that the record
+ * names. A socket closes with its process, however that ends, so an owner whose socket refuses is
+ * dead; process ids are only shown to people. The record of a dead owner is replaced inside a write
+ * transaction, and only if it is still the record that was found dead: of any number of processes
+ * that try, one succeeds, and the others then find a living owner.
+ */
+export async function lockDirectory(
+  environment: Environment,
+  options: { readonly directory: string; readonly clock: Clock },
+): Promise<DirectoryLock> {
+  const { directory, clock } = options;
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const found = readOwner(environment);
+    if (found !== undefined && (await isListening(directory, found.socket))) {
+      throw inUse(directory, found);
+    }
+    const token = randomUUID();
+    const socket = await listenOn(directory, token);
+    const started = new Date(clock.nowMicros() / 1000).toISOString();
+    const owner: Owner = { token, pid: process.pid, started, socket: socket.name };
+    if (await replaceOwner(environment, found, owner)) {
+      if (found !== undefined) await removeSocket(directory, found.socket);
+      return { release: () => release(environment, owner, socket) };
+    }
+    await socket.close();
+  }
+  throw new DataDirectoryError(
+    'in-use',
+    `The data directory ${directory} is being taken by other processes. Try again later.`,
+  );
+}
+
+/** Succeeds when some process owns the directory now. */
+export async function joinDirectory(
+  environment: Environment,
+  directory: string,
+): Promise<DirectoryLock> {
+  const found = readOwner(environment);
+  if (found === undefined || !(await isListening(directory, found.socket))) {
+    throw new DataDirectoryError(
+      'no-owner',
+      `No process owns the data directory ${directory}, so that it could be joined.`,
+    );
+  }
+  return { release: () => Promise.resolve() };
+}
+
+async function release(environment: Environment, owner: Owner, socket: LockSocket): Promise<void> {
+  await replaceOwner(environment, owner, undefined);
+  await socket.close();
+}
+
+function readOwner({ meta }: Environment): Owner | undefined {
+  try {
+    return parseOwner(meta.getBinary(ownerKey));
+  } finally {
+    meta.resetReadTxn();
+  }
+}
+
+/** Whether the record was still `expected` and is `next` now. */
+async function replaceOwner(
+  { root, meta }: Environment,
+  expected: Owner | undefined,
+  next: Owner | undefined,
+): Promise<boolean> {
+  return root.childTransaction(() => {
+    const found = parseOwner(meta.getBinary(ownerKey));
+    if (found?.token !== expected?.token) return false;
+    if (next === undefined) meta.removeSync(ownerKey);
+    else meta.putSync(ownerKey, Buffer.from(JSON.stringify(next)), noVersion);
+    return true;
+  });
+}
+
+function parseOwner(bytes: Buffer | undefined): Owner | undefined {
+  if (bytes === undefined) return undefined;
+  // Written by this file alone, in a transaction, so never half.
+  return JSON.parse(Buffer.from(bytes).toString('utf8')) as Owner;
+}
+
+function inUse(directory: string, owner: Owner): DataDirectoryError {
+  return new DataDirectoryError(
+    'in-use',
+    `The data directory ${directory} is in use by process ${owner.pid} (since ${owner.started}). ` +
+      'Stop it, or choose another directory with --location.',
+  );
+}

@@ -1,0 +1,116 @@
+import { constants } from 'node:fs';
+import { mkdir, open, readFile, readdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { DataDirectoryError } from './data-directory-error.js';
+
+/** The format this release reads and writes: key layout, value layout and the engine's files. */
+export const formatVersion = 1;
+const product = 'tabularium';
+const formatFile = 'format';
+/** What a file system or an interrupted creation may have left in an empty directory. */
+const ignorable = /^(lost\+found|\.DS_Store|format\.new-.*)$/;
+
+interface Format {
+  readonly product: string;
+  readonly format: number;
+}
+
+/** Makes sure that a directory is a data directory of a format that this release knows. */
+export async function prepareDirectory(
+  directory: string,
+  options: { readonly create: boolean },
+): Promise<void> {
+  if (options.create) await mkdir(directory, { recursive: true });
+  const text = await readFormat(directory);
+  if (text !== undefined) return assertFormat(directory, text);
+  if (!options.create) {
+    throw new DataDirectoryError('no-owner', `There is no data directory at ${directory}.`);
+  }
+  const others = (await readdir(directory)).filter((name) => !ignorable.test(name));
+  // Another process may have made it a data directory since.
+  if (others.includes(formatFile)) return prepareDirectory(directory, options);
+  if (others.length > 0) throw foreign(directory, others);
+  await writeFormat(directory);
+}
+
+async function readFormat(directory: string): Promise<string | undefined> {
+  try {
+    return await readFile(join(directory, formatFile), 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Whole or not at all, and on disk before anything else is written to the directory. */
+async function writeFormat(directory: string): Promise<void> {
+  const format: Format = { product, format: formatVersion };
+  const unfinished = join(directory, `${formatFile}.new-${randomUUID()}`);
+  const file = await open(unfinished, 'wx');
+  try {
+    await file.writeFile(`${JSON.stringify(format)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(unfinished, join(directory, formatFile));
+  await syncDirectory(directory);
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  // Windows cannot open a directory, and does not need it to be synced.
+  if (process.platform === 'win32') return;
+  const handle = await open(directory, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function assertFormat(directory: string, text: string): void {
+  const found = parseFormat(text);
+  if (found === undefined) {
+    throw new DataDirectoryError(
+      'damaged',
+      `The file ${join(directory, formatFile)} does not say which format the directory has. ` +
+        'Restore it from a backup, or choose another directory.',
+    );
+  }
+  if (found > formatVersion) {
+    throw new DataDirectoryError(
+      'newer-format',
+      `The data directory ${directory} has format ${found}; this release reads up to ` +
+        `format ${formatVersion}. Use the release that wrote it or a later one, or choose ` +
+        'another directory.',
+    );
+  }
+}
+
+function parseFormat(text: string): number | undefined {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof parsed !== 'object' || parsed === null) return undefined;
+  const { product: name, format } = parsed as Partial<Format>;
+  const known = name === product && Number.isSafeInteger(format) && Number(format) >= 1;
+  return known ? format : undefined;
+}
+
+function foreign(directory: string, names: readonly string[]): DataDirectoryError {
+  const shown = names.slice(0, 5).join(', ');
+  const rest = names.length > 5 ? ` and ${names.length - 5} more` : '';
+  return new DataDirectoryError(
+    'foreign',
+    `The directory ${directory} is not a data directory, and it is not empty: it holds ${shown}` +
+      `${rest}. Choose an empty or a new directory.`,
+  );
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}

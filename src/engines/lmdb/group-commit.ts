@@ -1,0 +1,191 @@
+import { getLastVersion } from 'lmdb';
+import type { Bytes } from '../../base/bytes.js';
+import type { Clock } from '../../base/clock.js';
+import { StoreWriteError } from '../../kv/errors.js';
+import type { Check, CommitBatch, CommitResult } from '../../kv/store.js';
+import type { Environment } from './environment.js';
+
+/** One group's bounds: it runs on the main thread and holds the lock that all writers share. */
+const groupCommitsMax = 512;
+const groupBytesMax = 8 * 1024 * 1024;
+/** Commits that may wait for their group. More mean that the disk has stopped taking any. */
+const waitingCommitsMax = 65_536;
+/** How long to wait for the package to say why a commit failed. */
+const reasonWaitMs = 1_000;
+
+const noBytes = Buffer.alloc(0);
+const lastVersionKey = Buffer.from('last-version');
+
+interface Pending {
+  readonly batch: CommitBatch;
+  readonly bytes: number;
+  readonly resolve: (result: CommitResult) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** How many commits were made, and how many syncs made them durable. */
+export interface CommitStats {
+  readonly commits: number;
+  readonly syncs: number;
+}
+
+/**
+ * Runs waiting commits in groups: one LMDB write transaction, and so one sync, for all that
+ * arrived while the group before was being written. Inside the transaction this process is the
+ * only writer among all, so checks read the truth and versions rise across processes.
+ *
+ * The last version used is kept in the environment and written with each group. That makes versions
+ * increase over restarts and over clocks that step back.
+ */
+export class GroupCommit {
+  readonly #environment: Environment;
+  readonly #clock: Clock;
+  readonly #waiting: Pending[] = [];
+  #running: Promise<void> | undefined;
+  #commits = 0;
+  #syncs = 0;
+
+  constructor(environment: Environment, clock: Clock) {
+    this.#environment = environment;
+    this.#clock = clock;
+  }
+
+  commit(batch: CommitBatch): Promise<CommitResult> {
+    if (this.#waiting.length >= waitingCommitsMax) {
+      return Promise.reject(new StoreWriteError('Too many commits wait to be written.'));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ batch, bytes: batchBytes(batch), resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Resolves when every commit that was begun has settled. */
+  async drained(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  stats(): CommitStats {
+    return { commits: this.#commits, syncs: this.#syncs };
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#runGroup();
+    this.#running = undefined;
+  }
+
+  async #runGroup(): Promise<void> {
+    let group: readonly Pending[] = [];
+    try {
+      const take = () => (group = this.#takeGroup());
+      const results = await this.#transact(take);
+      for (const [index, result] of results.entries()) group[index]?.resolve(result);
+    } catch (error) {
+      if (group.length === 0) group = this.#takeGroup();
+      if (group.length === 1) group[0]?.reject(await writeError(error));
+      else await this.#runOneByOne(group);
+    }
+  }
+
+  /** After a group failed: what one commit cannot do must not keep the others from being done. */
+  async #runOneByOne(group: readonly Pending[]): Promise<void> {
+    for (const pending of group) {
+      try {
+        const [result] = await this.#transact(() => [pending]);
+        if (result !== undefined) pending.resolve(result);
+      } catch (error) {
+        pending.reject(await writeError(error));
+      }
+    }
+  }
+
+  #takeGroup(): readonly Pending[] {
+    let count = 0;
+    let bytes = 0;
+    for (const pending of this.#waiting) {
+      bytes += pending.bytes;
+      if (count > 0 && (count >= groupCommitsMax || bytes > groupBytesMax)) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  /**
+   * The group is taken when the transaction has begun, so that what arrived in between joins it. A
+   * child transaction, because that can be undone when something throws between two writes.
+   */
+  async #transact(take: () => readonly Pending[]): Promise<readonly CommitResult[]> {
+    const { root } = this.#environment;
+    const results = await root.childTransaction(() => this.#apply(take()));
+    this.#commits += results.length;
+    if (results.some((result) => result.ok)) this.#syncs += 1;
+    return results;
+  }
+
+  #apply(group: readonly Pending[]): readonly CommitResult[] {
+    const { meta } = this.#environment;
+    const known = meta.getBinaryFast(lastVersionKey) !== undefined;
+    const before = known ? getLastVersion() : 0;
+    let version = before;
+    const results = group.map(({ batch }): CommitResult => {
+      const failed = this.#firstFailed(batch.checks);
+      if (failed !== undefined) return failed;
+      version = Math.max(this.#clock.nowMicros(), version + 1);
+      this.#write(batch, version);
+      return { ok: true, version };
+    });
+    if (version > before) meta.putSync(lastVersionKey, noBytes, version);
+    return results;
+  }
+
+  #firstFailed(checks: readonly Check[]): CommitResult | undefined {
+    for (let index = 0; index < checks.length; index += 1) {
+      const check = checks[index];
+      if (check === undefined) continue;
+      const actual = this.#versionOf(check.key);
+      const holds = check.version === 'present' ? actual !== 'absent' : actual === check.version;
+      if (!holds) return { ok: false, failedCheck: index, actual };
+    }
+    return undefined;
+  }
+
+  #versionOf(key: Bytes): number | 'absent' {
+    const value = this.#environment.entries.getBinaryFast(key);
+    return value === undefined ? 'absent' : getLastVersion();
+  }
+
+  #write(batch: CommitBatch, version: number): void {
+    const { entries } = this.#environment;
+    for (const key of batch.deletes) entries.removeSync(key);
+    for (const { key, value } of batch.puts) entries.putSync(key, value, version);
+  }
+}
+
+function batchBytes(batch: CommitBatch): number {
+  let bytes = 0;
+  for (const { key, value } of batch.puts) bytes += key.length + value.length;
+  for (const key of batch.deletes) bytes += key.length;
+  return bytes;
+}
+
+/** The package rejects with a general error, and tells the reason in a promise beside it. */
+async function writeError(error: unknown): Promise<StoreWriteError> {
+  const reason = hasCommitError(error) ? await reasonOf(error.commitError) : error;
+  const text = reason instanceof Error ? reason.message : String(reason);
+  return new StoreWriteError(`The commit could not be written: ${text}`, { cause: reason });
+}
+
+function hasCommitError(error: unknown): error is { readonly commitError: Promise<unknown> } {
+  return error instanceof Error && 'commitError' in error && error.commitError instanceof Promise;
+}
+
+function reasonOf(commitError: Promise<unknown>): Promise<unknown> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, reasonWaitMs, new Error('no reason was given'));
+    const settle = (reason: unknown) => {
+      clearTimeout(timer);
+      resolve(reason);
+    };
+    commitError.then(settle, settle);
+  });
+}

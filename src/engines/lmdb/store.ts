@@ -1,0 +1,197 @@
+import type { Database, RangeOptions as LmdbRangeOptions } from 'lmdb';
+import { getLastVersion } from 'lmdb';
+import type { Bytes } from '../../base/bytes.js';
+import type { Clock } from '../../base/clock.js';
+import { StoreClosedError } from '../../kv/errors.js';
+import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
+import type {
+  CommitBatch,
+  CommitResult,
+  Entry,
+  KeyRange,
+  RangeOptions,
+  RangePage,
+  Store,
+} from '../../kv/store.js';
+import { keyBytesMax } from '../../kv/store.js';
+import type { DirectoryLock } from './directory-lock.js';
+import { joinDirectory, lockDirectory } from './directory-lock.js';
+import { prepareDirectory } from './directory.js';
+import type { Environment } from './environment.js';
+import { openEnvironment } from './environment.js';
+import type { CommitStats } from './group-commit.js';
+import { GroupCommit } from './group-commit.js';
+
+export interface LmdbStoreOptions {
+  /** Created when it is missing. */
+  readonly directory: string;
+  readonly clock: Clock;
+  /**
+   * `durable` (the default): a commit resolves when it is synced. `relaxed`: when the operating
+   * system has it. It then outlives a crash of this process; a crash of the machine may lose the
+   * last commits or damage the data file.
+   */
+  readonly durability?: 'durable' | 'relaxed';
+  /**
+   * `exclusive` (the default) owns the directory and refuses a second owner. `join` works on a
+   * directory that another process owns, as a worker of that process.
+   */
+  readonly sharing?: 'exclusive' | 'join';
+}
+
+/** Opens the store in a data directory. Throws `DataDirectoryError` when that is refused. */
+export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStore> {
+  const { directory, clock, durability = 'durable', sharing = 'exclusive' } = options;
+  await prepareDirectory(directory, { create: sharing === 'exclusive' });
+  const environment = openEnvironment(directory, { sync: durability === 'durable' });
+  try {
+    const lock =
+      sharing === 'exclusive'
+        ? await lockDirectory(environment, { directory, clock })
+        : await joinDirectory(environment, directory);
+    return new LmdbStore(environment, clock, lock);
+  } catch (error) {
+    await environment.root.close();
+    throw error;
+  }
+}
+
+/**
+ * A store over one LMDB environment, which several processes may have open. Reads are synchronous
+ * memory-mapped reads; each begins a snapshot of its own and ends it before it returns, so that no
+ * snapshot keeps freed pages from being used again. Commits run in groups.
+ */
+export class LmdbStore implements Store {
+  readonly #environment: Environment;
+  readonly #entries: Database<Bytes, Bytes>;
+  readonly #commits: GroupCommit;
+  readonly #lock: DirectoryLock;
+  #closing: Promise<void> | undefined;
+
+  constructor(environment: Environment, clock: Clock, lock: DirectoryLock) {
+    this.#environment = environment;
+    this.#entries = environment.entries;
+    this.#commits = new GroupCommit(environment, clock);
+    this.#lock = lock;
+  }
+
+  async get(key: Bytes): Promise<Entry | undefined> {
+    this.#assertOpen();
+    assertKey(key);
+    try {
+      return this.#read(key);
+    } finally {
+      this.#entries.resetReadTxn();
+    }
+  }
+
+  async getMany(keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {
+    this.#assertOpen();
+    for (const key of keys) assertKey(key);
+    try {
+      return keys.map((key) => this.#read(key));
+    } finally {
+      this.#entries.resetReadTxn();
+    }
+  }
+
+  async range(range: KeyRange, options: RangeOptions): Promise<RangePage> {
+    this.#assertOpen();
+    assertRangeOptions(options);
+    // The package takes an empty bound for none.
+    if (range.end?.length === 0) return { entries: [], more: false };
+    const found = this.#entries.getRange(
+      options.reverse === true ? backward(range) : forward(range),
+    );
+    const iterator: Iterator<unknown> = found[Symbol.iterator]();
+    try {
+      return readPage(iterator, options);
+    } finally {
+      iterator.return?.();
+      this.#entries.resetReadTxn();
+    }
+  }
+
+  async commit(batch: CommitBatch): Promise<CommitResult> {
+    this.#assertOpen();
+    assertBatch(batch);
+    return this.#commits.commit(batch);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** Commits of this store since it was opened, and the syncs that they needed. */
+  stats(): CommitStats {
+    return this.#commits.stats();
+  }
+
+  async #close(): Promise<void> {
+    await this.#commits.drained();
+    await this.#lock.release();
+    await this.#environment.root.close();
+  }
+
+  #read(key: Bytes): Entry | undefined {
+    const found = this.#entries.getBinaryFast(key);
+    if (found === undefined) return undefined;
+    // A copy of just the value: the package's buffer is overwritten by the next read.
+    const value = Buffer.allocUnsafe(found.length);
+    value.set(new Uint8Array(found.buffer, found.byteOffset, found.length));
+    return { key, value, version: getLastVersion() };
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new StoreClosedError();
+  }
+}
+
+function readPage(iterator: Iterator<unknown>, options: RangeOptions): RangePage {
+  const entries: Entry[] = [];
+  let bytes = 0;
+  for (let next = iterator.next(); next.done !== true; next = iterator.next()) {
+    const entry = next.value as Entry;
+    bytes += entry.key.length + entry.value.length;
+    const full = entries.length >= options.limit || bytes > options.bytesMax;
+    if (full && entries.length > 0) return { entries, more: true };
+    entries.push(entry);
+  }
+  return { entries, more: false };
+}
+
+/**
+ * A bound may be longer than any key. Then no key equals it, and the keys before and behind it are
+ * those before and behind its longest legal beginning, which itself is before it.
+ */
+function bound(key: Bytes): { readonly at: Bytes; readonly cut: boolean } {
+  const cut = key.length > keyBytesMax;
+  return { at: cut ? key.subarray(0, keyBytesMax) : key, cut };
+}
+
+function forward(range: KeyRange): LmdbRangeOptions {
+  const start = bound(range.start);
+  const options: LmdbRangeOptions = {
+    start: start.at,
+    exclusiveStart: start.cut,
+    versions: true,
+  };
+  if (range.end === undefined) return options;
+  const end = bound(range.end);
+  return { ...options, end: end.at, inclusiveEnd: end.cut };
+}
+
+/** The package's reverse ranges begin at the upper end. */
+function backward(range: KeyRange): LmdbRangeOptions {
+  const last = bound(range.start);
+  const options: LmdbRangeOptions = {
+    end: last.at,
+    inclusiveEnd: !last.cut,
+    reverse: true,
+    versions: true,
+  };
+  if (range.end === undefined) return options;
+  const first = bound(range.end);
+  return { ...options, start: first.at, exclusiveStart: !first.cut };
+}

@@ -1,0 +1,88 @@
+import type { Bytes } from '../../base/bytes.js';
+import type { Clock } from '../../base/clock.js';
+import { StoreClosedError } from '../../kv/errors.js';
+import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
+import type {
+  CommitBatch,
+  CommitResult,
+  Entry,
+  KeyRange,
+  RangeOptions,
+  RangePage,
+  Store,
+} from '../../kv/store.js';
+import { SortedEntries } from './sorted-entries.js';
+
+export interface MemoryStoreOptions {
+  readonly clock: Clock;
+}
+
+/** A store that forgets everything when it is closed; the oracle of the other engines. */
+export function openMemoryStore(options: MemoryStoreOptions): Promise<Store> {
+  return Promise.resolve(new MemoryStore(options.clock));
+}
+
+class MemoryStore implements Store {
+  readonly #clock: Clock;
+  readonly #entries = new SortedEntries();
+  #lastVersion = 0;
+  #closed = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async get(key: Bytes): Promise<Entry | undefined> {
+    this.#assertOpen();
+    assertKey(key);
+    return this.#entries.get(key);
+  }
+
+  async getMany(keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {
+    this.#assertOpen();
+    for (const key of keys) assertKey(key);
+    return keys.map((key) => this.#entries.get(key));
+  }
+
+  async range(range: KeyRange, options: RangeOptions): Promise<RangePage> {
+    this.#assertOpen();
+    assertRangeOptions(options);
+    const found =
+      options.reverse === true ? this.#entries.backward(range) : this.#entries.forward(range);
+    const entries: Entry[] = [];
+    let bytes = 0;
+    for (const entry of found) {
+      bytes += entry.key.length + entry.value.length;
+      const full = entries.length >= options.limit || bytes > options.bytesMax;
+      if (full && entries.length > 0) return { entries, more: true };
+      entries.push(entry);
+    }
+    return { entries, more: false };
+  }
+
+  async commit(batch: CommitBatch): Promise<CommitResult> {
+    this.#assertOpen();
+    assertBatch(batch);
+    for (const [index, check] of batch.checks.entries()) {
+      const actual = this.#entries.get(check.key)?.version ?? 'absent';
+      const holds = check.version === 'present' ? actual !== 'absent' : actual === check.version;
+      if (!holds) return { ok: false, failedCheck: index, actual };
+    }
+    const version = Math.max(this.#clock.nowMicros(), this.#lastVersion + 1);
+    this.#lastVersion = version;
+    for (const key of batch.deletes) this.#entries.delete(key);
+    for (const { key, value } of batch.puts) {
+      // Copies, because what is handed over is often a small part of a large buffer.
+      this.#entries.put({ key: Buffer.from(key), value: Buffer.from(value), version });
+    }
+    return { ok: true, version };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StoreClosedError();
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * The key space under every service: the contract of an engine, the encoding of keys, and
+ * transactions over the contract. Published as `tabularium/kv`, for whoever writes an engine or
+ * keeps other data in the same way.
+ *
+ * @packageDocumentation
+ */
+export type {
+  Check,
+  CommitBatch,
+  CommitResult,
+  Entry,
+  KeyRange,
+  Put,
+  RangeOptions,
+  RangePage,
+  Store,
+} from './store.js';
+export { keyBytesMax } from './store.js';
+export { StoreClosedError, StoreWriteError, TransactionConflictError } from './errors.js';
+export type { TupleElement } from './tuple.js';
+export {
+  appendNumber,
+  appendString,
+  decodeTuple,
+  elementEnd,
+  encodeTuple,
+  keyAfter,
+  prefixRange,
+  stringAt,
+  tupleRange,
+} from './tuple.js';
+export { partitionPrefix, partitionPrefixLength } from './partition-prefix.js';
+export type { TransactOptions, Transaction, TransactionResult } from './transact.js';
+export { transact } from './transact.js';

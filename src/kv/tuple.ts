@@ -1,0 +1,245 @@
+import type { Bytes } from '../base/bytes.js';
+import { invariant } from '../base/invariant.js';
+import type { KeyRange } from './store.js';
+
+/**
+ * One element of a key. Numbers are integers from 0 to 2^53 - 1. Strings are any sequence of UTF-16
+ * code units, lone surrogates and U+0000 included.
+ */
+export type TupleElement = string | number | Bytes;
+
+// Permanent: these bytes are in every data directory. See docs/internals/key-layout.md.
+const bytesTag = 0x01;
+const stringTag = 0x02;
+const zeroTag = 0x10;
+const numberBytesMax = 7;
+const terminator = 0x00;
+const escape = 0xff;
+
+const surrogate = /[\ud800-\udfff]/;
+
+/** Where tuples are built before they are copied out. Grows to the longest one seen. */
+let scratch = Buffer.allocUnsafeSlow(8192);
+
+/**
+ * Byte order of encodings is the order of tuples: element by element, bytes before strings before
+ * numbers, strings by UTF-16 code unit, and a tuple before every longer one that it begins. So the
+ * encoding of a tuple is a prefix of the encodings of those, and of nothing else.
+ */
+export function encodeTuple(elements: readonly TupleElement[]): Bytes {
+  let length = 0;
+  for (const element of elements) length = writeElement(element, length);
+  return copyOut(length);
+}
+
+/** The encoding of a tuple with one string element more; for hot paths that keep the prefix. */
+export function appendString(prefix: Bytes, text: string): Bytes {
+  const start = prefix.length;
+  reserve(0, start + 3 * text.length + 2);
+  scratch.set(prefix);
+  return copyOut(writeString(text, start));
+}
+
+/** The encoding of a tuple with one number element more. */
+export function appendNumber(prefix: Bytes, value: number): Bytes {
+  reserve(0, prefix.length);
+  scratch.set(prefix);
+  return copyOut(writeNumber(value, prefix.length));
+}
+
+/** The elements from an element boundary to the end of the key. */
+export function decodeTuple(bytes: Bytes, offset = 0): TupleElement[] {
+  const key = asBuffer(bytes);
+  const elements: TupleElement[] = [];
+  for (let at = offset; at < key.length; at = elementEnd(key, at)) {
+    elements.push(readElement(key, at));
+  }
+  return elements;
+}
+
+/** The string element that begins at `offset`. */
+export function stringAt(bytes: Bytes, offset: number): string {
+  const key = asBuffer(bytes);
+  invariant(key[offset] === stringTag, 'no string begins at this place of the key');
+  return readString(key, offset + 1, elementEnd(key, offset) - 1);
+}
+
+/** Where the element that begins at `offset` ends, found without decoding it. */
+export function elementEnd(bytes: Bytes, offset: number): number {
+  const tag = bytes[offset];
+  invariant(tag !== undefined, 'the key ends where an element was expected');
+  if (tag >= zeroTag && tag <= zeroTag + numberBytesMax) {
+    const end = offset + 1 + tag - zeroTag;
+    invariant(end <= bytes.length, 'the key ends inside a number');
+    return end;
+  }
+  invariant(tag === bytesTag || tag === stringTag, `unknown tag ${tag} in a key`);
+  let end = bytes.indexOf(terminator, offset + 1);
+  while (end !== -1 && bytes[end + 1] === escape) end = bytes.indexOf(terminator, end + 2);
+  invariant(end !== -1, 'the key ends inside a string');
+  return end + 1;
+}
+
+/** Every key that begins with these bytes. */
+export function prefixRange(prefix: Bytes): KeyRange {
+  let last = prefix.length - 1;
+  while (last >= 0 && prefix[last] === 0xff) last -= 1;
+  if (last < 0) return { start: prefix };
+  const end = Buffer.from(prefix.subarray(0, last + 1));
+  end[last] = (end[last] ?? 0) + 1;
+  return { start: prefix, end };
+}
+
+/** Every key whose tuple begins with these elements, the tuple of just these included. */
+export function tupleRange(elements: readonly TupleElement[]): KeyRange {
+  return prefixRange(encodeTuple(elements));
+}
+
+/** The least byte string greater than the key. As a range bound it may exceed the key limit. */
+export function keyAfter(key: Bytes): Bytes {
+  const after = Buffer.allocUnsafe(key.length + 1);
+  after.set(key);
+  after[key.length] = 0;
+  return after;
+}
+
+function writeElement(element: TupleElement, at: number): number {
+  if (typeof element === 'string') {
+    reserve(at, 3 * element.length + 2);
+    return writeString(element, at);
+  }
+  if (typeof element === 'number') return writeNumber(element, at);
+  reserve(at, 2 * element.length + 2);
+  scratch[at] = bytesTag;
+  scratch.set(element, at + 1);
+  return terminate(at + 1, at + 1 + element.length);
+}
+
+/** The room for three bytes a code unit must have been reserved. */
+function writeString(text: string, at: number): number {
+  scratch[at] = stringTag;
+  const end = at + 1 + scratch.write(text, at + 1, 'utf8');
+  if (end - at - 1 !== text.length && surrogate.test(text)) {
+    return terminate(at + 1, writeCodeUnits(text, at + 1));
+  }
+  if (text.includes('\0')) return terminate(at + 1, end);
+  scratch[end] = terminator;
+  return end + 1;
+}
+
+/** UTF-8 of each code unit by itself: a surrogate takes three bytes, as U+D800…U+DFFF would. */
+function writeCodeUnits(text: string, start: number): number {
+  let at = start;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x80) {
+      scratch[at++] = unit;
+    } else if (unit < 0x800) {
+      scratch[at++] = 0xc0 | (unit >> 6);
+      scratch[at++] = 0x80 | (unit & 0x3f);
+    } else {
+      scratch[at++] = 0xe0 | (unit >> 12);
+      scratch[at++] = 0x80 | ((unit >> 6) & 0x3f);
+      scratch[at++] = 0x80 | (unit & 0x3f);
+    }
+  }
+  return at;
+}
+
+/** Escapes the zeros of what was written and ends it. Moves only what follows a zero. */
+function terminate(start: number, writtenEnd: number): number {
+  let end = writtenEnd;
+  let zero = scratch.indexOf(0, start);
+  while (zero !== -1 && zero < end) {
+    reserve(end, 2);
+    scratch.copyWithin(zero + 2, zero + 1, end);
+    scratch[zero + 1] = escape;
+    end += 1;
+    zero = scratch.indexOf(0, zero + 2);
+  }
+  reserve(end, 1);
+  scratch[end] = terminator;
+  return end + 1;
+}
+
+function writeNumber(value: number, at: number): number {
+  invariant(Number.isSafeInteger(value) && value >= 0, 'a number in a key is a safe integer >= 0');
+  reserve(at, numberBytesMax + 1);
+  let count = 0;
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 256)) count += 1;
+  scratch[at] = zeroTag + count;
+  let rest = value;
+  for (let place = at + count; place > at; place -= 1) {
+    scratch[place] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
+  return at + count + 1;
+}
+
+function readElement(key: Buffer, offset: number): TupleElement {
+  const end = elementEnd(key, offset);
+  if (key[offset] === stringTag) return readString(key, offset + 1, end - 1);
+  if (key[offset] === bytesTag) return unescapeZeros(key, offset + 1, end - 1);
+  let value = 0;
+  for (let at = offset + 1; at < end; at += 1) value = value * 256 + (key[at] ?? 0);
+  return value;
+}
+
+/** `start` is behind the tag, `end` is the terminator. */
+function readString(key: Buffer, start: number, end: number): string {
+  const zero = key.indexOf(0, start);
+  const raw = zero < end ? unescapeZeros(key, start, end) : key.subarray(start, end);
+  // Surrogates are the code units with lead byte 0xED; so are a few others, rare enough.
+  return raw.includes(0xed) ? readCodeUnits(raw) : raw.toString('utf8');
+}
+
+function readCodeUnits(raw: Buffer): string {
+  const units = new Uint16Array(raw.length);
+  let count = 0;
+  for (let at = 0; at < raw.length; count += 1) {
+    const lead = raw[at] ?? 0;
+    const second = (raw[at + 1] ?? 0) & 0x3f;
+    if (lead < 0x80) {
+      units[count] = lead;
+      at += 1;
+    } else if (lead < 0xe0) {
+      units[count] = ((lead & 0x1f) << 6) | second;
+      at += 2;
+    } else {
+      units[count] = ((lead & 0x0f) << 12) | (second << 6) | ((raw[at + 2] ?? 0) & 0x3f);
+      at += 3;
+    }
+  }
+  return Buffer.from(units.buffer, 0, count * 2).toString('utf16le');
+}
+
+function unescapeZeros(key: Buffer, start: number, end: number): Buffer {
+  const raw = Buffer.allocUnsafe(end - start);
+  let length = 0;
+  let from = start;
+  while (from < end) {
+    const zero = key.indexOf(0, from);
+    const upTo = zero === -1 || zero >= end ? end : zero + 1;
+    length += key.copy(raw, length, from, upTo);
+    from = upTo === end ? end : upTo + 1;
+  }
+  return raw.subarray(0, length);
+}
+
+function reserve(used: number, more: number): void {
+  if (used + more <= scratch.length) return;
+  const grown = Buffer.allocUnsafeSlow(2 * (used + more));
+  grown.set(scratch.subarray(0, used));
+  scratch = grown;
+}
+
+function copyOut(length: number): Bytes {
+  const key = Buffer.allocUnsafe(length);
+  scratch.copy(key, 0, 0, length);
+  return key;
+}
+
+function asBuffer(bytes: Bytes): Buffer {
+  if (Buffer.isBuffer(bytes)) return bytes;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
