@@ -1,0 +1,19 @@
+import { StorageError } from '../errors/storage-error.js';
+
+/** The error of a path or query string that cannot be read (spec table-service §2.3 and §3.2). */
+export function querySyntaxError(): StorageError {
+  return new StorageError('InvalidInput', { message: 'Bad Request - Error in query syntax.' });
+}
+
+/** Decodes percent encoding as UTF-8, once. Throws `InvalidInput` where it is malformed. */
+export function decodeOnce(text: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch (cause) {
+    throw new StorageError('InvalidInput', {
+      message: 'Bad Request - Error in query syntax.',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,159 @@
+import { forbiddenKeyCharacterAt } from '../edm/key.js';
+import { decodeOnce, querySyntaxError } from './percent.js';
+import { StorageError } from '../errors/storage-error.js';
+
+/** What a request's path names, below the account (spec table-service §1.2). */
+export type Resource =
+  | { readonly kind: 'service' }
+  | { readonly kind: 'tables' }
+  | { readonly kind: 'table-entry'; readonly name: string }
+  | { readonly kind: 'entities'; readonly table: string }
+  | {
+      readonly kind: 'entity';
+      readonly table: string;
+      readonly partitionKey: string;
+      readonly rowKey: string;
+    }
+  | { readonly kind: 'batch' };
+
+const service: Resource = { kind: 'service' };
+const tables: Resource = { kind: 'tables' };
+const batch: Resource = { kind: 'batch' };
+
+/**
+ * Reads the path as sent, from behind the account on and without the query string. Percent encoding
+ * is decoded exactly once, before the quotes are looked at. Table names are not judged.
+ *
+ * Throws `InvalidInput` (`Bad Request - Error in query syntax.`) for a path of another shape, bad
+ * percent encoding or UTF-8, and a `/` or `\` in a key; `OutOfRangeInput` for the other characters
+ * that no key may hold (spec §1.3 and §2.3).
+ */
+export function parseResourcePath(rawPathAfterAccount: string): Resource {
+  let start = 0;
+  while (rawPathAfterAccount.charCodeAt(start) === 0x2f) start++;
+  const raw = start === 0 ? rawPathAfterAccount : rawPathAfterAccount.slice(start);
+  if (raw.includes('/')) throw querySyntaxError();
+  const path = decodeOnce(raw);
+  const open = path.indexOf('(');
+  if (open < 0) return resourceOfName(path);
+  if (path.charCodeAt(path.length - 1) !== 0x29 || open === 0) throw querySyntaxError();
+  const name = path.slice(0, open);
+  const scanner: Scanner = { path, at: open + 1, end: path.length - 1 };
+  skipSpaces(scanner);
+  if (scanner.at === scanner.end) return resourceOfName(name);
+  return isTablesName(name) ? tableEntry(scanner) : entity(name, scanner);
+}
+
+function isTablesName(name: string): boolean {
+  return name === 'Tables' || (name.length === 6 && name.toLowerCase() === 'tables');
+}
+
+function resourceOfName(name: string): Resource {
+  if (name === '') return service;
+  if (name === '$batch') return batch;
+  return isTablesName(name) ? tables : { kind: 'entities', table: name };
+}
+
+/** A place in the text between a path's first `(` and its last character, a `)`. */
+interface Scanner {
+  readonly path: string;
+  at: number;
+  readonly end: number;
+}
+
+function skipSpaces(scanner: Scanner): void {
+  while (scanner.at < scanner.end && scanner.path.charCodeAt(scanner.at) === 0x20) scanner.at++;
+}
+
+/** Steps over one character, spaces around it included. */
+function expect(scanner: Scanner, code: number): void {
+  skipSpaces(scanner);
+  if (scanner.at >= scanner.end || scanner.path.charCodeAt(scanner.at) !== code) {
+    throw querySyntaxError();
+  }
+  scanner.at++;
+  skipSpaces(scanner);
+}
+
+function expectEnd(scanner: Scanner): void {
+  skipSpaces(scanner);
+  if (scanner.at !== scanner.end) throw querySyntaxError();
+}
+
+/** A quoted text. A quote in it is doubled; any other quote ends it. */
+function quotedText(scanner: Scanner): string {
+  const { path, end } = scanner;
+  if (scanner.at >= end || path.charCodeAt(scanner.at) !== 0x27) throw querySyntaxError();
+  const start = scanner.at + 1;
+  let doubled = false;
+  let close = path.indexOf("'", start);
+  while (close >= 0 && path.charCodeAt(close + 1) === 0x27) {
+    doubled = true;
+    close = path.indexOf("'", close + 2);
+  }
+  if (close < 0 || close >= end) throw querySyntaxError();
+  scanner.at = close + 1;
+  const text = path.slice(start, close);
+  return doubled ? text.replaceAll("''", "'") : text;
+}
+
+function tableEntry(scanner: Scanner): Resource {
+  const name = quotedText(scanner);
+  expectEnd(scanner);
+  return { kind: 'table-entry', name };
+}
+
+type KeyName = 'PartitionKey' | 'RowKey';
+
+function keyName(scanner: Scanner): KeyName {
+  for (const name of ['PartitionKey', 'RowKey'] as const) {
+    if (scanner.path.startsWith(name, scanner.at)) {
+      scanner.at += name.length;
+      return name;
+    }
+  }
+  throw querySyntaxError();
+}
+
+function keyPredicate(scanner: Scanner): { name: KeyName; value: string } {
+  const name = keyName(scanner);
+  expect(scanner, 0x3d);
+  return { name, value: legalKey(quotedText(scanner)) };
+}
+
+function legalKey(key: string): string {
+  const at = forbiddenKeyCharacterAt(key);
+  if (at < 0) return key;
+  const character = key.charAt(at);
+  if (character === '/' || character === '\\') throw querySyntaxError();
+  throw new StorageError('OutOfRangeInput');
+}
+
+function entity(table: string, scanner: Scanner): Resource {
+  const first = keyPredicate(scanner);
+  expect(scanner, 0x2c);
+  const second = keyPredicate(scanner);
+  expectEnd(scanner);
+  if (first.name === second.name) throw querySyntaxError();
+  return first.name === 'PartitionKey'
+    ? { kind: 'entity', table, partitionKey: first.value, rowKey: second.value }
+    : { kind: 'entity', table, partitionKey: second.value, rowKey: first.value };
+}
+
+/**
+ * `table(PartitionKey='…',RowKey='…')` as `Location`, `odata.id` and `odata.editLink` write it:
+ * keys percent-encoded, quotes doubled and raw (spec §1.3). A surrogate without its partner has no
+ * percent encoding; it is written as U+FFFD.
+ */
+export function entityPath(table: string, partitionKey: string, rowKey: string): string {
+  return `${table}(PartitionKey='${encodeKey(partitionKey)}',RowKey='${encodeKey(rowKey)}')`;
+}
+
+/** Characters that stand for themselves in a path; most keys have no others. */
+const unreserved = /^[A-Za-z0-9\-_.!~*()]*$/;
+const lone = /\p{Surrogate}/gu;
+
+function encodeKey(key: string): string {
+  if (unreserved.test(key)) return key;
+  return encodeURIComponent(key.replaceAll(lone, '\ufffd')).replaceAll("'", "''");
+}
