@@ -46,10 +46,6 @@ export const errorRegistry = {
     400,
     'All commands in a batch must operate on same entity group.',
   ),
-  CorsPreflightFailure: frontDoor(
-    403,
-    'CORS not enabled or no matching rule found for this request.',
-  ),
   DuplicatePropertiesSpecified: validation(400, 'A property is specified more than one time.'),
   EntityAlreadyExists: storage(409, 'The specified entity already exists.'),
   EntityTooLarge: storage(400, 'The entity is larger than the maximum allowed size (1MB).'),
@@ -79,7 +75,6 @@ export const errorRegistry = {
     'Value for one of the query parameters specified in the request URI is invalid.',
   ),
   InvalidResourceName: validation(400, 'The specifed resource name contains invalid characters.'),
-  InvalidValueType: validation(400, 'The value specified is invalid.'),
   JsonFormatNotSupported: format(415, 'JSON format is not supported.'),
   JsonVerboseFormatNotSupported: format(415, 'JSON verbose format is not supported.'),
   MediaTypeNotSupported: format(415, 'The requested media type is not supported.'),
@@ -138,10 +133,6 @@ export const errorRegistry = {
   UpdateConditionNotSatisfied: storage(
     412,
     'The update condition specified in the request was not satisfied.',
-  ),
-  WriteOperationsNotAllowedOnSecondary: validation(
-    403,
-    'Write operations are not allowed on the secondary endpoint.',
   ),
   XMethodIncorrectCount: validation(400, 'More than one X-HTTP-Method is specified.'),
   XMethodIncorrectValue: validation(400, 'The specified X-HTTP-Method is invalid.'),

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { errorRegistry, type ErrorDefinition } from './registry.js';
+
+const page = readFileSync(new URL('../../../../docs/reference/errors.md', import.meta.url), 'utf8');
+
+const shapeNames = {
+  'odata-json': 'JSON',
+  'front-door-xml': 'front-door XML',
+  'odata-xml': 'OData XML',
+} as const;
+
+/** One line for each table row of the page, without its last column. */
+function documented(): string[] {
+  const rows = page.matchAll(
+    /^\| `(\w+)`\s*\| (\d{3})\s*\| `([^|]+)`\s*\| ([^|]+?)\s*\| (\w+)\s*\| \S/gm,
+  );
+  return [...rows].map((row) => row.slice(1, 6).join(' / '));
+}
+
+function defined(): string[] {
+  return Object.entries<ErrorDefinition>(errorRegistry).map(([code, definition]) => {
+    const { status, message, shape, layer, wireCode } = definition;
+    return [wireCode ?? code, status, message, shapeNames[shape], layer].join(' / ');
+  });
+}
+
+describe('error registry', () => {
+  it('is what the reference page says, both ways', () => {
+    assert.deepEqual(documented().sort(), defined().sort());
+  });
+
+  it('has no two errors that a client could not tell apart', () => {
+    const seen = Object.entries<ErrorDefinition>(errorRegistry).map(
+      ([code, { wireCode, status }]) => `${status} ${wireCode ?? code}`,
+    );
+    assert.equal(new Set(seen).size, seen.length);
+  });
+});
