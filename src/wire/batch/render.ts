@@ -1,0 +1,263 @@
+import { unreachable } from '../../base/invariant.js';
+import type { Randomness } from '../../base/randomness.js';
+import { batchMessage, type ErrorStamp } from '../errors/message.js';
+import { errorDefinition } from '../errors/registry.js';
+import { errorJson, errorODataXml } from '../errors/render.js';
+import type { StorageError } from '../errors/storage-error.js';
+import { contentType, type MetadataLevel } from '../odata/media-type.js';
+import type { MalformedBatchError } from './malformed.js';
+
+/** The answer to one write of a changeset that was executed. */
+export type WrittenPart =
+  | {
+      readonly kind: 'inserted';
+      readonly contentId: string | undefined;
+      /** Whether the client asked for the echo, which is then confirmed. */
+      readonly preferred: boolean;
+      readonly level: MetadataLevel;
+      readonly location: string;
+      readonly etag: string;
+      /** The entity as JSON on one line. */
+      readonly body: Uint8Array;
+    }
+  | {
+      readonly kind: 'inserted-no-content';
+      readonly contentId: string | undefined;
+      readonly location: string;
+      readonly etag: string;
+    }
+  | { readonly kind: 'updated'; readonly contentId: string | undefined; readonly etag: string }
+  | { readonly kind: 'deleted'; readonly contentId: string | undefined };
+
+/** What the one part about a failure says besides the error. */
+export interface FailedPart {
+  readonly error: StorageError;
+  readonly contentId: string | undefined;
+  /** What the failing operation negotiated; minimal metadata when it named nothing usable. */
+  readonly level: MetadataLevel | undefined;
+}
+
+/** What became of a batch. */
+export type BatchOutcome =
+  | { readonly kind: 'written'; readonly parts: readonly WrittenPart[] }
+  | (FailedPart & {
+      readonly kind: 'write-failed';
+      /** Operations in the changeset, which decides on the index in the message. */
+      readonly operationCount: number;
+      /** Confirmed once the request had reached storage. */
+      readonly preferenceApplied: 'return-content' | 'return-no-content' | undefined;
+    })
+  | {
+      readonly kind: 'found';
+      readonly contentId: string | undefined;
+      readonly level: MetadataLevel;
+      /** Of a single entity; a set of entities has none. */
+      readonly etag: string | undefined;
+      /** Further headers, such as continuations. */
+      readonly headers: readonly (readonly [name: string, value: string])[];
+      /** JSON on one line. */
+      readonly body: Uint8Array;
+    }
+  | (FailedPart & { readonly kind: 'query-failed' })
+  | { readonly kind: 'malformed'; readonly error: MalformedBatchError };
+
+/** The body of a 202 response and its media type, boundary included. */
+export interface BatchResponse {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+export interface BatchContext extends ErrorStamp {
+  readonly randomness: Randomness;
+}
+
+const noSniff = 'X-Content-Type-Options: nosniff\r\n';
+const noCache = 'Cache-Control: no-cache\r\n';
+const version1 = 'DataServiceVersion: 1.0;\r\n';
+const version3 = 'DataServiceVersion: 3.0;\r\n';
+const mimeHead = 'Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n';
+const noContent = 'HTTP/1.1 204 No Content\r\n';
+
+/** Standard phrases of the statuses in the error registry. */
+const reasonPhrases: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  411: 'Length Required',
+  412: 'Precondition Failed',
+  413: 'Request Entity Too Large',
+  415: 'Unsupported Media Type',
+  500: 'Internal Server Error',
+  501: 'Not Implemented',
+  503: 'Service Unavailable',
+};
+
+/**
+ * The body of a batch response, byte for byte as the service orders and spells it (spec
+ * table-service §9.3 to §9.6). The outer status is 202 in every case.
+ */
+export function renderBatchResponse(outcome: BatchOutcome, context: BatchContext): BatchResponse {
+  const outer = `batchresponse_${context.randomness.uuid()}`;
+  const writer = new BodyWriter();
+  writer.text(`--${outer}\r\n`);
+  switch (outcome.kind) {
+    case 'written':
+      writeChangeset(writer, context, (open) => {
+        for (const part of outcome.parts) writeWritten(writer, open, part);
+      });
+      break;
+    case 'write-failed':
+      writeChangeset(writer, context, (open) => {
+        writer.text(open);
+        writeFailed(writer, outcome, outcome.preferenceApplied, failureJson(outcome, context));
+      });
+      break;
+    case 'found':
+      writeFound(writer, outcome);
+      break;
+    case 'query-failed':
+      writer.text(mimeHead);
+      writeFailed(writer, outcome, undefined, failureJson(outcome, context));
+      break;
+    case 'malformed':
+      writeMalformed(writer, outcome.error, context);
+      break;
+    default:
+      unreachable(outcome);
+  }
+  writer.text(`--${outer}--\r\n`);
+  return { contentType: `multipart/mixed; boundary=${outer}`, body: writer.finish() };
+}
+
+/** `writeParts` is given what opens each part. */
+function writeChangeset(
+  writer: BodyWriter,
+  context: BatchContext,
+  writeParts: (open: string) => void,
+): void {
+  const inner = `changesetresponse_${context.randomness.uuid()}`;
+  writer.text(`Content-Type: multipart/mixed; boundary=${inner}\r\n\r\n`);
+  writeParts(`--${inner}\r\n${mimeHead}`);
+  writer.text(`--${inner}--\r\n`);
+}
+
+function writeWritten(writer: BodyWriter, open: string, part: WrittenPart): void {
+  const common = contentIdLine(part.contentId) + noSniff + noCache;
+  switch (part.kind) {
+    case 'inserted-no-content':
+      writer.text(
+        `${open}${noContent}${common}Preference-Applied: return-no-content\r\n${version3}` +
+          `Location: ${part.location}\r\nDataServiceId: ${part.location}\r\nETag: ${part.etag}\r\n\r\n\r\n`,
+      );
+      break;
+    case 'inserted':
+      writer.text(
+        `${open}HTTP/1.1 201 Created\r\n${version3}${contentTypeLine(part.level)}${common}` +
+          preferenceLine(part.preferred ? 'return-content' : undefined) +
+          `Location: ${part.location}\r\nETag: ${part.etag}\r\n\r\n`,
+      );
+      writer.bytes(part.body);
+      writer.text('\r\n');
+      break;
+    case 'updated':
+      writer.text(`${open}${noContent}${common}${version1}ETag: ${part.etag}\r\n\r\n\r\n`);
+      break;
+    case 'deleted':
+      writer.text(`${open}${noContent}${common}${version1}\r\n\r\n`);
+      break;
+    default:
+      unreachable(part);
+  }
+}
+
+function writeFound(writer: BodyWriter, found: Extract<BatchOutcome, { kind: 'found' }>): void {
+  const etag = found.etag === undefined ? '' : `ETag: ${found.etag}\r\n`;
+  const more = found.headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  writer.text(
+    `${mimeHead}HTTP/1.1 200 OK\r\n${version3}${contentTypeLine(found.level)}` +
+      `${contentIdLine(found.contentId)}${noSniff}${noCache}${more}${etag}\r\n`,
+  );
+  writer.bytes(found.body);
+  writer.text('\r\n');
+}
+
+/** A validation error has not reached storage, which adds the cache header and the preference. */
+function writeFailed(
+  writer: BodyWriter,
+  { error, contentId, level }: FailedPart,
+  preferenceApplied: string | undefined,
+  json: string,
+): void {
+  const isStorage = errorDefinition(error.code).layer === 'storage';
+  const fromStorage = isStorage ? noCache + preferenceLine(preferenceApplied) : '';
+  writer.text(
+    `${statusLine(error.status)}${contentIdLine(contentId)}${noSniff}${fromStorage}` +
+      `${version3}${contentTypeLine(level ?? 'minimal')}\r\n`,
+  );
+  writer.bytes(Buffer.from(json));
+  writer.text('\r\n');
+}
+
+function failureJson(
+  outcome: Extract<BatchOutcome, { kind: 'write-failed' | 'query-failed' }>,
+  context: BatchContext,
+): string {
+  const place =
+    outcome.kind === 'query-failed'
+      ? ({ kind: 'query' } as const)
+      : ({ kind: 'changeset', operationCount: outcome.operationCount } as const);
+  return errorJson(outcome.error.code, batchMessage(outcome.error, place), context);
+}
+
+function writeMalformed(writer: BodyWriter, error: MalformedBatchError, context: BatchContext) {
+  writer.text(
+    `${mimeHead}${statusLine(error.status)}Content-Type: application/xml;charset=utf-8\r\n\r\n`,
+  );
+  writer.bytes(Buffer.from(errorODataXml(error.code, error.message, context)));
+  writer.text('\r\n');
+}
+
+function statusLine(status: number): string {
+  return `HTTP/1.1 ${status} ${reasonPhrases[status] ?? 'Error'}\r\n`;
+}
+
+function contentIdLine(contentId: string | undefined): string {
+  return contentId === undefined ? '' : `Content-ID: ${contentId}\r\n`;
+}
+
+function preferenceLine(preference: string | undefined): string {
+  return preference === undefined ? '' : `Preference-Applied: ${preference}\r\n`;
+}
+
+function contentTypeLine(level: MetadataLevel): string {
+  return `Content-Type: ${contentType(level)}\r\n`;
+}
+
+/** Gathers a body of headers, which are Latin-1 text, and of bytes that are copied once. */
+class BodyWriter {
+  readonly #chunks: Uint8Array[] = [];
+  #text = '';
+
+  text(text: string): void {
+    this.#text += text;
+  }
+
+  bytes(bytes: Uint8Array): void {
+    this.#flush();
+    this.#chunks.push(bytes);
+  }
+
+  finish(): Buffer {
+    if (this.#chunks.length === 0) return Buffer.from(this.#text, 'latin1');
+    this.#flush();
+    return Buffer.concat(this.#chunks);
+  }
+
+  #flush(): void {
+    this.#chunks.push(Buffer.from(this.#text, 'latin1'));
+    this.#text = '';
+  }
+}
