@@ -87,7 +87,10 @@ export class FilterLexer {
   #number(at: number): Token {
     const text = this.#text;
     const start = isSign(text.charCodeAt(at)) ? at + 1 : at;
-    if (text.charCodeAt(at) === 0x2d && (text.startsWith('INF', start) || infinityAt(text, start))) {
+    if (
+      text.charCodeAt(at) === 0x2d &&
+      (text.startsWith('INF', start) || infinityAt(text, start))
+    ) {
       this.#at = start + (text.startsWith('INF', start) ? 3 : 8);
       this.#expectBoundary();
       return { kind: 'literal', at, value: { type: 'Edm.Double', value: -Infinity } };

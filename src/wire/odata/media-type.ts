@@ -16,8 +16,7 @@ export function contentType(level: MetadataLevel): string {
 }
 
 type Outcome =
-  | { readonly level: MetadataLevel }
-  | { readonly refusal: ErrorCode; readonly level?: undefined };
+  { readonly level: MetadataLevel } | { readonly refusal: ErrorCode; readonly level?: undefined };
 
 const atom: Outcome = { refusal: 'AtomFormatNotSupported' };
 const unknown: Outcome = { refusal: 'MediaTypeNotSupported' };

@@ -20,7 +20,7 @@ function decodePart(text: string): string {
 export function parseQueryString(raw: string): QueryOptions {
   if (raw === '') return none;
   const options = new Map<string, string>();
-  for (let start = 0; start < raw.length; ) {
+  for (let start = 0; start < raw.length;) {
     let end = raw.indexOf('&', start);
     if (end < 0) end = raw.length;
     if (end > start) addOption(options, raw.slice(start, end));
@@ -125,7 +125,9 @@ function parseFrom(options: QueryOptions): EntityQueryOptions['from'] {
   if (partitionToken === undefined) return undefined;
   const partitionKey = decodeToken(partitionToken);
   const rowToken = filled(options, 'NextRowKey');
-  return rowToken === undefined ? { partitionKey } : { partitionKey, rowKey: decodeToken(rowToken) };
+  return rowToken === undefined
+    ? { partitionKey }
+    : { partitionKey, rowKey: decodeToken(rowToken) };
 }
 
 /**
