@@ -1,0 +1,14 @@
+import { storeConformance } from '../../kv/conformance/index.js';
+import { lmdbUnderTest } from '../../../test/support/engine-lmdb.js';
+
+storeConformance({
+  name: 'the LMDB engine',
+  open: lmdbUnderTest,
+  capabilities: { persistent: true, processes: true, groupsCommits: true },
+});
+
+storeConformance({
+  name: 'the LMDB engine without syncs',
+  open: (options) => lmdbUnderTest({ ...options, durability: 'relaxed' }),
+  capabilities: { persistent: true, processes: true, groupsCommits: true },
+});

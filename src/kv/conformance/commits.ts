@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { StoreClosedError } from '../errors.js';
+import { batch, bytes, check, commit, keysOf, put, setUp, valueOf } from './batches.js';
+import type { ConformanceSuite } from './suite.js';
+
+/** Commits: checks, all or nothing, the end of a store. */
+export function commitsConformance(suite: ConformanceSuite): void {
+  it('applies a commit whose checks hold', async (t) => {
+    const { store } = await setUp(suite, t);
+    const version = await commit(store, { checks: [check('a', 'absent')], puts: [put('a')] });
+    await commit(store, {
+      checks: [check('a', version), check('a', 'present'), check('b', 'absent')],
+      puts: [put('a', 'second'), put('b')],
+    });
+    assert.equal(await valueOf(store, 'a'), 'second');
+    await commit(store, { checks: [check('b', 'present')], deletes: [bytes('b')] });
+    await commit(store, { checks: [check('b', 'absent')], puts: [put('c')] });
+    assert.deepEqual(await keysOf(store), ['a', 'c']);
+  });
+
+  it('tells the first check that failed and what it found', async (t) => {
+    const { store } = await setUp(suite, t);
+    const version = await commit(store, { puts: [put('a'), put('b')] });
+    const attempt = (...checks: ReturnType<typeof check>[]) =>
+      store.commit(batch({ checks, puts: [put('c')], deletes: [bytes('a')] }));
+
+    const present = check('a', 'present');
+    const failed = (failedCheck: number, actual: number | 'absent') => ({
+      ok: false,
+      failedCheck,
+      actual,
+    });
+    assert.deepEqual(await attempt(check('a', 'absent')), failed(0, version));
+    assert.deepEqual(await attempt(present, check('a', version + 1)), failed(1, version));
+    assert.deepEqual(await attempt(present, check('x', 'present')), failed(1, 'absent'));
+    assert.deepEqual(await attempt(check('x', version), check('y', 1)), failed(0, 'absent'));
+    assert.deepEqual(await keysOf(store), ['a', 'b'], 'nothing was applied');
+  });
+
+  it('applies a commit of many writes whole', async (t) => {
+    const { store } = await setUp(suite, t);
+    const keys = Array.from({ length: 300 }, (_, index) => `key ${String(index).padStart(3, '0')}`);
+    const version = await commit(store, { puts: keys.map((key) => put(key)) });
+    const entries = await store.getMany(keys.map(bytes));
+    assert.ok(entries.every((entry) => entry?.version === version));
+    await commit(store, { deletes: keys.slice(1).map(bytes) });
+    assert.deepEqual(await keysOf(store), ['key 000']);
+  });
+
+  it('lets one of many commits win that want the same key to be absent', async (t) => {
+    const { store } = await setUp(suite, t);
+    const results = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        store.commit(batch({ checks: [check('a', 'absent')], puts: [put('a', `${index}`)] })),
+      ),
+    );
+    const winners = results.flatMap((result, index) => (result.ok ? [index] : []));
+    assert.equal(winners.length, 1);
+    assert.equal(await valueOf(store, 'a'), `${winners[0]}`);
+  });
+
+  it('isolates concurrent commits: no update of a counter is lost', async (t) => {
+    const { store } = await setUp(suite, t);
+    await commit(store, { puts: [put('counter', '0')] });
+    const increment = async (): Promise<void> => {
+      const entry = await store.get(bytes('counter'));
+      assert.ok(entry !== undefined);
+      const checks = [check('counter', entry.version)];
+      const puts = [put('counter', `${Number(String(entry.value)) + 1}`)];
+      if (!(await store.commit(batch({ checks, puts }))).ok) await increment();
+    };
+    await Promise.all(Array.from({ length: 40 }, increment));
+    assert.equal(await valueOf(store, 'counter'), '40');
+  });
+
+  it('never shows a commit half to a concurrent read', async (t) => {
+    const { store } = await setUp(suite, t);
+    const write = (value: string) =>
+      commit(store, { puts: [put('left', value), put('right', value)] });
+    await write('0');
+    const writes = Array.from({ length: 60 }, (_, index) => write(`${index}`));
+    for (let round = 0; round < 60; round += 1) {
+      const [left, right] = await store.getMany([bytes('left'), bytes('right')]);
+      assert.deepEqual(left?.value, right?.value);
+      assert.equal(left?.version, right?.version);
+      await new Promise((done) => setImmediate(done));
+    }
+    await Promise.all(writes);
+  });
+
+  it('refuses every call after it was closed, and may be closed twice', async (t) => {
+    const { store } = await setUp(suite, t);
+    const late = store.commit(batch({ puts: [put('a')] }));
+    await Promise.all([store.close(), store.close()]);
+    await store.close();
+    assert.equal((await late).ok, true, 'closing waits for commits under way');
+    await assert.rejects(store.get(bytes('a')), StoreClosedError);
+    await assert.rejects(store.getMany([bytes('a')]), StoreClosedError);
+    const options = { limit: 1, bytesMax: 1 };
+    await assert.rejects(store.range({ start: bytes('a') }, options), StoreClosedError);
+    await assert.rejects(store.commit(batch({ puts: [put('a')] })), StoreClosedError);
+  });
+}

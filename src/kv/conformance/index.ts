@@ -1,0 +1,23 @@
+import { describe } from 'node:test';
+import { commitsConformance } from './commits.js';
+import { modelConformance } from './model.js';
+import { processesConformance } from './processes.js';
+import { rangesConformance } from './ranges.js';
+import { readsConformance } from './reads.js';
+import type { ConformanceSuite } from './suite.js';
+import { versionsConformance } from './versions.js';
+
+/**
+ * The contract of `Store` as tests of node:test. Every engine, and every store made of stores, runs
+ * it from a test file of its own; what it may leave out is in its capabilities.
+ */
+export function storeConformance(suite: ConformanceSuite): void {
+  describe(`${suite.name} keeps the contract of a store`, () => {
+    describe('reads', () => readsConformance(suite));
+    describe('ranges', () => rangesConformance(suite));
+    describe('commits', () => commitsConformance(suite));
+    describe('versions', () => versionsConformance(suite));
+    describe('durability and processes', () => processesConformance(suite));
+    describe('model', () => modelConformance(suite));
+  });
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { compareBytes } from '../../base/bytes.js';
+import type { KeyRange, RangeOptions, Store } from '../store.js';
+import { keyBytesMax } from '../store.js';
+import { keyAfter } from '../tuple.js';
+import { bytes, commit, put, setUp, wholeRange } from './batches.js';
+import type { ConformanceSuite } from './suite.js';
+
+const letters = ['a', 'b', 'c', 'd', 'e'];
+
+/** Ranges: order, bounds, both directions, pages. */
+export function rangesConformance(suite: ConformanceSuite): void {
+  it('orders keys by unsigned bytes, a prefix first', async (t) => {
+    const { store } = await setUp(suite, t);
+    const ordered = ['\0', '\0\0', '\0\xff', '\x01', 'A', 'A\0', 'AA', 'B', '\x7f', '\x80', '\xff'];
+    const shuffled = ordered.toSorted((left, right) => hash(left) - hash(right));
+    for (const key of shuffled) await commit(store, { puts: [put(key)] });
+    assert.deepEqual(await read(store, { start: bytes('') }), ordered);
+    assert.deepEqual(await read(store, { start: bytes('') }, true), ordered.toReversed());
+  });
+
+  it('includes the start and excludes the end, in both directions', async (t) => {
+    const { store } = await setUp(suite, t);
+    await commit(store, { puts: letters.map((key) => put(key)) });
+    const expected: [string, string | undefined, string][] = [
+      ['b', 'd', 'bc'],
+      ['b', undefined, 'bcde'],
+      ['', 'c', 'ab'],
+      ['b\0', 'd\0', 'cd'],
+      ['c', 'c', ''],
+      ['d', 'b', ''],
+      ['f', undefined, ''],
+      ['', 'a', ''],
+      ['', '', ''],
+      ['e', 'z', 'e'],
+    ];
+    for (const [start, end, keys] of expected) {
+      const range = { start: bytes(start), ...(end !== undefined && { end: bytes(end) }) };
+      assert.deepEqual(await read(store, range), keys.split(''), `from ${start} to ${end}`);
+      assert.deepEqual(await read(store, range, true), keys.split('').toReversed());
+    }
+  });
+
+  it('takes bounds that are longer than any key', async (t) => {
+    const { store } = await setUp(suite, t);
+    const longest = Buffer.alloc(keyBytesMax, 0x61);
+    const before = longest.subarray(0, keyBytesMax - 1);
+    const puts = [before, longest].map((key) => ({ key, value: bytes('') }));
+    await commit(store, { puts: [...puts, put('b')] });
+    const count = async (range: KeyRange, reverse: boolean) =>
+      (await store.range(range, { ...wholeRange, reverse })).entries.length;
+    for (const reverse of [false, true]) {
+      assert.equal(await count({ start: keyAfter(longest) }, reverse), 1);
+      assert.equal(await count({ start: bytes('a'), end: keyAfter(longest) }, reverse), 2);
+      assert.equal(await count({ start: longest, end: keyAfter(longest) }, reverse), 1);
+      assert.equal(await count({ start: longest }, reverse), 2);
+      assert.equal(await count({ start: bytes('a'), end: longest }, reverse), 1);
+    }
+  });
+
+  it('says exactly whether more entries follow the last of a page', async (t) => {
+    const { store } = await setUp(suite, t);
+    await commit(store, { puts: letters.map((key) => put(key)) });
+    for (const reverse of [false, true]) {
+      for (let limit = 1; limit <= 7; limit += 1) {
+        const range = { start: bytes('b'), end: bytes('e') };
+        const page = await store.range(range, { limit, bytesMax: 1_000, reverse });
+        assert.equal(page.entries.length, Math.min(limit, 3));
+        assert.equal(page.more, limit < 3, `limit ${limit}`);
+      }
+    }
+  });
+
+  it('ends a page before the bytes run over, but never returns an empty one', async (t) => {
+    const { store } = await setUp(suite, t);
+    // Each entry has 10 bytes: a key of 1 and a value of 9.
+    await commit(store, { puts: letters.map((key) => put(key, '123456789')) });
+    const sizes: [number, number][] = [
+      [0, 1],
+      [1, 1],
+      [9, 1],
+      [10, 1],
+      [19, 1],
+      [20, 2],
+      [49, 4],
+      [50, 5],
+      [51, 5],
+    ];
+    for (const reverse of [false, true]) {
+      for (const [bytesMax, count] of sizes) {
+        const page = await store.range({ start: bytes('') }, { limit: 100, bytesMax, reverse });
+        assert.equal(page.entries.length, count, `${bytesMax} bytes`);
+        assert.equal(page.more, count < 5);
+      }
+    }
+  });
+
+  it('visits every entry once when each page begins behind the one before', async (t) => {
+    const { store } = await setUp(suite, t);
+    const keys = Array.from({ length: 1_500 }, (_, index) => String(index).padStart(5, '0'));
+    await commit(store, { puts: keys.map((key) => put(key)) });
+    const options = { limit: 37, bytesMax: 100_000 };
+    assert.deepEqual(await readPages(store, options), keys);
+    assert.deepEqual(await readPages(store, { ...options, reverse: true }), keys.toReversed());
+  });
+}
+
+async function read(store: Store, range: KeyRange, reverse = false): Promise<string[]> {
+  const page = await store.range(range, { ...wholeRange, reverse });
+  assert.equal(page.more, false);
+  for (const { key } of page.entries) {
+    assert.ok(compareBytes(key, range.start) >= 0);
+    assert.ok(range.end === undefined || compareBytes(key, range.end) < 0);
+  }
+  return page.entries.map(({ key }) => Buffer.from(key).toString('latin1'));
+}
+
+async function readPages(store: Store, options: RangeOptions): Promise<string[]> {
+  const keys: string[] = [];
+  let range: KeyRange = { start: bytes('') };
+  for (let pages = 0; pages < 1_000; pages += 1) {
+    const page = await store.range(range, options);
+    keys.push(...page.entries.map(({ key }) => String(key)));
+    const last = page.entries.at(-1);
+    if (!page.more || last === undefined) return keys;
+    range = options.reverse === true ? { ...range, end: last.key } : { start: keyAfter(last.key) };
+  }
+  throw new Error('the pages do not end');
+}
+
+function hash(text: string): number {
+  return bytes(text).reduce((sum, byte) => (sum * 31 + byte + 7) % 1_009, 3);
+}

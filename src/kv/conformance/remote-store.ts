@@ -1,0 +1,82 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { invariant } from '../../base/invariant.js';
+import type { CommitResult, Entry, RangePage, Store } from '../store.js';
+import type { SpawnedStore } from './suite.js';
+
+type Method = keyof Store;
+
+interface Request {
+  readonly id: number;
+  readonly method: Method;
+  readonly parameters: readonly unknown[];
+}
+
+type Response =
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly error: string };
+
+/** In the child: answers calls for the store until the parent closes it. Then the process ends. */
+export function serveStore(store: Store): void {
+  const answer = async ({ id, method, parameters }: Request): Promise<void> => {
+    const call = store[method].bind(store) as (...values: readonly unknown[]) => Promise<unknown>;
+    const response: Response = await call(...parameters).then(
+      (result) => ({ id, result }),
+      (error: unknown) => ({ id, error: String(error) }),
+    );
+    process.send?.(response);
+    if (method === 'close') process.disconnect();
+  };
+  process.on('message', (request: Request) => void answer(request));
+  process.send?.({ id: 0, result: 'ready' });
+}
+
+/**
+ * In the parent: the store of a child that runs `serveStore`. The child must have been forked with
+ * `serialization: 'advanced'`, which carries bytes. Calls are rejected once the child is gone.
+ */
+export async function remoteStore(child: ChildProcess): Promise<SpawnedStore> {
+  const exited = once(child, 'exit');
+  const waiting = new Map<number, (response: Response) => void>();
+  let lastId = 0;
+  child.on('message', (response: Response) => {
+    waiting.get(response.id)?.(response);
+    waiting.delete(response.id);
+  });
+  child.on('exit', () => {
+    for (const [id, settle] of waiting) settle({ id, error: 'the process ended' });
+  });
+
+  const receive = (id: number) =>
+    new Promise<unknown>((resolve, reject) => {
+      waiting.set(id, (response) => {
+        if ('error' in response) reject(new Error(response.error));
+        else resolve(response.result);
+      });
+    });
+  const call = async (method: Method, ...parameters: readonly unknown[]): Promise<unknown> => {
+    invariant(child.connected, 'the process is gone');
+    lastId += 1;
+    const result = receive(lastId);
+    const request: Request = { id: lastId, method, parameters };
+    child.send(request, () => undefined);
+    return result;
+  };
+  await receive(0);
+  return {
+    store: {
+      get: (key) => call('get', key) as Promise<Entry | undefined>,
+      getMany: (keys) => call('getMany', keys) as Promise<(Entry | undefined)[]>,
+      range: (range, options) => call('range', range, options) as Promise<RangePage>,
+      commit: (batch) => call('commit', batch) as Promise<CommitResult>,
+      async close() {
+        await call('close');
+        await exited;
+      },
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
