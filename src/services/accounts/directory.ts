@@ -1,0 +1,79 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+
+/** A storage account that the server answers for. */
+export interface Account {
+  readonly name: string;
+  /** Secrets of its signatures, all equally valid. */
+  readonly keys: readonly KeyObject[];
+}
+
+/** An account as a person configures it. Keys are base64. */
+export interface AccountSettings {
+  readonly name: string;
+  readonly keys: readonly string[];
+}
+
+export interface AccountDirectory {
+  find(name: string): Account | undefined;
+  /** In the order configured. */
+  names(): readonly string[];
+}
+
+/** An account that cannot be served as configured. The message tells the person what to change. */
+export class AccountSettingsError extends Error {
+  override readonly name = 'AccountSettingsError';
+}
+
+/**
+ * The account that every storage emulator has; its key is public (spec table-service §8). Clients
+ * mean it by `UseDevelopmentStorage=true`.
+ */
+export const developmentAccount: AccountSettings = Object.freeze({
+  name: 'devstoreaccount1',
+  keys: Object.freeze([
+    'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==',
+  ]),
+});
+
+const accountName = /^[a-z0-9]{3,24}$/;
+const base64 =
+  /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$|^[A-Za-z0-9+/]{2,3}={1,2}$/;
+const keyCharactersMax = 1024;
+
+/**
+ * The accounts of a server, fixed while it runs.
+ *
+ * @throws {AccountSettingsError} when a name or key is malformed, or an account occurs twice.
+ */
+export function makeAccountDirectory(accounts: readonly AccountSettings[]): AccountDirectory {
+  const byName = new Map<string, Account>();
+  for (const settings of accounts) {
+    const account = makeAccount(settings);
+    if (byName.has(account.name)) {
+      throw new AccountSettingsError(`The account '${account.name}' is configured twice.`);
+    }
+    byName.set(account.name, account);
+  }
+  const names = Object.freeze(Array.from(byName.keys()));
+  return { find: (name) => byName.get(name), names: () => names };
+}
+
+function makeAccount({ name, keys }: AccountSettings): Account {
+  if (!accountName.test(name)) {
+    throw new AccountSettingsError(
+      `'${name}' cannot name an account: use 3 to 24 lower-case letters and digits.`,
+    );
+  }
+  if (keys.length === 0) throw new AccountSettingsError(`The account '${name}' has no key.`);
+  return Object.freeze({ name, keys: Object.freeze(keys.map((key) => secretKey(name, key))) });
+}
+
+function secretKey(account: string, key: string): KeyObject {
+  if (key.length > keyCharactersMax || !base64.test(key)) {
+    throw new AccountSettingsError(
+      `A key of the account '${account}' is not base64. Copy it whole, with any '=' at its end; ` +
+        `make one with: openssl rand -base64 64`,
+    );
+  }
+  return createSecretKey(Buffer.from(key, 'base64'));
+}

@@ -1,0 +1,148 @@
+import type { Bytes } from '../../base/bytes.js';
+import { invariant } from '../../base/invariant.js';
+import type { Store } from '../../kv/store.js';
+import { appendString } from '../../kv/tuple.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import {
+  checkKeys,
+  commitOf,
+  failureOf,
+  keysOf,
+  readsFirst,
+  resultOf,
+  stageWrite,
+  type StagedWrite,
+} from './staged-write.js';
+import type { WriteOperation, WriteResult } from './types.js';
+
+/** Changes in one entity group transaction (spec table-service §9.1). */
+export const changesMax = 100;
+
+/** Tries of a write that builds on what it read, against other writers of the same entity. */
+const attemptsMax = 1000;
+
+/** Writes one entity of the table with this prefix: one commit, after a read only for a merge. */
+export async function writeEntity(
+  store: Store,
+  tablePrefix: Bytes,
+  operation: WriteOperation,
+): Promise<WriteResult> {
+  checkKeys(operation);
+  const { partitionKey, rowKey } = keysOf(operation);
+  const key = appendString(appendString(tablePrefix, partitionKey), rowKey);
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const stored = readsFirst(operation) ? await store.get(key) : undefined;
+    const write = stageWrite(operation, key, stored);
+    const result = await store.commit(commitOf([write]));
+    if (result.ok) return resultOf(write, result.version);
+    const failure = failureOf(operation, result.actual);
+    if (failure !== undefined) throw failure;
+  }
+  throw new StorageError('ServerBusy');
+}
+
+/**
+ * Refuses a group of writes that is no entity group transaction, whatever is stored. The error
+ * carries the index of the first operation that breaks a rule.
+ */
+export function checkGroup(operations: readonly WriteOperation[]): void {
+  const [first] = operations;
+  if (first === undefined) throw new StorageError('InvalidInput');
+  if (operations.length > changesMax) {
+    throw new StorageError('InvalidInput', {
+      message: `The batch request operation exceeds the maximum ${changesMax} changes per change set.`,
+      operationIndex: changesMax - 1,
+    });
+  }
+  const { partitionKey } = keysOf(first);
+  const rowKeys = new Set<string>();
+  for (const [operationIndex, operation] of operations.entries()) {
+    const keys = keysOf(operation);
+    if (keys.partitionKey !== partitionKey) {
+      throw new StorageError('CommandsInBatchActOnDifferentPartitions', { operationIndex });
+    }
+    if (rowKeys.has(keys.rowKey)) throw new StorageError('InvalidDuplicateRow', { operationIndex });
+    rowKeys.add(keys.rowKey);
+  }
+}
+
+/**
+ * Writes a checked group in one commit: all or nothing, one version for all, results in order. A
+ * failure is that of the first operation whose condition does not hold, with its index.
+ */
+export async function writeGroup(
+  store: Store,
+  tablePrefix: Bytes,
+  operations: readonly WriteOperation[],
+): Promise<readonly WriteResult[]> {
+  const keys = groupKeys(tablePrefix, operations);
+  let writes: readonly StagedWrite[] = [];
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    writes = await stageGroup(store, operations, keys, writes);
+    const result = await store.commit(commitOf(writes));
+    if (result.ok) return writes.map((write) => resultOf(write, result.version));
+    const operationIndex = indexOfCheck(writes, result.failedCheck);
+    const failed = writes[operationIndex];
+    invariant(failed !== undefined, 'a failed check belongs to an operation');
+    const failure = failureOf(failed.operation, result.actual);
+    if (failure !== undefined) throw at(operationIndex, failure);
+  }
+  throw new StorageError('ServerBusy');
+}
+
+function groupKeys(tablePrefix: Bytes, operations: readonly WriteOperation[]): Bytes[] {
+  let partition: Bytes | undefined;
+  return operations.map((operation, index) => {
+    attempt(index, () => checkKeys(operation));
+    const { partitionKey, rowKey } = keysOf(operation);
+    partition ??= appendString(tablePrefix, partitionKey);
+    return appendString(partition, rowKey);
+  });
+}
+
+/** Stages each write; those staged before are kept unless they build on what is stored. */
+async function stageGroup(
+  store: Store,
+  operations: readonly WriteOperation[],
+  keys: readonly Bytes[],
+  staged: readonly StagedWrite[],
+): Promise<readonly StagedWrite[]> {
+  const readKeys = keys.filter((_, index) => {
+    const operation = operations[index];
+    return operation !== undefined && readsFirst(operation);
+  });
+  const stored = readKeys.length === 0 ? [] : await store.getMany(readKeys);
+  let reads = 0;
+  return operations.map((operation, index) => {
+    const key = keys[index];
+    invariant(key !== undefined, 'each operation has a key');
+    if (!readsFirst(operation)) {
+      return staged[index] ?? attempt(index, () => stageWrite(operation, key, undefined));
+    }
+    reads += 1;
+    return attempt(index, () => stageWrite(operation, key, stored[reads - 1]));
+  });
+}
+
+/** The position of the write that has the `failedCheck`th check. */
+function indexOfCheck(writes: readonly StagedWrite[], failedCheck: number): number {
+  let checks = 0;
+  return writes.findIndex((write) => {
+    if (write.check !== undefined) checks += 1;
+    return checks > failedCheck;
+  });
+}
+
+/** Runs a part of one operation; its errors get the operation's index. */
+function attempt<T>(operationIndex: number, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw error instanceof StorageError ? at(operationIndex, error) : error;
+  }
+}
+
+function at(operationIndex: number, error: StorageError): StorageError {
+  const { code, message, cause } = error;
+  return new StorageError(code, { message, operationIndex, cause });
+}

@@ -1,0 +1,62 @@
+import { entitySize } from '../../wire/edm/entity-size.js';
+import { forbiddenKeyCharacterAt } from '../../wire/edm/key.js';
+import {
+  binaryBytesMax,
+  entitySizeMax,
+  keyLengthMax,
+  propertiesMax,
+  propertyNameLengthMax,
+  stringLengthMax,
+} from '../../wire/edm/limits.js';
+import type { EdmValue, Property } from '../../wire/edm/value.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+
+/** Whether an entity can be stored under these keys, so that looking for one makes sense. */
+export function areKeysPossible(partitionKey: string, rowKey: string): boolean {
+  return isKeyPossible(partitionKey) && isKeyPossible(rowKey);
+}
+
+function isKeyPossible(key: string): boolean {
+  return key.length <= keyLengthMax && forbiddenKeyCharacterAt(key) === -1;
+}
+
+/** Refuses keys under which nothing may be created (spec table-service §2.3). */
+export function checkNewKeys(partitionKey: string, rowKey: string): void {
+  checkNewKey('PartitionKey', partitionKey);
+  checkNewKey('RowKey', rowKey);
+}
+
+function checkNewKey(name: 'PartitionKey' | 'RowKey', key: string): void {
+  if (key.length > keyLengthMax) throw new StorageError('PropertyValueTooLarge');
+  if (forbiddenKeyCharacterAt(key) !== -1) {
+    throw new StorageError('OutOfRangeInput', {
+      message: `The '${name}' parameter of value '${key}' is out of range.`,
+    });
+  }
+}
+
+/**
+ * Refuses what may not be stored: too many properties, a name too long, an entity too large, a value
+ * too large; in this order, as the service looks at the whole entity first (spec §2.2).
+ */
+export function checkEntity(
+  partitionKey: string,
+  rowKey: string,
+  properties: readonly Property[],
+): void {
+  if (properties.length > propertiesMax) throw new StorageError('TooManyProperties');
+  let valueTooLarge = false;
+  for (const { name, value } of properties) {
+    if (name.length > propertyNameLengthMax) throw new StorageError('PropertyNameTooLong');
+    valueTooLarge ||= isValueTooLarge(value);
+  }
+  if (entitySize(partitionKey, rowKey, properties) > entitySizeMax) {
+    throw new StorageError('EntityTooLarge');
+  }
+  if (valueTooLarge) throw new StorageError('PropertyValueTooLarge');
+}
+
+function isValueTooLarge(value: EdmValue): boolean {
+  if (value.type === 'Edm.String') return value.value.length > stringLengthMax;
+  return value.type === 'Edm.Binary' && value.value.length > binaryBytesMax;
+}

@@ -1,0 +1,171 @@
+import type { Bytes } from '../../base/bytes.js';
+import { unreachable } from '../../base/invariant.js';
+import type { CommitBatch, Entry } from '../../kv/store.js';
+import { encodeBag } from '../../wire/edm/bag.js';
+import type { EntityInput, Property } from '../../wire/edm/value.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { areKeysPossible, checkEntity, checkNewKeys } from './limits.js';
+import { mergedProperties, sortedProperties } from './properties.js';
+import type { Condition, WriteOperation, WriteResult } from './types.js';
+
+/** What a write does to the store, ready to commit. */
+export interface StagedWrite {
+  readonly operation: WriteOperation;
+  readonly key: Bytes;
+  /** What must hold of the key; absent when the write does not care. */
+  readonly check: number | 'absent' | 'present' | undefined;
+  /** The bag to store; absent for a delete. */
+  readonly bag: Bytes | undefined;
+}
+
+/** A version that no entry has, so a check of it fails and reports what is there. */
+const noVersion = 0;
+
+/** Whether a write builds on the stored entity, and must be staged again when that changes. */
+export function readsFirst(operation: WriteOperation): boolean {
+  return operation.kind === 'merge' || operation.kind === 'insert-or-merge';
+}
+
+export interface EntityKeys {
+  readonly partitionKey: string;
+  readonly rowKey: string;
+}
+
+export function keysOf(operation: WriteOperation): EntityKeys {
+  return operation.kind === 'delete' ? operation : operation.entity;
+}
+
+/**
+ * Refuses keys that the store cannot have: what would create an entity gets the code of the broken
+ * rule, what needs an existing one does not find it (spec table-service §2.3).
+ */
+export function checkKeys(operation: WriteOperation): void {
+  const { partitionKey, rowKey } = keysOf(operation);
+  switch (operation.kind) {
+    case 'insert':
+    case 'insert-or-replace':
+    case 'insert-or-merge':
+      checkNewKeys(partitionKey, rowKey);
+      return;
+    case 'replace':
+    case 'merge':
+    case 'delete':
+      if (!areKeysPossible(partitionKey, rowKey)) throw new StorageError('ResourceNotFound');
+  }
+}
+
+/** `stored` is what was read at the key; only asked for when `readsFirst`. */
+export function stageWrite(
+  operation: WriteOperation,
+  key: Bytes,
+  stored: Entry | undefined,
+): StagedWrite {
+  switch (operation.kind) {
+    case 'insert': {
+      const bag = checkedBag(operation.entity, operation.entity.properties);
+      return { operation, key, check: 'absent', bag };
+    }
+    case 'insert-or-replace': {
+      const bag = checkedBag(operation.entity, sortedProperties(operation.entity.properties));
+      return { operation, key, check: undefined, bag };
+    }
+    case 'replace': {
+      const bag = checkedBag(operation.entity, sortedProperties(operation.entity.properties));
+      return { operation, key, check: checkOf(operation.condition), bag };
+    }
+    case 'delete':
+      return { operation, key, check: checkOf(operation.condition), bag: undefined };
+    case 'merge': {
+      const bag = mergedBag(operation.entity, stored);
+      const matches = stored !== undefined && allows(operation.condition, stored.version);
+      return { operation, key, check: matches ? stored.version : noVersion, bag };
+    }
+    case 'insert-or-merge': {
+      const bag = mergedBag(operation.entity, stored);
+      return { operation, key, check: stored?.version ?? 'absent', bag };
+    }
+    default:
+      return unreachable(operation);
+  }
+}
+
+function checkedBag(entity: EntityInput, properties: readonly Property[]): Bytes {
+  checkEntity(entity.partitionKey, entity.rowKey, properties);
+  return encodeBag(properties);
+}
+
+function mergedBag(entity: EntityInput, stored: Entry | undefined): Bytes {
+  const properties =
+    stored === undefined
+      ? sortedProperties(entity.properties)
+      : mergedProperties(stored.value, entity.properties);
+  return checkedBag(entity, properties);
+}
+
+function checkOf(condition: Condition): number | 'present' {
+  switch (condition.kind) {
+    case 'any':
+      return 'present';
+    case 'version':
+      return condition.version;
+    case 'never':
+      return noVersion;
+    default:
+      return unreachable(condition);
+  }
+}
+
+function allows(condition: Condition, version: number): boolean {
+  return (
+    condition.kind === 'any' || (condition.kind === 'version' && condition.version === version)
+  );
+}
+
+/**
+ * Why the check of a write failed, given what was there instead; `undefined` when the write only
+ * built on an entity that has changed since, and should be staged again.
+ */
+export function failureOf(
+  operation: WriteOperation,
+  actual: number | 'absent',
+): StorageError | undefined {
+  switch (operation.kind) {
+    case 'insert':
+      return new StorageError('EntityAlreadyExists');
+    case 'replace':
+    case 'delete':
+      return missingOrChanged(actual);
+    case 'merge':
+      if (operation.condition.kind === 'any' && actual !== 'absent') return undefined;
+      return missingOrChanged(actual);
+    case 'insert-or-merge':
+    case 'insert-or-replace':
+      return undefined;
+    default:
+      return unreachable(operation);
+  }
+}
+
+function missingOrChanged(actual: number | 'absent'): StorageError {
+  return new StorageError(actual === 'absent' ? 'ResourceNotFound' : 'UpdateConditionNotSatisfied');
+}
+
+/** One commit for all writes. Check `n` is that of the `n`th write that has one. */
+export function commitOf(writes: readonly StagedWrite[]): CommitBatch {
+  const checks: { key: Bytes; version: number | 'absent' | 'present' }[] = [];
+  const puts: { key: Bytes; value: Bytes }[] = [];
+  const deletes: Bytes[] = [];
+  for (const { key, check, bag } of writes) {
+    if (check !== undefined) checks.push({ key, version: check });
+    if (bag === undefined) deletes.push(key);
+    else puts.push({ key, value: bag });
+  }
+  return { checks, puts, deletes };
+}
+
+/** What a committed write left behind. */
+export function resultOf({ operation, bag }: StagedWrite, version: number): WriteResult {
+  if (bag === undefined) return undefined;
+  const { partitionKey, rowKey } = keysOf(operation);
+  return { partitionKey, rowKey, version, bag };
+}

@@ -1,0 +1,57 @@
+import type { Store } from '../../kv/store.js';
+import { transact } from '../../kv/transact.js';
+import { decodeTuple, encodeTuple } from '../../kv/tuple.js';
+import { invariant } from '../../base/invariant.js';
+import { tableIdKey } from './keys.js';
+
+/** Ids that a process takes at once; those it does not use are never used. */
+const blockSize = 100;
+
+interface Block {
+  next: number;
+  readonly end: number;
+}
+
+/**
+ * Gives out table ids of an account: 1, 2, 3, … each once, ever, in whatever process. A stored
+ * counter hands whole blocks to processes, so that creating tables does not contend for it.
+ */
+export class TableIds {
+  readonly #store: Store;
+  readonly #blocks = new Map<string, Block>();
+  /** The last request for an id in each account: they take turns, so a block is fetched once. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  next(account: string): Promise<number> {
+    const take = () => this.#take(account);
+    const turn = (this.#turns.get(account) ?? Promise.resolve()).then(take, take);
+    this.#turns.set(account, turn);
+    return turn;
+  }
+
+  async #take(account: string): Promise<number> {
+    let block = this.#blocks.get(account);
+    if (block === undefined || block.next === block.end) {
+      block = await this.#reserve(account);
+      this.#blocks.set(account, block);
+    }
+    block.next += 1;
+    return block.next - 1;
+  }
+
+  async #reserve(account: string): Promise<Block> {
+    const key = tableIdKey(account);
+    const { result } = await transact(this.#store, async (transaction) => {
+      const stored = await transaction.get(key);
+      const next = stored === undefined ? 1 : decodeTuple(stored.value)[0];
+      invariant(typeof next === 'number', 'the counter of table ids is a number');
+      transaction.put(key, encodeTuple([next + blockSize]));
+      return next;
+    });
+    return { next: result, end: result + blockSize };
+  }
+}

@@ -1,0 +1,32 @@
+import { StorageError } from '../../wire/errors/storage-error.js';
+
+const nameLengthMin = 3;
+const nameLengthMax = 63;
+const nameCharacters = /^[A-Za-z][A-Za-z0-9]*$/;
+const reservedName = 'tables';
+
+/** What identifies a table in its account: names differ by more than case. */
+export function tableIdentity(name: string): string {
+  return name.toLowerCase();
+}
+
+/** Whether a table can have this name (spec table-service §2.1). */
+export function isTableName(name: string): boolean {
+  return (
+    name.length >= nameLengthMin &&
+    name.length <= nameLengthMax &&
+    nameCharacters.test(name) &&
+    tableIdentity(name) !== reservedName
+  );
+}
+
+/** Refuses a name under which no table may be created, with the code of the rule it breaks. */
+export function checkTableName(name: string): void {
+  if (name.length < nameLengthMin || name.length > nameLengthMax) {
+    throw new StorageError('OutOfRangeInput', {
+      message: 'The specified resource name length is not within the permissible limits.',
+    });
+  }
+  if (!nameCharacters.test(name)) throw new StorageError('InvalidResourceName');
+  if (tableIdentity(name) === reservedName) throw new StorageError('InvalidInput');
+}
