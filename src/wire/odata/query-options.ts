@@ -131,7 +131,7 @@ function parseFrom(options: QueryOptions): EntityQueryOptions['from'] {
 }
 
 /**
- * The options of a query of entities, or of one entity. Empty `$filter`, `$select`, `$top`,
+ * The options of a query of entities. Empty `$filter`, `$select`, `$top`,
  * `NextPartitionKey` and `NextRowKey` are absent. Throws `InvalidInput`, `NotImplemented` for OData
  * options that the service lacks, and what `parseFilter` throws.
  */
@@ -144,6 +144,21 @@ export function parseEntityQuery(options: QueryOptions): EntityQueryOptions {
     select: parseSelect(page.selectText),
     ...(filter === undefined ? {} : { filter }),
     ...(from === undefined ? {} : { from }),
+  };
+}
+
+/** The options of a get of one entity, where `$filter`, `$top` and tokens mean nothing. */
+export interface EntityReadOptions extends Omit<PageOptions, 'top'> {
+  readonly select: readonly string[] | undefined;
+}
+
+export function parseEntityRead(options: QueryOptions): EntityReadOptions {
+  const selectText = options.get('$select');
+  return {
+    format: filled(options, '$format'),
+    selectText,
+    select: parseSelect(selectText),
+    timeoutSeconds: parseTimeout(options),
   };
 }
 

@@ -1,0 +1,62 @@
+import type { StoredEntity } from '../edm/value.js';
+import { EntityWriter } from './entity-writer.js';
+import { jsonText } from './json-bytes.js';
+import type { RenderContext, TableRenderContext } from './render-context.js';
+
+export type { RenderContext, TableRenderContext } from './render-context.js';
+
+/** Bytes of one entity besides its bag, roughly. */
+const entityOverheadBytes = 400;
+
+/** The body that shows one entity: of Get Entity and of Insert Entity. */
+export function renderEntity(entity: StoredEntity, context: RenderContext): Buffer {
+  const writer = new EntityWriter(context, entity.bag.length + entityOverheadBytes * 3);
+  writer.entity(entity, metadataMember(context, `${context.table}/@Element`));
+  return writer.result();
+}
+
+/** The body of one page of Query Entities. */
+export function renderEntities(entities: readonly StoredEntity[], context: RenderContext): Buffer {
+  let bytes = entityOverheadBytes * 3;
+  for (const entity of entities) bytes += entity.bag.length + entityOverheadBytes;
+  const writer = new EntityWriter(context, bytes);
+  writer.raw(`{${metadataMember(context, context.table)}"value":[`);
+  let separator = '';
+  for (const entity of entities) {
+    writer.raw(separator);
+    writer.entity(entity, '');
+    separator = ',';
+  }
+  writer.raw(']}');
+  return writer.result();
+}
+
+/** The body that shows one table: of Create Table and of a get by name. */
+export function renderTable(name: string, context: TableRenderContext): Buffer {
+  const metadata = metadataMember(context, 'Tables/@Element');
+  return Buffer.from(`{${metadata}${tableMembers(name, context)}}`);
+}
+
+/** The body of one page of Query Tables. */
+export function renderTables(
+  tables: readonly { readonly name: string }[],
+  context: TableRenderContext,
+): Buffer {
+  const items = tables.map(({ name }) => `{${tableMembers(name, context)}}`);
+  return Buffer.from(`{${metadataMember(context, 'Tables')}"value":[${items.join(',')}]}`);
+}
+
+/** `"odata.metadata":"…",` or nothing. */
+function metadataMember(context: TableRenderContext, fragment: string): string {
+  if (context.level === 'none') return '';
+  const suffix = context.selectText === undefined ? '' : `&$select=${context.selectText}`;
+  return `"odata.metadata":"${jsonText(`${context.base}/$metadata#${fragment}${suffix}`)}",`;
+}
+
+function tableMembers(name: string, context: TableRenderContext): string {
+  const member = `"TableName":"${jsonText(name)}"`;
+  if (context.level !== 'full') return member;
+  const path = `Tables('${jsonText(name)}')`;
+  const type = `"odata.type":"${jsonText(context.account)}.Tables"`;
+  return `${type},"odata.id":"${jsonText(context.base)}/${path}","odata.editLink":"${path}",${member}`;
+}
