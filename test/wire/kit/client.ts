@@ -1,0 +1,201 @@
+import type { TabulariumServer } from '../../../src/app/index.js';
+import { WireConnection } from './connection.js';
+import type { WireResponse } from './response.js';
+import { authorizationOf, developmentAccount, developmentKey, type Scheme } from './signature.js';
+
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface WireRequest {
+  readonly method?: string;
+  /** After the account, with the query: `/Tables`. */
+  readonly path?: string;
+  /** The whole target as on the request line; instead of `path`. */
+  readonly target?: string;
+  /** Added to the defaults; undefined takes a default away, a list repeats the header. */
+  readonly headers?: Headers;
+  readonly body?: string | Buffer;
+  /** `none` sends no Authorization; default SharedKeyLite. */
+  readonly auth?: Scheme | 'none';
+}
+
+export interface QueryOptions {
+  readonly filter?: string;
+  readonly top?: number | string;
+  readonly select?: string;
+  readonly next?: Readonly<Record<string, string>>;
+  readonly headers?: Headers;
+}
+
+export const acceptMinimal = 'application/json;odata=minimalmetadata';
+export const acceptFull = 'application/json;odata=fullmetadata';
+export const acceptNone = 'application/json;odata=nometadata';
+
+/** A key as clients write it into a URL: quotes doubled, then percent-encoded (§1.3). */
+export function urlKey(key: string): string {
+  return encodeURIComponent(key.replaceAll("'", "''"));
+}
+
+/** The path of an entity after the account. */
+export function entityPath(table: string, partitionKey: string, rowKey: string): string {
+  return `/${table}(PartitionKey='${urlKey(partitionKey)}',RowKey='${urlKey(rowKey)}')`;
+}
+
+/** A string literal of a filter. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/**
+ * Speaks to one server with bytes of its own making. What a request does not say is what a
+ * well-behaved client sends: signed, version 2019-02-02, minimal metadata.
+ */
+export class WireClient {
+  readonly account: string;
+  readonly key: string;
+  readonly port: number;
+  readonly authority: string;
+  readonly #connection: WireConnection;
+  #tables = 0;
+
+  constructor(port: number, account = developmentAccount, key = developmentKey) {
+    this.port = port;
+    this.account = account;
+    this.key = key;
+    this.authority = `127.0.0.1:${port}`;
+    this.#connection = new WireConnection(port);
+  }
+
+  static of(server: TabulariumServer): WireClient {
+    return new WireClient(server.tablePort);
+  }
+
+  /** Scheme, authority and account: what the spec calls {base}. */
+  get base(): string {
+    return `http://${this.authority}/${this.account}`;
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  send(request: WireRequest): Promise<WireResponse> {
+    return this.#connection.exchange(this.bytes(request), request.method === 'HEAD');
+  }
+
+  /** Bytes as they are, on the kept connection. */
+  sendRaw(bytes: Buffer | string): Promise<WireResponse> {
+    return this.#connection.exchange(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes, 'latin1'));
+  }
+
+  /** The request as it goes over the wire. */
+  bytes(request: WireRequest): Buffer {
+    const method = request.method ?? 'GET';
+    const target = request.target ?? `/${this.account}${request.path ?? '/Tables'}`;
+    const body =
+      request.body === undefined || Buffer.isBuffer(request.body)
+        ? request.body
+        : Buffer.from(request.body, 'utf8');
+    const headers = this.#headers(request, method, target, body);
+    const lines = Object.entries(headers).flatMap(([name, value]) => {
+      if (value === undefined) return [];
+      return typeof value === 'string' ? [`${name}: ${value}`] : value.map((v) => `${name}: ${v}`);
+    });
+    const head = Buffer.from(
+      `${method} ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`,
+      'latin1',
+    );
+    return body === undefined ? head : Buffer.concat([head, body]);
+  }
+
+  #headers(
+    request: WireRequest,
+    method: string,
+    target: string,
+    body: Buffer | undefined,
+  ): Record<string, string | readonly string[] | undefined> {
+    const needsLength = body !== undefined || !['GET', 'HEAD', 'OPTIONS'].includes(method);
+    const headers: Record<string, string | readonly string[] | undefined> = {
+      Host: this.authority,
+      Accept: acceptMinimal,
+      'x-ms-version': '2019-02-02',
+      'x-ms-date': new Date().toUTCString(),
+      DataServiceVersion: '3.0;',
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(needsLength ? { 'Content-Length': String(body?.length ?? 0) } : {}),
+      ...request.headers,
+    };
+    if (request.auth === 'none' || 'Authorization' in headers) return headers;
+    const one = (name: string): string => {
+      const value = headers[name];
+      return typeof value === 'string' ? value : (value?.[0] ?? '');
+    };
+    headers['Authorization'] = authorizationOf({
+      scheme: request.auth ?? 'SharedKeyLite',
+      account: this.account,
+      key: this.key,
+      method,
+      target,
+      date: headers['x-ms-date'] === undefined ? one('Date') : one('x-ms-date'),
+      contentMd5: one('Content-MD5'),
+      contentType: one('Content-Type'),
+    });
+    return headers;
+  }
+
+  /** A fresh table; returns its name. */
+  async newTable(prefix = 'table'): Promise<string> {
+    this.#tables += 1;
+    const name = `${prefix}${this.#tables}`;
+    const response = await this.send({
+      method: 'POST',
+      path: '/Tables',
+      body: JSON.stringify({ TableName: name }),
+    });
+    if (response.status !== 201) throw new Error(`no table ${name}: ${response.text}`);
+    return name;
+  }
+
+  /** Inserts an entity given as an object or, where numbers must be exact, as JSON text. */
+  insert(table: string, entity: object | string, headers: Headers = {}): Promise<WireResponse> {
+    const body = typeof entity === 'string' ? entity : JSON.stringify(entity);
+    return this.send({ method: 'POST', path: `/${table}`, body, headers });
+  }
+
+  /** Inserts and insists on success. */
+  async put(table: string, ...entities: readonly (object | string)[]): Promise<void> {
+    for (const entity of entities) {
+      const response = await this.insert(table, entity, { Prefer: 'return-no-content' });
+      if (response.status !== 204) throw new Error(`not inserted: ${response.text}`);
+    }
+  }
+
+  get(
+    table: string,
+    partitionKey: string,
+    rowKey: string,
+    headers: Headers = {},
+  ): Promise<WireResponse> {
+    return this.send({ path: entityPath(table, partitionKey, rowKey), headers });
+  }
+
+  query(table: string, options: QueryOptions = {}): Promise<WireResponse> {
+    const parts: string[] = [];
+    if (options.filter !== undefined) parts.push(`$filter=${encodeURIComponent(options.filter)}`);
+    if (options.top !== undefined) parts.push(`$top=${options.top}`);
+    if (options.select !== undefined) parts.push(`$select=${encodeURIComponent(options.select)}`);
+    for (const [name, value] of Object.entries(options.next ?? {})) {
+      parts.push(`${name}=${encodeURIComponent(value)}`);
+    }
+    const query = parts.length === 0 ? '' : `?${parts.join('&')}`;
+    return this.send({ path: `/${table}()${query}`, headers: options.headers ?? {} });
+  }
+
+  /** Row keys of one page, in the order they came. */
+  async rowKeys(table: string, filter?: string): Promise<unknown[]> {
+    const response = await this.query(table, filter === undefined ? {} : { filter });
+    if (response.status !== 200) {
+      throw new Error(`query ${filter ?? ''} answered ${response.status} ${response.text}`);
+    }
+    return response.items.map((item) => item['RowKey']);
+  }
+}

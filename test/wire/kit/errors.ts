@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import type { WireResponse } from './response.js';
+
+const namespace = 'http://schemas.microsoft.com/ado/2007/08/dataservices/metadata';
+const guid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
+const time = '\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{7}Z';
+
+/** What an error must be. Without `message` any text will do, but not a missing one. */
+export interface ExpectedError {
+  readonly status: number;
+  readonly code: string;
+  readonly message?: string;
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** The message part of a stamped text, after its request id and time have been checked. */
+function unstamped(text: string, requestId: string): string {
+  const match = new RegExp(`^([^]*)\nRequestId:(${guid})\nTime:${time}$`).exec(text);
+  assert.ok(match, `no message, request id and time in: ${text}`);
+  assert.equal(match[2], requestId, 'the body names the request id of the header');
+  return match[1] ?? '';
+}
+
+function checkMessage(actual: string, expected: ExpectedError): void {
+  if (expected.message === undefined) assert.notEqual(actual, '');
+  else assert.equal(actual, expected.message);
+}
+
+function checkStatus(response: WireResponse, expected: ExpectedError): void {
+  const seen = `${response.status} ${response.text.slice(0, 400)}`;
+  assert.equal(response.status, expected.status, `expected ${expected.code}, got ${seen}`);
+}
+
+/** Shape (a) of §3.1: OData JSON. */
+export function assertJsonError(
+  response: WireResponse,
+  expected: ExpectedError,
+  level = 'minimalmetadata',
+): void {
+  checkStatus(response, expected);
+  assert.equal(
+    response.header('content-type'),
+    `application/json;odata=${level};streaming=true;charset=utf-8`,
+    response.text,
+  );
+  assert.equal(response.header('x-content-type-options'), 'nosniff');
+  const error = response.json['odata.error'] as {
+    readonly code: string;
+    readonly message: { readonly lang: string; readonly value: string };
+  };
+  assert.deepEqual(Object.keys(response.json), ['odata.error']);
+  assert.equal(error.code, expected.code, response.text);
+  assert.equal(response.header('x-ms-error-code') ?? expected.code, expected.code);
+  assert.equal(error.message.lang, 'en-US');
+  checkMessage(unstamped(error.message.value, response.header('x-ms-request-id') ?? ''), expected);
+  const compact = `{"odata.error":{"code":"${error.code}","message":{"lang":"en-US","value":"`;
+  assert.ok(response.text.startsWith(compact), `not compact: ${response.text}`);
+}
+
+/** Shape (b) of §3.1: front-door XML. */
+export function assertFrontDoorError(response: WireResponse, expected: ExpectedError): void {
+  checkStatus(response, expected);
+  assert.equal(response.header('content-type'), 'application/xml');
+  assert.equal(response.header('x-ms-error-code'), expected.code);
+  assert.equal(response.header('content-length'), String(response.body.length));
+  assert.equal(response.header('cache-control'), undefined);
+  assert.equal(response.header('x-content-type-options'), undefined);
+  const open =
+    `<?xml version="1.0" encoding="utf-8"?><m:error xmlns:m="${namespace}">` +
+    `<m:code>${expected.code}</m:code><m:message xml:lang="en-US">`;
+  const close = '</m:message></m:error>';
+  checkXml(response, expected, open, close);
+}
+
+/** Shape (c) of §3.1: OData XML. */
+export function assertXmlError(response: WireResponse, expected: ExpectedError): void {
+  checkStatus(response, expected);
+  assert.equal(response.header('content-type'), 'application/xml;charset=utf-8');
+  const open =
+    `<?xml version="1.0" encoding="utf-8"?><error xmlns="${namespace}">` +
+    `<code>${expected.code}</code><message xml:lang="en-US">`;
+  checkXml(response, expected, open, '</message></error>');
+}
+
+function checkXml(
+  response: WireResponse,
+  expected: ExpectedError,
+  open: string,
+  close: string,
+): void {
+  const text = response.text.replace(/^\uFEFF/, '');
+  assert.ok(text.startsWith(open), `expected ${open} at the start of ${text}`);
+  assert.ok(text.endsWith(close), `expected ${close} at the end of ${text}`);
+  const inner = text.slice(open.length, text.length - close.length);
+  const message = unstamped(inner, response.header('x-ms-request-id') ?? '');
+  checkMessage(message, {
+    ...expected,
+    ...(expected.message === undefined ? {} : { message: escapeXml(expected.message) }),
+  });
+}
+
+/** Texts of §3.2 that tests need more than once. */
+export const messages = {
+  authenticationFailed:
+    'Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.',
+  bodyNotParseable: 'An error occurred while processing this request.',
+  duplicateRow:
+    'The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.',
+  entityExists: 'The specified entity already exists.',
+  entityTooLarge: 'The entity is larger than the maximum allowed size (1MB).',
+  inputInvalid: 'One of the request inputs is not valid.',
+  nameLength: 'The specified resource name length is not within the permissible limits.',
+  nameCharacters: 'The specifed resource name contains invalid characters.',
+  notImplemented: 'The requested operation is not implemented on the specified resource.',
+  otherPartition: 'All commands in a batch must operate on same entity group.',
+  propertiesNeedValue: 'The values are not specified for all properties in the entity.',
+  propertyNameInvalid: 'The property name is invalid.',
+  propertyNameTooLong: 'The property name exceeds the maximum allowed length (255).',
+  querySyntax: 'Bad Request - Error in query syntax.',
+  resourceNotFound: 'The specified resource does not exist.',
+  tableExists: 'The table specified already exists.',
+  tableNotFound: 'The table specified does not exist.',
+  tooLargeBody: 'The request body is too large and exceeds the maximum permissible limit.',
+  tooManyOperations: 'The batch request operation exceeds the maximum 100 changes per change set.',
+  tooManyProperties:
+    'The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.',
+  updateCondition: 'The update condition specified in the request was not satisfied.',
+  valueTooLarge:
+    'The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.',
+} as const;
