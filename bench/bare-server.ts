@@ -1,0 +1,71 @@
+// The ceiling: `node:http` alone, answering prebuilt bodies of the size that the real servers send,
+// with the same kind of headers. It checks nothing and stores nothing.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { batchRows, bucketCount, entityJson, partitionRows } from './dataset.js';
+import { endWithParent, reportPort } from './child.js';
+
+const etag = `W/"datetime'2025-11-21T10%3A00%3A00.1234567Z'"`;
+
+function page(rows: number): Buffer {
+  const entities = Array.from({ length: rows }, (_, row) => {
+    const entity = entityJson('p000', `r${row}`, row).slice(1);
+    return `{"odata.etag":${JSON.stringify(etag)},"Timestamp":"2025-11-21T10:00:00.1234567Z",${entity}`;
+  });
+  return Buffer.from(`{"odata.metadata":"none","value":[${entities.join(',')}]}`);
+}
+
+const point = page(1);
+const scan = page(partitionRows / bucketCount);
+const range = page(batchRows);
+const batchAnswer = Buffer.from(
+  (
+    '--changesetresponse_7cff44c4-6a6e-4be9-840a-bf726d93f891\r\nContent-Type: application/http\r\n' +
+    'Content-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 204 No Content\r\n' +
+    'X-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\n' +
+    'Preference-Applied: return-no-content\r\nDataServiceVersion: 3.0;\r\n' +
+    "Location: http://127.0.0.1:10002/devstoreaccount1/Bench(PartitionKey='b000',RowKey='b0')\r\n" +
+    "DataServiceId: http://127.0.0.1:10002/devstoreaccount1/Bench(PartitionKey='b000',RowKey='b0')\r\n" +
+    `ETag: ${etag}\r\n\r\n\r\n`
+  ).repeat(batchRows),
+);
+
+function answer(response: ServerResponse, status: number, type: string, body: Buffer): void {
+  response.writeHead(status, {
+    'Content-Type': type,
+    'Content-Length': body.length,
+    'Cache-Control': 'no-cache',
+    ETag: etag,
+    'X-Content-Type-Options': 'nosniff',
+    'x-ms-version': '2019-02-02',
+    'x-ms-request-id': '7944c5e8-0002-0079-7bcd-59ca30000000',
+  });
+  response.end(body);
+}
+
+function answerPost(request: IncomingMessage, response: ServerResponse): void {
+  const pieces: Buffer[] = [];
+  request.on('data', (piece: Buffer) => pieces.push(piece));
+  request.on('end', () => {
+    Buffer.concat(pieces);
+    const isBatch = request.url?.endsWith('$batch') === true;
+    if (isBatch) answer(response, 202, 'multipart/mixed; boundary=b', batchAnswer);
+    else answer(response, 204, 'application/json', Buffer.alloc(0));
+  });
+}
+
+const json = 'application/json;odata=minimalmetadata;streaming=true;charset=utf-8';
+const server = createServer((request, response) => {
+  const url = request.url ?? '';
+  if (request.method === 'POST') answerPost(request, response);
+  else if (url.includes('Bucket')) answer(response, 200, json, scan);
+  else if (url.includes('$filter')) answer(response, 200, json, range);
+  else answer(response, 200, json, point);
+});
+
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address();
+  reportPort(typeof address === 'object' && address !== null ? address.port : 0);
+});
+endWithParent(async () => {
+  server.closeAllConnections();
+});

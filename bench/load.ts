@@ -1,0 +1,181 @@
+import { createConnection, type Socket } from 'node:net';
+import type { Target } from './http-request.js';
+import { ResponseReader } from './response-reader.js';
+
+/** What to send, and what the answer must be: a benchmark of error answers is worthless. */
+export interface Workload {
+  /** The next request of a connection, or `undefined` when there is no more to send. */
+  next(connection: number): Buffer | undefined;
+  readonly status: number;
+  /** How often `marker` must occur in a body: proof that the rows asked for came. */
+  readonly marker: string;
+  readonly occurrences: number;
+}
+
+export interface LoadOptions {
+  readonly connections: number;
+  /** Unmeasured time before the clock starts. */
+  readonly warmupMs: number;
+  /** Measured time; `Infinity` runs until the workload ends. */
+  readonly durationMs: number;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly seconds: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Processor time of this process as a share of one core: near 1, the load is the bottleneck. */
+  readonly loadCpuShare: number;
+}
+
+/** One body in so many is read; of every answer at least the status is checked. */
+const sampleInterval = 16;
+const shownBytesMax = 600;
+
+function occurrences(body: readonly Buffer[], marker: string): number {
+  const whole = Buffer.concat(body);
+  const needle = Buffer.from(marker);
+  let count = 0;
+  for (let at = whole.indexOf(needle); at !== -1; at = whole.indexOf(needle, at + needle.length)) {
+    count += 1;
+  }
+  return count;
+}
+
+/** Complains when an answer is not the one that the workload promises. */
+function verify(workload: Workload, status: number, body: readonly Buffer[], deep: boolean): void {
+  const found = status === workload.status && deep ? occurrences(body, workload.marker) : undefined;
+  if (status === workload.status && (found ?? workload.occurrences) === workload.occurrences)
+    return;
+  const text = Buffer.concat(body).toString('utf8', 0, shownBytesMax);
+  throw new Error(
+    `Expected status ${workload.status} with ${workload.occurrences} × ${workload.marker}, ` +
+      `got status ${status} with ${found ?? 'unknown'}: ${text}`,
+  );
+}
+
+/** The value below which the given share of the sorted values lies. */
+function quantile(sorted: Float64Array, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** A closed loop over keep-alive connections: each sends its next request when it has its answer. */
+class LoadRun {
+  readonly #workload: Workload;
+  readonly #latencies: number[] = [];
+  #sequence = 0;
+  #recording = false;
+  #stopping = false;
+
+  constructor(workload: Workload) {
+    this.#workload = workload;
+  }
+
+  startClock(): void {
+    this.#latencies.length = 0;
+    this.#recording = true;
+  }
+
+  /** Ends the measured time; requests under way are still answered and checked. */
+  stop(): Float64Array {
+    this.#recording = false;
+    this.#stopping = true;
+    return Float64Array.from(this.#latencies).sort();
+  }
+
+  /** Runs one connection until the run stops or the workload ends. */
+  drive(target: Target, connection: number): Promise<void> {
+    const { promise, resolve, reject } = promiseParts();
+    const socket = createConnection(target.port, target.host);
+    let sentAt = 0;
+    const send = (): void => {
+      const request = this.#stopping ? undefined : this.#workload.next(connection);
+      if (request === undefined) {
+        socket.destroy();
+        resolve();
+        return;
+      }
+      sentAt = performance.now();
+      socket.write(request);
+    };
+    const reader = new ResponseReader((status, body) => {
+      const latency = performance.now() - sentAt;
+      if (this.#recording) this.#latencies.push(latency);
+      this.#sequence += 1;
+      verify(this.#workload, status, body, this.#sequence % sampleInterval === 1);
+      send();
+    });
+    listen(socket, reader, send, reject);
+    return promise;
+  }
+}
+
+interface PromiseParts {
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (reason: Error) => void;
+}
+
+function promiseParts(): PromiseParts {
+  let resolve: () => void = () => {};
+  let reject: (reason: Error) => void = () => {};
+  const promise = new Promise<void>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  return { promise, resolve, reject };
+}
+
+function listen(
+  socket: Socket,
+  reader: ResponseReader,
+  onConnect: () => void,
+  fail: (reason: Error) => void,
+): void {
+  socket.setNoDelay(true);
+  socket.on('connect', onConnect);
+  socket.on('error', fail);
+  socket.on('close', () => fail(new Error('The server closed a connection under load.')));
+  socket.on('data', (data) => {
+    try {
+      reader.push(data);
+    } catch (error) {
+      fail(error instanceof Error ? error : new Error(String(error)));
+      socket.destroy();
+    }
+  });
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Sends the workload and measures. Throws at the first answer that is not the expected one. */
+export async function runLoad(
+  target: Target,
+  workload: Workload,
+  options: LoadOptions,
+): Promise<LoadResult> {
+  const run = new LoadRun(workload);
+  const connections = Array.from({ length: options.connections }, (_, index) =>
+    run.drive(target, index),
+  );
+  const all = Promise.all(connections);
+  await Promise.race([sleep(options.warmupMs), all]);
+  const cpuStart = process.cpuUsage();
+  const start = performance.now();
+  run.startClock();
+  await (options.durationMs === Infinity ? all : Promise.race([sleep(options.durationMs), all]));
+  const seconds = (performance.now() - start) / 1000;
+  const cpu = process.cpuUsage(cpuStart);
+  const latencies = run.stop();
+  await all;
+  return {
+    requests: latencies.length,
+    seconds,
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
+    loadCpuShare: (cpu.user + cpu.system) / 1e6 / seconds,
+  };
+}

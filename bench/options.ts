@@ -1,0 +1,71 @@
+import { parseArgs } from 'node:util';
+import { serverNames, type ServerName } from './server-process.js';
+import { workloadKinds, type WorkloadKind } from './workloads.js';
+
+export interface BenchOptions {
+  /** Measured seconds per kind, server and round. */
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly connections: number;
+  readonly kinds: readonly WorkloadKind[];
+  readonly servers: readonly ServerName[];
+  readonly jsonFile: string | undefined;
+  readonly profileDirectory: string | undefined;
+}
+
+export const usage = `npm run bench -- [options]
+
+  --seconds N       measured seconds per kind, server and round (default 4)
+  --rounds N        rounds; the servers take turns in each (default 3)
+  --connections N   keep-alive connections, a closed loop on each (default 32)
+  --kinds LIST      of ${workloadKinds.join(',')} (default: all)
+  --servers LIST    of ${serverNames.join(',')} (default: bare,azurite,tabularium)
+  --json FILE       write all numbers there
+  --profile DIR     write processor profiles of Tabularium there and print where the time goes;
+                    alone with Tabularium unless --servers says otherwise
+`;
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`--${name} wants a number above 0, not '${text}'.`);
+  return value;
+}
+
+/** The names in a comma-separated list; throws on one that is not known. */
+function names<T extends string>(option: string, text: string, known: readonly T[]): readonly T[] {
+  return text.split(',').map((name) => {
+    const found = known.find((candidate) => candidate === name);
+    if (found === undefined) {
+      throw new Error(`--${option} does not know '${name}'; it knows ${known.join(', ')}.`);
+    }
+    return found;
+  });
+}
+
+/** The options, or `undefined` when the usage was asked for. Throws on what it does not know. */
+export function parseOptions(args: readonly string[]): BenchOptions | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seconds: { type: 'string', default: '4' },
+      rounds: { type: 'string', default: '3' },
+      connections: { type: 'string', default: '32' },
+      kinds: { type: 'string', default: workloadKinds.join(',') },
+      servers: { type: 'string' },
+      json: { type: 'string' },
+      profile: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const defaultServers = values.profile === undefined ? 'bare,azurite,tabularium' : 'tabularium';
+  return {
+    seconds: positive('seconds', values.seconds),
+    rounds: positive('rounds', values.rounds),
+    connections: positive('connections', values.connections),
+    kinds: names('kinds', values.kinds, workloadKinds),
+    servers: names('servers', values.servers ?? defaultServers, serverNames),
+    jsonFile: values.json,
+    profileDirectory: values.profile,
+  };
+}

@@ -1,0 +1,115 @@
+import { cpus } from 'node:os';
+import type { LoadResult } from './load.js';
+import type { ProcessUsage, ServerName } from './server-process.js';
+import { workloadTitles, type WorkloadKind } from './workloads.js';
+
+/** One server under one kind of load for one round. */
+export interface Measurement extends LoadResult {
+  readonly kind: WorkloadKind;
+  readonly server: ServerName;
+  readonly round: number;
+  /** Processor time of the server, of all its threads, per request. */
+  readonly serverCpuMicros: number | undefined;
+}
+
+export interface MemoryReport {
+  readonly server: ServerName;
+  readonly afterLoading: ProcessUsage;
+  readonly atEnd: ProcessUsage;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}
+
+/** Three significant digits below 100, whole numbers above. */
+export function shortNumber(value: number | undefined): string {
+  if (value === undefined || Number.isNaN(value)) return '–';
+  if (value >= 100) return Math.round(value).toLocaleString('en-US');
+  return String(Number(value.toPrecision(3)));
+}
+
+interface Summary {
+  readonly rate: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly cpuMicros: number;
+}
+
+/** The medians over the rounds; `undefined` when this server was not measured. */
+function summarize(
+  measurements: readonly Measurement[],
+  kind: WorkloadKind,
+  server: ServerName,
+): Summary | undefined {
+  const own = measurements.filter((one) => one.kind === kind && one.server === server);
+  if (own.length === 0) return undefined;
+  return {
+    rate: median(own.map((one) => one.requests / one.seconds)),
+    p50Ms: median(own.map((one) => one.p50Ms)),
+    p99Ms: median(own.map((one) => one.p99Ms)),
+    cpuMicros: median(own.map((one) => one.serverCpuMicros ?? Number.NaN)),
+  };
+}
+
+function ratio(of: Summary, to: Summary | undefined): string {
+  return to === undefined ? '–' : `${shortNumber(of.rate / to.rate)} ×`;
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+/** One row per kind and server, in the order in which they were measured. */
+export function loadTable(
+  measurements: readonly Measurement[],
+  kinds: readonly WorkloadKind[],
+  servers: readonly ServerName[],
+): string {
+  const head = [
+    'kind',
+    'server',
+    'req/s',
+    'p50 ms',
+    'p99 ms',
+    'CPU µs/req',
+    'of Azurite',
+    'of bare',
+  ];
+  const lines = [row(head), row(['---', '---', ...head.slice(2).map(() => '---:')])];
+  for (const kind of kinds) {
+    for (const server of servers) {
+      const summary = summarize(measurements, kind, server);
+      if (summary === undefined) continue;
+      const numbers = [summary.rate, summary.p50Ms, summary.p99Ms, summary.cpuMicros];
+      lines.push(
+        row([
+          workloadTitles[kind],
+          server,
+          ...numbers.map((value) => shortNumber(value)),
+          ratio(summary, summarize(measurements, kind, 'azurite')),
+          ratio(summary, summarize(measurements, kind, 'bare')),
+        ]),
+      );
+    }
+  }
+  return lines.join('\n');
+}
+
+/** Resident memory in MB; in brackets the private part, which excludes mapped files. */
+export function memoryTable(reports: readonly MemoryReport[]): string {
+  const cell = (usage: ProcessUsage): string =>
+    `${shortNumber(usage.residentMb)} (${shortNumber(usage.privateMb)})`;
+  return [
+    row(['server', 'RSS MB after loading (private)', 'RSS MB at the end (private)']),
+    row(['---', '---:', '---:']),
+    ...reports.map((one) => row([one.server, cell(one.afterLoading), cell(one.atEnd)])),
+  ].join('\n');
+}
+
+export function machineLine(): string {
+  return `Machine: ${cpus().length} cores, Node ${process.versions.node}; Tabularium on LMDB.`;
+}

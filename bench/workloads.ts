@@ -1,0 +1,231 @@
+import { unreachable } from '../src/base/invariant.js';
+import {
+  batchRows,
+  bucketCount,
+  entityJson,
+  partitionCount,
+  partitionKey,
+  partitionRows,
+  rowKey,
+  rowKeyDigits,
+  tableName,
+} from './dataset.js';
+import { signedRequest, type Target } from './http-request.js';
+import type { Workload } from './load.js';
+
+export const workloadKinds = ['point', 'range', 'scan', 'insert', 'batch'] as const;
+export type WorkloadKind = (typeof workloadKinds)[number];
+
+export const workloadTitles: Readonly<Record<WorkloadKind, string>> = {
+  point: 'point read',
+  range: `range of ${batchRows}`,
+  scan: `scan of ${partitionRows}, 1 % match`,
+  insert: 'insert',
+  batch: `EGT of ${batchRows} inserts`,
+};
+
+/** Different requests that are signed before the clock starts. */
+const poolSize = 2000;
+const batchBoundary = 'batch_a1e9d677-b28b-435e-a89e-87e6a768a431';
+const changesetBoundary = 'changeset_8a28b620-b4bb-458c-a177-0959fb14c977';
+
+/** A whole number in 0…`bound` - 1 that looks random and depends only on `index`. */
+function scatter(index: number, bound: number): number {
+  return (Math.imul(index + 1, 2654435761) >>> 8) % bound;
+}
+
+function poolOf(make: (index: number) => Buffer): () => Buffer {
+  const pool = Array.from({ length: poolSize }, (_, index) => make(index));
+  let sent = 0;
+  return () => {
+    sent += 1;
+    return pool[sent % poolSize] ?? Buffer.alloc(0);
+  };
+}
+
+function queryPath(filter: string): string {
+  return `/${tableName}()?$filter=${encodeURIComponent(filter).replaceAll("'", '%27')}`;
+}
+
+function pointReads(target: Target): Workload {
+  const next = poolOf((index) => {
+    const partition = partitionKey(scatter(index, partitionCount));
+    const row = rowKey(scatter(index * 7, partitionRows));
+    return signedRequest(
+      target,
+      'read',
+      `/${tableName}(PartitionKey='${partition}',RowKey='${row}')`,
+    );
+  });
+  return { next, status: 200, marker: '"RowKey":', occurrences: 1 };
+}
+
+function ranges(target: Target): Workload {
+  const next = poolOf((index) => {
+    const partition = partitionKey(scatter(index, partitionCount));
+    const first = scatter(index * 7, partitionRows - batchRows);
+    const filter =
+      `PartitionKey eq '${partition}' and RowKey ge '${rowKey(first)}' ` +
+      `and RowKey lt '${rowKey(first + batchRows)}'`;
+    return signedRequest(target, 'read', queryPath(filter));
+  });
+  return { next, status: 200, marker: '"RowKey":', occurrences: batchRows };
+}
+
+function scans(target: Target): Workload {
+  const next = poolOf((index) => {
+    const partition = partitionKey(scatter(index, partitionCount));
+    const filter = `PartitionKey eq '${partition}' and Bucket eq ${scatter(index * 7, bucketCount)}`;
+    return signedRequest(target, 'read', queryPath(filter));
+  });
+  return { next, status: 200, marker: '"RowKey":', occurrences: partitionRows / bucketCount };
+}
+
+/** Numbers every written row of a run, so that no insert ever meets an existing entity. */
+export class RowNumbers {
+  #next = 0;
+
+  /** The first of `count` consecutive numbers. */
+  take(count: number): number {
+    const first = this.#next;
+    this.#next += count;
+    return first;
+  }
+}
+
+const rowMarker = '0'.repeat(rowKeyDigits);
+
+function writeRowNumber(request: Buffer, offset: number, row: number): void {
+  request.write(String(row).padStart(rowKeyDigits, '0'), offset, 'latin1');
+}
+
+/** Rows arrive in scattered order, so that every insert goes somewhere else in its partition. */
+function inserts(target: Target, numbers: RowNumbers): Workload {
+  const requests = new Map<number, Buffer>();
+  const prepare = (connection: number): Buffer => {
+    const partition = partitionKey(connection % partitionCount);
+    const body = entityJson(partition, `i${rowMarker}`, connection);
+    const request = signedRequest(target, 'insert', `/${tableName}`, body);
+    requests.set(connection, request);
+    return request;
+  };
+  return {
+    next(connection) {
+      const request = requests.get(connection) ?? prepare(connection);
+      const offset = request.indexOf('"RowKey":"i') + '"RowKey":"i'.length;
+      writeRowNumber(request, offset, Math.imul(numbers.take(1), 2654435761) >>> 0);
+      return request;
+    },
+    status: 204,
+    marker: 'anything',
+    occurrences: 0,
+  };
+}
+
+/** The multipart body of one changeset of inserts, in the exact form of the JavaScript client. */
+export function batchBody(target: Target, entities: readonly string[]): string {
+  const url = `http://${target.host}:${target.port}/${target.account}/${tableName}`;
+  const operations = entities.map(
+    (entity) =>
+      `--${changesetBoundary}\r\ncontent-type: application/http\r\n` +
+      `content-transfer-encoding: binary\r\n\r\nPOST ${url} HTTP/1.1\r\n` +
+      'Content-Type: application/json;odata=nometadata\r\n' +
+      'Accept: application/json;odata=minimalmetadata\r\nDataServiceVersion: 3.0\r\n' +
+      `Prefer: return-no-content\r\n\r\n\r\n${entity}\r\n`,
+  );
+  return (
+    `--${batchBoundary}\r\ncontent-type: multipart/mixed; boundary=${changesetBoundary}\r\n\r\n\r\n` +
+    `${operations.join('')}--${changesetBoundary}--\r\n--${batchBoundary}--\r\n`
+  );
+}
+
+function batchRequest(target: Target, entities: readonly string[]): Buffer {
+  const type = `multipart/mixed; boundary=${batchBoundary}`;
+  return signedRequest(target, 'batch', '/$batch', batchBody(target, entities), type);
+}
+
+const batchAnswer = { status: 202, marker: 'HTTP/1.1 204', occurrences: batchRows } as const;
+
+interface PatchableRequest {
+  readonly bytes: Buffer;
+  /** Where the digits of each row key begin. */
+  readonly offsets: readonly number[];
+}
+
+function patchable(bytes: Buffer, before: string): PatchableRequest {
+  const offsets: number[] = [];
+  for (let at = bytes.indexOf(before); at !== -1; at = bytes.indexOf(before, at + 1)) {
+    offsets.push(at + before.length);
+  }
+  return { bytes, offsets };
+}
+
+/** Each connection appends to a partition of its own, as an import does. */
+function batches(target: Target, numbers: RowNumbers): Workload {
+  const requests = new Map<number, PatchableRequest>();
+  const prepare = (connection: number): PatchableRequest => {
+    const partition = `b${String(connection).padStart(3, '0')}`;
+    const entities = Array.from({ length: batchRows }, (_, index) =>
+      entityJson(partition, `b${rowMarker}`, index),
+    );
+    const request = patchable(batchRequest(target, entities), '"RowKey":"b');
+    requests.set(connection, request);
+    return request;
+  };
+  return {
+    next(connection) {
+      const request = requests.get(connection) ?? prepare(connection);
+      const first = numbers.take(batchRows);
+      request.offsets.forEach((offset, index) => {
+        writeRowNumber(request.bytes, offset, first + index);
+      });
+      return request.bytes;
+    },
+    ...batchAnswer,
+  };
+}
+
+/** Signs what the kind needs and returns its load. Call it again for every measurement. */
+export function makeWorkload(kind: WorkloadKind, target: Target, numbers: RowNumbers): Workload {
+  switch (kind) {
+    case 'point':
+      return pointReads(target);
+    case 'range':
+      return ranges(target);
+    case 'scan':
+      return scans(target);
+    case 'insert':
+      return inserts(target, numbers);
+    case 'batch':
+      return batches(target, numbers);
+    default:
+      return unreachable(kind);
+  }
+}
+
+/** Creates the table; sent once. */
+export function tableCreation(target: Target): Workload {
+  const body = JSON.stringify({ TableName: tableName });
+  const requests = [signedRequest(target, 'insert', '/Tables', body)];
+  return { next: () => requests.pop(), status: 204, marker: 'anything', occurrences: 0 };
+}
+
+/** The rows that every server holds before the clock starts. Ends by itself. */
+export function dataLoading(target: Target): Workload {
+  let sent = 0;
+  const perPartition = partitionRows / batchRows;
+  return {
+    next() {
+      if (sent === partitionCount * perPartition) return undefined;
+      const partition = Math.floor(sent / perPartition);
+      const first = (sent % perPartition) * batchRows;
+      sent += 1;
+      const entities = Array.from({ length: batchRows }, (_, index) => {
+        const row = first + index;
+        return entityJson(partitionKey(partition), rowKey(row), partition * partitionRows + row);
+      });
+      return batchRequest(target, entities);
+    },
+    ...batchAnswer,
+  };
+}
