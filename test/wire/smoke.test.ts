@@ -38,7 +38,7 @@ function isRestError(status: number, code: string) {
   return (error: unknown) => {
     assert.ok(error instanceof RestError);
     assert.equal(error.statusCode, status);
-    assert.ok(JSON.stringify(error.details).includes(code), JSON.stringify(error.details));
+    assert.match(`${error.code} ${JSON.stringify(error.details)}`, new RegExp(code));
     return true;
   };
 }
@@ -68,7 +68,7 @@ for (const [engine, start] of [
       const client = tableClient(started, 'people');
       await client.createTable();
       const entity = {
-        partitionKey: "O'Neil/ü".replace('/', '%'),
+        partitionKey: "O'Neil%ü",
         rowKey: '',
         text: 'ä"\\\n',
         int: 3,
@@ -76,7 +76,7 @@ for (const [engine, start] of [
         long: 9_007_199_254_740_993n,
         yes: true,
         when: new Date('2025-11-21T10:00:00.123Z'),
-        bytes: new Uint8Array([0, 255]),
+        bytes: Buffer.from([0, 255]),
         id: { type: 'Guid', value: 'c9da6455-213d-42c9-9a79-3e9149a57833' },
       };
       const inserted = await client.createEntity(entity);

@@ -1,0 +1,130 @@
+import { systemClock, type Clock } from '../base/clock.js';
+import { systemRandomness, type Randomness } from '../base/randomness.js';
+import { systemTimers, type Timers } from '../base/timers.js';
+import { defaultLimits, type HttpLimits } from '../http/pipeline/limits.js';
+import { silentLogger, type Logger } from '../http/pipeline/logger.js';
+import type { RequestObserver } from '../http/pipeline/record.js';
+import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
+
+/** An account to serve. Keys are base64, as in connection strings; any of them signs requests. */
+export type AccountOptions =
+  | { readonly name: string; readonly key: string }
+  | { readonly name: string; readonly keys: readonly string[] };
+
+/** How to run a server. Exactly one of `location` and `inMemory` says where entities are kept. */
+export interface ServerOptions {
+  /** The data directory; made when it does not exist. */
+  readonly location?: string;
+  /** Keep everything in memory; it is gone when the server closes. */
+  readonly inMemory?: boolean;
+  /** The address to listen on. Default `127.0.0.1`. */
+  readonly host?: string;
+  /** 0, the default, takes a free port. */
+  readonly tablePort?: number;
+  /** Default: the development account that clients know by `UseDevelopmentStorage=true`. */
+  readonly accounts?: readonly AccountOptions[];
+  /**
+   * `durable`, the default: a write is acknowledged when the disk has it. `relaxed`: when the
+   * system has it; the last moments before a power failure can be lost.
+   */
+  readonly durability?: 'durable' | 'relaxed';
+  /** Each is called once a request, after its response. */
+  readonly observers?: readonly RequestObserver[];
+  /** Receives what goes wrong inside. Default: nobody does. */
+  readonly logger?: Logger;
+  /** Bounds that differ from the defaults. */
+  readonly limits?: Partial<HttpLimits>;
+  /**
+   * Refuse requests whose date is more than 15 minutes off, as the cloud service does. Default
+   * true. Turn it off together with a `clock` that does not tell the real time.
+   */
+  readonly checkClockSkew?: boolean;
+  /** Where time, delays and chance come from; for tests that decide them. */
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+  readonly randomness?: Randomness;
+}
+
+/** Options that cannot be served; the message says which and what would do. */
+export class ServerOptionsError extends Error {
+  override readonly name = 'ServerOptionsError';
+}
+
+export type StorageChoice =
+  { readonly kind: 'memory' } | { readonly kind: 'directory'; readonly directory: string };
+
+/** Options with every default filled in. */
+export interface ServerSettings {
+  readonly storage: StorageChoice;
+  readonly host: string;
+  readonly tablePort: number;
+  readonly accounts: readonly AccountSettings[];
+  readonly durability: 'durable' | 'relaxed';
+  readonly observers: readonly RequestObserver[];
+  readonly logger: Logger;
+  readonly limits: HttpLimits;
+  readonly checkClockSkew: boolean;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly randomness: Randomness;
+}
+
+/** Checks options and fills in what is not said. Throws `ServerOptionsError`. */
+export function settingsOf(options: ServerOptions): ServerSettings {
+  return {
+    storage: storageOf(options),
+    host: options.host ?? '127.0.0.1',
+    tablePort: portOf(options.tablePort ?? 0),
+    accounts: accountsOf(options.accounts ?? [developmentAccount]),
+    durability: durabilityOf(options.durability ?? 'durable'),
+    observers: options.observers ?? [],
+    logger: options.logger ?? silentLogger,
+    limits: limitsOf(options.limits ?? {}),
+    checkClockSkew: options.checkClockSkew ?? true,
+    clock: options.clock ?? systemClock,
+    timers: options.timers ?? systemTimers,
+    randomness: options.randomness ?? systemRandomness,
+  };
+}
+
+function storageOf({ location, inMemory }: ServerOptions): StorageChoice {
+  if (inMemory === true && location !== undefined) {
+    throw new ServerOptionsError('give either location or inMemory: true, not both');
+  }
+  if (inMemory === true) return { kind: 'memory' };
+  if (location === undefined || location === '') {
+    throw new ServerOptionsError(
+      'say where to keep entities: location (a data directory) or inMemory: true',
+    );
+  }
+  return { kind: 'directory', directory: location };
+}
+
+function portOf(port: number): number {
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new ServerOptionsError(`tablePort must be an integer from 0 to 65535, not ${port}`);
+}
+
+function durabilityOf(durability: string): 'durable' | 'relaxed' {
+  if (durability === 'durable' || durability === 'relaxed') return durability;
+  throw new ServerOptionsError(`durability must be 'durable' or 'relaxed', not '${durability}'`);
+}
+
+function accountsOf(accounts: readonly AccountOptions[]): AccountSettings[] {
+  if (accounts.length === 0)
+    throw new ServerOptionsError('accounts must name at least one account');
+  return accounts.map((account) => ({
+    name: account.name,
+    keys: 'keys' in account ? account.keys : [account.key],
+  }));
+}
+
+function limitsOf(limits: Partial<HttpLimits>): HttpLimits {
+  for (const [name, value] of Object.entries(limits)) {
+    if (!(name in defaultLimits)) throw new ServerOptionsError(`there is no limit '${name}'`);
+    if (!Number.isInteger(value) || value < 1) {
+      throw new ServerOptionsError(`the limit ${name} must be a positive integer, not ${value}`);
+    }
+  }
+  return { ...defaultLimits, ...limits };
+}

@@ -1,0 +1,33 @@
+import type { Endpoint } from '../pipeline/endpoint.js';
+import type { Exchange } from '../pipeline/exchange.js';
+import type { Reply } from '../pipeline/service.js';
+
+/**
+ * `GET /healthz`: 200 while the server can serve, 503 while it closes or when its store fails. Not
+ * authenticated. A signed request is not meant: a table may have this name.
+ */
+export function healthEndpoint(check: () => Promise<boolean>): Endpoint {
+  return {
+    name: 'Health',
+    matches: isHealthRequest,
+    async answer() {
+      return reply(await check());
+    },
+  };
+}
+
+function isHealthRequest(exchange: Exchange): boolean {
+  return (
+    exchange.path === '/healthz' &&
+    (exchange.method === 'GET' || exchange.method === 'HEAD') &&
+    exchange.header('authorization') === undefined
+  );
+}
+
+function reply(healthy: boolean): Reply {
+  return {
+    status: healthy ? 200 : 503,
+    headers: ['Content-Type', 'application/json', 'Cache-Control', 'no-cache'],
+    body: Buffer.from(JSON.stringify({ status: healthy ? 'ok' : 'unavailable' })),
+  };
+}

@@ -1,0 +1,73 @@
+import { StorageError } from '../../wire/errors/storage-error.js';
+import type { Account, AccountDirectory } from '../../services/accounts/directory.js';
+import type { Exchange } from './exchange.js';
+
+const secondarySuffix = '-secondary';
+/** Bounds of the error for an unknown account: names listed, characters of a name. */
+const namesShownMax = 10;
+const nameCharactersMax = 63;
+
+interface Found {
+  readonly account: Account;
+  readonly secondary: boolean;
+}
+
+/**
+ * Second stage: which account the request is for. The name is looked for among the known accounts,
+ * first as the first segment of the path, then as the first label of the host, so any host name
+ * works: an address, `localhost`, a container's name, `account.example` (spec table-service §1.1).
+ */
+export function address(exchange: Exchange, accounts: AccountDirectory): void {
+  const { path, host } = exchange;
+  const end = endOfSegment(path);
+  const segment = path.slice(1, end);
+  const inPath = find(segment, accounts);
+  if (inPath !== undefined) {
+    settle(exchange, inPath, `/${segment}`);
+    exchange.resourcePath = end === path.length ? '/' : path.slice(end);
+    return;
+  }
+  const label = firstLabel(host);
+  const inHost = find(label, accounts);
+  if (inHost === undefined) throw unknownAccount([segment, label], accounts.names());
+  settle(exchange, inHost, '');
+  exchange.resourcePath = path;
+}
+
+function endOfSegment(path: string): number {
+  const slash = path.indexOf('/', 1);
+  return slash < 0 ? path.length : slash;
+}
+
+/** `account` of `account.table.example:10002`; an IPv6 address has no label. */
+function firstLabel(host: string): string {
+  return /^[^.:[]*/.exec(host)?.[0] ?? '';
+}
+
+function find(name: string, accounts: AccountDirectory): Found | undefined {
+  const account = accounts.find(name);
+  if (account !== undefined) return { account, secondary: false };
+  if (!name.endsWith(secondarySuffix)) return undefined;
+  const primary = accounts.find(name.slice(0, -secondarySuffix.length));
+  return primary && { account: primary, secondary: true };
+}
+
+function settle(exchange: Exchange, found: Found, accountPath: string): void {
+  exchange.account = found.account;
+  exchange.secondary = found.secondary;
+  exchange.base = `http://${exchange.host}${accountPath}`;
+}
+
+function unknownAccount(tried: readonly string[], known: readonly string[]): StorageError {
+  const names = [...new Set(tried.filter((name) => name !== ''))];
+  const shown = known.slice(0, namesShownMax).join(', ');
+  const others = known.length > namesShownMax ? `, and ${known.length - namesShownMax} more` : '';
+  const asked = names.length === 0 ? 'The request names no account' : `No account ${either(names)}`;
+  return new StorageError('ResourceNotFound', {
+    message: `The specified resource does not exist. ${asked}; this server has: ${shown}${others}.`,
+  });
+}
+
+function either(names: readonly string[]): string {
+  return names.map((name) => `'${name.slice(0, nameCharactersMax)}'`).join(' or ');
+}

@@ -1,0 +1,29 @@
+import { StorageError } from '../../wire/errors/storage-error.js';
+import type { AuthKind } from './record.js';
+
+/** Who sends the request, as far as the credential proves it. */
+export type Caller =
+  | { readonly kind: 'anonymous' }
+  /** Holds a key of the account: may do everything. */
+  | { readonly kind: 'owner'; readonly authKind: Exclude<AuthKind, 'none'> };
+
+export type Permission = 'read' | 'write' | 'delete' | 'list' | 'add' | 'create' | 'update';
+
+/** What an operation touches and what it needs to be allowed, all of `permissions`. */
+export type Access =
+  | { readonly kind: 'public' }
+  | {
+      readonly kind: 'granted';
+      readonly scope: 'service' | 'container' | 'object';
+      readonly permissions: readonly Permission[];
+    };
+
+/** The one place that decides whether a caller may do what an operation does. */
+export function authorise(caller: Caller, access: Access): void {
+  if (access.kind === 'public' || caller.kind === 'owner') return;
+  throw new StorageError('AuthenticationFailed');
+}
+
+export function authKindOf(caller: Caller): AuthKind {
+  return caller.kind === 'owner' ? caller.authKind : 'none';
+}

@@ -1,0 +1,10 @@
+import type { Exchange } from './exchange.js';
+import type { Reply } from './service.js';
+
+/** An answer outside every storage service: no account, no credentials. */
+export interface Endpoint {
+  /** As records and logs show it. */
+  readonly name: string;
+  matches(exchange: Exchange): boolean;
+  answer(exchange: Exchange): Promise<Reply>;
+}

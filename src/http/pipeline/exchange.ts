@@ -1,0 +1,101 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ErrorCode } from '../../wire/errors/registry.js';
+import { parseQueryString, type QueryOptions } from '../../wire/odata/query-options.js';
+import type { Account } from '../../services/accounts/directory.js';
+import type { QueryReport } from '../../services/tables/types.js';
+import type { Caller } from './authorise.js';
+
+export interface ExchangeStart {
+  readonly requestId: string;
+  readonly timeMicros: number;
+  readonly startMs: number;
+  /** The client waits for `100 Continue` before it sends its body. */
+  readonly awaitsContinue: boolean;
+}
+
+/**
+ * One request and its response on their way through the pipeline. Each stage sets the fields that
+ * it finds out; a later stage only reads them.
+ */
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Also `x-ms-request-id`. */
+  readonly requestId: string;
+  /** Microseconds since 1970 at which the request's header had arrived. */
+  readonly timeMicros: number;
+  readonly startMs: number;
+  /** As on the request line. */
+  readonly method: string;
+
+  /** Set by receive: the path byte for byte as sent, always beginning with a slash. */
+  path = '/';
+  /** Set by receive: what follows the first question mark, undecoded. */
+  queryText = '';
+  host = '';
+  version = '';
+  clientRequestId: string | undefined = undefined;
+  /** Bytes of the body by Content-Length; infinite when the body comes in chunks; 0 without one. */
+  bodyBytesDeclared = 0;
+
+  #queryOptions: QueryOptions | undefined = undefined;
+
+  /** Set by address. */
+  account: Account | undefined = undefined;
+  /** The path after the account, beginning with a slash, as sent. */
+  resourcePath = '/';
+  /** Scheme, authority and, in path style, the account: what links in answers begin with. */
+  base = '';
+  secondary = false;
+
+  /** Set by authenticate. */
+  caller: Caller = { kind: 'anonymous' };
+
+  /** Set by routing and by operations, for the record. */
+  operation = 'Unknown';
+  resource: string | undefined = undefined;
+  partitionKey: string | undefined = undefined;
+  query: QueryReport | undefined = undefined;
+  operationCount = 1;
+
+  /** Set by parse. Empty when the request has no body. */
+  body: Buffer = noBody;
+  bytesReceived = 0;
+  awaitsContinue: boolean;
+
+  /** Set by render. 0 as long as no response has begun. */
+  status = 0;
+  errorCode: ErrorCode | undefined = undefined;
+  bytesSent = 0;
+
+  /** Set by record: the request's record has been made. */
+  concluded = false;
+
+  constructor(request: IncomingMessage, response: ServerResponse, start: ExchangeStart) {
+    this.request = request;
+    this.response = response;
+    this.requestId = start.requestId;
+    this.timeMicros = start.timeMicros;
+    this.startMs = start.startMs;
+    this.awaitsContinue = start.awaitsContinue;
+    this.method = request.method ?? '';
+  }
+
+  /** The value of a header, by its lower-case name. Repeated fields are joined by a comma. */
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return typeof value === 'string' ? value : value?.join(', ');
+  }
+
+  /** The query string, decoded on first use. Throws `InvalidInput` when it cannot be. */
+  get queryOptions(): QueryOptions {
+    this.#queryOptions ??= parseQueryString(this.queryText);
+    return this.#queryOptions;
+  }
+
+  get replied(): boolean {
+    return this.status !== 0;
+  }
+}
+
+const noBody = Buffer.alloc(0);

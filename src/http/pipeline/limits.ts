@@ -1,0 +1,32 @@
+/** Bounds of the HTTP layer. */
+export interface HttpLimits {
+  /** Request line and header fields together, in bytes. A `$filter` can be many kilobytes. */
+  readonly headerBytesMax: number;
+  /** From the first byte of a request to the end of its header. */
+  readonly headersTimeoutMs: number;
+  /** From the first byte of a request to the end of its body. */
+  readonly requestTimeoutMs: number;
+  /** How long an idle connection is kept. Short values make clients write into closed sockets. */
+  readonly keepAliveTimeoutMs: number;
+  /** Connections beyond this are closed unanswered. */
+  readonly connectionsMax: number;
+  /** The longest and the default time that the storage work of a request may take. */
+  readonly operationTimeoutMs: number;
+  /** How much of a refused body is read, so that the client gets to see the answer. */
+  readonly lingerBytesMax: number;
+  readonly lingerMs: number;
+  /** How long `close` waits for requests in flight. */
+  readonly closeTimeoutMs: number;
+}
+
+export const defaultLimits: HttpLimits = {
+  headerBytesMax: 64 * 1024,
+  headersTimeoutMs: 30_000,
+  requestTimeoutMs: 120_000,
+  keepAliveTimeoutMs: 60_000,
+  connectionsMax: 10_000,
+  operationTimeoutMs: 30_000,
+  lingerBytesMax: 32 * 1024 * 1024,
+  lingerMs: 2_000,
+  closeTimeoutMs: 10_000,
+};

@@ -1,0 +1,76 @@
+import { StorageError } from '../../wire/errors/storage-error.js';
+import type { Exchange } from './exchange.js';
+
+/** The version that a request without `x-ms-version` is executed with. */
+export const defaultVersion = '2020-12-06';
+const oldestVersion = '2009-04-14';
+const clientRequestIdCharactersMax = 1024;
+
+/**
+ * First stage: what every request must have, whatever it asks for. Splits the target without
+ * decoding it, because signatures are over the bytes as sent (spec table-service §3.3, §10).
+ */
+export function receive(exchange: Exchange): void {
+  splitTarget(exchange, exchange.request.url ?? '/');
+  exchange.clientRequestId = echoable(exchange.header('x-ms-client-request-id'));
+  exchange.bodyBytesDeclared = declaredBodyBytes(exchange);
+  exchange.version = parseVersion(exchange.header('x-ms-version'));
+  exchange.host = parseHost(exchange.header('host'));
+}
+
+function splitTarget(exchange: Exchange, target: string): void {
+  const path = target.startsWith('/') ? target : withoutOrigin(target);
+  const mark = path.indexOf('?');
+  exchange.path = mark < 0 ? path : path.slice(0, mark);
+  exchange.queryText = mark < 0 ? '' : path.slice(mark + 1);
+}
+
+/** The path of an absolute target (`http://host/path`), as proxies send it. `*` has none. */
+function withoutOrigin(target: string): string {
+  const authority = target.indexOf('://');
+  if (authority < 0) return '/';
+  const slash = target.indexOf('/', authority + 3);
+  const mark = target.indexOf('?', authority + 3);
+  if (slash >= 0 && (mark < 0 || slash < mark)) return target.slice(slash);
+  return mark < 0 ? '/' : `/${target.slice(mark)}`;
+}
+
+/** An id that may be sent back; one that is too long or not printable is not (spec §10.1). */
+function echoable(id: string | undefined): string | undefined {
+  if (id === undefined || id.length > clientRequestIdCharactersMax) return undefined;
+  return /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(id) ? id : undefined;
+}
+
+function declaredBodyBytes(exchange: Exchange): number {
+  if (exchange.header('transfer-encoding') !== undefined) return Infinity;
+  const length = exchange.header('content-length');
+  return length === undefined ? 0 : Number(length);
+}
+
+const knownVersions = new Set<string>([defaultVersion]);
+const knownVersionsMax = 100;
+
+/** Any well-formed date from the first version on, so that a new client release keeps working. */
+export function parseVersion(text: string | undefined): string {
+  if (text === undefined) return defaultVersion;
+  if (knownVersions.has(text)) return text;
+  const millis = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
+  const isDate = !Number.isNaN(millis) && new Date(millis).toISOString().startsWith(text);
+  if (!isDate || text < oldestVersion) throw new StorageError('InvalidHeaderValue');
+  if (knownVersions.size < knownVersionsMax) knownVersions.add(text);
+  return text;
+}
+
+let lastHost = '';
+const hostCharactersMax = 300;
+
+/** Host names appear in answers, so only characters that a host can have are let in. */
+export function parseHost(text: string | undefined): string {
+  if (text === undefined || text === '') throw new StorageError('HostInformationNotPresent');
+  if (text === lastHost) return text;
+  if (text.length > hostCharactersMax || !/^[A-Za-z0-9._:[\]%-]+$/.test(text)) {
+    throw new StorageError('InvalidHeaderValue');
+  }
+  lastHost = text;
+  return text;
+}

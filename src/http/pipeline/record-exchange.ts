@@ -1,0 +1,58 @@
+import { authKindOf } from './authorise.js';
+import type { Exchange } from './exchange.js';
+import type { Logger } from './logger.js';
+import type { RequestObserver, RequestRecord } from './record.js';
+
+export interface RecordContext {
+  readonly observers: readonly RequestObserver[];
+  readonly logger: Logger;
+}
+
+/** Last stage: makes the one record of an exchange, when its response or its connection has ended. */
+export function conclude(
+  exchange: Exchange,
+  outcome: { readonly aborted: boolean; readonly endMs: number },
+  context: RecordContext,
+): void {
+  if (exchange.concluded) return;
+  exchange.concluded = true;
+  if (context.observers.length === 0) return;
+  observe(recordOf(exchange, outcome), context);
+}
+
+/** Gives a record to every observer. One that throws is logged and keeps nothing from the others. */
+export function observe(record: RequestRecord, { observers, logger }: RecordContext): void {
+  for (const observer of observers) {
+    try {
+      observer(record);
+    } catch (error) {
+      logger.error('an observer of requests failed', { error, requestId: record.requestId });
+    }
+  }
+}
+
+function recordOf(
+  exchange: Exchange,
+  { aborted, endMs }: { readonly aborted: boolean; readonly endMs: number },
+): RequestRecord {
+  return {
+    requestId: exchange.requestId,
+    clientRequestId: exchange.clientRequestId,
+    timeMicros: exchange.timeMicros,
+    operation: exchange.operation,
+    method: exchange.method,
+    path: exchange.path,
+    account: exchange.account?.name,
+    resource: exchange.resource,
+    partitionKey: exchange.partitionKey,
+    authKind: authKindOf(exchange.caller),
+    query: exchange.query,
+    operationCount: exchange.operationCount,
+    bytesReceived: exchange.bytesReceived,
+    bytesSent: exchange.bytesSent,
+    status: exchange.status,
+    errorCode: exchange.errorCode,
+    serverTimeMs: endMs - exchange.startMs,
+    aborted,
+  };
+}

@@ -1,0 +1,82 @@
+import type { Timers } from '../../base/timers.js';
+import type { Exchange } from './exchange.js';
+import type { HttpLimits } from './limits.js';
+import type { Reply } from './service.js';
+
+export interface RenderContext {
+  readonly timers: Timers;
+  readonly limits: HttpLimits;
+  /** No more requests are wanted on this connection. */
+  readonly closing: boolean;
+}
+
+/** Bodies up to this go out in one piece with their header instead of as a second buffer. */
+const joinedBytesMax = 16 * 1024;
+
+/**
+ * Seventh stage: puts a reply on the wire, with the headers that every answer has. The first reply
+ * of an exchange wins: one that comes after a time limit has passed is dropped.
+ */
+export function render(exchange: Exchange, reply: Reply, context: RenderContext): void {
+  const { response } = exchange;
+  if (exchange.replied || response.destroyed) return;
+  const body = exchange.method === 'HEAD' ? undefined : reply.body;
+  const unread = hasUnreadBody(exchange);
+  addHeaders(exchange, reply, unread || context.closing);
+  writeHead(exchange, reply);
+  exchange.status = reply.status;
+  exchange.bytesSent = body?.length ?? 0;
+  if (unread) {
+    if (body !== undefined) response.write(body);
+    else response.flushHeaders();
+    linger(exchange, context);
+  } else if (body === undefined) response.end();
+  else if (body.length <= joinedBytesMax) response.end(body.toString('latin1'), 'latin1');
+  else response.end(body);
+}
+
+function addHeaders(exchange: Exchange, reply: Reply, close: boolean): void {
+  const { headers } = reply;
+  headers.push('Content-Length', String(reply.body?.length ?? 0));
+  headers.push('x-ms-request-id', exchange.requestId);
+  if (exchange.version !== '') headers.push('x-ms-version', exchange.version);
+  if (exchange.clientRequestId !== undefined) {
+    headers.push('x-ms-client-request-id', exchange.clientRequestId);
+  }
+  if (close) headers.push('Connection', 'close');
+}
+
+function writeHead({ response }: Exchange, { status, reason, headers }: Reply): void {
+  if (reason === undefined) response.writeHead(status, headers);
+  else response.writeHead(status, reason, headers);
+}
+
+/** A body that nobody has read and that is not certain to be small, or that may never come. */
+function hasUnreadBody(exchange: Exchange): boolean {
+  if (exchange.request.complete || exchange.bodyBytesDeclared === 0) return false;
+  return exchange.awaitsContinue || exchange.bodyBytesDeclared > discardedBytesMax;
+}
+
+/** An unread body up to this is read and thrown away, and the connection is kept. */
+const discardedBytesMax = 64 * 1024;
+
+/**
+ * Closing a connection with unread bytes destroys an answer that is still on its way. So the answer
+ * is sent, what the client still sends is thrown away within bounds, and then the connection ends.
+ */
+function linger(exchange: Exchange, { timers, limits }: RenderContext): void {
+  const { request, response } = exchange;
+  const timer = timers.start(limits.lingerMs, () => response.end(), undefined);
+  let discarded = 0;
+  const finish = () => {
+    timer.close();
+    response.end();
+  };
+  request.on('data', (chunk: Buffer) => {
+    discarded += chunk.length;
+    if (discarded > limits.lingerBytesMax) finish();
+  });
+  request.once('end', finish);
+  request.once('close', finish);
+  request.resume();
+}

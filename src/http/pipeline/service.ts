@@ -1,0 +1,46 @@
+import type { StorageError } from '../../wire/errors/storage-error.js';
+import type { Access } from './authorise.js';
+import type { Exchange } from './exchange.js';
+
+/** An answer before the headers that every answer has. */
+export interface Reply {
+  readonly status: number;
+  /** Replaces the standard reason phrase. */
+  readonly reason?: string | undefined;
+  /** Name, value, name, value, … The receiver may append to it. */
+  readonly headers: string[];
+  readonly body?: Buffer | undefined;
+}
+
+/**
+ * One REST operation of a service. Its parts run in the order of the pipeline; each may throw a
+ * `StorageError`, which becomes the answer. `Request` is what the service's routing made of the
+ * exchange. (Written as methods, so that an operation fits where its type arguments are unknown.)
+ */
+export interface Operation<Request = unknown, Input = unknown, Output = unknown> {
+  readonly access: Access;
+  /** Bodies beyond this are refused with 413. 0: a body is not read. */
+  readonly bodyBytesMax: number;
+  /** Validates; no storage. */
+  parse(request: Request): Input;
+  /** The storage work, under the request's time limit. */
+  run(input: Input, request: Request): Promise<Output>;
+  render(output: Output, input: Input, request: Request): Reply;
+}
+
+export interface Route {
+  /** As records and logs show it. */
+  readonly name: string;
+  readonly operation: Operation;
+  readonly request: unknown;
+}
+
+/** What a storage service plugs into the pipeline. */
+export interface HttpService {
+  /** `table`, `queue` or `blob`. */
+  readonly name: string;
+  /** Finds the operation by method, path and query string. The body has not been read. */
+  route(exchange: Exchange): Route;
+  /** An error in the shape that the service gives it. Must not throw. */
+  renderError(error: StorageError, exchange: Exchange): Reply;
+}

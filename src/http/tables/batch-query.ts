@@ -1,0 +1,63 @@
+import type { BatchOperation } from '../../wire/batch/part-reader.js';
+import type { BatchOutcome } from '../../wire/batch/render.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { authorise } from '../pipeline/authorise.js';
+import type { Reply } from '../pipeline/service.js';
+import { BatchRequest } from './batch-request.js';
+import { getEntityRoute, queryEntitiesRoute } from './entity-routes.js';
+import { errorLevelOf, levelOf } from './format.js';
+import type { TableOperation } from './operation.js';
+import type { TableRequest } from './request.js';
+import { findRoute, type TableRoute } from './route.js';
+
+const queryRoutes: readonly TableRoute[] = [getEntityRoute, queryEntitiesRoute];
+
+/** The one query of a batch without a changeset (spec table-service §9.4). */
+export async function runBatchQuery(
+  part: BatchOperation,
+  outer: TableRequest,
+): Promise<BatchOutcome> {
+  const { contentId } = part;
+  try {
+    const request = new BatchRequest(outer, part);
+    const { operation } = findRoute(queryRoutes, request);
+    authorise(outer.exchange.caller, operation.access);
+    return found(await answer(operation, request), request, contentId);
+  } catch (error) {
+    if (!(error instanceof StorageError) || error.status >= 500) throw error;
+    const level = errorLevelOf(part.headers.get('accept'), undefined);
+    return { kind: 'query-failed', error, contentId, level };
+  }
+}
+
+async function answer(operation: TableOperation, request: TableRequest): Promise<Reply> {
+  const input = operation.parse(request);
+  return operation.render(await operation.run(input, request), input, request);
+}
+
+/** Headers that the frame of a batch writes by itself. */
+const framed: ReadonlySet<string> = new Set([
+  'Cache-Control',
+  'X-Content-Type-Options',
+  'Content-Type',
+  'ETag',
+]);
+
+function found(
+  { headers, body }: Reply,
+  request: TableRequest,
+  contentId: string | undefined,
+): BatchOutcome {
+  const pairs: [name: string, value: string][] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    pairs.push([headers[at] ?? '', headers[at + 1] ?? '']);
+  }
+  return {
+    kind: 'found',
+    contentId,
+    level: levelOf(request),
+    etag: pairs.find(([name]) => name === 'ETag')?.[1],
+    headers: pairs.filter(([name]) => !framed.has(name)),
+    body: body ?? Buffer.alloc(0),
+  };
+}

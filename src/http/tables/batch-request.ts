@@ -1,0 +1,54 @@
+import type { Randomness } from '../../base/randomness.js';
+import type { BatchOperation } from '../../wire/batch/part-reader.js';
+import { splitTarget } from '../../wire/batch/target.js';
+import { parseQueryString, type QueryOptions } from '../../wire/odata/query-options.js';
+import { parseResourcePath, type Resource } from '../../wire/odata/resource.js';
+import type { TableService } from '../../services/tables/table-service.js';
+import type { Exchange } from '../pipeline/exchange.js';
+import { effectiveMethod } from './method.js';
+import { accountName, type TableRequest } from './request.js';
+
+/**
+ * A request inside a batch. Throws as the parts of a single request do: for its method, its path and
+ * its query string. Neither host nor signature are looked at: the batch around it has been checked.
+ */
+export class BatchRequest implements TableRequest {
+  readonly tables: TableService;
+  readonly randomness: Randomness;
+  readonly exchange: Exchange;
+  readonly method: string;
+  readonly resource: Resource;
+  readonly query: QueryOptions;
+  readonly #part: BatchOperation;
+
+  constructor(outer: TableRequest, part: BatchOperation) {
+    const { path, query } = splitTarget(part.target);
+    this.tables = outer.tables;
+    this.randomness = outer.randomness;
+    this.exchange = outer.exchange;
+    this.method = effectiveMethod(part.method, part.headers.get('x-http-method'));
+    this.resource = parseResourcePath(withoutAccount(path, outer.account));
+    this.query = parseQueryString(query);
+    this.#part = part;
+  }
+
+  get account(): string {
+    return accountName(this.exchange);
+  }
+
+  header(name: string): string | undefined {
+    return this.#part.headers.get(name);
+  }
+
+  text(): string {
+    return this.#part.body;
+  }
+}
+
+/** Clients write the path with the account or without it, whatever the style of the batch's own. */
+function withoutAccount(path: string, account: string): string {
+  for (const prefix of [`/${account}/`, `/${account}-secondary/`]) {
+    if (path.startsWith(prefix)) return path.slice(prefix.length - 1);
+  }
+  return path;
+}

@@ -1,0 +1,139 @@
+import { invariant, unreachable } from '../../base/invariant.js';
+import { MalformedBatchError } from '../../wire/batch/malformed.js';
+import { parseBatch } from '../../wire/batch/parse.js';
+import type { BatchOperation } from '../../wire/batch/part-reader.js';
+import { renderBatchResponse, type BatchOutcome } from '../../wire/batch/render.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { runBatchQuery } from './batch-query.js';
+import { checkSameTable, readChange, writtenPart, type Change } from './changeset.js';
+import { errorLevelOf } from './format.js';
+import { bodyBytesMax, entityAccess, type TableOperation } from './operation.js';
+import { odataHeaders } from './replies.js';
+import type { TableRequest } from './request.js';
+
+type Input =
+  | { readonly kind: 'changeset'; readonly table: string; readonly changes: readonly Change[] }
+  | { readonly kind: 'query'; readonly part: BatchOperation }
+  | { readonly kind: 'failed'; readonly outcome: BatchOutcome };
+
+/**
+ * `POST /$batch`: an entity group transaction, or one query (spec table-service §9). The answer is
+ * 202 also when the transaction failed; only what says nothing about an operation fails as a whole.
+ */
+export const batch: TableOperation<Input, BatchOutcome> = {
+  access: entityAccess('read', 'add', 'update', 'delete'),
+  bodyBytesMax,
+
+  parse(request) {
+    try {
+      return parse(request);
+    } catch (error) {
+      if (!(error instanceof MalformedBatchError)) throw error;
+      return { kind: 'failed', outcome: { kind: 'malformed', error } };
+    }
+  },
+
+  run(input, request) {
+    switch (input.kind) {
+      case 'changeset':
+        return runChangeset(input.table, input.changes, request);
+      case 'query':
+        return runBatchQuery(input.part, request);
+      case 'failed':
+        return Promise.resolve(input.outcome);
+      default:
+        return unreachable(input);
+    }
+  },
+
+  render(outcome, _input, { exchange, randomness }) {
+    if ('error' in outcome) exchange.errorCode = outcome.error.code;
+    const { requestId, timeMicros } = exchange;
+    const context = { requestId, timeMicros, randomness };
+    const { contentType, body } = renderBatchResponse(outcome, context);
+    const headers = odataHeaders();
+    headers.push('Content-Type', contentType);
+    return { status: 202, headers, body };
+  },
+};
+
+function parse(request: TableRequest): Input {
+  const { exchange } = request;
+  const parsed = parseBatch(exchange.body, request.header('content-type') ?? '');
+  switch (parsed.kind) {
+    case 'query':
+      return { kind: 'query', part: parsed.operation };
+    case 'refused':
+      return failed(parsed.error, parsed.operation, 1 + (parsed.error.operationIndex ?? 0));
+    case 'changeset':
+      exchange.operationCount = parsed.operations.length;
+      return parseChangeset(parsed.operations, request);
+    default:
+      return unreachable(parsed);
+  }
+}
+
+function parseChangeset(parts: readonly BatchOperation[], request: TableRequest): Input {
+  const changes: Change[] = [];
+  for (const [index, part] of parts.entries()) {
+    try {
+      const change = readChange(part, request);
+      checkSameTable(changes[0] ?? change, change);
+      changes.push(change);
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      return failed(atOperation(error, index), part, parts.length);
+    }
+  }
+  const table = changes[0]?.input.table;
+  invariant(table !== undefined, 'a changeset has an operation');
+  request.exchange.resource = table;
+  return { kind: 'changeset', table, changes };
+}
+
+function atOperation(error: StorageError, operationIndex: number): StorageError {
+  return new StorageError(error.code, { message: error.message, operationIndex, cause: error });
+}
+
+function failed(error: StorageError, part: BatchOperation, operationCount: number): Input {
+  return { kind: 'failed', outcome: writeFailed(error, { part, operationCount }) };
+}
+
+function writeFailed(
+  error: StorageError,
+  place: { readonly part: BatchOperation; readonly operationCount: number; change?: Change },
+): BatchOutcome {
+  const { part, operationCount, change } = place;
+  return {
+    kind: 'write-failed',
+    error,
+    operationCount,
+    contentId: part.contentId,
+    level: errorLevelOf(part.headers.get('accept'), undefined),
+    preferenceApplied: change?.input.preference,
+  };
+}
+
+/** What fails for reasons outside the operations, such as load, fails the whole request instead. */
+function isAboutOperation(error: unknown): error is StorageError {
+  return error instanceof StorageError && error.status < 500;
+}
+
+async function runChangeset(
+  table: string,
+  changes: readonly Change[],
+  request: TableRequest,
+): Promise<BatchOutcome> {
+  const { tables, account } = request;
+  try {
+    const operations = changes.map(({ input }) => input.operation);
+    const results = await tables.transact(account, table, operations);
+    const parts = changes.map((change, index) => writtenPart(change, results[index]));
+    return { kind: 'written', parts };
+  } catch (error) {
+    if (!isAboutOperation(error)) throw error;
+    const change = changes[error.operationIndex ?? 0];
+    invariant(change !== undefined, 'an error names one of the operations');
+    return writeFailed(error, { part: change.part, operationCount: changes.length, change });
+  }
+}

@@ -1,0 +1,81 @@
+import { invariant, unreachable } from '../../base/invariant.js';
+import type { BatchOperation } from '../../wire/batch/part-reader.js';
+import type { WrittenPart } from '../../wire/batch/render.js';
+import { formatEtag } from '../../wire/edm/etag.js';
+import type { StoredEntity } from '../../wire/edm/value.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { renderEntity } from '../../wire/odata/render.js';
+import type { WriteResult } from '../../services/tables/types.js';
+import { authorise } from '../pipeline/authorise.js';
+import { BatchRequest } from './batch-request.js';
+import { writeRoutes } from './entity-routes.js';
+import { locationOf } from './insert-entity.js';
+import { renderContext } from './replies.js';
+import type { TableRequest } from './request.js';
+import { findRoute } from './route.js';
+import type { WriteInput } from './write.js';
+
+/** One operation of a changeset, read and found well-formed. */
+export interface Change {
+  readonly input: WriteInput;
+  readonly request: BatchRequest;
+  readonly part: BatchOperation;
+}
+
+/** Reads one operation as if it came alone. Throws the same errors. */
+export function readChange(part: BatchOperation, outer: TableRequest): Change {
+  const request = new BatchRequest(outer, part);
+  const { operation } = findRoute(writeRoutes, request);
+  authorise(outer.exchange.caller, operation.access);
+  return { input: operation.parse(request), request, part };
+}
+
+/** A changeset is about one table, however its operations spell the name. */
+export function checkSameTable(first: Change, other: Change): void {
+  const [name, otherName] = [first.input.table, other.input.table];
+  if (name === otherName || name.toLowerCase() === otherName.toLowerCase()) return;
+  throw new StorageError('CommandsInBatchActOnDifferentPartitions');
+}
+
+/** What the answer says about one operation of a changeset that was executed. */
+export function writtenPart({ input, request, part }: Change, result: WriteResult): WrittenPart {
+  const { contentId } = part;
+  switch (input.operation.kind) {
+    case 'insert':
+      return insertedPart(input, request, { contentId, entity: written(result) });
+    case 'delete':
+      return { kind: 'deleted', contentId };
+    case 'replace':
+    case 'merge':
+    case 'insert-or-replace':
+    case 'insert-or-merge':
+      return { kind: 'updated', contentId, etag: formatEtag(written(result).version) };
+    default:
+      return unreachable(input.operation);
+  }
+}
+
+function written(result: WriteResult): StoredEntity {
+  invariant(result !== undefined, 'only a deletion leaves no entity');
+  return result;
+}
+
+function insertedPart(
+  input: WriteInput,
+  request: TableRequest,
+  { contentId, entity }: { readonly contentId: string | undefined; readonly entity: StoredEntity },
+): WrittenPart {
+  const { table, level, preference } = input;
+  const location = locationOf(input, request);
+  const etag = formatEtag(entity.version);
+  if (level === undefined) return { kind: 'inserted-no-content', contentId, location, etag };
+  return {
+    kind: 'inserted',
+    preferred: preference === 'return-content',
+    body: renderEntity(entity, renderContext(request, { table, level })),
+    contentId,
+    level,
+    location,
+    etag,
+  };
+}

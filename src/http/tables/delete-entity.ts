@@ -1,0 +1,22 @@
+import { requiredConditionOf } from './conditions.js';
+import { entityAccess } from './operation.js';
+import { noContentReply } from './replies.js';
+import { resourceOf } from './targets.js';
+import { runWrite, type WriteEntityOperation } from './write.js';
+
+/** `DELETE /table(PartitionKey='…',RowKey='…')` (spec table-service §3.13). */
+export const deleteEntity: WriteEntityOperation = {
+  access: entityAccess('delete'),
+  bodyBytesMax: 0,
+
+  parse(request) {
+    const { table, partitionKey, rowKey } = resourceOf(request, 'entity');
+    const condition = requiredConditionOf(request);
+    request.exchange.partitionKey = partitionKey;
+    return { table, operation: { kind: 'delete', partitionKey, rowKey, condition } };
+  },
+
+  run: runWrite,
+
+  render: noContentReply,
+};

@@ -1,0 +1,41 @@
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { negotiate, type MetadataLevel } from '../../wire/odata/media-type.js';
+import type { Exchange } from '../pipeline/exchange.js';
+import type { TableRequest } from './request.js';
+
+/** The metadata level of an answer that has a body; throws the 415s (spec table-service §4.1). */
+export function levelOf(request: TableRequest): MetadataLevel {
+  return negotiate(request.header('accept'), request.query.get('$format'));
+}
+
+/** The level for an error body; undefined when the request names no format that is JSON. */
+export function errorLevelOf(accept: string | undefined, format: string | undefined) {
+  try {
+    return negotiate(accept, format);
+  } catch (error) {
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  }
+}
+
+/** As `errorLevelOf`, also for a request whose query string cannot be read. */
+export function errorLevelOfExchange(exchange: Exchange): MetadataLevel | undefined {
+  let format: string | undefined;
+  try {
+    format = exchange.queryOptions.get('$format');
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+  }
+  return errorLevelOf(exchange.header('accept'), format);
+}
+
+/** A body is JSON, whatever the parameters say; without a Content-Type it is taken to be. */
+export function requireJsonBody(request: TableRequest): void {
+  const text = request.header('content-type');
+  if (text === undefined || text.startsWith('application/json')) return;
+  const end = text.indexOf(';');
+  const type = (end < 0 ? text : text.slice(0, end)).trim().toLowerCase();
+  if (type === '' || type === 'application/json') return;
+  const isAtom = type === 'application/atom+xml' || type === 'application/xml';
+  throw new StorageError(isAtom ? 'AtomFormatNotSupported' : 'MediaTypeNotSupported');
+}

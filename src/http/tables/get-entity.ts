@@ -1,0 +1,50 @@
+import { formatEtag } from '../../wire/edm/etag.js';
+import type { StoredEntity } from '../../wire/edm/value.js';
+import { parseEntityQuery } from '../../wire/odata/query-options.js';
+import { renderEntity } from '../../wire/odata/render.js';
+import type { MetadataLevel } from '../../wire/odata/media-type.js';
+import { levelOf } from './format.js';
+import { entityAccess, type TableOperation } from './operation.js';
+import { jsonReply, renderContext } from './replies.js';
+import type { TableRequest } from './request.js';
+import { resourceOf } from './targets.js';
+
+interface Input {
+  readonly level: MetadataLevel;
+  readonly table: string;
+  readonly partitionKey: string;
+  readonly rowKey: string;
+  readonly select: readonly string[] | undefined;
+  readonly selectText: string | undefined;
+}
+
+/** `GET /table(PartitionKey='…',RowKey='…')` (spec table-service §3.10). */
+export const getEntity: TableOperation<Input, StoredEntity> = {
+  access: entityAccess('read'),
+  bodyBytesMax: 0,
+
+  parse(request) {
+    const { table, partitionKey, rowKey } = resourceOf(request, 'entity');
+    const level = levelOf(request);
+    request.exchange.partitionKey = partitionKey;
+    if (request.query.size === 0) {
+      return { level, table, partitionKey, rowKey, select: undefined, selectText: undefined };
+    }
+    const { select, selectText } = parseEntityQuery(request.query);
+    return { level, table, partitionKey, rowKey, select, selectText };
+  },
+
+  run({ table, partitionKey, rowKey }, { tables, account }) {
+    return tables.getEntity(account, table, partitionKey, rowKey);
+  },
+
+  render(entity, input, request) {
+    const reply = jsonReply(200, input.level, entityJson(entity, input, request));
+    reply.headers.push('ETag', formatEtag(entity.version));
+    return reply;
+  },
+};
+
+function entityJson(entity: StoredEntity, input: Input, request: TableRequest): Buffer {
+  return renderEntity(entity, renderContext(request, input));
+}

@@ -1,0 +1,30 @@
+import type { MetadataLevel } from '../../wire/odata/media-type.js';
+import { renderTable } from '../../wire/odata/render.js';
+import type { TableInfo } from '../../services/tables/types.js';
+import { levelOf } from './format.js';
+import { tableAccess, type TableOperation } from './operation.js';
+import { jsonReply, tableRenderContext } from './replies.js';
+import { resourceOf } from './targets.js';
+
+interface Input {
+  readonly level: MetadataLevel;
+  readonly name: string;
+}
+
+/** `GET /Tables('name')` (spec table-service §3.6). */
+export const getTable: TableOperation<Input, TableInfo> = {
+  access: tableAccess('list'),
+  bodyBytesMax: 0,
+
+  parse(request) {
+    return { level: levelOf(request), name: resourceOf(request, 'table-entry').name };
+  },
+
+  run({ name }, { tables, account }) {
+    return tables.getTable(account, name);
+  },
+
+  render({ name }, { level }, request) {
+    return jsonReply(200, level, renderTable(name, tableRenderContext(request, level)));
+  },
+};

@@ -1,0 +1,65 @@
+import { invariant } from '../../base/invariant.js';
+import { formatEtag } from '../../wire/edm/etag.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { parseEntityBody } from '../../wire/odata/json-reader.js';
+import { renderEntity } from '../../wire/odata/render.js';
+import { entityPath } from '../../wire/odata/resource.js';
+import type { WriteResult } from '../../services/tables/types.js';
+import type { Reply } from '../pipeline/service.js';
+import { levelOf, requireJsonBody } from './format.js';
+import { bodyBytesMax, entityAccess } from './operation.js';
+import { preferenceOf } from './preference.js';
+import { jsonReply, noContentReply, renderContext } from './replies.js';
+import type { TableRequest } from './request.js';
+import { resourceOf } from './targets.js';
+import { runWrite, type WriteEntityOperation, type WriteInput } from './write.js';
+
+/** `POST /table` (spec table-service §3.11). */
+export const insertEntity: WriteEntityOperation = {
+  access: entityAccess('add'),
+  bodyBytesMax,
+
+  parse(request) {
+    const { table } = resourceOf(request, 'entities');
+    const preference = preferenceOf(request);
+    const level = preference === 'return-no-content' ? undefined : levelOf(request);
+    requireJsonBody(request);
+    const { partitionKey, rowKey, properties } = parseEntityBody(request.text());
+    if (partitionKey === undefined || rowKey === undefined) {
+      throw new StorageError('PropertiesNeedValue');
+    }
+    request.exchange.partitionKey = partitionKey;
+    const entity = { partitionKey, rowKey, properties };
+    return { table, operation: { kind: 'insert', entity }, preference, level };
+  },
+
+  run: runWrite,
+
+  render(result, input, request) {
+    const reply = created(result, input, request);
+    if (input.preference !== undefined) reply.headers.push('Preference-Applied', input.preference);
+    return reply;
+  },
+};
+
+function created(result: WriteResult, input: WriteInput, request: TableRequest): Reply {
+  invariant(result !== undefined, 'an insert leaves an entity');
+  const location = locationOf(input, request);
+  const etag = formatEtag(result.version);
+  if (input.level === undefined) {
+    const reply = noContentReply();
+    reply.headers.push('ETag', etag, 'Location', location, 'DataServiceId', location);
+    return reply;
+  }
+  const context = renderContext(request, { table: input.table, level: input.level });
+  const reply = jsonReply(201, input.level, renderEntity(result, context));
+  reply.headers.push('ETag', etag, 'Location', location);
+  return reply;
+}
+
+/** The address of an inserted entity. Never a query string: it could hold a signature. */
+export function locationOf({ table, operation }: WriteInput, { exchange }: TableRequest): string {
+  invariant(operation.kind === 'insert', 'only inserts have a location');
+  const { partitionKey, rowKey } = operation.entity;
+  return `${exchange.base}/${entityPath(table, partitionKey, rowKey)}`;
+}

@@ -1,0 +1,54 @@
+import { encodeToken } from '../../wire/odata/continuation.js';
+import type { MetadataLevel } from '../../wire/odata/media-type.js';
+import { parseEntityQuery, type EntityQueryOptions } from '../../wire/odata/query-options.js';
+import { renderEntities } from '../../wire/odata/render.js';
+import type { EntityPage, QueryReport } from '../../services/tables/types.js';
+import { levelOf } from './format.js';
+import { entityAccess, type TableOperation } from './operation.js';
+import { jsonReply, renderContext } from './replies.js';
+import { resourceOf } from './targets.js';
+
+interface Input {
+  readonly level: MetadataLevel;
+  readonly table: string;
+  readonly query: EntityQueryOptions;
+}
+
+/** `GET /table()` (spec table-service §3.9). */
+export const queryEntities: TableOperation<Input, EntityPage> = {
+  access: entityAccess('read'),
+  bodyBytesMax: 0,
+
+  parse(request) {
+    const { table } = resourceOf(request, 'entities');
+    return { level: levelOf(request), table, query: parseEntityQuery(request.query) };
+  },
+
+  async run({ table, query }, { tables, account, exchange }) {
+    const page = await tables.queryEntities(account, table, query);
+    exchange.query = page.report;
+    return page;
+  },
+
+  render(page, { level, table, query }, request) {
+    const { select, selectText } = query;
+    const context = renderContext(request, { table, level, select, selectText });
+    const reply = jsonReply(200, level, renderEntities(page.entities, context));
+    for (const [name, value] of continuationHeaders(page)) reply.headers.push(name, value);
+    reply.headers.push('x-tabularium-plan', planText(page.report));
+    return reply;
+  },
+};
+
+/** Where the next page starts; both headers, as clients need the first and expect the second. */
+export function continuationHeaders({ next }: EntityPage): [name: string, value: string][] {
+  if (next === undefined) return [];
+  return [
+    ['x-ms-continuation-NextPartitionKey', encodeToken(next.partitionKey)],
+    ['x-ms-continuation-NextRowKey', encodeToken(next.rowKey)],
+  ];
+}
+
+function planText({ planClass, intervals, rowsScanned, rowsReturned }: QueryReport): string {
+  return `class=${planClass};intervals=${intervals};scanned=${rowsScanned};returned=${rowsReturned}`;
+}

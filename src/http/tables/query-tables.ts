@@ -1,0 +1,36 @@
+import { encodeToken } from '../../wire/odata/continuation.js';
+import type { MetadataLevel } from '../../wire/odata/media-type.js';
+import { parseTableQuery, type TableQueryOptions } from '../../wire/odata/query-options.js';
+import { renderTables } from '../../wire/odata/render.js';
+import type { TablePage } from '../../services/tables/types.js';
+import { levelOf } from './format.js';
+import { tableAccess, type TableOperation } from './operation.js';
+import { jsonReply, tableRenderContext } from './replies.js';
+
+interface Input {
+  readonly level: MetadataLevel;
+  readonly query: TableQueryOptions;
+}
+
+/** `GET /Tables` (spec table-service §3.5). */
+export const queryTables: TableOperation<Input, TablePage> = {
+  access: tableAccess('list'),
+  bodyBytesMax: 0,
+
+  parse(request) {
+    return { level: levelOf(request), query: parseTableQuery(request.query) };
+  },
+
+  run({ query }, { tables, account }) {
+    return tables.queryTables(account, query);
+  },
+
+  render({ tables, next }, { level, query }, request) {
+    const context = tableRenderContext(request, level, query.selectText);
+    const reply = jsonReply(200, level, renderTables(tables, context));
+    if (next !== undefined) {
+      reply.headers.push('x-ms-continuation-NextTableName', encodeToken(next));
+    }
+    return reply;
+  },
+};

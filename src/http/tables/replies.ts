@@ -1,0 +1,48 @@
+import { contentType, type MetadataLevel } from '../../wire/odata/media-type.js';
+import type { RenderContext, TableRenderContext } from '../../wire/odata/render.js';
+import type { Reply } from '../pipeline/service.js';
+import type { TableRequest } from './request.js';
+
+/** The headers of every successful OData answer (spec table-service §10.1). */
+export function odataHeaders(): string[] {
+  return ['Cache-Control', 'no-cache', 'X-Content-Type-Options', 'nosniff'];
+}
+
+export function jsonReply(status: number, level: MetadataLevel, body: Buffer): Reply {
+  const headers = odataHeaders();
+  headers.push('Content-Type', contentType(level));
+  return { status, headers, body };
+}
+
+export function noContentReply(): Reply {
+  return { status: 204, headers: odataHeaders() };
+}
+
+/** What an entity's JSON needs to know of the request that asks for it. */
+export function renderContext(
+  request: TableRequest,
+  view: {
+    readonly table: string;
+    readonly level: MetadataLevel;
+    readonly select?: readonly string[] | undefined;
+    readonly selectText?: string | undefined;
+  },
+): RenderContext {
+  return {
+    level: view.level,
+    base: request.exchange.base,
+    account: request.account,
+    table: view.table,
+    select: view.select,
+    selectText: view.selectText,
+  };
+}
+
+/** What a table's JSON needs to know of the request that asks for it. */
+export function tableRenderContext(
+  request: TableRequest,
+  level: MetadataLevel,
+  selectText?: string,
+): TableRenderContext {
+  return { level, base: request.exchange.base, account: request.account, selectText };
+}

@@ -1,0 +1,76 @@
+import { isUtf8 } from 'node:buffer';
+import { invariant } from '../../base/invariant.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import type { Randomness } from '../../base/randomness.js';
+import type { QueryOptions } from '../../wire/odata/query-options.js';
+import type { Resource } from '../../wire/odata/resource.js';
+import type { TableService } from '../../services/tables/table-service.js';
+import type { Exchange } from '../pipeline/exchange.js';
+
+/** What operations work on. */
+export interface TableBackend {
+  readonly tables: TableService;
+  readonly randomness: Randomness;
+}
+
+/** One request to the table service: a whole HTTP request, or one inside a batch. */
+export interface TableRequest extends TableBackend {
+  /** The HTTP request that carries this one: itself, or the batch around it. */
+  readonly exchange: Exchange;
+  /** Name of the addressed account. */
+  readonly account: string;
+  /** The method meant, after `X-HTTP-Method`. */
+  readonly method: string;
+  readonly resource: Resource;
+  readonly query: QueryOptions;
+  /** By lower-case name. */
+  header(name: string): string | undefined;
+  /** The body as text. */
+  text(): string;
+}
+
+export type RequestTarget = Pick<TableRequest, 'method' | 'resource' | 'query'>;
+
+/** A request that is an HTTP request of its own. */
+export class ExchangeRequest implements TableRequest {
+  readonly tables: TableService;
+  readonly randomness: Randomness;
+  readonly exchange: Exchange;
+  readonly method: string;
+  readonly resource: Resource;
+  readonly query: QueryOptions;
+
+  constructor(backend: TableBackend, exchange: Exchange, target: RequestTarget) {
+    this.tables = backend.tables;
+    this.randomness = backend.randomness;
+    this.exchange = exchange;
+    this.method = target.method;
+    this.resource = target.resource;
+    this.query = target.query;
+  }
+
+  get account(): string {
+    return accountName(this.exchange);
+  }
+
+  header(name: string): string | undefined {
+    return this.exchange.header(name);
+  }
+
+  text(): string {
+    return textOf(this.exchange.body);
+  }
+}
+
+export function accountName({ account }: Exchange): string {
+  invariant(account !== undefined, 'the account is known before the operation');
+  return account.name;
+}
+
+/** Bytes that are not UTF-8 are refused rather than stored as replacement characters. */
+function textOf(body: Buffer): string {
+  if (isUtf8(body)) return body.toString('utf8');
+  throw new StorageError('InvalidInput', {
+    message: 'An error occurred while processing this request.',
+  });
+}

@@ -1,0 +1,65 @@
+import { invariant } from '../../base/invariant.js';
+import { formatEtag } from '../../wire/edm/etag.js';
+import type { EntityInput, Property } from '../../wire/edm/value.js';
+import { parseEntityBody } from '../../wire/odata/json-reader.js';
+import type { Condition, WriteOperation } from '../../services/tables/types.js';
+import { conditionOf } from './conditions.js';
+import { requireJsonBody } from './format.js';
+import { bodyBytesMax, entityAccess } from './operation.js';
+import { noContentReply } from './replies.js';
+import type { TableRequest } from './request.js';
+import { resourceOf } from './targets.js';
+import { runWrite, type WriteEntityOperation } from './write.js';
+
+/**
+ * `PUT`, `MERGE` or `PATCH /table(PartitionKey='…',RowKey='…')` (spec table-service §3.12). With
+ * `If-Match` the entity must exist; without, it is created when it does not.
+ */
+function writeEntity(access: WriteEntityOperation['access']): WriteEntityOperation {
+  return {
+    access,
+    bodyBytesMax,
+
+    parse(request) {
+      const { table, partitionKey, rowKey } = resourceOf(request, 'entity');
+      const condition = conditionOf(request);
+      requireJsonBody(request);
+      request.exchange.partitionKey = partitionKey;
+      const entity = { partitionKey, rowKey, properties: propertiesOf(request) };
+      return { table, operation: operationOf(request.method, condition, entity) };
+    },
+
+    run: runWrite,
+
+    render(result) {
+      invariant(result !== undefined, 'a write leaves an entity');
+      const reply = noContentReply();
+      reply.headers.push('ETag', formatEtag(result.version));
+      return reply;
+    },
+  };
+}
+
+export const changeEntity = writeEntity(entityAccess('update'));
+export const upsertEntity = writeEntity(entityAccess('add', 'update'));
+
+/** The keys are those of the path; a body may repeat them, and may be missing altogether. */
+function propertiesOf(request: TableRequest): readonly Property[] {
+  const text = request.text();
+  return text === '' ? [] : parseEntityBody(text).properties;
+}
+
+function operationOf(
+  method: string,
+  condition: Condition | undefined,
+  entity: EntityInput,
+): WriteOperation {
+  if (method === 'PUT') {
+    return condition === undefined
+      ? { kind: 'insert-or-replace', entity }
+      : { kind: 'replace', entity, condition };
+  }
+  return condition === undefined
+    ? { kind: 'insert-or-merge', entity }
+    : { kind: 'merge', entity, condition };
+}

@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createServer,
+  type RequestRecord,
+  type ServerOptions,
+  type TabulariumServer,
+} from '../../src/app/index.js';
+
+export interface StartedServer extends AsyncDisposable {
+  readonly server: TabulariumServer;
+  /** One record a request, in the order in which requests ended. */
+  readonly records: readonly RequestRecord[];
+  /** What the server logged as an error. A suite that expects none can assert that it is empty. */
+  readonly errors: readonly unknown[];
+  /** Resolves when `count` records have been made. */
+  recorded(count: number): Promise<void>;
+}
+
+/** A server in memory, on a free port, for one test or suite. */
+export function startServer(options: ServerOptions = {}): Promise<StartedServer> {
+  const where = options.location === undefined ? { inMemory: true } : {};
+  return start({ ...where, ...options }, () => Promise.resolve());
+}
+
+/** A server on the default engine in a directory of its own, which is removed afterwards. */
+export async function startDurableServer(options: ServerOptions = {}): Promise<StartedServer> {
+  const location = await mkdtemp(join(tmpdir(), 'tabularium-test-'));
+  return start({ ...options, location }, () => rm(location, { recursive: true, force: true }));
+}
+
+async function start(options: ServerOptions, remove: () => Promise<void>): Promise<StartedServer> {
+  const records: RequestRecord[] = [];
+  const errors: unknown[] = [];
+  const waiting = new Set<() => void>();
+  const server = await createServer({
+    logger: {
+      info: () => undefined,
+      warn: () => undefined,
+      error: (message, fields) => errors.push([message, fields]),
+    },
+    ...options,
+    observers: [
+      (record) => {
+        records.push(record);
+        for (const check of waiting) check();
+      },
+      ...(options.observers ?? []),
+    ],
+  });
+  return {
+    server,
+    records,
+    errors,
+    recorded: (count) =>
+      new Promise((resolve) => {
+        const check = () => {
+          if (records.length < count) return;
+          waiting.delete(check);
+          resolve();
+        };
+        waiting.add(check);
+        check();
+      }),
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      await remove();
+    },
+  };
+}
