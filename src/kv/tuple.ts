@@ -14,7 +14,8 @@ const stringTag = 0x02;
 const zeroTag = 0x10;
 const numberBytesMax = 7;
 const terminator = 0x00;
-const escape = 0xff;
+/** Stands before `byte + 1` for the bytes 0x00 and 0x01, so that no content has a terminator. */
+const escape = 0x01;
 
 const surrogate = /[\ud800-\udfff]/;
 
@@ -23,7 +24,7 @@ let scratch = Buffer.allocUnsafeSlow(8192);
 
 /**
  * Byte order of encodings is the order of tuples: element by element, bytes before strings before
- * numbers, strings by UTF-16 code unit, and a tuple before every longer one that it begins. So the
+ * numbers, strings by UTF-16 code unit, and a tuple before every longer one that it begins. The
  * encoding of a tuple is a prefix of the encodings of those, and of nothing else.
  */
 export function encodeTuple(elements: readonly TupleElement[]): Bytes {
@@ -74,8 +75,7 @@ export function elementEnd(bytes: Bytes, offset: number): number {
     return end;
   }
   invariant(tag === bytesTag || tag === stringTag, `unknown tag ${tag} in a key`);
-  let end = bytes.indexOf(terminator, offset + 1);
-  while (end !== -1 && bytes[end + 1] === escape) end = bytes.indexOf(terminator, end + 2);
+  const end = bytes.indexOf(terminator, offset + 1);
   invariant(end !== -1, 'the key ends inside a string');
   return end + 1;
 }
@@ -122,7 +122,7 @@ function writeString(text: string, at: number): number {
   if (end - at - 1 !== text.length && surrogate.test(text)) {
     return terminate(at + 1, writeCodeUnits(text, at + 1));
   }
-  if (text.includes('\0')) return terminate(at + 1, end);
+  if (text.includes('\0') || text.includes('\x01')) return terminate(at + 1, end);
   scratch[end] = terminator;
   return end + 1;
 }
@@ -146,18 +146,18 @@ function writeCodeUnits(text: string, start: number): number {
   return at;
 }
 
-/** Escapes the zeros of what was written and ends it. Moves only what follows a zero. */
+/** Escapes what was written, and ends it. Works from the end, so that each byte moves once. */
 function terminate(start: number, writtenEnd: number): number {
-  let end = writtenEnd;
-  let zero = scratch.indexOf(0, start);
-  while (zero !== -1 && zero < end) {
-    reserve(end, 2);
-    scratch.copyWithin(zero + 2, zero + 1, end);
-    scratch[zero + 1] = escape;
-    end += 1;
-    zero = scratch.indexOf(0, zero + 2);
+  let escapes = 0;
+  for (let at = start; at < writtenEnd; at += 1) if ((scratch[at] ?? 0) <= escape) escapes += 1;
+  const end = writtenEnd + escapes;
+  reserve(writtenEnd, escapes + 1);
+  let to = end;
+  for (let from = writtenEnd - 1; to > from + 1; from -= 1) {
+    const byte = scratch[from] ?? 0;
+    scratch[--to] = byte <= escape ? byte + 1 : byte;
+    if (byte <= escape) scratch[--to] = escape;
   }
-  reserve(end, 1);
   scratch[end] = terminator;
   return end + 1;
 }
@@ -179,7 +179,7 @@ function writeNumber(value: number, at: number): number {
 function readElement(key: Buffer, offset: number): TupleElement {
   const end = elementEnd(key, offset);
   if (key[offset] === stringTag) return readString(key, offset + 1, end - 1);
-  if (key[offset] === bytesTag) return unescapeZeros(key, offset + 1, end - 1);
+  if (key[offset] === bytesTag) return unescape(key.subarray(offset + 1, end - 1));
   let value = 0;
   for (let at = offset + 1; at < end; at += 1) value = value * 256 + (key[at] ?? 0);
   return value;
@@ -187,10 +187,10 @@ function readElement(key: Buffer, offset: number): TupleElement {
 
 /** `start` is behind the tag, `end` is the terminator. */
 function readString(key: Buffer, start: number, end: number): string {
-  const zero = key.indexOf(0, start);
-  const raw = zero < end ? unescapeZeros(key, start, end) : key.subarray(start, end);
-  // Surrogates are the code units with lead byte 0xED; so are a few others, rare enough.
-  return raw.includes(0xed) ? readCodeUnits(raw) : raw.toString('utf8');
+  const written = key.subarray(start, end);
+  const content = written.includes(escape) ? unescape(written) : written;
+  // Surrogates are among the code units with lead byte 0xED; the others are rare enough.
+  return content.includes(0xed) ? readCodeUnits(content) : content.toString('utf8');
 }
 
 function readCodeUnits(raw: Buffer): string {
@@ -213,17 +213,19 @@ function readCodeUnits(raw: Buffer): string {
   return Buffer.from(units.buffer, 0, count * 2).toString('utf16le');
 }
 
-function unescapeZeros(key: Buffer, start: number, end: number): Buffer {
-  const raw = Buffer.allocUnsafe(end - start);
+function unescape(written: Buffer): Buffer {
+  const content = Buffer.allocUnsafe(written.length);
   let length = 0;
-  let from = start;
-  while (from < end) {
-    const zero = key.indexOf(0, from);
-    const upTo = zero === -1 || zero >= end ? end : zero + 1;
-    length += key.copy(raw, length, from, upTo);
-    from = upTo === end ? end : upTo + 1;
+  for (let from = 0; from < written.length; from += 1) {
+    let byte = written[from] ?? 0;
+    if (byte === escape) {
+      from += 1;
+      byte = (written[from] ?? 0) - 1;
+      invariant(byte === 0 || byte === escape, 'an unknown escape in a key');
+    }
+    content[length++] = byte;
   }
-  return raw.subarray(0, length);
+  return content.subarray(0, length);
 }
 
 function reserve(used: number, more: number): void {

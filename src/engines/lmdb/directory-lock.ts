@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { systemRandomness } from '../../base/randomness.js';
 import type { Clock } from '../../base/clock.js';
 import { DataDirectoryError } from './data-directory-error.js';
 import type { Environment } from './environment.js';
@@ -41,7 +41,7 @@ export async function lockDirectory(
     if (found !== undefined && (await isListening(directory, found.socket))) {
       throw inUse(directory, found);
     }
-    const token = randomUUID();
+    const token = systemRandomness.uuid();
     const socket = await listenOn(directory, token);
     const started = new Date(clock.nowMicros() / 1000).toISOString();
     const owner: Owner = { token, pid: process.pid, started, socket: socket.name };

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { mkdir, open, readFile, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { randomUUID } from 'node:crypto';
+import { systemRandomness } from '../../base/randomness.js';
 import { DataDirectoryError } from './data-directory-error.js';
 
 /** The format this release reads and writes: key layout, value layout and the engine's files. */
@@ -46,7 +46,7 @@ async function readFormat(directory: string): Promise<string | undefined> {
 /** Whole or not at all, and on disk before anything else is written to the directory. */
 async function writeFormat(directory: string): Promise<void> {
   const format: Format = { product, format: formatVersion };
-  const unfinished = join(directory, `${formatFile}.new-${randomUUID()}`);
+  const unfinished = join(directory, `${formatFile}.new-${systemRandomness.uuid()}`);
   const file = await open(unfinished, 'wx');
   try {
     await file.writeFile(`${JSON.stringify(format)}\n`);

@@ -89,7 +89,7 @@ async function withAddress<T>(
   if (isAbsolute(name) || name.startsWith('\\\\')) return use(name);
   const path = resolve(directory, name);
   if (Buffer.byteLength(path) <= addressBytesMax) return use(path);
-  const temporary = await mkdtemp(join(tmpdir(), 'tabularium-'));
+  const temporary = await mkdtemp(join(tmpdir(), 'tabularium-lock-'));
   try {
     await symlink(resolve(directory), join(temporary, 'd'));
     return await use(join(temporary, 'd', name));

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { describe, it } from 'node:test';
+import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
+import { manualClock } from '../../base/clock.js';
+import type { LmdbStoreOptions } from './store.js';
+import { openLmdbStore } from './store.js';
+
+const clock = manualClock();
+const key = Buffer.from('key');
+
+async function location(t: TestContext): Promise<string> {
+  const { directory, remove } = await temporaryLocation();
+  t.after(remove);
+  return directory;
+}
+
+/** Opens the store for as long as the test runs. */
+async function open(t: TestContext, options: Omit<LmdbStoreOptions, 'clock'>) {
+  const store = await openLmdbStore({ clock, ...options });
+  t.after(() => store.close());
+  return store;
+}
+
+async function put(store: { commit: Awaited<ReturnType<typeof open>>['commit'] }, text: string) {
+  const puts = [{ key, value: Buffer.from(text) }];
+  return store.commit({ checks: [], puts, deletes: [] });
+}
+
+describe('data directory', () => {
+  it('is created where there is nothing, and says what it is', async (t) => {
+    const directory = join(await location(t), 'deep', 'down');
+    await open(t, { directory });
+    const format: unknown = JSON.parse(await readFile(join(directory, 'format'), 'utf8'));
+    assert.deepEqual(format, { product: 'tabularium', format: 1 });
+  });
+
+  it('is made of an empty directory, whatever the file system keeps in it', async (t) => {
+    const directory = await location(t);
+    await mkdir(join(directory, 'lost+found'), { recursive: true });
+    await open(t, { directory });
+  });
+
+  it('is not made of a directory with other files, which the error names', async (t) => {
+    const directory = await location(t);
+    await mkdir(directory);
+    await writeFile(join(directory, 'holiday.jpg'), '');
+    const message = /holiday\.jpg.*Choose an empty or a new directory/;
+    await assert.rejects(open(t, { directory }), { reason: 'foreign', message });
+    assert.deepEqual(await readdir(directory), ['holiday.jpg'], 'nothing was written to it');
+  });
+
+  it('of a newer format is refused, with both numbers and what to do', async (t) => {
+    const directory = await location(t);
+    await mkdir(directory);
+    await writeFile(join(directory, 'format'), '{"product":"tabularium","format":7}');
+    const message = /has format 7; this release reads up to format 1\. Use the release that wrote/;
+    await assert.rejects(open(t, { directory }), { reason: 'newer-format', message });
+    assert.deepEqual(await readdir(directory), ['format']);
+  });
+
+  it('is refused when its format or its data file is damaged', async (t) => {
+    for (const text of ['', 'null', '{"product":"other","format":1}', '{"product":"tabularium"}']) {
+      const directory = await location(t);
+      await mkdir(directory);
+      await writeFile(join(directory, 'format'), text);
+      await assert.rejects(open(t, { directory }), { reason: 'damaged' });
+    }
+    const directory = await location(t);
+    await (await openLmdbStore({ directory, clock })).close();
+    await writeFile(join(directory, 'data.mdb'), 'not an environment'.repeat(10_000));
+    await assert.rejects(open(t, { directory }), { reason: 'damaged', message: /data\.mdb/ });
+  });
+});
+
+describe('lock of a data directory', () => {
+  it('keeps a second owner out of the same process, and names the first', async (t) => {
+    const directory = await location(t);
+    const store = await open(t, { directory });
+    const inUse = { name: 'DataDirectoryError', reason: 'in-use' };
+    await assert.rejects(open(t, { directory }), {
+      ...inUse,
+      message:
+        `The data directory ${directory} is in use by process ${process.pid} ` +
+        '(since 2023-11-14T22:13:20.000Z). Stop it, or choose another directory with --location.',
+    });
+    assert.equal((await put(store, 'still works')).ok, true);
+  });
+
+  it('keeps a second owner out of another process, until the first closes', async (t) => {
+    const directory = await location(t);
+    const child = await spawnLmdbStore(directory, 'exclusive');
+    t.after(() => child.kill());
+    await assert.rejects(open(t, { directory }), { reason: 'in-use', message: /by process \d+/ });
+    await child.store.close();
+    await open(t, { directory });
+  });
+
+  it('passes on when its owner is killed, and what it left is cleaned up', async (t) => {
+    const directory = await location(t);
+    for (let round = 0; round < 3; round += 1) {
+      const child = await spawnLmdbStore(directory, 'exclusive');
+      await put(child.store, `round ${round}`);
+      await child.kill();
+    }
+    const store = await open(t, { directory });
+    assert.equal(String((await store.get(key))?.value), 'round 2');
+    const sockets = (await readdir(directory)).filter((name) => name.endsWith('.sock'));
+    assert.ok(sockets.length <= 1, sockets.join());
+  });
+
+  it('goes to exactly one of many that want it after its owner was killed', async (t) => {
+    const directory = await location(t);
+    const killed = await spawnLmdbStore(directory, 'exclusive');
+    await killed.kill();
+    const attempts = Array.from({ length: 8 }, () => openLmdbStore({ directory, clock }));
+    const settled = await Promise.allSettled(attempts);
+    const opened = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    t.after(() => Promise.all(opened.map((store) => store.close())));
+    assert.equal(opened.length, 1);
+    for (const each of settled) {
+      if (each.status === 'rejected')
+        assert.equal((each.reason as Error).name, 'DataDirectoryError');
+    }
+  });
+
+  it('works in a directory whose path is too long for a socket', async (t) => {
+    const directory = join(await location(t), 'long'.repeat(30), 'longer'.repeat(30));
+    await open(t, { directory });
+    await assert.rejects(open(t, { directory }), { reason: 'in-use' });
+    const socket = (await readdir(directory)).find((name) => name.endsWith('.sock'));
+    assert.ok(socket !== undefined && (await stat(join(directory, socket))).isSocket());
+    const links = (await readdir(tmpdir())).filter((name) => name.startsWith('tabularium-lock-'));
+    assert.deepEqual(links, []);
+  });
+
+  it('lets workers join while there is an owner, and only then', async (t) => {
+    const directory = await location(t);
+    const join = { directory, sharing: 'join' } as const;
+    await assert.rejects(open(t, join), { reason: 'no-owner' });
+    const owner = await openLmdbStore({ directory, clock });
+    const worker = await open(t, join);
+    await put(owner, 'shared');
+    assert.equal(String((await worker.get(key))?.value), 'shared');
+    await worker.close();
+    await assert.rejects(open(t, { directory }), { reason: 'in-use' }, 'the owner is still there');
+    await owner.close();
+    await assert.rejects(open(t, join), { reason: 'no-owner' });
+  });
+});

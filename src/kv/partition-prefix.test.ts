@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { manualClock } from '../base/clock.js';
+import { InvariantError } from '../base/invariant.js';
+import { openMemoryStore } from '../engines/memory/store.js';
+import { partitionPrefix, partitionPrefixLength } from './partition-prefix.js';
+import { withPartitionRule } from './partition-rule.js';
+import { keyBytesMax } from './store.js';
+import { appendString } from './tuple.js';
+
+const value = Buffer.from('value');
+
+describe('partition prefix', () => {
+  it('is found in every key that it begins', () => {
+    for (const partition of ['', 'p', '\0\0', '\ud800', 'ключ']) {
+      const prefix = partitionPrefix('tables', 'account', 300, partition);
+      assert.equal(partitionPrefixLength(prefix), prefix.length);
+      assert.equal(partitionPrefixLength(appendString(prefix, 'row\0key')), prefix.length);
+    }
+  });
+
+  it('leaves room for the longest entity key in any script', () => {
+    const account = 'a'.repeat(24);
+    for (const unit of ['a', '\0', 'é', '\u0800', '\ud800', '\udfff', '\uffff']) {
+      const longest = unit.repeat(512);
+      const prefix = partitionPrefix('tables', account, Number.MAX_SAFE_INTEGER, longest);
+      assert.ok(appendString(prefix, longest).length <= keyBytesMax);
+    }
+  });
+});
+
+describe('partition rule', () => {
+  const first = partitionPrefix('tables', 'account', 1, 'first');
+  const second = partitionPrefix('tables', 'account', 1, 'second');
+  const empty = { checks: [], puts: [], deletes: [] };
+
+  it('lets commits within one partition through', async () => {
+    const store = withPartitionRule(await openMemoryStore({ clock: manualClock() }));
+    const result = await store.commit({
+      checks: [{ key: appendString(first, 'a'), version: 'absent' }],
+      puts: [{ key: appendString(first, 'a'), value }],
+      deletes: [appendString(first, 'b')],
+    });
+    assert.equal(result.ok, true);
+    assert.equal((await store.commit(empty)).ok, true);
+  });
+
+  it('breaks an invariant when a commit touches two partitions, even by a check', async () => {
+    const store = withPartitionRule(await openMemoryStore({ clock: manualClock() }));
+    const put = { key: appendString(first, 'a'), value };
+    const other = appendString(second, 'a');
+    const batches = [
+      { ...empty, puts: [put, { key: other, value }] },
+      { ...empty, puts: [put], deletes: [other] },
+      { ...empty, puts: [put], checks: [{ key: other, version: 'absent' as const }] },
+    ];
+    for (const batch of batches) await assert.rejects(store.commit(batch), InvariantError);
+    assert.equal(await store.get(put.key), undefined);
+  });
+
+  it('breaks an invariant when a commit writes a key twice', async () => {
+    const store = withPartitionRule(await openMemoryStore({ clock: manualClock() }));
+    const put = { key: appendString(first, 'a'), value };
+    await assert.rejects(store.commit({ ...empty, puts: [put, put] }), InvariantError);
+    await assert.rejects(
+      store.commit({ ...empty, puts: [put], deletes: [put.key] }),
+      InvariantError,
+    );
+  });
+});
