@@ -1,12 +1,11 @@
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID, type KeyObject } from 'node:crypto';
+import { signRequest } from '../src/wire/auth/shared-key.js';
 
 /** Where a server listens and as whom the load signs its requests. */
 export interface Target {
   readonly host: string;
   readonly port: number;
-  readonly account: string;
-  /** Base64. */
-  readonly key: string;
+  readonly account: { readonly name: string; readonly key: KeyObject };
 }
 
 const version = '2019-02-02';
@@ -31,13 +30,6 @@ const shapeHeaders: Readonly<Record<RequestShape, readonly string[]>> = {
   ],
 };
 
-/** The base64 signature of a SharedKeyLite request (spec table-service §8.1). */
-function sign(target: Target, date: string, path: string): string {
-  return createHmac('sha256', Buffer.from(target.key, 'base64'))
-    .update(`${date}\n/${target.account}${path}`)
-    .digest('base64');
-}
-
 /**
  * The bytes of one signed request, headers as the official JavaScript client sends them.
  * `path` begins after the account and may carry a query. Good for 15 minutes, and as often as
@@ -47,14 +39,22 @@ export function signedRequest(
   target: Target,
   shape: RequestShape,
   path: string,
-  body: string = '',
+  body: Buffer | string = '',
   contentType?: string,
 ): Buffer {
   const date = new Date().toUTCString();
-  const fullPath = `/${target.account}${path}`;
-  const signedPath = fullPath.split('?', 1).join('');
+  const method = shape === 'read' ? 'GET' : 'POST';
+  const fullPath = `/${target.account.name}${path}`;
+  const authorization = signRequest('SharedKeyLite', target.account, {
+    method,
+    rawPath: fullPath.replace(/\?.*$/s, ''),
+    comp: undefined,
+    contentMd5: undefined,
+    contentType,
+    xMsDate: date,
+  });
   const lines = [
-    `${shape === 'read' ? 'GET' : 'POST'} ${fullPath} HTTP/1.1`,
+    `${method} ${fullPath} HTTP/1.1`,
     ...shapeHeaders[shape],
     ...(contentType === undefined ? [] : [`Content-Type: ${contentType}`]),
     `x-ms-version: ${version}`,
@@ -62,9 +62,9 @@ export function signedRequest(
     `x-ms-client-request-id: ${randomUUID()}`,
     `x-ms-date: ${date}`,
     ...(shape === 'read' ? [] : [`content-length: ${Buffer.byteLength(body)}`]),
-    `authorization: SharedKeyLite ${target.account}:${sign(target, date, signedPath)}`,
+    `authorization: ${authorization}`,
     `Host: ${target.host}:${target.port}`,
     'Connection: keep-alive',
   ];
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);
+  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), Buffer.from(body)]);
 }

@@ -1,10 +1,11 @@
+import { createSecretKey } from 'node:crypto';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createConnection, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { developmentKey, developmentName } from './development-account.js';
+import { developmentAccount } from '../src/services/accounts/directory.js';
 import type { Target } from './http-request.js';
 
 export const serverNames = ['bare', 'azurite', 'tabularium', 'tabularium-relaxed'] as const;
@@ -28,6 +29,10 @@ export interface ProcessUsage {
 }
 
 const host = '127.0.0.1';
+const account = {
+  name: developmentAccount.name,
+  key: createSecretKey(Buffer.from(developmentAccount.keys[0] ?? '', 'base64')),
+};
 const startupMsMax = 20_000;
 const shutdownMsMax = 15_000;
 const connectRetryMs = 50;
@@ -177,7 +182,7 @@ export async function startServer(name: ServerName, options: StartOptions): Prom
   try {
     const port = launch.reportsPort ? await reportedPort(child) : asked;
     await listening(child, port);
-    const target = { host, port, account: developmentName, key: developmentKey };
+    const target = { host, port, account };
     return { name, target, usage: () => readUsage(child.pid ?? 0), stop };
   } catch (error) {
     await stop();

@@ -1,4 +1,6 @@
 import { unreachable } from '../src/base/invariant.js';
+import { systemRandomness } from '../src/base/randomness.js';
+import { composeBatch } from '../src/wire/batch/compose.js';
 import {
   batchRows,
   bucketCount,
@@ -26,8 +28,6 @@ export const workloadTitles: Readonly<Record<WorkloadKind, string>> = {
 
 /** Different requests that are signed before the clock starts. */
 const poolSize = 2000;
-const batchBoundary = 'batch_a1e9d677-b28b-435e-a89e-87e6a768a431';
-const changesetBoundary = 'changeset_8a28b620-b4bb-458c-a177-0959fb14c977';
 
 /** A whole number in 0…`bound` - 1 that looks random and depends only on `index`. */
 function scatter(index: number, bound: number): number {
@@ -122,26 +122,20 @@ function inserts(target: Target, numbers: RowNumbers): Workload {
   };
 }
 
-/** The multipart body of one changeset of inserts, in the exact form of the JavaScript client. */
-export function batchBody(target: Target, entities: readonly string[]): string {
-  const url = `http://${target.host}:${target.port}/${target.account}/${tableName}`;
-  const operations = entities.map(
-    (entity) =>
-      `--${changesetBoundary}\r\ncontent-type: application/http\r\n` +
-      `content-transfer-encoding: binary\r\n\r\nPOST ${url} HTTP/1.1\r\n` +
-      'Content-Type: application/json;odata=nometadata\r\n' +
-      'Accept: application/json;odata=minimalmetadata\r\nDataServiceVersion: 3.0\r\n' +
-      `Prefer: return-no-content\r\n\r\n\r\n${entity}\r\n`,
-  );
-  return (
-    `--${batchBoundary}\r\ncontent-type: multipart/mixed; boundary=${changesetBoundary}\r\n\r\n\r\n` +
-    `${operations.join('')}--${changesetBoundary}--\r\n--${batchBoundary}--\r\n`
-  );
-}
-
+/** One changeset of inserts with the headers that the JavaScript client gives each. */
 function batchRequest(target: Target, entities: readonly string[]): Buffer {
-  const type = `multipart/mixed; boundary=${batchBoundary}`;
-  return signedRequest(target, 'batch', '/$batch', batchBody(target, entities), type);
+  const url = `http://${target.host}:${target.port}/${target.account.name}/${tableName}`;
+  const headers = [
+    ['Content-Type', 'application/json;odata=nometadata'],
+    ['Accept', 'application/json;odata=minimalmetadata'],
+    ['DataServiceVersion', '3.0'],
+    ['Prefer', 'return-no-content'],
+  ] as const;
+  const operations = entities.map(
+    (body) => ({ method: 'POST', target: url, headers, body }) as const,
+  );
+  const { body, contentType } = composeBatch(operations, systemRandomness);
+  return signedRequest(target, 'batch', '/$batch', body, contentType);
 }
 
 const batchAnswer = { status: 202, marker: 'HTTP/1.1 204', occurrences: batchRows } as const;
