@@ -1,7 +1,7 @@
 import { MalformedBatchError } from './malformed.js';
 
-/** Header fields of one part. */
-const headerFieldsMax = 64;
+/** Header lines of one part, folded ones included: unfolding copies a value once a line. */
+const headerLinesMax = 64;
 
 /** Read access to the header fields of a part. Names are given in lower case. */
 export interface BatchHeaders {
@@ -16,10 +16,13 @@ export interface BatchHeaders {
 export function parseHeaders(block: string): BatchHeaders {
   const fields = new Map<string, string>();
   let name = '';
+  let lines = 0;
   for (let start = 0; start < block.length;) {
     const feed = block.indexOf('\n', start);
     const end = feed < 0 ? block.length : feed;
     const line = block.slice(start, end).trimEnd();
+    lines += 1;
+    if (lines > headerLinesMax) throw new MalformedBatchError('too many header lines');
     if (line.includes('\r') || line.includes('\0')) throw new MalformedBatchError('header bytes');
     if (line.startsWith(' ') || line.startsWith('\t')) {
       if (name === '') throw new MalformedBatchError('folded line without a field');
@@ -32,12 +35,12 @@ export function parseHeaders(block: string): BatchHeaders {
   return fields;
 }
 
-/** Returns the name of the field that later lines may continue. */
+/** Returns the name of the field that later lines may continue; a repeated field has none. */
 function addField(fields: Map<string, string>, line: string): string {
   const colon = line.indexOf(':');
   if (colon <= 0) throw new MalformedBatchError('header line without a name');
   const name = line.slice(0, colon).trimEnd().toLowerCase();
-  if (!fields.has(name)) fields.set(name, line.slice(colon + 1).trimStart());
-  if (fields.size > headerFieldsMax) throw new MalformedBatchError('too many header fields');
+  if (fields.has(name)) return '';
+  fields.set(name, line.slice(colon + 1).trimStart());
   return name;
 }

@@ -210,6 +210,7 @@ describe('parseBatch: rules of a batch', () => {
     assertMalformed(frame({ after: ['--c--', '--b'] }));
     assertMalformed(frame({ after: ['--c', '--b--'] }));
     assertMalformed(frame({ after: ['--b--'] }));
+    assertMalformed(frame({ after: ['--b--', '--c--', '--b--'] }));
     const whole = frame({ parts: [insert, insert], after: ['--c--', '--b--'] });
     for (let length = 0; length < whole.length; length += 1) {
       assertMalformed(whole.slice(0, length));
@@ -244,6 +245,8 @@ describe('parseBatch: rules of a batch', () => {
     assertMalformed(frame({ parts: [[`a: ${long}`, '', 'POST /t HTTP/1.1', '', '']] }));
     const fields = Array.from({ length: 65 }, (_, index) => `h${index}: x`);
     assertMalformed(frame({ parts: [['', 'POST /t HTTP/1.1', ...fields, '', '']] }));
+    const folds = Array.from({ length: 65 }, () => ' x');
+    assertMalformed(frame({ parts: [['', 'POST /t HTTP/1.1', 'a: b', ...folds, '', '']] }));
   });
 
   it('bounds lines that only look like delimiters', () => {
