@@ -1,6 +1,7 @@
 import { unreachable } from '../../base/invariant.js';
 import type { Filter } from '../../wire/edm/filter.js';
 import { keysWhere } from './key-bounds.js';
+import { classOf, keyIntervals, keySetOf, type KeyInterval } from './key-interval.js';
 import {
   allKeys,
   complementOfKeys,
@@ -14,16 +15,10 @@ import {
   type KeySet,
 } from './key-set.js';
 import { mismatchHolds } from './mismatch.js';
-import { allStrings, isSingleString, stringAfter, type StringInterval } from './string-set.js';
+import { allStrings } from './string-set.js';
 import type { PlanClass } from './types.js';
 
-/** One stretch of keys to read. Bounds may end in U+0000: directly behind the key before it. */
-export type KeyInterval =
-  | { readonly kind: 'point'; readonly partitionKey: string; readonly rowKey: string }
-  /** A part of one partition, or all of it. */
-  | { readonly kind: 'rows'; readonly partitionKey: string; readonly rows: StringInterval }
-  /** All rows of a range of partitions. */
-  | { readonly kind: 'partitions'; readonly partitions: StringInterval };
+export type { KeyInterval };
 
 /**
  * How to answer a query: read the intervals, in order, and return the rows for which the residual
@@ -35,9 +30,6 @@ export interface QueryPlan {
   /** What the intervals do not already guarantee; absent when they guarantee everything. */
   readonly residual: Filter | undefined;
 }
-
-/** Intervals in a plan. Beyond it, neighbours are read as one interval and filtered. */
-export const intervalsMax = 1000;
 
 const fullScan: QueryPlan = Object.freeze({
   planClass: 'table-scan',
@@ -57,7 +49,7 @@ export function planQuery(filter: Filter | undefined): QueryPlan {
   const parts = filter.kind === 'and' ? filter.operands : [filter];
   const conjuncts = parts.map((part) => ({ filter: part, bounds: keyBounds(part) }));
   const mays = conjuncts.map(({ bounds }) => bounds.may);
-  const intervals = boundIntervals(keyIntervals(narrowAll(mays, widen)));
+  const intervals = keyIntervals(narrowAll(mays, widen));
   const read = keySetOf(intervals);
   const left = conjuncts.filter(({ bounds }) => !guarantees(read, bounds.must));
   return {
@@ -163,144 +155,4 @@ function widen(set: KeySet): KeySet {
     partitions,
     rows: [{ start: rows[0]?.start ?? '', end: rows.at(-1)?.end }],
   }));
-}
-
-function keyIntervals(set: KeySet): KeyInterval[] {
-  const intervals: KeyInterval[] = [];
-  for (const { partitions, rows } of set) {
-    if (isSingleString(partitions)) {
-      for (const row of rows) intervals.push(rowInterval(partitions.start, row));
-    } else {
-      appendPartitions(intervals, partitions);
-    }
-  }
-  return intervals;
-}
-
-function rowInterval(partitionKey: string, rows: StringInterval): KeyInterval {
-  return isSingleString(rows)
-    ? { kind: 'point', partitionKey, rowKey: rows.start }
-    : { kind: 'rows', partitionKey, rows };
-}
-
-function appendPartitions(intervals: KeyInterval[], partitions: StringInterval): void {
-  const last = intervals.at(-1);
-  if (last?.kind === 'partitions' && last.partitions.end === partitions.start) {
-    const joined = { start: last.partitions.start, end: partitions.end };
-    intervals[intervals.length - 1] = { kind: 'partitions', partitions: joined };
-  } else {
-    intervals.push({ kind: 'partitions', partitions });
-  }
-}
-
-/** The same keys and more, in at most `intervalsMax` intervals: neighbours are read as one. */
-function boundIntervals(intervals: readonly KeyInterval[]): readonly KeyInterval[] {
-  if (intervals.length <= intervalsMax) return intervals;
-  const groupSize = Math.ceil(intervals.length / intervalsMax);
-  const bounded: KeyInterval[] = [];
-  for (let start = 0; start < intervals.length; start += groupSize) {
-    const first = intervals[start];
-    const last = intervals[Math.min(start + groupSize, intervals.length) - 1];
-    if (first === undefined || last === undefined) break;
-    const next = hull(first, last);
-    const before = bounded.at(-1);
-    if (before !== undefined && overlap(before, next))
-      bounded.push(hull(bounded.pop() ?? next, next));
-    else bounded.push(next);
-  }
-  return bounded;
-}
-
-/**
- * Everything from the start of one interval to the end of a later one; whole partitions unless both
- * are in the same one.
- */
-function hull(first: KeyInterval, last: KeyInterval): KeyInterval {
-  if (first.kind !== 'partitions' && last.kind !== 'partitions') {
-    const { partitionKey } = first;
-    if (partitionKey === last.partitionKey) {
-      return {
-        kind: 'rows',
-        partitionKey,
-        rows: { start: rowsOf(first).start, end: rowsOf(last).end },
-      };
-    }
-  }
-  const partitions = { start: partitionsOf(first).start, end: partitionsOf(last).end };
-  return { kind: 'partitions', partitions };
-}
-
-/** Whether the second of two hulls, which starts no earlier, begins in a partition of the first. */
-function overlap(first: KeyInterval, second: KeyInterval): boolean {
-  if (first.kind !== 'partitions' && second.kind !== 'partitions') return false;
-  const { end } = partitionsOf(first);
-  return end === undefined || partitionsOf(second).start < end;
-}
-
-function partitionsOf(interval: KeyInterval): StringInterval {
-  if (interval.kind === 'partitions') return interval.partitions;
-  return { start: interval.partitionKey, end: stringAfter(interval.partitionKey) };
-}
-
-function rowsOf(interval: KeyInterval): StringInterval {
-  switch (interval.kind) {
-    case 'point':
-      return { start: interval.rowKey, end: stringAfter(interval.rowKey) };
-    case 'rows':
-      return interval.rows;
-    case 'partitions':
-      return wholePartition;
-    default:
-      return unreachable(interval);
-  }
-}
-
-const wholePartition: StringInterval = { start: '', end: undefined };
-
-/** The keys that intervals cover. They are sorted, so those of one partition are neighbours. */
-function keySetOf(intervals: readonly KeyInterval[]): KeySet {
-  const bands: { partitions: StringInterval; rows: StringInterval[] }[] = [];
-  for (const interval of intervals) {
-    const partitions = partitionsOf(interval);
-    const last = bands.at(-1);
-    if (last?.partitions.start === partitions.start) last.rows.push(rowsOf(interval));
-    else bands.push({ partitions, rows: [rowsOf(interval)] });
-  }
-  return bands;
-}
-
-/** The class of the worst interval. */
-function classOf(intervals: readonly KeyInterval[]): PlanClass {
-  let worst: PlanClass = 'none';
-  for (const interval of intervals) {
-    const planClass = intervalClass(interval);
-    if (planClasses.indexOf(planClass) > planClasses.indexOf(worst)) worst = planClass;
-  }
-  return worst;
-}
-
-const planClasses: readonly PlanClass[] = [
-  'none',
-  'point',
-  'range',
-  'partition-scan',
-  'partition-range-scan',
-  'table-scan',
-];
-
-function intervalClass(interval: KeyInterval): PlanClass {
-  switch (interval.kind) {
-    case 'point':
-      return 'point';
-    case 'rows':
-      return isEverything(interval.rows) ? 'partition-scan' : 'range';
-    case 'partitions':
-      return isEverything(interval.partitions) ? 'table-scan' : 'partition-range-scan';
-    default:
-      return unreachable(interval);
-  }
-}
-
-function isEverything({ start, end }: StringInterval): boolean {
-  return start === '' && end === undefined;
 }

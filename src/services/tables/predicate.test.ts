@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import {
+  anyValue,
+  comparison,
+  edmTypes,
+  filterOver,
+  operators,
+  trickyText,
+  valuesByType,
+} from '../../../test/support/edm-arbitraries.js';
+import { matches, type PlainRow } from '../../../test/support/filter-oracle.js';
+import { encodeBag } from '../../wire/edm/bag.js';
+import { ticksFromMicros } from '../../wire/edm/date-time.js';
+import type { Filter } from '../../wire/edm/filter.js';
+import type { EdmValue } from '../../wire/edm/value.js';
+import { compilePredicate } from './predicate.js';
+
+const version = 1_700_000_000_000_001;
+
+function test(filter: Filter, row: PlainRow): boolean {
+  const bag = encodeBag(row.properties);
+  return compilePredicate(filter).test(row.partitionKey, row.rowKey, row.version, bag);
+}
+
+function rowWith(...values: readonly EdmValue[]): PlainRow {
+  const properties = values.map((value, index) => ({ name: `P${index}`, value }));
+  return { partitionKey: 'pk', rowKey: 'rk', version, properties };
+}
+
+function text(value: string): EdmValue {
+  return { type: 'Edm.String', value };
+}
+
+describe('a predicate', () => {
+  for (const stored of edmTypes) {
+    for (const literal of edmTypes) {
+      it(`compares a stored ${stored} with a literal ${literal} as the rules say`, () => {
+        fc.assert(
+          fc.property(valuesByType[stored], valuesByType[literal], (value, against) => {
+            const row = rowWith(value);
+            for (const operator of operators) {
+              const filter = { kind: 'comparison', property: 'P0', operator, literal: against };
+              assert.equal(test(filter as Filter, row), matches(filter as Filter, row), operator);
+            }
+          }),
+          { numRuns: 60 },
+        );
+      });
+    }
+  }
+
+  it('agrees with the rules on nested filters and missing properties', () => {
+    const names = fc.constantFrom('P0', 'P1', 'P2', 'PartitionKey', 'RowKey', 'Timestamp', 'Gone');
+    const condition: fc.Arbitrary<Filter> = fc.oneof(
+      comparison(names, anyValue),
+      names.map((property) => ({ kind: 'property' as const, property })),
+      fc.boolean().map((value) => ({ kind: 'constant' as const, value })),
+    );
+    fc.assert(
+      fc.property(filterOver(condition), fc.array(anyValue, { maxLength: 3 }), (filter, values) => {
+        const row = rowWith(...values);
+        assert.equal(test(filter, row), matches(filter, row));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('orders strings by UTF-16 code unit although they are stored as UTF-8', () => {
+    fc.assert(
+      fc.property(trickyText, trickyText, (left, right) => {
+        const less: Filter = {
+          kind: 'comparison',
+          property: 'P0',
+          operator: 'lt',
+          literal: text(right),
+        };
+        assert.equal(test(less, rowWith(text(left))), left < right);
+      }),
+      { numRuns: 1000 },
+    );
+    const pair: Filter = {
+      kind: 'comparison',
+      property: 'P0',
+      operator: 'lt',
+      literal: text('\ue000'),
+    };
+    assert.equal(test(pair, rowWith(text('😀'))), true);
+  });
+
+  it('compares Timestamp at 100 ns although versions are microseconds', () => {
+    const instant = ticksFromMicros(version);
+    const holds = (operator: 'eq' | 'lt' | 'gt', value: bigint) =>
+      test(
+        {
+          kind: 'comparison',
+          property: 'Timestamp',
+          operator,
+          literal: { type: 'Edm.DateTime', value },
+        },
+        rowWith(),
+      );
+    assert.equal(holds('eq', instant), true);
+    assert.equal(holds('eq', instant + 1n), false);
+    assert.equal(holds('lt', instant + 1n), true);
+    assert.equal(holds('gt', instant - 1n), true);
+    assert.equal(holds('lt', instant), false);
+    assert.equal(holds('gt', 504_911_232_000_000_000n), true);
+  });
+
+  it('asks for the keys only when the filter names one', () => {
+    const other: Filter = { kind: 'property', property: 'P0' };
+    const key: Filter = {
+      kind: 'comparison',
+      property: 'RowKey',
+      operator: 'eq',
+      literal: text('x'),
+    };
+    assert.equal(compilePredicate(other).readsKeys, false);
+    assert.equal(compilePredicate({ kind: 'not', operand: key }).readsKeys, true);
+    assert.equal(compilePredicate({ kind: 'and', operands: [other, key] }).readsKeys, true);
+  });
+});
