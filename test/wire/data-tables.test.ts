@@ -418,10 +418,11 @@ describe('@azure/data-tables: transactions', () => {
 
   it('applies nothing when one operation fails, and tells why', async () => {
     const client = await newTable();
+    await client.createEntity({ partitionKey: 'p', rowKey: 'changed', n: 1 });
     await client.createEntity({ partitionKey: 'p', rowKey: 'there', n: 1 });
     const work = client.submitTransaction([
       ['create', { partitionKey: 'p', rowKey: 'a' }],
-      ['update', { partitionKey: 'p', rowKey: 'there', n: 2 }, 'Replace'],
+      ['update', { partitionKey: 'p', rowKey: 'changed', n: 2 }, 'Replace'],
       ['create', { partitionKey: 'p', rowKey: 'there' }],
     ]);
     await assert.rejects(work, (error: unknown) => {
@@ -434,7 +435,10 @@ describe('@azure/data-tables: transactions', () => {
     const all = await collect(client.listEntities());
     assert.deepEqual(
       all.map(({ rowKey, n }) => [rowKey, n]),
-      [['there', 1]],
+      [
+        ['changed', 1],
+        ['there', 1],
+      ],
     );
   });
 
