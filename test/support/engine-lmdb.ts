@@ -22,12 +22,17 @@ export async function temporaryLocation(): Promise<{
   };
 }
 
-/** The same data directory in a process of its own. */
+/** The same data directory in a process of its own. Its complaints are not shown. */
 export function spawnLmdbStore(
   directory: string,
   sharing: 'join' | 'exclusive',
 ): Promise<SpawnedStore> {
-  return remoteStore(fork(child, [directory, sharing], { serialization: 'advanced' }));
+  return remoteStore(
+    fork(child, [directory, sharing], {
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    }),
+  );
 }
 
 /** An LMDB store for a conformance suite. */

@@ -1,3 +1,5 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { endianness } from 'node:os';
 import { join } from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
 import { open } from 'lmdb';
@@ -18,16 +20,23 @@ export interface Environment {
 /** Keys up to 4,026 bytes need pages of 8 KiB; rows of 1 KB also scan faster than with 4 KiB. */
 const pageBytes = 8192;
 const dataFile = 'data.mdb';
+/** How a data file begins: LMDB's mark, in the byte order of the machine. */
+const mark = 0xbeefc0de;
+const markOffset = 24;
 
 /** Opens the environment, creating it in an empty directory. `sync` false leaves syncing to the OS. */
 export function openEnvironment(directory: string, options: { sync: boolean }): Environment {
+  const path = join(directory, dataFile);
+  assertDataFile(path);
   try {
     const root = open<Bytes, Bytes>({
-      path: join(directory, dataFile),
+      path,
       noSubdir: true,
       pageSize: pageBytes,
       // With it a commit would resolve before it is on disk.
       overlappingSync: false,
+      // Groups are made here. The package's own batches also reject promises that nobody holds.
+      eventTurnBatching: false,
       noSync: !options.sync,
       maxDbs: 4,
       keyEncoding: 'binary',
@@ -61,8 +70,37 @@ export function openEnvironment(directory: string, options: { sync: boolean }): 
   } catch (error) {
     throw new DataDirectoryError(
       'damaged',
-      `The data file ${join(directory, dataFile)} cannot be opened: ${String(error)}`,
+      `The data file ${path} cannot be opened: ${String(error)}`,
       { cause: error },
     );
+  }
+}
+
+/** The package crashes the process when a file is no data file at all. A missing one is created. */
+function assertDataFile(path: string): void {
+  const header = Buffer.alloc(markOffset + 4);
+  const count = readBeginning(path, header);
+  const found =
+    endianness() === 'LE' ? header.readUInt32LE(markOffset) : header.readUInt32BE(markOffset);
+  if (count === 0 || (count === header.length && found === mark)) return;
+  throw new DataDirectoryError(
+    'damaged',
+    `The file ${path} is not a data file. Restore it from a backup, or choose another directory.`,
+  );
+}
+
+/** How many bytes the file has, up to those of the buffer. */
+function readBeginning(path: string, into: Buffer): number {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+    throw error;
+  }
+  try {
+    return readSync(file, into, 0, into.length, 0);
+  } finally {
+    closeSync(file);
   }
 }

@@ -14,13 +14,13 @@ import type {
   Store,
 } from '../../kv/store.js';
 import { keyBytesMax } from '../../kv/store.js';
-import type { DirectoryLock } from './directory-lock.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
 import { prepareDirectory } from './directory.js';
 import type { Environment } from './environment.js';
 import { openEnvironment } from './environment.js';
 import type { CommitStats } from './group-commit.js';
 import { GroupCommit } from './group-commit.js';
+import { claimDirectory } from './open-directories.js';
 
 export interface LmdbStoreOptions {
   /** Created when it is missing. */
@@ -43,15 +43,18 @@ export interface LmdbStoreOptions {
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStore> {
   const { directory, clock, durability = 'durable', sharing = 'exclusive' } = options;
   await prepareDirectory(directory, { create: sharing === 'exclusive' });
-  const environment = openEnvironment(directory, { sync: durability === 'durable' });
+  const closing: (() => unknown)[] = [claimDirectory(directory)];
   try {
+    const environment = openEnvironment(directory, { sync: durability === 'durable' });
+    closing.unshift(() => environment.root.close());
     const lock =
       sharing === 'exclusive'
         ? await lockDirectory(environment, { directory, clock })
         : await joinDirectory(environment, directory);
-    return new LmdbStore(environment, clock, lock);
+    closing.unshift(() => lock.release());
+    return new LmdbStore(environment, clock, closing);
   } catch (error) {
-    await environment.root.close();
+    for (const close of closing) await close();
     throw error;
   }
 }
@@ -62,17 +65,16 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStor
  * snapshot keeps freed pages from being used again. Commits run in groups.
  */
 export class LmdbStore implements Store {
-  readonly #environment: Environment;
   readonly #entries: Database<Bytes, Bytes>;
   readonly #commits: GroupCommit;
-  readonly #lock: DirectoryLock;
+  readonly #closers: readonly (() => unknown)[];
   #closing: Promise<void> | undefined;
 
-  constructor(environment: Environment, clock: Clock, lock: DirectoryLock) {
-    this.#environment = environment;
+  /** `closers` give back what the store works with, in order. */
+  constructor(environment: Environment, clock: Clock, closers: readonly (() => unknown)[]) {
     this.#entries = environment.entries;
     this.#commits = new GroupCommit(environment, clock);
-    this.#lock = lock;
+    this.#closers = closers;
   }
 
   async get(key: Bytes): Promise<Entry | undefined> {
@@ -130,8 +132,7 @@ export class LmdbStore implements Store {
 
   async #close(): Promise<void> {
     await this.#commits.drained();
-    await this.#lock.release();
-    await this.#environment.root.close();
+    for (const close of this.#closers) await close();
   }
 
   #read(key: Bytes): Entry | undefined {

@@ -78,5 +78,9 @@ export async function remoteStore(child: ChildProcess): Promise<SpawnedStore> {
       child.kill('SIGKILL');
       await exited;
     },
+    async disconnect() {
+      child.disconnect();
+      await exited;
+    },
   };
 }

@@ -21,6 +21,8 @@ export interface SpawnedStore {
   readonly store: Store;
   /** Ends the process at once, as the system would (SIGKILL). */
   readonly kill: () => Promise<void>;
+  /** Leaves the process to itself, with its store open; resolves when it has ended. */
+  readonly disconnect: () => Promise<void>;
 }
 
 /** An engine, as the suite sees it. */
