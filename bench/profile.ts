@@ -24,7 +24,7 @@ export interface SelfTime {
   readonly micros: number;
 }
 
-const idleNames = new Set(['(idle)', '(root)', '(program)']);
+const idleNames = new Set(['(idle)', '(root)']);
 
 function frameName({ callFrame }: ProfileNode, root: string): string {
   const place = callFrame.url.startsWith('file:')
