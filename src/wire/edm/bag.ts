@@ -215,8 +215,12 @@ function writeProperty(target: Buffer, at: number, property: Property): number {
   return end;
 }
 
+/** Up to this length a loop beats a call into native code. */
+const shortTextLength = 24;
+
 function writeName(target: Buffer, at: number, name: string): number {
   const length = name.length;
+  if (length > shortTextLength) return at + target.write(name, at, 'utf8');
   for (let index = 0; index < length; index++) {
     const code = name.charCodeAt(index);
     if (code >= 0x80) return at + target.write(name, at, 'utf8');
@@ -224,9 +228,6 @@ function writeName(target: Buffer, at: number, name: string): number {
   }
   return at + length;
 }
-
-/** Up to this length a loop beats a call into native code. */
-const shortTextLength = 64;
 
 /** What must be escaped in a JSON string; surrogates may have to be. */
 // oxlint-disable-next-line no-control-regex -- JSON forbids exactly these characters

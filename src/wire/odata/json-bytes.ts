@@ -9,7 +9,7 @@ import type { Bytes } from '../../base/bytes.js';
 export const jsonBytesPerUnitMax = 6;
 
 /** Up to this length a loop beats a call into native code. */
-const shortLength = 64;
+const shortLength = 24;
 
 /** Copies a range of bytes. */
 export function writeBytes(
@@ -50,8 +50,12 @@ export function writeJsonText(target: Buffer, at: number, text: string): number 
   return at + length;
 }
 
+/** What must be escaped, or may have to be: surrogates. */
+// oxlint-disable-next-line no-control-regex -- JSON forbids exactly these characters
+const special = /["\\\u0000-\u001f\ud800-\udfff]/;
+
 function writeEscaped(target: Buffer, at: number, text: string): number {
-  return at + target.write(jsonText(text), at, 'utf8');
+  return at + target.write(special.test(text) ? jsonText(text) : text, at, 'utf8');
 }
 
 /** What stands between the quotes of a JSON string; surrogates without partners are escaped. */

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { anyProperties } from '../../../test/support/edm-properties.js';
+import {
+  bagCount,
+  decodeBag,
+  encodeBag,
+  findProperty,
+  firstProperty,
+  hasName,
+  nextProperty,
+  propertyName,
+  propertyTag,
+  propertyTags,
+  readValue,
+  valueEnd,
+  valueStart,
+} from './bag.js';
+import type { EdmValue, Property } from './value.js';
+
+function textProperty(name: string, value: string): Property {
+  return { name, value: { type: 'Edm.String', value } };
+}
+
+/** The pages of the documentation stand two folders above the compiled sources. */
+const page = new URL('../../../../docs/internals/value-layout.md', import.meta.url);
+
+describe('the bag', () => {
+  it('gives back what was put in, in order', () => {
+    fc.assert(
+      fc.property(anyProperties, (properties) => {
+        assert.deepEqual(decodeBag(encodeBag(properties)), properties);
+      }),
+    );
+  });
+
+  it('reads the same from a plain byte array in the middle of another', () => {
+    fc.assert(
+      fc.property(anyProperties, (properties) => {
+        const bag = encodeBag(properties);
+        const around = new Uint8Array(bag.length + 9).fill(0xff);
+        around.set(bag, 5);
+        const decoded = decodeBag(around.subarray(5, 5 + bag.length));
+        assert.deepEqual(encodeBag(decoded), bag);
+      }),
+    );
+  });
+
+  it('is walked by offsets, and finds each property by its name', () => {
+    fc.assert(
+      fc.property(anyProperties, (properties) => {
+        const bag = encodeBag(properties);
+        assert.equal(bagCount(bag), properties.length);
+        let at = firstProperty;
+        for (const { name, value } of properties) {
+          const nameBytes = Buffer.from(name);
+          assert.equal(findProperty(bag, nameBytes), at);
+          assert.ok(hasName(bag, at, nameBytes));
+          assert.equal(propertyName(bag, at), name);
+          assert.deepEqual(readValue(bag, at), value);
+          at = nextProperty(bag, at);
+        }
+        assert.equal(at, bag.length);
+      }),
+    );
+  });
+
+  it('has no property that it was not given', () => {
+    const bag = encodeBag([textProperty('ab', 'c')]);
+    for (const name of ['', 'a', 'abc', 'AB', 'b']) {
+      assert.equal(findProperty(bag, Buffer.from(name)), -1);
+    }
+  });
+
+  it('marks text as plain exactly when JSON holds the same bytes', () => {
+    fc.assert(
+      fc.property(anyProperties, (properties) => {
+        const bag = encodeBag(properties);
+        for (let at = firstProperty; at < bag.length; at = nextProperty(bag, at)) {
+          const { type, value } = readValue(bag, at);
+          if (type !== 'Edm.String') continue;
+          const bytes = Buffer.from(bag).subarray(valueStart(bag, at), valueEnd(bag, at));
+          const verbatim = Buffer.from(JSON.stringify(value)).subarray(1, -1).equals(bytes);
+          const tag = verbatim ? propertyTags.plainString : propertyTags.string;
+          assert.equal(propertyTag(bag, at), tag);
+        }
+      }),
+    );
+  });
+
+  it('tells plain text from other text at every length', () => {
+    for (const length of [0, 1, 23, 24, 25, 64, 1000]) {
+      for (const [tail, plain] of [
+        ['', true],
+        ['ü', true],
+        ['😀', true],
+        ['"', false],
+        ['\\', false],
+        ['\n', false],
+        ['\ud800', false],
+        ['😀\udc00', false],
+      ] as const) {
+        const bag = encodeBag([textProperty('x', 'y'.repeat(length) + tail)]);
+        const tag = plain ? propertyTags.plainString : propertyTags.string;
+        assert.equal(propertyTag(bag, firstProperty), tag, `${length} + ${tail}`);
+      }
+    }
+  });
+
+  it('holds entities larger than any that may be stored', () => {
+    const properties = Array.from({ length: 40 }, (_, index) =>
+      textProperty(`p${index}`, '日'.repeat(32_768)),
+    );
+    assert.deepEqual(decodeBag(encodeBag(properties)), properties);
+  });
+
+  it('is refused when its format is not known', () => {
+    const bag = Buffer.from(encodeBag([]));
+    bag[0] = 2;
+    assert.throws(() => decodeBag(bag), /known format/);
+  });
+
+  it('is laid out as its page shows', () => {
+    const example: readonly [string, EdmValue][] = [
+      ['name', { type: 'Edm.String', value: 'Zoë' }],
+      ['note', { type: 'Edm.String', value: 'a"b' }],
+      ['age', { type: 'Edm.Int32', value: -2 }],
+      ['big', { type: 'Edm.Int64', value: 9_007_199_254_740_993n }],
+      ['d', { type: 'Edm.Double', value: 3 }],
+      ['ok', { type: 'Edm.Boolean', value: true }],
+      ['at', { type: 'Edm.DateTime', value: 504_911_232_000_000_000n }],
+      ['id', { type: 'Edm.Guid', value: 'c9da6455-213d-42c9-9a79-3e9149a57833' }],
+      ['raw', { type: 'Edm.Binary', value: Buffer.of(0, 255) }],
+    ];
+    const bag = encodeBag(example.map(([name, value]) => ({ name, value })));
+    const block = /```bytes\n([\s\S]*?)```/.exec(readFileSync(page, 'utf8'))?.[1] ?? '';
+    const documented = block.replaceAll(/#.*$/gm, '').replaceAll(/\s/g, '');
+    assert.equal(Buffer.from(bag).toString('hex'), documented);
+  });
+});
