@@ -1,0 +1,91 @@
+import type { TestContext } from 'node:test';
+import { systemClock, type Clock } from '../../src/base/clock.js';
+import { systemRandomness } from '../../src/base/randomness.js';
+import { openLmdbStore } from '../../src/engines/lmdb/store.js';
+import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { withPartitionRule } from '../../src/kv/partition-rule.js';
+import type { Store } from '../../src/kv/store.js';
+import type { QueryBudget } from '../../src/services/tables/query.js';
+import { TableService } from '../../src/services/tables/table-service.js';
+import type { EdmValue, EntityInput, Property } from '../../src/wire/edm/value.js';
+import { StorageError } from '../../src/wire/errors/storage-error.js';
+import { temporaryLocation } from './engine-lmdb.js';
+
+export const account = 'acct';
+
+export interface ServiceUnderTest {
+  readonly service: TableService;
+  readonly store: Store;
+}
+
+export interface ServiceOptions {
+  readonly clock?: Clock;
+  readonly budget?: QueryBudget;
+  /** Puts something between the service and the store. */
+  readonly wrap?: (store: Store) => Store;
+}
+
+export type OpenService = (
+  context: TestContext,
+  options?: ServiceOptions,
+) => Promise<ServiceUnderTest>;
+
+/** A table service over a fresh store, closed with the test. Commits must keep to one partition. */
+export const openService: Readonly<Record<'memory' | 'lmdb', OpenService>> = {
+  async memory(context, options = {}) {
+    const store = await openMemoryStore({ clock: options.clock ?? systemClock });
+    context.after(() => store.close());
+    return serviceOver(store, options);
+  },
+  async lmdb(context, options = {}) {
+    const { directory, remove } = await temporaryLocation();
+    const clock = options.clock ?? systemClock;
+    const store = await openLmdbStore({ directory, clock, durability: 'relaxed' });
+    context.after(async () => {
+      await store.close();
+      await remove();
+    });
+    return serviceOver(store, options);
+  },
+};
+
+function serviceOver(store: Store, options: ServiceOptions): ServiceUnderTest {
+  const { clock = systemClock, budget, wrap = (inner) => inner } = options;
+  const ruled = withPartitionRule(wrap(store));
+  const parts = { store: ruled, clock, randomness: systemRandomness };
+  return { service: new TableService(budget === undefined ? parts : { ...parts, budget }), store };
+}
+
+export function int(value: number): EdmValue {
+  return { type: 'Edm.Int32', value };
+}
+
+export function text(value: string): EdmValue {
+  return { type: 'Edm.String', value };
+}
+
+/** An entity whose properties are Int32 numbers. */
+export function entity(
+  partitionKey: string,
+  rowKey: string,
+  numbers: Readonly<Record<string, number>> = {},
+): EntityInput {
+  const properties = Object.entries(numbers).map(([name, value]) => property(name, int(value)));
+  return { partitionKey, rowKey, properties };
+}
+
+export function property(name: string, value: EdmValue): Property {
+  return { name, value };
+}
+
+/** Matches a `StorageError` in `assert.rejects`. */
+export function failsWith(
+  code: StorageError['code'],
+  expected: { readonly message?: string; readonly operationIndex?: number } = {},
+): (error: unknown) => boolean {
+  return (error) =>
+    error instanceof StorageError &&
+    error.code === code &&
+    (expected.message === undefined || error.message === expected.message) &&
+    (!('operationIndex' in expected) || error.operationIndex === expected.operationIndex);
+}
