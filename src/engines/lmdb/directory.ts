@@ -58,7 +58,8 @@ async function writeFormat(directory: string): Promise<void> {
   await syncDirectory(directory);
 }
 
-async function syncDirectory(directory: string): Promise<void> {
+/** Makes the names of new files in a directory durable. */
+export async function syncDirectory(directory: string): Promise<void> {
   // Windows cannot open a directory, and does not need it to be synced.
   if (process.platform === 'win32') return;
   const handle = await open(directory, constants.O_RDONLY);

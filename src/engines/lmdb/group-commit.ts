@@ -23,7 +23,7 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** How many commits were made, and how many syncs made them durable. */
+/** How many commits settled, and how many groups wrote them: a durable store syncs once a group. */
 export interface CommitStats {
   readonly commits: number;
   readonly syncs: number;

@@ -15,7 +15,7 @@ import type {
 } from '../../kv/store.js';
 import { keyBytesMax } from '../../kv/store.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
-import { prepareDirectory } from './directory.js';
+import { prepareDirectory, syncDirectory } from './directory.js';
 import type { Environment } from './environment.js';
 import { openEnvironment } from './environment.js';
 import type { CommitStats } from './group-commit.js';
@@ -52,6 +52,8 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStor
         ? await lockDirectory(environment, { directory, clock })
         : await joinDirectory(environment, directory);
     closing.unshift(() => lock.release());
+    // The data file may be new; its own syncs do not cover its name.
+    await syncDirectory(directory);
     return new LmdbStore(environment, clock, closing);
   } catch (error) {
     for (const close of closing) await close();
@@ -125,7 +127,7 @@ export class LmdbStore implements Store {
     return this.#closing;
   }
 
-  /** Commits of this store since it was opened, and the syncs that they needed. */
+  /** Commits settled since the store was opened, and the groups that wrote them. */
   stats(): CommitStats {
     return this.#commits.stats();
   }
