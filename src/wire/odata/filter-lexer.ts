@@ -96,7 +96,7 @@ export class FilterLexer {
       return { kind: 'literal', at, value: { type: 'Edm.Double', value: -Infinity } };
     }
     const whole = digitsEnd(text, start);
-    if (whole === start) throw this.errorAt(start);
+    if (whole === start) throw this.errorAt(at);
     let end = whole;
     if (text.charCodeAt(end) === 0x2e) {
       end = digitsEnd(text, whole + 1);
