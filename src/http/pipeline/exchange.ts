@@ -63,6 +63,9 @@ export class Exchange {
   bytesReceived = 0;
   awaitsContinue: boolean;
 
+  /** Set before run, on the monotonic clock. */
+  deadlineMs = Infinity;
+
   /** Set by render. 0 as long as no response has begun. */
   status = 0;
   errorCode: ErrorCode | undefined = undefined;

@@ -1,10 +1,18 @@
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { readBody } from './body.js';
 import type { Exchange } from './exchange.js';
+import type { Operation } from './service.js';
 
-/** Whether a body is on its way; without one there is nothing to wait for. */
-export function expectsBody(exchange: Exchange): boolean {
-  return exchange.bodyBytesDeclared > 0;
+/**
+ * Whether an operation has a body to wait for. POST and PUT say how long theirs is, even when it is
+ * empty (spec table-service §3.2).
+ */
+export function expectsBody(exchange: Exchange, operation: Operation): boolean {
+  if (operation.bodyBytesMax === 0) return false;
+  if (exchange.bodyBytesDeclared > 0) return true;
+  if (exchange.header('content-length') !== undefined) return false;
+  if (exchange.method !== 'POST' && exchange.method !== 'PUT') return false;
+  throw new StorageError('MissingContentLengthHeader');
 }
 
 /**
@@ -20,13 +28,4 @@ export async function receiveBody(exchange: Exchange, bytesMax: number): Promise
   }
   exchange.body = await readBody(exchange.request, bytesMax);
   exchange.bytesReceived = exchange.body.length;
-}
-
-/** POST and PUT say how long their body is, even when it is empty (spec table-service §3.2). */
-export function requireLength(exchange: Exchange): void {
-  if (exchange.method !== 'POST' && exchange.method !== 'PUT') return;
-  const headers = exchange.request.headers;
-  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) {
-    throw new StorageError('MissingContentLengthHeader');
-  }
 }

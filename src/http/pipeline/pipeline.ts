@@ -1,7 +1,6 @@
 import type { Clock } from '../../base/clock.js';
 import type { Timers } from '../../base/timers.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
-import { parseTimeout } from '../../wire/odata/query-options.js';
 import type { AccountDirectory } from '../../services/accounts/directory.js';
 import { address } from './address.js';
 import { authenticate } from './authenticate.js';
@@ -11,10 +10,11 @@ import type { Endpoint } from './endpoint.js';
 import type { Exchange } from './exchange.js';
 import type { HttpLimits } from './limits.js';
 import type { Logger } from './logger.js';
-import { expectsBody, receiveBody, requireLength } from './parse.js';
+import { Outbox } from './outbox.js';
+import { expectsBody, receiveBody } from './parse.js';
 import { receive } from './receive.js';
 import { render } from './render.js';
-import { run } from './run.js';
+import { setDeadline } from './run.js';
 import type { HttpService, Reply, Route } from './service.js';
 
 export interface PipelineOptions {
@@ -37,6 +37,7 @@ export interface PipelineOptions {
  */
 export class Pipeline {
   readonly #options: PipelineOptions;
+  readonly #outbox = new Outbox();
   #closing = false;
 
   constructor(options: PipelineOptions) {
@@ -50,31 +51,32 @@ export class Pipeline {
 
   /** Answers one exchange. Never rejects: whatever goes wrong becomes an answer or a log entry. */
   async serve(exchange: Exchange): Promise<void> {
+    const { clock, limits } = this.#options;
     try {
       receive(exchange);
       const endpoint = this.#endpointOf(exchange);
-      if (endpoint === undefined) await this.#serveService(exchange);
-      else {
+      if (endpoint !== undefined) {
         exchange.operation = endpoint.name;
         this.#reply(exchange, await endpoint.answer(exchange));
+        return;
       }
+      const { operation, request } = this.#admit(exchange);
+      if (expectsBody(exchange, operation)) await receiveBody(exchange, operation.bodyBytesMax);
+      const input = operation.parse(request);
+      setDeadline(exchange, clock.monotonicMs(), limits.operationTimeoutMs);
+      const output = await operation.run(input, request);
+      this.#reply(exchange, operation.render(output, input, request));
     } catch (error) {
       this.#fail(exchange, error);
     }
   }
 
-  async #serveService(exchange: Exchange): Promise<void> {
-    const { limits, timers } = this.#options;
-    const { operation, request } = this.#admit(exchange);
-    const timeoutMs = timeoutMsOf(exchange, limits.operationTimeoutMs);
-    if (operation.bodyBytesMax > 0) {
-      requireLength(exchange);
-      if (expectsBody(exchange)) await receiveBody(exchange, operation.bodyBytesMax);
-    }
-    const input = operation.parse(request);
-    const limit = { timers, timeoutMs, onElapsed: this.#onElapsed };
-    const output = await run(exchange, { operation, input, request }, limit);
-    this.#reply(exchange, operation.render(output, input, request));
+  /**
+   * Answers an exchange whose time has passed. Storage work that has begun is not undone; its result
+   * is dropped.
+   */
+  expire(exchange: Exchange): void {
+    this.#fail(exchange, new StorageError('OperationTimedOut'));
   }
 
   /** The stages before the body: who asks for what, and may they. */
@@ -95,10 +97,6 @@ export class Pipeline {
     return undefined;
   }
 
-  readonly #onElapsed = (exchange: Exchange): void => {
-    this.#fail(exchange, new StorageError('OperationTimedOut'));
-  };
-
   #fail(exchange: Exchange, error: unknown): void {
     if (error instanceof AbortedError) return;
     const failure = error instanceof StorageError ? error : this.#unexpected(exchange, error);
@@ -115,12 +113,7 @@ export class Pipeline {
 
   #reply(exchange: Exchange, reply: Reply): void {
     const { timers, limits } = this.#options;
-    render(exchange, reply, { timers, limits, closing: this.#closing });
+    const outbox = this.#outbox;
+    render(exchange, reply, { timers, limits, outbox, closing: this.#closing });
   }
-}
-
-/** The `timeout` option, in seconds on the wire (spec table-service §10.4). */
-function timeoutMsOf(exchange: Exchange, maxMs: number): number {
-  const seconds = exchange.queryText === '' ? undefined : parseTimeout(exchange.queryOptions);
-  return seconds === undefined ? maxMs : Math.min(seconds * 1000, maxMs);
 }

@@ -1,6 +1,7 @@
 import type { Timers } from '../../base/timers.js';
 import type { Exchange } from './exchange.js';
 import type { HttpLimits } from './limits.js';
+import type { Outbox } from './outbox.js';
 import type { Reply } from './service.js';
 
 export interface RenderContext {
@@ -8,6 +9,7 @@ export interface RenderContext {
   readonly limits: HttpLimits;
   /** No more requests are wanted on this connection. */
   readonly closing: boolean;
+  readonly outbox: Outbox;
 }
 
 /** Bodies up to this go out in one piece with their header instead of as a second buffer. */
@@ -30,8 +32,8 @@ export function render(exchange: Exchange, reply: Reply, context: RenderContext)
     if (body !== undefined) response.write(body);
     else response.flushHeaders();
     linger(exchange, context);
-  } else if (body === undefined) response.end();
-  else if (body.length <= joinedBytesMax) response.end(body.toString('latin1'), 'latin1');
+  } else if (body === undefined) context.outbox.end(response, '');
+  else if (body.length <= joinedBytesMax) context.outbox.end(response, body.toString('latin1'));
   else response.end(body);
 }
 

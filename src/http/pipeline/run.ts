@@ -1,27 +1,17 @@
-import type { Timers } from '../../base/timers.js';
+import { parseTimeout } from '../../wire/odata/query-options.js';
 import type { Exchange } from './exchange.js';
-import type { Operation } from './service.js';
-
-export interface TimeLimit {
-  readonly timers: Timers;
-  readonly timeoutMs: number;
-  /** Called when the time has passed before the work was done. */
-  readonly onElapsed: (exchange: Exchange) => void;
-}
 
 /**
- * Sixth stage: the storage work. When its time has passed the client gets its answer at once; work
- * that has begun is not undone, and its result is dropped.
+ * Sixth stage, its time limit: by when the storage work must be done. The `timeout` option, in
+ * seconds on the wire, at most and by default `maxMs` (spec table-service §10.4).
+ *
+ * Limits are whole seconds and hardly ever reached. So no timer is set a request: the server looks
+ * every `deadlineCheckMs` for exchanges whose deadline has passed.
  */
-export async function run(
-  exchange: Exchange,
-  work: { readonly operation: Operation; readonly input: unknown; readonly request: unknown },
-  limit: TimeLimit,
-): Promise<unknown> {
-  const timer = limit.timers.start(limit.timeoutMs, limit.onElapsed, exchange);
-  try {
-    return await work.operation.run(work.input, work.request);
-  } finally {
-    timer.close();
-  }
+export function setDeadline(exchange: Exchange, nowMs: number, maxMs: number): void {
+  const seconds = exchange.queryText === '' ? undefined : parseTimeout(exchange.queryOptions);
+  const timeoutMs = seconds === undefined ? maxMs : Math.min(seconds * 1000, maxMs);
+  exchange.deadlineMs = nowMs + timeoutMs;
 }
+
+export const deadlineCheckMs = 250;

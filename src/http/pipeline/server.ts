@@ -9,12 +9,14 @@ import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
+import type { Timer } from '../../base/timers.js';
 import { Connection } from './connection.js';
 import { Exchange } from './exchange.js';
 import type { HttpLimits } from './limits.js';
 import { Pipeline, type PipelineOptions } from './pipeline.js';
 import type { RequestObserver, RequestRecord } from './record.js';
 import { conclude, observe } from './record-exchange.js';
+import { deadlineCheckMs } from './run.js';
 import { parserFailure, refusalText } from './refusal.js';
 
 export interface HttpServerOptions extends PipelineOptions {
@@ -36,6 +38,7 @@ export class HttpServer {
   #inFlight = 0;
   #dropped = 0;
   #closed: Promise<void> | undefined;
+  #sweeper: Timer | undefined;
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
@@ -59,6 +62,7 @@ export class HttpServer {
         this.#server.on('error', (error) =>
           this.#options.logger.error('the listening socket failed', { error }),
         );
+        this.#sweep();
         resolve((this.#server.address() as AddressInfo).port);
       });
     });
@@ -86,8 +90,19 @@ export class HttpServer {
     const timer = timers.start(limits.closeTimeoutMs, () => this.#destroyAll(), undefined);
     await closed;
     timer.close();
+    this.#sweeper?.close();
     this.#server.close();
   }
+
+  /** Answers exchanges whose time has passed, again and again until the server has closed. */
+  readonly #sweep = (): void => {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const { open } of this.#connections.values()) {
+      for (const exchange of open)
+        if (exchange.deadlineMs <= nowMs) this.#pipeline.expire(exchange);
+    }
+    this.#sweeper = this.#options.timers.start(deadlineCheckMs, this.#sweep, undefined);
+  };
 
   #destroyAll(): void {
     this.#options.logger.warn('requests in flight were cut off', { count: this.#inFlight });
