@@ -70,7 +70,19 @@ describe('texts of values', () => {
         assert.deepEqual(parseHex(Buffer.from(bytes).toString('hex')), Buffer.from(bytes));
       }),
     );
-    for (const text of ['***', 'YQ', 'YQ=', 'Y===', 'Y*==', '====', 'YQ==YQ==', '_-==', 'YQ= =']) {
+    for (const text of [
+      '***',
+      'YQ',
+      'YQ=',
+      'Y===',
+      'Y*==',
+      '====',
+      'YQ==YQ==',
+      '_-==',
+      '__==',
+      '-w==',
+      'YQ= =',
+    ]) {
       assert.equal(parseBase64(text), undefined, text);
     }
     assert.equal(parseHex('abc'), undefined);

@@ -180,6 +180,7 @@ describe('filters that make no sense', () => {
     ['A eq not B', 5],
     ['not', 3],
     ['A eq 5abc', 6],
+    ['A eq 5and B', 6],
     ['A eq 5..2', 7],
     ['A eq 1.2.3', 8],
     ['A eq 1e', 6],

@@ -267,7 +267,14 @@ describe('rendering', () => {
       value: { type: 'Edm.Int64' as const, value: -(2n ** 63n) },
     }));
     const tall = { partitionKey: '\u0001'.repeat(512), rowKey: '日'.repeat(512) };
-    for (const properties of [escaped, binary, small, [...escaped, ...small], []]) {
+    for (const properties of [
+      escaped,
+      escaped.slice(1, 2),
+      binary,
+      small,
+      [...escaped, ...small],
+      [],
+    ]) {
       const each = stored(properties, tall);
       const text = renderEntities([each, each, each], context('full')).toString();
       const { value: items } = JSON.parse(text) as { value: object[] };

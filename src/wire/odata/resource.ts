@@ -54,7 +54,7 @@ function resourceOfName(name: string): Resource {
   return isTablesName(name) ? tables : { kind: 'entities', table: name };
 }
 
-/** A place in the text between a path's first `(` and its last character, a `)`. */
+/** A place in the text between a path's first `(` and its last character, which is a `)`. */
 interface Scanner {
   readonly path: string;
   at: number;
@@ -91,7 +91,7 @@ function quotedText(scanner: Scanner): string {
     doubled = true;
     close = path.indexOf("'", close + 2);
   }
-  if (close < 0 || close >= end) throw querySyntaxError();
+  if (close < 0) throw querySyntaxError();
   scanner.at = close + 1;
   const text = path.slice(start, close);
   return doubled ? text.replaceAll("''", "'") : text;
