@@ -96,6 +96,11 @@ export class Exchange {
     return this.#queryOptions;
   }
 
+  /** The storage work has begun. */
+  get running(): boolean {
+    return this.deadlineMs !== Infinity;
+  }
+
   get replied(): boolean {
     return this.status !== 0;
   }

@@ -39,7 +39,6 @@ function bothRefused(): StorageError {
 /** A deletion says which version it means, if only `*`. */
 export function requiredConditionOf(request: TableRequest): Condition {
   const condition = conditionOf(request);
-  if (condition === undefined)
-    throw invalid('The If-Match header is required to delete an entity.');
+  if (condition === undefined) throw new StorageError('MissingRequiredHeader');
   return condition;
 }

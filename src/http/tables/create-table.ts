@@ -23,7 +23,7 @@ export const createTable: TableOperation<Input, TableInfo> = {
   bodyBytesMax,
 
   parse(request) {
-    const preference = preferenceOf(request);
+    const preference = preferenceOf(request.header('prefer'));
     const level = preference === 'return-no-content' ? undefined : levelOf(request);
     requireJsonBody(request);
     const name = parseTableBody(request.text());

@@ -21,7 +21,7 @@ export const insertEntity: WriteEntityOperation = {
 
   parse(request) {
     const { table } = resourceOf(request, 'entities');
-    const preference = preferenceOf(request);
+    const preference = preferenceOf(request.header('prefer'));
     const level = preference === 'return-no-content' ? undefined : levelOf(request);
     requireJsonBody(request);
     const { partitionKey, rowKey, properties } = parseEntityBody(request.text());

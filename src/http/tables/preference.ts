@@ -1,11 +1,8 @@
-import type { TableRequest } from './request.js';
-
 /** Whether the answer to a creation repeats what was created. */
 export type Preference = 'return-content' | 'return-no-content';
 
 /** `Prefer`; values that the service does not know are ignored (spec table-service §3.4). */
-export function preferenceOf(request: TableRequest): Preference | undefined {
-  const text = request.header('prefer');
+export function preferenceOf(text: string | undefined): Preference | undefined {
   if (text === undefined) return undefined;
   const value = text.trim().toLowerCase();
   return value === 'return-content' || value === 'return-no-content' ? value : undefined;

@@ -1,11 +1,13 @@
 import { unreachable } from '../../base/invariant.js';
 import type { StorageError } from '../../wire/errors/storage-error.js';
+import { errorDefinition } from '../../wire/errors/registry.js';
 import { renderError } from '../../wire/errors/render.js';
 import { parseResourcePath, type Resource } from '../../wire/odata/resource.js';
 import type { Exchange } from '../pipeline/exchange.js';
 import type { HttpService, Reply, Route } from '../pipeline/service.js';
 import { errorLevelOfExchange } from './format.js';
 import { effectiveMethod } from './method.js';
+import { preferenceOf, type Preference } from './preference.js';
 import { ExchangeRequest, type TableBackend } from './request.js';
 import { findRoute } from './route.js';
 import { tableRoutes } from './routes.js';
@@ -52,5 +54,16 @@ function errorReply(error: StorageError, exchange: Exchange): Reply {
   const { requestId, timeMicros } = exchange;
   const level = errorLevelOfExchange(exchange);
   const { status, reason, headers, body } = renderError(error, { requestId, timeMicros, level });
-  return { status, reason, headers: headers.flat(), body };
+  const flat = headers.flat();
+  const preference = confirmedPreference(error, exchange);
+  if (preference !== undefined) flat.push('Preference-Applied', preference);
+  return { status, reason, headers: flat, body };
+}
+
+/** A failed creation confirms what it was asked, once storage had to do with it (spec §3.1). */
+function confirmedPreference(error: StorageError, exchange: Exchange): Preference | undefined {
+  if (exchange.method !== 'POST' || !exchange.running) return undefined;
+  const isStorage = errorDefinition(error.code).layer === 'storage';
+  if (!isStorage && exchange.operation !== 'CreateTable') return undefined;
+  return preferenceOf(exchange.header('prefer'));
 }

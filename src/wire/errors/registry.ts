@@ -83,7 +83,7 @@ export const errorRegistry = {
     'The requested method is not allowed on the specified resource.',
   ),
   MissingContentLengthHeader: frontDoor(411, 'Content-Length HTTP header is missing.'),
-  MissingRequiredHeader: frontDoor(
+  MissingRequiredHeader: validation(
     400,
     "An HTTP header that's mandatory for this request is not specified.",
   ),
