@@ -62,7 +62,12 @@ export function decodeTuple(bytes: Bytes, offset = 0): TupleElement[] {
 export function stringAt(bytes: Bytes, offset: number): string {
   const key = asBuffer(bytes);
   invariant(key[offset] === stringTag, 'no string begins at this place of the key');
-  return readString(key, offset + 1, elementEnd(key, offset) - 1);
+  const start = offset + 1;
+  let end = start;
+  // Most keys are short ASCII, for which one loop beats several native searches.
+  for (let byte = key[end] ?? 0; byte > escape && byte < 0x80; byte = key[end] ?? 0) end += 1;
+  if (key[end] === terminator) return key.toString('latin1', start, end);
+  return readString(key, start, elementEnd(key, offset) - 1);
 }
 
 /** Where the element that begins at `offset` ends, found without decoding it. */

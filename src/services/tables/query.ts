@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { equalBytes, type Bytes } from '../../base/bytes.js';
+import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { partitionPrefixLength } from '../../kv/partition-prefix.js';
 import type { Entry, Store } from '../../kv/store.js';
@@ -154,7 +154,9 @@ class PageBuilder {
       return;
     }
     this.#bytes = bytes;
-    this.#entities.push({ ...position, version: entry.version, bag: entry.value });
+    const { partitionKey, rowKey } = position;
+    const { version, value: bag } = entry;
+    this.#entities.push({ partitionKey, rowKey, version, bag });
     if (this.#entities.length === this.#top) this.#rowsLeft = this.#budget.lookaheadRowsMax;
   }
 }
@@ -180,6 +182,10 @@ class KeyReader {
   }
 }
 
+/** A loop, because prefixes are short and a native comparison needs a view of the key first. */
 function startsWith(key: Bytes, prefix: Bytes): boolean {
-  return key.length > prefix.length && equalBytes(key.subarray(0, prefix.length), prefix);
+  const { length } = prefix;
+  if (key.length <= length) return false;
+  for (let index = 0; index < length; index += 1) if (key[index] !== prefix[index]) return false;
+  return true;
 }
