@@ -17,14 +17,11 @@ export function hexDigitValue(code: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
+const guidShape = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/;
+
 /** A guid in canonical lower case from `8-4-4-4-12` hexadecimal digits in any letter case. */
 export function parseGuid(text: string): string | undefined {
-  if (text.length !== guidTextLength) return undefined;
-  for (let index = 0; index < guidTextLength; index++) {
-    const code = text.charCodeAt(index);
-    const hyphen = index === 8 || index === 13 || index === 18 || index === 23;
-    if (hyphen ? code !== 0x2d : hexDigitValue(code) < 0) return undefined;
-  }
+  if (text.length !== guidTextLength || !guidShape.test(text)) return undefined;
   return text.toLowerCase();
 }
 

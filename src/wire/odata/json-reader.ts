@@ -22,6 +22,10 @@ export interface EntityBody {
 /** A member whose annotation may not have been seen yet. */
 interface Member {
   readonly name: string;
+  /** Differs for most names that differ, and is compared first. */
+  readonly mark: number;
+  /** Whether the name is one that a property may have, its length aside. */
+  readonly legal: boolean;
   readonly kind: 'string' | 'number' | 'true' | 'false' | 'null';
   /** The string's content or the number's digits. */
   readonly text: string;
@@ -48,7 +52,7 @@ export function parseEntityBody(text: string): EntityBody {
     else if (member.name === 'RowKey') rowKey = keyOf(member);
     else {
       const value = valueOf(member);
-      if (value !== undefined) properties.push({ name: checkedName(member.name), value });
+      if (value !== undefined) properties.push({ name: checkedName(member), value });
     }
   }
   if (properties.length > propertiesMax) throw new StorageError('TooManyProperties');
@@ -72,6 +76,19 @@ const metadataPrefix = 'odata.';
 
 /** Up to this many members, comparing names beats a set of them. */
 const linearSearchMax = 16;
+
+/** What a value is by its first character; all others can only begin a number. */
+const memberKinds: ReadonlyMap<number, Member['kind']> = new Map<number, Member['kind']>([
+  [0x22, 'string'],
+  [0x74, 'true'],
+  [0x66, 'false'],
+  [0x6e, 'null'],
+]);
+
+function markOf(name: string): number {
+  const { length } = name;
+  return (length << 16) ^ (name.charCodeAt(length - 1) << 8) ^ name.charCodeAt(length >> 1);
+}
 
 class EntityReader {
   readonly #lexer: JsonLexer;
@@ -106,41 +123,38 @@ class EntityReader {
   }
 
   #member(name: string): void {
-    if (name.startsWith(metadataPrefix) || name === 'Timestamp') {
+    // Metadata and annotations hold a dot or an at sign, so no legal name is either.
+    const legal = isPropertyName(name);
+    if (legal ? name === 'Timestamp' : name.startsWith(metadataPrefix)) {
       this.#lexer.skipValue();
-    } else if (name.includes('@')) {
+    } else if (!legal && name.includes('@')) {
       this.#annotation(name);
     } else {
-      this.#add(this.#readMember(name));
+      this.#add(this.#readMember(name, legal));
     }
   }
 
-  #readMember(name: string): Member {
-    const lexer = this.#lexer;
-    let annotation: string | undefined;
-    if (this.#nextName === name) {
-      annotation = this.#nextType;
-      this.#nextName = undefined;
-    }
-    switch (lexer.peek()) {
-      case 0x22:
-        return { name, kind: 'string', text: lexer.string(), annotation };
-      case 0x74:
-        lexer.word('true');
-        return { name, kind: 'true', text: '', annotation };
-      case 0x66:
-        lexer.word('false');
-        return { name, kind: 'false', text: '', annotation };
-      case 0x6e:
-        lexer.word('null');
-        return { name, kind: 'null', text: '', annotation };
+  #readMember(name: string, legal: boolean): Member {
+    const annotation = this.#nextName === name ? this.#nextType : undefined;
+    if (annotation !== undefined) this.#nextName = undefined;
+    const kind = memberKinds.get(this.#lexer.peek()) ?? 'number';
+    return { name, mark: markOf(name), legal, kind, text: this.#scalar(kind), annotation };
+  }
+
+  #scalar(kind: Member['kind']): string {
+    switch (kind) {
+      case 'string':
+        return this.#lexer.string();
+      case 'number':
+        return this.#lexer.number();
       default:
-        return { name, kind: 'number', text: lexer.number(), annotation };
+        this.#lexer.word(kind);
+        return '';
     }
   }
 
   #add(member: Member): void {
-    if (this.#find(member.name) !== undefined) {
+    if (this.#find(member.name, member.mark) !== undefined) {
       throw new StorageError('DuplicatePropertiesSpecified');
     }
     const members = this.#members;
@@ -151,10 +165,10 @@ class EntityReader {
     }
   }
 
-  #find(name: string): Member | undefined {
+  #find(name: string, mark: number): Member | undefined {
     if (this.#byName !== undefined) return this.#byName.get(name);
     for (const member of this.#members) {
-      if (member.name === name) return member;
+      if (member.mark === mark && member.name === name) return member;
     }
     return undefined;
   }
@@ -171,8 +185,8 @@ class EntityReader {
       return;
     }
     const type = this.#lexer.string();
-    const last = this.#members.at(-1);
-    if (last !== undefined && last.name === target) {
+    const last = this.#members[this.#members.length - 1];
+    if (last?.name === target) {
       annotate(last, type);
       return;
     }
@@ -194,7 +208,7 @@ class EntityReader {
     this.#keepLoose();
     if (this.#loose === undefined) return;
     for (const [name, type] of this.#loose) {
-      const member = this.#find(name);
+      const member = this.#find(name, markOf(name));
       if (member !== undefined) annotate(member, type);
     }
   }
@@ -220,9 +234,9 @@ function keyOf(member: Member): string | undefined {
   return member.text;
 }
 
-function checkedName(name: string): string {
+function checkedName({ name, legal }: Member): string {
   if (name.length > propertyNameLengthMax) throw new StorageError('PropertyNameTooLong');
-  if (!isPropertyName(name)) throw new StorageError('PropertyNameInvalid');
+  if (!legal) throw new StorageError('PropertyNameInvalid');
   return name;
 }
 
@@ -242,22 +256,27 @@ function valueOf(member: Member): EdmValue | undefined {
   }
 }
 
-/** Longest text of an Int32, its sign included. */
-const int32TextLengthMax = 11;
-
 /** A number without annotation: digits alone are Int32 where they fit; all else is Double. */
 function plainNumber(text: string): EdmValue {
-  if (text.length > int32TextLengthMax) return valueFromNumber('Edm.Double', text);
-  const value = Number(text);
-  return isInt32(value) && isWhole(text)
+  const value = wholeNumber(text);
+  return isInt32(value)
     ? { type: 'Edm.Int32', value: value | 0 }
     : valueFromNumber('Edm.Double', text);
 }
 
-function isWhole(text: string): boolean {
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code > 0x39 || code === 0x2e) return false;
+/** Longest text of an Int32, its sign included. */
+const int32TextLengthMax = 11;
+
+/** The value of a short number without fraction and exponent; NaN for any other. */
+function wholeNumber(text: string): number {
+  const { length } = text;
+  if (length > int32TextLengthMax) return NaN;
+  const negative = text.charCodeAt(0) === 0x2d;
+  let value = 0;
+  for (let index = negative ? 1 : 0; index < length; index++) {
+    const digit = text.charCodeAt(index) - 48;
+    if (digit < 0 || digit > 9) return NaN;
+    value = value * 10 + digit;
   }
-  return true;
+  return negative ? -value : value;
 }
