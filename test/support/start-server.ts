@@ -10,6 +10,8 @@ import {
 
 export interface StartedServer extends AsyncDisposable {
   readonly server: TabulariumServer;
+  /** The data directory, which is removed in the end; undefined in memory. */
+  readonly location: string | undefined;
   /** One record a request, in the order in which requests ended. */
   readonly records: readonly RequestRecord[];
   /** What the server logged as an error. A suite that expects none can assert that it is empty. */
@@ -51,6 +53,7 @@ async function start(options: ServerOptions, remove: () => Promise<void>): Promi
   });
   return {
     server,
+    location: options.location,
     records,
     errors,
     recorded: (count) =>

@@ -221,7 +221,7 @@ describe('a connection', () => {
     assert.equal((await connection.read())?.status, 200);
     assert.equal((await connection.read())?.status, 400);
     const records = await recordsOf(2);
-    assert.deepEqual(records.map(({ status }) => status).sort(), [200, 400]);
+    assert.deepEqual(new Set(records.map(({ status }) => status)), new Set([200, 400]));
   });
 
   it('is kept after an error', async () => {

@@ -12,26 +12,40 @@ interface Found {
   readonly secondary: boolean;
 }
 
-/**
- * Second stage: which account the request is for. The name is looked for among the known accounts,
- * first as the first segment of the path, then as the first label of the host, so any host name
- * works: an address, `localhost`, a container's name, `account.example` (spec table-service §1.1).
- */
+export interface Address extends Found {
+  /** `/account` in path style, empty in host style. */
+  readonly accountPath: string;
+  /** The path after the account, beginning with a slash, as sent. */
+  readonly resourcePath: string;
+}
+
+/** Second stage: which account the request is for. */
 export function address(exchange: Exchange, accounts: AccountDirectory): void {
-  const { path, host } = exchange;
+  const found = resolveAddress(exchange.path, exchange.host, accounts);
+  exchange.account = found.account;
+  exchange.secondary = found.secondary;
+  exchange.resourcePath = found.resourcePath;
+  exchange.base = `http://${exchange.host}${found.accountPath}`;
+}
+
+/**
+ * The account is looked for among the known ones, first as the first segment of the path, then as
+ * the first label of the host. So any host name works: an address, `localhost`, a container's name,
+ * `account.example` (spec table-service §1.1). Throws `ResourceNotFound`, which says what was tried.
+ */
+export function resolveAddress(path: string, host: string, accounts: AccountDirectory): Address {
   const end = endOfSegment(path);
   const segment = path.slice(1, end);
   const inPath = find(segment, accounts);
   if (inPath !== undefined) {
-    settle(exchange, inPath, `/${segment}`);
-    exchange.resourcePath = end === path.length ? '/' : path.slice(end);
-    return;
+    const { account, secondary } = inPath;
+    const resourcePath = end === path.length ? '/' : path.slice(end);
+    return { account, secondary, accountPath: `/${segment}`, resourcePath };
   }
   const label = firstLabel(host);
   const inHost = find(label, accounts);
   if (inHost === undefined) throw unknownAccount([segment, label], accounts.names());
-  settle(exchange, inHost, '');
-  exchange.resourcePath = path;
+  return { ...inHost, accountPath: '', resourcePath: path };
 }
 
 function endOfSegment(path: string): number {
@@ -50,12 +64,6 @@ function find(name: string, accounts: AccountDirectory): Found | undefined {
   if (!name.endsWith(secondarySuffix)) return undefined;
   const primary = accounts.find(name.slice(0, -secondarySuffix.length));
   return primary && { account: primary, secondary: true };
-}
-
-function settle(exchange: Exchange, found: Found, accountPath: string): void {
-  exchange.account = found.account;
-  exchange.secondary = found.secondary;
-  exchange.base = `http://${exchange.host}${accountPath}`;
 }
 
 function unknownAccount(tried: readonly string[], known: readonly string[]): StorageError {

@@ -11,18 +11,21 @@ const clientRequestIdCharactersMax = 1024;
  * decoding it, because signatures are over the bytes as sent (spec table-service §3.3, §10).
  */
 export function receive(exchange: Exchange): void {
-  splitTarget(exchange, exchange.request.url ?? '/');
+  const { path, query } = splitTarget(exchange.request.url ?? '/');
+  exchange.path = path;
+  exchange.queryText = query;
   exchange.clientRequestId = echoable(exchange.header('x-ms-client-request-id'));
   exchange.bodyBytesDeclared = declaredBodyBytes(exchange);
   exchange.version = parseVersion(exchange.header('x-ms-version'));
   exchange.host = parseHost(exchange.header('host'));
 }
 
-function splitTarget(exchange: Exchange, target: string): void {
+/** Path and query string of a request target, undecoded; the query without its question mark. */
+export function splitTarget(target: string): { readonly path: string; readonly query: string } {
   const path = target.startsWith('/') ? target : withoutOrigin(target);
   const mark = path.indexOf('?');
-  exchange.path = mark < 0 ? path : path.slice(0, mark);
-  exchange.queryText = mark < 0 ? '' : path.slice(mark + 1);
+  if (mark < 0) return { path, query: '' };
+  return { path: path.slice(0, mark), query: path.slice(mark + 1) };
 }
 
 /** The path of an absolute target (`http://host/path`), as proxies send it. `*` has none. */

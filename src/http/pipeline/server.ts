@@ -179,7 +179,8 @@ export class HttpServer {
     const requestId = receiving?.requestId ?? randomness.uuid();
     connection.refusal = refusalText(status, requestId);
     if (receiving === undefined) this.#recordRefused(requestId, status, method);
-    else if (!receiving.replied) receiving.status = status;
+    else if (receiving.replied) connection.refusal = '';
+    else receiving.status = status;
     if (receiving !== undefined || connection.open.size === 0) {
       this.#endWith(connection, connection.refusal);
     }
@@ -200,12 +201,16 @@ export class HttpServer {
   }
 }
 
+/** How often node looks for clients that are too slow; its default would let them have 30 s more. */
+const slowClientCheckMs = 1000;
+
 function nodeOptions(limits: HttpLimits): ServerOptions {
   return {
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: slowClientCheckMs,
     // A request without Host gets the protocol's own error and its record.
     requireHostHeader: false,
   };

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createServer, ServerOptionsError, type ServerOptions } from './index.js';
+import { settingsOf } from './options.js';
+
+describe('server options', () => {
+  it('must say where to keep entities, and the error names both ways', () => {
+    assert.throws(
+      () => settingsOf({}),
+      (error: unknown) =>
+        error instanceof ServerOptionsError &&
+        error.message.includes('location') &&
+        error.message.includes('inMemory'),
+    );
+  });
+
+  const refused: readonly [what: string, options: ServerOptions, names: string][] = [
+    ['both places', { inMemory: true, location: 'x' }, 'location'],
+    ['an impossible port', { inMemory: true, tablePort: 70_000 }, 'tablePort'],
+    ['no account', { inMemory: true, accounts: [] }, 'accounts'],
+    ['an endless limit', { inMemory: true, limits: { closeTimeoutMs: 0 } }, 'closeTimeoutMs'],
+  ];
+  for (const [what, options, names] of refused) {
+    it(`refuse ${what} by name`, async () => {
+      await assert.rejects(
+        createServer(options),
+        (error: unknown) => error instanceof ServerOptionsError && error.message.includes(names),
+      );
+    });
+  }
+
+  it('refuse a key that is not base64 before anything is opened', async () => {
+    const accounts = [{ name: 'acct', key: 'not base64!' }];
+    const location = '/nonexistent/never-made';
+    await assert.rejects(createServer({ location, accounts }), { name: 'AccountSettingsError' });
+  });
+});

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Timers } from '../base/timers.js';
+import { silentLogger } from '../http/pipeline/logger.js';
+import { Reclaimer, type ReclaimStep } from './reclaimer.js';
+
+interface Harness {
+  readonly reclaimer: Reclaimer;
+  readonly delays: number[];
+  readonly logged: string[];
+  /** Calls back the one timer that waits. */
+  fire(): Promise<void>;
+  waiting(): number;
+}
+
+function harness(step: ReclaimStep, inFlight: () => number = () => 0): Harness {
+  const delays: number[] = [];
+  const logged: string[] = [];
+  const waiting = new Set<() => void>();
+  const timers: Timers = {
+    start(delayMs, callback, argument) {
+      delays.push(delayMs);
+      const call = () => callback(argument);
+      waiting.add(call);
+      return { close: () => waiting.delete(call) };
+    },
+  };
+  const logger = { ...silentLogger, error: (message: string) => logged.push(message) };
+  return {
+    reclaimer: new Reclaimer({ step, timers, logger, inFlight }),
+    delays,
+    logged,
+    async fire() {
+      for (const call of [...waiting]) {
+        waiting.delete(call);
+        call();
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+    waiting: () => waiting.size,
+  };
+}
+
+describe('the reclaimer', () => {
+  it('goes on soon while there is more and looks again later when there is not', async () => {
+    const results = [true, true, false];
+    const { delays, fire } = harness(() =>
+      Promise.resolve({ deleted: 1, more: results.shift() ?? false }),
+    );
+    for (let count = 0; count < 3; count++) await fire();
+    const [start = 0, second, third, idle = 0] = delays;
+    assert.deepEqual([second, third], [start, start]);
+    assert.ok(idle > 1000 * start);
+  });
+
+  it('lets requests go first, but not for ever', async () => {
+    let steps = 0;
+    const step = () => {
+      steps++;
+      return Promise.resolve({ deleted: 0, more: false });
+    };
+    const { fire } = harness(step, () => 1);
+    await fire();
+    assert.equal(steps, 0);
+    for (let count = 0; count < 100; count++) await fire();
+    assert.ok(steps > 0);
+  });
+
+  it('goes on after a failed step and logs it', async () => {
+    const { fire, logged, waiting } = harness(() => Promise.reject(new Error('disk')));
+    await fire();
+    assert.equal(logged.length, 1);
+    assert.equal(waiting(), 1);
+  });
+
+  it('waits for a running step when it stops, and then rests', async () => {
+    let finish: () => void = () => undefined;
+    const { reclaimer, fire, waiting } = harness(
+      () =>
+        new Promise((resolve) => {
+          finish = () => resolve({ deleted: 1, more: true });
+        }),
+    );
+    await fire();
+    let stopped = false;
+    const stopping = reclaimer.stop().then(() => (stopped = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(stopped, false);
+    finish();
+    await stopping;
+    assert.equal(waiting(), 0);
+  });
+});

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { TableClient, TableServiceClient } from '@azure/data-tables';
+import { startDurableServer, startServer } from '../../test/support/start-server.js';
+import { plainRequest, RawConnection, send, sendBytes } from '../../test/support/raw-http.js';
+import { createServer } from './index.js';
+
+const insecure = { allowInsecureConnection: true };
+
+async function tableNames(connection: string): Promise<(string | undefined)[]> {
+  const names: (string | undefined)[] = [];
+  const service = TableServiceClient.fromConnectionString(connection, insecure);
+  for await (const { name } of service.listTables()) names.push(name);
+  return names;
+}
+
+describe('createServer', () => {
+  it('runs several servers in one process, which share nothing', async () => {
+    await using one = await startServer();
+    await using two = await startServer();
+    await TableClient.fromConnectionString(
+      one.server.connectionString(),
+      'only1',
+      insecure,
+    ).createTable();
+    assert.deepEqual(await tableNames(one.server.connectionString()), ['only1']);
+    assert.deepEqual(await tableNames(two.server.connectionString()), []);
+  });
+
+  it('keeps what was written when it is closed and started again', async () => {
+    await using first = await startDurableServer();
+    const { server, location } = first;
+    const connection = server.connectionString();
+    await TableClient.fromConnectionString(connection, 'kept', insecure).createTable();
+    await server.close();
+    await using second = await createServer({ location: location ?? '' });
+    assert.deepEqual(await tableNames(second.connectionString()), ['kept']);
+  });
+
+  it('keeps accounts apart and knows each by its own key', async () => {
+    const key = (text: string) => Buffer.from(text).toString('base64');
+    const accounts = [
+      { name: 'alpha', keys: [key('first'), key('second')] },
+      { name: 'beta', key: key('third') },
+    ];
+    await using started = await startServer({ accounts });
+    const { server } = started;
+    const alpha = server.connectionString('alpha');
+    await TableClient.fromConnectionString(alpha, 'mine', insecure).createTable();
+    assert.deepEqual(await tableNames(alpha), ['mine']);
+    assert.deepEqual(await tableNames(alpha.replace(key('first'), key('second'))), ['mine']);
+    assert.deepEqual(await tableNames(server.connectionString('beta')), []);
+    await assert.rejects(tableNames(alpha.replace(key('first'), key('third'))), {
+      statusCode: 403,
+    });
+    assert.throws(() => server.connectionString('gamma'), /alpha, beta/);
+  });
+
+  it('answers in host style when the host begins with a known account', async () => {
+    await using started = await startServer();
+    const host = `devstoreaccount1.localhost:${started.server.tablePort}`;
+    const response = await send(started.server.tablePort, {
+      method: 'POST',
+      target: '/Tables',
+      body: '{"TableName":"hosted"}',
+      headers: { Host: host },
+    });
+    assert.equal(response.status, 201);
+    assert.equal(response.headers.get('location'), `http://${host}/Tables('hosted')`);
+  });
+
+  it('frees its port and its directory when it closes, however often', async () => {
+    await using started = await startDurableServer();
+    const { server } = started;
+    await Promise.all([server.close(), server.close()]);
+    await server.close();
+    const again = await createServer({
+      location: started.location ?? '',
+      tablePort: server.tablePort,
+    });
+    await again.close();
+  });
+
+  it('leaves nothing open when its port is taken', async () => {
+    await using started = await startDurableServer();
+    await using other = await startServer();
+    await started.server.close();
+    const location = started.location ?? '';
+    const tablePort = other.server.tablePort;
+    await assert.rejects(createServer({ location, tablePort }), { code: 'EADDRINUSE' });
+    const again = await createServer({ location });
+    await again.close();
+  });
+
+  it('is unhealthy while it closes', async () => {
+    await using started = await startServer();
+    const { server } = started;
+    const health = plainRequest({ target: '/healthz', headers: { Host: 'x' } });
+    assert.equal((await sendBytes(server.tablePort, health)).status, 200);
+    using connection = new RawConnection(server.tablePort);
+    connection.write(health.subarray(0, -2));
+    await new Promise((resolve) => setImmediate(resolve));
+    const closed = server.close();
+    connection.write(health.subarray(-2));
+    const response = await connection.read();
+    assert.ok(response === undefined || response.status === 503);
+    await closed;
+  });
+});

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { defaultVersion, parseHost, parseVersion, splitTarget } from './receive.js';
+
+const failsWith = (code: string) => (error: unknown) =>
+  error instanceof StorageError && error.code === code;
+
+describe('x-ms-version', () => {
+  it('is echoed when it is any well-formed date since the first version', () => {
+    for (const version of ['2009-04-14', '2019-02-02', '2026-06-06', '2099-12-31']) {
+      assert.equal(parseVersion(version), version);
+    }
+  });
+
+  it('has a default', () => {
+    assert.equal(parseVersion(undefined), defaultVersion);
+  });
+
+  it('is refused when it is no date or too old', () => {
+    for (const version of ['', '2009-04-13', '2019-02-30', '2019-2-2', 'latest', '2019-02-02 ']) {
+      assert.throws(() => parseVersion(version), failsWith('InvalidHeaderValue'), version);
+    }
+  });
+});
+
+describe('the host', () => {
+  it('may be any name or address, with a port', () => {
+    for (const host of ['localhost', 'a.localhost:1', '127.0.0.1:10002', '[::1]:10002', 'my_box']) {
+      assert.equal(parseHost(host), host);
+    }
+  });
+
+  it('must be there', () => {
+    assert.throws(() => parseHost(undefined), failsWith('HostInformationNotPresent'));
+    assert.throws(() => parseHost(''), failsWith('HostInformationNotPresent'));
+  });
+
+  it('may not hold what would change the meaning of an answer that repeats it', () => {
+    for (const host of ['a"b', 'a b', 'a/b', 'a\\b', 'a'.repeat(301)]) {
+      assert.throws(() => parseHost(host), failsWith('InvalidHeaderValue'), host);
+    }
+  });
+});
+
+describe('the request target', () => {
+  const cases: readonly [target: string, path: string, query: string][] = [
+    ['/a/t', '/a/t', ''],
+    ["/a/t(PartitionKey='%3F')?x=1?2", "/a/t(PartitionKey='%3F')", 'x=1?2'],
+    ['http://host:1/a/t?x=1', '/a/t', 'x=1'],
+    ['http://host', '/', ''],
+    ['http://host?x=/', '/', 'x=/'],
+    ['*', '/', ''],
+  ];
+  for (const [target, path, query] of cases) {
+    it(`${target} is split without decoding`, () => {
+      assert.deepEqual(splitTarget(target), { path, query });
+    });
+  }
+});

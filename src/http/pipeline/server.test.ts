@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { manualClock } from '../../base/clock.js';
+import { systemRandomness } from '../../base/randomness.js';
+import type { Timers } from '../../base/timers.js';
+import { developmentAccount, makeAccountDirectory } from '../../services/accounts/directory.js';
+import {
+  plainRequest,
+  RawConnection,
+  sendBytes,
+  signedRequest,
+} from '../../../test/support/raw-http.js';
+import type { RequestRecord } from './record.js';
+import { defaultLimits, type HttpLimits } from './limits.js';
+import { HttpServer } from './server.js';
+import type { HttpService, Operation } from './service.js';
+
+/** A service that has nothing to do with tables: one operation, which a test supplies. */
+interface Harness extends AsyncDisposable {
+  readonly server: HttpServer;
+  readonly port: number;
+  readonly records: RequestRecord[];
+  readonly errors: string[];
+  readonly timers: ManualTimers;
+  readonly clock: ReturnType<typeof manualClock>;
+}
+
+interface ManualTimers extends Timers {
+  /** Calls back everything that waits, once. */
+  fire(): void;
+}
+
+function manualTimers(): ManualTimers {
+  let waiting = new Set<() => void>();
+  return {
+    start(_delayMs, callback, argument) {
+      const call = () => callback(argument);
+      waiting.add(call);
+      return { close: () => waiting.delete(call) };
+    },
+    fire() {
+      const due = waiting;
+      waiting = new Set();
+      for (const call of due) call();
+    },
+  };
+}
+
+function serviceOf(run: () => Promise<string>): HttpService {
+  const operation: Operation<unknown, unknown, string> = {
+    access: { kind: 'granted', scope: 'object', permissions: ['read'] },
+    bodyBytesMax: 1000,
+    parse: () => undefined,
+    run,
+    render: (text) => ({ status: 200, headers: [], body: Buffer.from(text) }),
+  };
+  return {
+    name: 'echo',
+    route: (exchange) => ({ name: 'Echo', operation, request: exchange }),
+    renderError: (error) => ({
+      status: error.status,
+      headers: [],
+      body: Buffer.from(error.code),
+    }),
+  };
+}
+
+async function start(
+  run: () => Promise<string>,
+  more: { readonly limits?: Partial<HttpLimits>; readonly observer?: () => void } = {},
+): Promise<Harness> {
+  const [records, errors]: [RequestRecord[], string[]] = [[], []];
+  const clock = manualClock();
+  const timers = manualTimers();
+  const server = new HttpServer({
+    service: serviceOf(run),
+    accounts: makeAccountDirectory([developmentAccount]),
+    endpoints: [],
+    observers: [() => more.observer?.(), (record) => records.push(record)],
+    logger: {
+      info: () => undefined,
+      warn: () => undefined,
+      error: (message) => errors.push(message),
+    },
+    limits: { ...defaultLimits, ...more.limits },
+    randomness: systemRandomness,
+    checkClockSkew: false,
+    clock,
+    timers,
+  });
+  const port = await server.listen('127.0.0.1', 0);
+  const close = () => server.close();
+  return { server, port, records, errors, timers, clock, [Symbol.asyncDispose]: close };
+}
+
+const echo = { target: '/devstoreaccount1/x' };
+
+/** Lets the server's events that are already under way happen. */
+async function turns(count = 20): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('the server', () => {
+  it('answers 500 and logs the cause when an operation fails unexpectedly', async () => {
+    await using harness = await start(() => Promise.reject(new TypeError('a defect')));
+    const response = await sendBytes(harness.port, signedRequest(echo));
+    assert.deepEqual([response.status, response.text], [500, 'InternalError']);
+    assert.deepEqual(harness.errors, ['a request failed unexpectedly']);
+    await turns();
+    assert.equal(harness.records[0]?.errorCode, 'InternalError');
+  });
+
+  it('answers OperationTimedOut when the time is over and drops the late result', async () => {
+    let finish: (text: string) => void = () => undefined;
+    let begun: () => void = () => undefined;
+    const running = new Promise<void>((resolve) => (begun = resolve));
+    await using harness = await start(() => {
+      begun();
+      return new Promise((resolve) => (finish = resolve));
+    });
+    using connection = new RawConnection(harness.port);
+    connection.write(signedRequest({ target: `${echo.target}?timeout=2` }));
+    await running;
+    harness.clock.advanceMicros(1_999_000);
+    harness.timers.fire();
+    await turns();
+    assert.equal(harness.records.length, 0);
+    harness.clock.advanceMicros(1000);
+    harness.timers.fire();
+    const response = await connection.read();
+    assert.deepEqual([response?.status, response?.text], [500, 'OperationTimedOut']);
+    finish('too late');
+    await turns();
+    assert.equal(harness.records.length, 1);
+    assert.deepEqual(harness.errors, []);
+  });
+
+  it('lets no observer break a request or the other observers', async () => {
+    const observer = () => {
+      throw new Error('observer');
+    };
+    await using harness = await start(() => Promise.resolve('fine'), { observer });
+    const response = await sendBytes(harness.port, signedRequest(echo));
+    assert.equal(response.text, 'fine');
+    await turns();
+    assert.equal(harness.records.length, 1);
+    assert.deepEqual(harness.errors, ['an observer of requests failed']);
+  });
+
+  it('records a client that goes away while its request runs, once, as aborted', async () => {
+    let finish: (text: string) => void = () => undefined;
+    let begun: () => void = () => undefined;
+    const running = new Promise<void>((resolve) => (begun = resolve));
+    await using harness = await start(() => {
+      begun();
+      return new Promise((resolve) => (finish = resolve));
+    });
+    const connection = new RawConnection(harness.port);
+    connection.write(signedRequest(echo));
+    await running;
+    connection.socket.destroy();
+    while (harness.records.length === 0) await turns(1);
+    finish('nobody reads this');
+    await turns();
+    assert.equal(harness.records.length, 1);
+    assert.equal(harness.records[0]?.aborted, true);
+    assert.equal(harness.server.inFlight, 0);
+    assert.deepEqual(harness.errors, []);
+  });
+
+  it('finishes what is in flight and closes idle connections when it closes', async () => {
+    let finish: (text: string) => void = () => undefined;
+    let begun: () => void = () => undefined;
+    const running = new Promise<void>((resolve) => (begun = resolve));
+    await using harness = await start(() => {
+      begun();
+      return new Promise((resolve) => (finish = resolve));
+    });
+    using idle = new RawConnection(harness.port);
+    idle.write(plainRequest({ target: '/nobody', headers: { Host: 'x' } }));
+    assert.equal((await idle.read())?.status, 404);
+    using busy = new RawConnection(harness.port);
+    busy.write(signedRequest(echo));
+    await running;
+    const closed = harness.server.close();
+    assert.equal(await idle.read(), undefined);
+    finish('done');
+    const response = await busy.read();
+    assert.equal(response?.text, 'done');
+    assert.equal(response.headers.get('connection'), 'close');
+    await closed;
+  });
+
+  it('cuts off what does not finish in the time for closing', async () => {
+    let begun: () => void = () => undefined;
+    const running = new Promise<void>((resolve) => (begun = resolve));
+    await using harness = await start(() => {
+      begun();
+      return new Promise<string>(() => undefined);
+    });
+    using busy = new RawConnection(harness.port);
+    busy.write(signedRequest(echo));
+    await running;
+    const closed = harness.server.close();
+    harness.timers.fire();
+    assert.equal(await busy.read(), undefined);
+    await closed;
+    assert.equal(harness.records[0]?.aborted, true);
+  });
+
+  it('closes connections beyond the limit', async () => {
+    const limits = { connectionsMax: 1 };
+    await using harness = await start(() => Promise.resolve('fine'), { limits });
+    using first = new RawConnection(harness.port);
+    first.write(signedRequest(echo));
+    assert.equal((await first.read())?.status, 200);
+    using second = new RawConnection(harness.port);
+    assert.equal(await second.read(), undefined);
+  });
+
+  it('refuses a request line that waits too long for its header', async () => {
+    const limits = { headersTimeoutMs: 50, requestTimeoutMs: 50 };
+    await using harness = await start(() => Promise.resolve('fine'), { limits });
+    using connection = new RawConnection(harness.port);
+    connection.write('GET / HTTP/1.1\r\nHost: x\r\n');
+    assert.equal((await connection.read())?.status, 408);
+    assert.deepEqual(
+      harness.records.map(({ status }) => status),
+      [408],
+    );
+  });
+});
