@@ -1,7 +1,7 @@
 import type { Bytes } from '../../base/bytes.js';
 import { invariant, InvariantError, unreachable } from '../../base/invariant.js';
 import { guidText, writeGuid } from './guid.js';
-import { asBuffer, hasLoneSurrogate, readText, textBytesPerUnitMax, writeText } from './text.js';
+import { asBuffer, isPlainText, readText, textBytesPerUnitMax, writeText } from './text.js';
 import type { EdmValue, Property } from './value.js';
 
 /**
@@ -229,12 +229,6 @@ function writeName(target: Buffer, at: number, name: string): number {
   return at + length;
 }
 
-/** What must be escaped in a JSON string; surrogates may have to be. */
-// oxlint-disable-next-line no-control-regex -- JSON forbids exactly these characters
-const special = /["\\\u0000-\u001f\ud800-\udfff]/;
-// oxlint-disable-next-line no-control-regex -- JSON forbids exactly these characters
-const escaped = /["\\\u0000-\u001f]/;
-
 /** Writes a string's bytes and, into the header at `header`, its tag; returns the end. */
 function writeStringValue(target: Buffer, at: number, text: string, header: number): number {
   const length = text.length;
@@ -252,7 +246,7 @@ function writeStringValue(target: Buffer, at: number, text: string, header: numb
       return at + length;
     }
   }
-  const plain = !special.test(text) || !(escaped.test(text) || hasLoneSurrogate(text));
+  const plain = isPlainText(text);
   target[header] = plain ? propertyTags.plainString : propertyTags.string;
   return plain ? at + target.write(text, at, 'utf8') : writeText(target, at, text);
 }

@@ -16,6 +16,17 @@ export function hasLoneSurrogate(text: string): boolean {
   return surrogate.test(text) && loneSurrogate.test(text);
 }
 
+/** What JSON must escape, and surrogates, which it may have to. */
+// oxlint-disable-next-line no-control-regex -- JSON forbids exactly these characters
+const special = /["\\\u0000-\u001f\ud800-\udfff]/;
+// oxlint-disable-next-line no-control-regex -- JSON forbids exactly these characters
+const escaped = /["\\\u0000-\u001f]/;
+
+/** Whether a text stands in a JSON string as it is, without escapes. */
+export function isPlainText(text: string): boolean {
+  return !special.test(text) || !(escaped.test(text) || loneSurrogate.test(text));
+}
+
 /** Writes a text and returns the end. There must be room for three bytes a code unit. */
 export function writeText(target: Buffer, at: number, text: string): number {
   if (!hasLoneSurrogate(text)) return at + target.write(text, at, 'utf8');

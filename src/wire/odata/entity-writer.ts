@@ -52,8 +52,15 @@ const trueBytes = Buffer.from('true', 'latin1');
 const falseBytes = Buffer.from('false', 'latin1');
 
 /**
+ * Where short results are put together: a copy of the right size costs less than a new buffer with
+ * room to spare. Free again as soon as a writer has given its result; writers do not overlap.
+ */
+const scratch = Buffer.allocUnsafeSlow(32 * 1024);
+
+/**
  * Writes entities as OData JSON into one buffer that grows by doubling. Every member is written
- * with a comma behind it; the comma of the last one becomes the closing brace.
+ * with a comma behind it; the comma of the last one becomes the closing brace. Only one writer may
+ * be in use at a time.
  */
 export class EntityWriter {
   readonly #context: RenderContext;
@@ -67,12 +74,13 @@ export class EntityWriter {
     this.#context = context;
     this.#annotated = context.level !== 'none';
     this.#selection = context.select === undefined ? undefined : new Selection(context.select);
-    this.#target = Buffer.allocUnsafe(bytes);
+    this.#target = bytes <= scratch.length ? scratch : Buffer.allocUnsafe(bytes);
   }
 
-  /** What has been written. The writer is of no use afterwards. */
+  /** What has been written, in memory of its own. The writer is of no use afterwards. */
   result(): Buffer {
-    return this.#target.subarray(0, this.#at);
+    const written = this.#target.subarray(0, this.#at);
+    return this.#target === scratch ? Buffer.from(written) : written;
   }
 
   /** Writes a text as it is. */

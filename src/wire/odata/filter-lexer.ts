@@ -4,6 +4,7 @@ import { isInt32, parseDouble, parseHex, parseInt64 } from '../edm/literal.js';
 import { isPropertyName } from '../edm/property-name.js';
 import type { EdmValue } from '../edm/value.js';
 import { StorageError } from '../errors/storage-error.js';
+import { closingQuote, unquoted } from './quoted-text.js';
 
 /** One token of a `$filter`, with the offset at which it starts. */
 export type Token =
@@ -56,17 +57,10 @@ export class FilterLexer {
 
   /** The text between the quote at an offset and the one that closes it. */
   #quoted(open: number): string {
-    const text = this.#text;
-    let doubled = false;
-    let close = text.indexOf("'", open + 1);
-    while (close >= 0 && text.charCodeAt(close + 1) === 0x27) {
-      doubled = true;
-      close = text.indexOf("'", close + 2);
-    }
-    if (close < 0) throw this.errorAt(text.length);
+    const close = closingQuote(this.#text, open);
+    if (close < 0) throw this.errorAt(this.#text.length);
     this.#at = close + 1;
-    const content = text.slice(open + 1, close);
-    return doubled ? content.replaceAll("''", "'") : content;
+    return unquoted(this.#text, open, close);
   }
 
   #word(at: number): Token {

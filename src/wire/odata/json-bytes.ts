@@ -1,4 +1,5 @@
 import type { Bytes } from '../../base/bytes.js';
+import { isPlainText } from '../edm/text.js';
 
 /**
  * Writers of JSON straight into a buffer. Each writes at an offset and returns the end of what it
@@ -50,12 +51,8 @@ export function writeJsonText(target: Buffer, at: number, text: string): number 
   return at + length;
 }
 
-/** What must be escaped, or may have to be: surrogates. */
-// oxlint-disable-next-line no-control-regex -- JSON forbids exactly these characters
-const special = /["\\\u0000-\u001f\ud800-\udfff]/;
-
 function writeEscaped(target: Buffer, at: number, text: string): number {
-  return at + target.write(special.test(text) ? jsonText(text) : text, at, 'utf8');
+  return at + target.write(isPlainText(text) ? text : jsonText(text), at, 'utf8');
 }
 
 /** What stands between the quotes of a JSON string; surrogates without partners are escaped. */

@@ -1,6 +1,7 @@
 import { forbiddenKeyCharacterAt } from '../edm/key.js';
-import { decodeOnce, querySyntaxError } from './percent.js';
 import { StorageError } from '../errors/storage-error.js';
+import { decodeOnce, querySyntaxError } from './percent.js';
+import { closingQuote, unquoted } from './quoted-text.js';
 
 /** What a request's path names, below the account (spec table-service §1.2). */
 export type Resource =
@@ -80,21 +81,12 @@ function expectEnd(scanner: Scanner): void {
   if (scanner.at !== scanner.end) throw querySyntaxError();
 }
 
-/** A quoted text. A quote in it is doubled; any other quote ends it. */
 function quotedText(scanner: Scanner): string {
-  const { path, end } = scanner;
-  if (scanner.at >= end || path.charCodeAt(scanner.at) !== 0x27) throw querySyntaxError();
-  const start = scanner.at + 1;
-  let doubled = false;
-  let close = path.indexOf("'", start);
-  while (close >= 0 && path.charCodeAt(close + 1) === 0x27) {
-    doubled = true;
-    close = path.indexOf("'", close + 2);
-  }
+  const { path, at } = scanner;
+  const close = path.charCodeAt(at) === 0x27 ? closingQuote(path, at) : -1;
   if (close < 0) throw querySyntaxError();
   scanner.at = close + 1;
-  const text = path.slice(start, close);
-  return doubled ? text.replaceAll("''", "'") : text;
+  return unquoted(path, at, close);
 }
 
 function tableEntry(scanner: Scanner): Resource {
