@@ -9,8 +9,8 @@ interface Harness {
   readonly delays: number[];
   readonly logged: string[];
   /** Calls back the one timer that waits. */
-  fire(): Promise<void>;
-  waiting(): number;
+  readonly fire: () => Promise<void>;
+  readonly waiting: () => number;
 }
 
 function harness(step: ReclaimStep, inFlight: () => number = () => 0): Harness {
@@ -31,10 +31,9 @@ function harness(step: ReclaimStep, inFlight: () => number = () => 0): Harness {
     delays,
     logged,
     async fire() {
-      for (const call of [...waiting]) {
-        waiting.delete(call);
-        call();
-      }
+      const due = Array.from(waiting);
+      waiting.clear();
+      for (const call of due) call();
       await new Promise((resolve) => setImmediate(resolve));
     },
     waiting: () => waiting.size,

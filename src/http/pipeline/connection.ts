@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Exchange } from './exchange.js';
 
-/** A client's connection and what is under way on it. With pipelining that can be several requests. */
+/** A client's connection and what is under way on it: with pipelining, several requests. */
 export class Connection {
   readonly socket: Socket;
   /** Exchanges that have no record yet. */

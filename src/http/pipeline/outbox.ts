@@ -6,9 +6,8 @@ const waitingMax = 32;
 /**
  * Sends answers that become ready in the same turn of the event loop one right after the other.
  *
- * Every write into a socket may wake the process at its other end, and a wake-up costs as much as the
- * rest of a small request. Written together, the answers of many connections share a few of them:
- * half as many again requests a second with 32 connections on one machine.
+ * Every write into a socket may wake the process at its other end, and a wake-up costs as much as
+ * the rest of a small request. Written together, the answers of many connections share a few.
  */
 export class Outbox {
   #responses: ServerResponse[] = [];

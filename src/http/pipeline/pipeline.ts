@@ -32,8 +32,8 @@ export interface PipelineOptions {
 
 /**
  * The way of a request: receive → address → authenticate → authorise → parse → run → render. Each
- * stage may throw a `StorageError`; the pipeline renders it. Recording is the server's part, because
- * also what never gets here must be recorded.
+ * stage may throw a `StorageError`; the pipeline renders it. Recording is the server's part: also
+ * what never gets here must be recorded.
  */
 export class Pipeline {
   readonly #options: PipelineOptions;
@@ -72,8 +72,8 @@ export class Pipeline {
   }
 
   /**
-   * Answers an exchange whose time has passed. Storage work that has begun is not undone; its result
-   * is dropped.
+   * Answers an exchange whose time has passed. Storage work that has begun is not undone; its
+   * result is dropped.
    */
   expire(exchange: Exchange): void {
     this.#fail(exchange, new StorageError('OperationTimedOut'));

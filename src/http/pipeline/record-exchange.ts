@@ -8,7 +8,7 @@ export interface RecordContext {
   readonly logger: Logger;
 }
 
-/** Last stage: makes the one record of an exchange, when its response or its connection has ended. */
+/** Last stage: the one record of an exchange, when its response or its connection has ended. */
 export function conclude(
   exchange: Exchange,
   outcome: { readonly aborted: boolean; readonly endMs: number },
@@ -20,7 +20,7 @@ export function conclude(
   observe(recordOf(exchange, outcome), context);
 }
 
-/** Gives a record to every observer. One that throws is logged and keeps nothing from the others. */
+/** Gives a record to every observer. One that throws is logged; the others get theirs. */
 export function observe(record: RequestRecord, { observers, logger }: RecordContext): void {
   for (const observer of observers) {
     try {

@@ -201,7 +201,7 @@ export class HttpServer {
   }
 }
 
-/** How often node looks for clients that are too slow; its default would let them have 30 s more. */
+/** How often node looks for clients that are too slow; by default it would be every 30 s. */
 const slowClientCheckMs = 1000;
 
 function nodeOptions(limits: HttpLimits): ServerOptions {

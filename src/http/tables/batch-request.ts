@@ -9,8 +9,8 @@ import { effectiveMethod } from './method.js';
 import { accountName, type TableRequest } from './request.js';
 
 /**
- * A request inside a batch. Throws as the parts of a single request do: for its method, its path and
- * its query string. Neither host nor signature are looked at: the batch around it has been checked.
+ * A request inside a batch. Throws as the parts of a single request do: for its method, its path
+ * and its query string. Neither host nor signature are looked at: the batch has been checked.
  */
 export class BatchRequest implements TableRequest {
   readonly tables: TableService;
