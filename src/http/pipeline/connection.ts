@@ -6,7 +6,7 @@ export class Connection {
   readonly socket: Socket;
   /** Exchanges that have no record yet. */
   readonly open = new Set<Exchange>();
-  /** Set once bytes arrived that are not HTTP: what to write when the open exchanges are answered. */
+  /** Set once bytes came that are not HTTP: what to write after the answers still open. */
   refusal: string | undefined = undefined;
 
   constructor(socket: Socket) {
