@@ -40,7 +40,7 @@ interface Day {
 let lastDays = 0;
 let lastDay: Day = { year: 1, month: 1, day: 1 };
 
-/** The calendar date of a day count. Remembers the last one: rows of a page tend to share theirs. */
+/** The date of a day count. Remembers the last one: rows of a page tend to share theirs. */
 function dateOfDays(days: number): Day {
   if (days === lastDays) return lastDay;
   // Counted from 0000-03-01, so that the leap day ends its year.

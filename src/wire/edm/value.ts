@@ -5,8 +5,8 @@ export type EdmType = EdmValue['type'];
 
 /**
  * One typed value. Constructors in this folder are the only makers, so a value in hand is in the
- * range of its type: Int32 and Int64 fit, a date lies in 1601…9999 (in a filter, in any year from 1),
- * a guid is canonical lower case.
+ * range of its type: Int32 and Int64 fit, a guid is canonical lower case, a date lies in 1601…9999,
+ * though in a filter it may lie in any year from 1.
  */
 export type EdmValue =
   | { readonly type: 'Edm.String'; readonly value: string }

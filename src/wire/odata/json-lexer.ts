@@ -15,7 +15,7 @@ export class JsonLexer {
     this.#text = text;
   }
 
-  /** The code of the next character that is not white space, which is not consumed; -1 at the end. */
+  /** The code of the next character behind white space, not consumed; -1 at the end. */
   peek(): number {
     const text = this.#text;
     let at = this.#at;
