@@ -145,6 +145,12 @@ describe('the planner', () => {
       1,
     ],
     ['a property', compare('LastName', 'eq', 'Jones'), 'table-scan', 1],
+    [
+      'rows on both sides of a bound',
+      and(partition('a'), or(compare('RowKey', 'lt', 'm'), compare('RowKey', 'ge', 'm'))),
+      'partition-scan',
+      1,
+    ],
     ['a row alone', row('1'), 'table-scan', 1],
     ['a negated inequality', and(partition('a'), not(compare('RowKey', 'ne', 'x'))), 'point', 1],
     ['a contradiction', and(partition('a'), partition('b')), 'none', 0],

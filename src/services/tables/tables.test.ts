@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { account, entity, failsWith, openService } from '../../../test/support/table-services.js';
+import { systemClock } from '../../base/clock.js';
+import { systemRandomness } from '../../base/randomness.js';
 import type { ComparisonOperator, Filter } from '../../wire/edm/filter.js';
-import type { TableService } from './table-service.js';
+import { TableService } from './table-service.js';
 import type { TableQuery } from './types.js';
 
 function compare(operator: ComparisonOperator, value: string): Filter {
@@ -75,10 +77,13 @@ for (const engine of ['memory', 'lmdb'] as const) {
       assert.equal(await settled(() => service.deleteTable(account, 'race')), 1);
     });
 
-    it('created side by side share no entity', async (t) => {
-      const { service } = await openService[engine](t);
+    it('created side by side, by several processes, share no entity', async (t) => {
+      const { service, store } = await openService[engine](t);
+      const other = new TableService({ store, clock: systemClock, randomness: systemRandomness });
       const tables = Array.from({ length: 250 }, (_, index) => `table${index}`);
-      await Promise.all(tables.map((table) => service.createTable(account, table)));
+      const create = (table: string, index: number) =>
+        (index % 2 === 0 ? service : other).createTable(account, table);
+      await Promise.all(tables.map(create));
       const insert = { kind: 'insert' as const, entity: entity('p', 'r') };
       await Promise.all(tables.map((table) => service.write(account, table, insert)));
       assert.equal((await names(service)).length, 250);
