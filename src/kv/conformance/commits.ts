@@ -91,10 +91,15 @@ export function commitsConformance(suite: ConformanceSuite): void {
 
   it('refuses every call after it was closed, and may be closed twice', async (t) => {
     const { store } = await setUp(suite, t);
-    const late = store.commit(batch({ puts: [put('a')] }));
+    const keys = Array.from({ length: 2_000 }, (_, index) => `late ${index}`);
+    const late = keys.map((key) => store.commit(batch({ puts: [put(key)] })));
     await Promise.all([store.close(), store.close()]);
     await store.close();
-    assert.equal((await late).ok, true, 'closing waits for commits under way');
+    const results = await Promise.all(late);
+    assert.ok(
+      results.every(({ ok }) => ok),
+      'closing waits for commits under way',
+    );
     await assert.rejects(store.get(bytes('a')), StoreClosedError);
     await assert.rejects(store.getMany([bytes('a')]), StoreClosedError);
     const options = { limit: 1, bytesMax: 1 };
