@@ -36,8 +36,8 @@ function checkNewKey(name: 'PartitionKey' | 'RowKey', key: string): void {
 }
 
 /**
- * Refuses what may not be stored: too many properties, a name too long, an entity too large, a value
- * too large; in this order, as the service looks at the whole entity first (spec §2.2).
+ * Refuses what may not be stored: too many properties, a name too long, an entity too large, a
+ * value too large; in this order, as the service looks at the whole entity first (spec §2.2).
  */
 export function checkEntity(
   partitionKey: string,

@@ -87,8 +87,8 @@ export class TableService {
 
   /**
    * An entity group transaction (spec table-service §9.1): 1 to 100 writes of different entities of
-   * one partition, all applied or none. Results are in the order of the operations. Errors carry the
-   * index of the operation that failed.
+   * one partition, all applied or none. Results are in the order of the operations. Errors carry
+   * the index of the operation that failed.
    */
   async transact(
     account: string,
