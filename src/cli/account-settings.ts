@@ -1,0 +1,65 @@
+import {
+  AccountSettingsError,
+  developmentAccount,
+  makeAccountDirectory,
+  type AccountSettings,
+} from '../services/accounts/directory.js';
+import { UsageError } from './failure.js';
+
+/** Accounts to serve and what their owner should know about them. */
+export interface ChosenAccounts {
+  readonly accounts: readonly AccountSettings[];
+  readonly notes: readonly string[];
+}
+
+/** The accounts of the command line, else of the environment, else the development account. */
+export function chooseAccounts(
+  given: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): ChosenAccounts {
+  const listed = environment['TABULARIUM_ACCOUNTS'] || environment['AZURITE_ACCOUNTS'] || '';
+  const texts = given.length > 0 ? given : listed.split(';').filter((text) => text.trim() !== '');
+  if (texts.length === 0) return { accounts: [developmentAccount], notes: [] };
+  const notes: string[] = [];
+  const accounts = texts.map((text) => parseAccount(text.trim(), notes));
+  try {
+    makeAccountDirectory(accounts);
+  } catch (error) {
+    if (error instanceof AccountSettingsError) throw new UsageError(error.message);
+    throw error;
+  }
+  return { accounts, notes };
+}
+
+const rawKeyLengthMin = 8;
+
+/** Reads `name:key` or `name:key1:key2`. Messages never repeat a key. */
+function parseAccount(text: string, notes: string[]): AccountSettings {
+  const [name = '', ...keys] = text.split(':');
+  if (keys.length === 0 || keys.length > 2 || keys.includes('')) {
+    const shown = name === '' ? '' : ` '${name}'`;
+    throw new UsageError(`An account${shown} is given as name:key or name:key1:key2.`);
+  }
+  return { name, keys: keys.map((key) => base64Key(name, key, notes)) };
+}
+
+/** Clients decode keys from base64, so a key that is none is served as its base64. */
+function base64Key(account: string, key: string, notes: string[]): string {
+  if (isBase64(key)) return key;
+  if (key.length < rawKeyLengthMin) {
+    throw new UsageError(
+      `A key of the account '${account}' is neither base64 nor ${rawKeyLengthMin} characters long. ` +
+        'Make one with: openssl rand -base64 64',
+    );
+  }
+  notes.push(
+    `A key of the account '${account}' is not base64, so its UTF-8 bytes are the key. Clients need ` +
+      'it in base64; print that with: printf %s "$KEY" | base64 -w0',
+  );
+  return Buffer.from(key, 'utf8').toString('base64');
+}
+
+function isBase64(text: string): boolean {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length > 0 && bytes.toString('base64') === text;
+}

@@ -1,0 +1,72 @@
+import { checkEntity, checkNewKeys } from '../../services/tables/limits.js';
+import { forbiddenKeyCharacterAt } from '../../wire/edm/key.js';
+import { isPropertyName } from '../../wire/edm/property-name.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import type { EntityInput, Property } from '../../wire/edm/value.js';
+import { textOfValue } from '../edm-text.js';
+import { RowError } from '../failure.js';
+import { printable } from '../terminal.js';
+import { renderKey, type KeyTemplate } from './key-template.js';
+
+/** How rows become entities. Names are those of the input; `rename` leads to those in the table. */
+export interface EntityMapping {
+  readonly partitionKey: KeyTemplate;
+  readonly rowKey: KeyTemplate;
+  readonly rename: ReadonlyMap<string, string>;
+  readonly omit: ReadonlySet<string>;
+}
+
+/** Whether a column never becomes a property of its own. */
+export function isSystemColumn(name: string): boolean {
+  return name === 'PartitionKey' || name === 'RowKey' || name === 'Timestamp';
+}
+
+/** The entity of one row, checked against the limits of the service. Throws `RowError`. */
+export function entityOfRow(columns: readonly Property[], mapping: EntityMapping): EntityInput {
+  const textOf = (name: string): string | undefined => {
+    const value = columns.find((column) => column.name === name)?.value;
+    return value === undefined ? undefined : textOfValue(value);
+  };
+  const partitionKey = renderKey(mapping.partitionKey, textOf);
+  const rowKey = renderKey(mapping.rowKey, textOf);
+  const properties: Property[] = [];
+  for (const { name, value } of columns) {
+    if (isSystemColumn(name) || mapping.omit.has(name)) continue;
+    properties.push({ name: storedName(name, mapping), value });
+  }
+  checkLimits(partitionKey, rowKey, properties);
+  return { partitionKey, rowKey, properties };
+}
+
+/** The property that a column is stored as. Throws `RowError` when the name is not legal. */
+export function storedName(name: string, { rename }: EntityMapping): string {
+  const stored = rename.get(name) ?? name;
+  if (isPropertyName(stored)) return stored;
+  const shown = printable(stored);
+  throw new RowError(
+    'PropertyNameInvalid',
+    `'${shown}' cannot name a property; give another with --rename "${shown}=…", or --omit it.`,
+  );
+}
+
+function checkLimits(partitionKey: string, rowKey: string, properties: readonly Property[]): void {
+  for (const [name, key] of [
+    ['PartitionKey', partitionKey],
+    ['RowKey', rowKey],
+  ] as const) {
+    const at = forbiddenKeyCharacterAt(key);
+    if (at === -1) continue;
+    const character = JSON.stringify(key.charAt(at));
+    throw new RowError(
+      'OutOfRangeInput',
+      `The ${name} '${printable(key)}' holds ${character}, which no key may hold.`,
+    );
+  }
+  try {
+    checkNewKeys(partitionKey, rowKey);
+    checkEntity(partitionKey, rowKey, properties);
+  } catch (error) {
+    if (error instanceof StorageError) throw new RowError(error.code, error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,122 @@
+import { invariant } from '../../base/invariant.js';
+import type { EntityInput } from '../../wire/edm/value.js';
+import { entityJson } from '../entity-json.js';
+import type { FrontierTicket } from './settled-frontier.js';
+import { TransactionGroups, type RowGroup } from './transaction-groups.js';
+import { writeTransaction, type WriterOptions } from './transaction-writer.js';
+
+export interface RowToImport {
+  readonly entity: EntityInput;
+  readonly line: number;
+  readonly ticket: FrontierTicket;
+}
+
+interface HeldRow extends RowToImport {
+  readonly body: string;
+}
+
+export interface ImporterOptions extends WriterOptions {
+  /** Transactions in flight at a time. */
+  readonly concurrency: number;
+  readonly onWritten: (rows: number) => void;
+  readonly onRefused: (row: RowToImport, code: string, message: string) => void;
+}
+
+/** Rows and bytes waiting for their transactions to fill up, at most. */
+const heldRowsMax = 20_000;
+const heldBytesMax = 64 * 1024 * 1024;
+
+/**
+ * Writes rows in entity group transactions, several at a time, with bounded memory.
+ *
+ * Rows with the same key are written in the order in which they were added, so that the last one
+ * wins: a transaction that repeats a key of one in flight waits for that one.
+ */
+export class Importer {
+  readonly #options: ImporterOptions;
+  readonly #groups = new TransactionGroups<HeldRow>();
+  readonly #inFlight = new Set<Promise<void>>();
+  /** The transaction that writes a key at the moment, or will. */
+  readonly #writers = new Map<string, Promise<void>>();
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(options: ImporterOptions) {
+    invariant(options.concurrency >= 1, 'an import needs at least one transaction at a time');
+    this.#options = options;
+  }
+
+  /** Takes a row; waits while too much is held. Throws what makes going on pointless. */
+  async add(row: RowToImport): Promise<void> {
+    for (const group of this.#groups.add({ ...row, body: entityJson(row.entity) })) {
+      await this.#dispatch(group);
+    }
+    while (this.#groups.rowCount > heldRowsMax || this.#groups.byteCount > heldBytesMax) {
+      await this.#dispatchOldest();
+    }
+    this.#throwFailure();
+  }
+
+  /** Writes everything that is held. */
+  async finish(): Promise<void> {
+    while (this.#groups.rowCount > 0) await this.#dispatchOldest();
+    await this.settle();
+    this.#throwFailure();
+  }
+
+  /** Writes the rows that have waited longest, so that they hold up nobody's progress. */
+  async writeOldest(): Promise<void> {
+    await this.#dispatchOldest();
+    await this.settle();
+    this.#throwFailure();
+  }
+
+  /** Waits for the transactions in flight; never throws. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#inFlight);
+  }
+
+  async #dispatchOldest(): Promise<void> {
+    const group = this.#groups.takeOldest();
+    if (group !== undefined) await this.#dispatch(group);
+  }
+
+  async #dispatch(group: RowGroup<HeldRow>): Promise<void> {
+    while (this.#inFlight.size >= this.#options.concurrency) await Promise.race(this.#inFlight);
+    this.#throwFailure();
+    const ids = group.rows.map(({ entity }) => keyId(entity));
+    const before = ids.flatMap((id) => this.#writers.get(id) ?? []);
+    const writing: Promise<void> = this.#write(group.rows, before).finally(() => {
+      this.#inFlight.delete(writing);
+      for (const id of ids) if (this.#writers.get(id) === writing) this.#writers.delete(id);
+    });
+    this.#inFlight.add(writing);
+    for (const id of ids) this.#writers.set(id, writing);
+  }
+
+  /** Never throws: the first failure is kept for whoever adds the next row. */
+  async #write(rows: readonly HeldRow[], before: readonly Promise<void>[]): Promise<void> {
+    try {
+      await Promise.all(before);
+      if (this.#failure !== undefined) return;
+      const refused = await writeTransaction(rows, this.#options);
+      this.#options.onWritten(rows.length - refused.length);
+      const refusedRows = new Set<HeldRow>();
+      for (const { row, code, message } of refused) {
+        refusedRows.add(row);
+        this.#options.onRefused(row, code, message);
+      }
+      for (const row of rows) row.ticket.settle(refusedRows.has(row) ? 'refused' : 'written');
+    } catch (error) {
+      this.#failure ??= { error };
+    }
+  }
+
+  #throwFailure(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+}
+
+/** Equal for equal keys only. */
+function keyId({ partitionKey, rowKey }: EntityInput): string {
+  return `${partitionKey.length}:${partitionKey}${rowKey}`;
+}

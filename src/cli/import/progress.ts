@@ -1,0 +1,88 @@
+import { SingleBar } from 'cli-progress';
+import { systemClock } from '../../base/clock.js';
+import { grouped } from '../terminal.js';
+
+export interface ProgressCounts {
+  readonly rows: number;
+  readonly refused: number;
+  /** Bytes of the input that have been read. */
+  readonly bytes: number;
+}
+
+/** Shows how far an import has come: a bar on a terminal, otherwise a line every few seconds. */
+export interface ProgressReport {
+  /** Prints a line without spoiling the bar. */
+  line(text: string): void;
+  stop(): void;
+}
+
+const barIntervalMs = 200;
+const lineIntervalMs = 5000;
+
+export function reportProgress(options: {
+  readonly stream: NodeJS.WriteStream;
+  /** Undefined when the size of the input is not known. */
+  readonly bytesTotal: number | undefined;
+  readonly counts: () => ProgressCounts;
+}): ProgressReport {
+  const startMs = systemClock.monotonicMs();
+  const startRows = options.counts().rows;
+  const rate = (): string => {
+    const seconds = Math.max(0.001, (systemClock.monotonicMs() - startMs) / 1000);
+    return grouped(Math.round((options.counts().rows - startRows) / seconds));
+  };
+  return options.stream.isTTY && options.bytesTotal !== undefined
+    ? barReport(options.stream, options.bytesTotal, options.counts, rate)
+    : lineReport(options.stream, options.bytesTotal, options.counts, rate);
+}
+
+function barReport(
+  stream: NodeJS.WriteStream,
+  bytesTotal: number,
+  counts: () => ProgressCounts,
+  rate: () => string,
+): ProgressReport {
+  const bar = new SingleBar({
+    stream,
+    format: '{bar} {percentage}%  {rows} rows  {rate}/s  {refused}',
+    hideCursor: true,
+    clearOnComplete: true,
+  });
+  const payload = (): Record<string, string> => {
+    const { rows, refused } = counts();
+    return {
+      rows: grouped(rows),
+      rate: rate(),
+      refused: refused > 0 ? `${grouped(refused)} refused` : '',
+    };
+  };
+  bar.start(Math.max(1, bytesTotal), counts().bytes, payload());
+  const timer = setInterval(() => bar.update(counts().bytes, payload()), barIntervalMs);
+  return {
+    line(text) {
+      stream.write(`\r\x1b[K${text}\n`);
+    },
+    stop() {
+      clearInterval(timer);
+      bar.stop();
+    },
+  };
+}
+
+function lineReport(
+  stream: NodeJS.WriteStream,
+  bytesTotal: number | undefined,
+  counts: () => ProgressCounts,
+  rate: () => string,
+): ProgressReport {
+  const timer = setInterval(() => {
+    const { rows, refused, bytes } = counts();
+    const share = bytesTotal ? `${Math.floor((100 * bytes) / bytesTotal)}%, ` : '';
+    const bad = refused > 0 ? `, ${grouped(refused)} refused` : '';
+    stream.write(`${share}${grouped(rows)} rows, ${rate()}/s${bad}\n`);
+  }, lineIntervalMs);
+  return {
+    line: (text) => void stream.write(`${text}\n`),
+    stop: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,318 @@
+import { systemClock } from '../../base/clock.js';
+import { unreachable } from '../../base/invariant.js';
+import type { EdmType } from '../../wire/edm/value.js';
+import { TableClient, type WriteMode } from '../client.js';
+import type { Connection } from '../connection.js';
+import { messageOf, RowError, UsageError } from '../failure.js';
+import { briefRetries, retrying } from '../retry.js';
+import { grouped } from '../terminal.js';
+import { csvRows, readCsvHeader, type CsvOptions } from './csv-rows.js';
+import { entityOfRow, isSystemColumn, storedName, type EntityMapping } from './entity-mapping.js';
+import { Importer } from './importer.js';
+import type { ImportInput } from './input.js';
+import type { InputFormat } from './input-format.js';
+import { jsonArrayRows, jsonLinesRows } from './json-rows.js';
+import { templateColumns } from './key-template.js';
+import { reportProgress, type ProgressReport } from './progress.js';
+import { Refusals } from './refusals.js';
+import { ResumeState, type ImportProgress } from './resume-state.js';
+import { SettledFrontier } from './settled-frontier.js';
+import { sourceStart, type SourceRow } from './source-row.js';
+
+export interface ImportSettings {
+  readonly connection: Connection;
+  readonly table: string;
+  readonly mapping: EntityMapping;
+  readonly format: InputFormat;
+  readonly types: ReadonlyMap<string, EdmType>;
+  readonly csv: Omit<CsvOptions, 'types'>;
+  readonly nested: 'refuse' | 'json';
+  readonly mode: WriteMode;
+  readonly create: boolean;
+  readonly concurrency: number;
+  readonly errorsPath: string | undefined;
+  readonly statePath: string;
+  readonly restart: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface ImportResult {
+  readonly refused: number;
+  readonly isComplete: boolean;
+}
+
+const saveIntervalMs = 1000;
+/** Rows between the oldest unwritten one and the newest, at most: what a restart may repeat. */
+const pendingRowsMax = 100_000;
+
+/** Imports a whole input, continuing where an interrupted import of it stopped. */
+export async function runImport(
+  input: ImportInput,
+  settings: ImportSettings,
+): Promise<ImportResult> {
+  const state = resumeState(input, settings);
+  const before = await progressBefore(state, settings);
+  const header = isCsv(settings.format) ? await checkedHeader(input, settings) : undefined;
+  const client = new TableClient(settings.connection, { socketsMax: settings.concurrency });
+  try {
+    if (settings.create) await retrying(briefRetries, () => client.createTable(settings.table));
+    const start = before?.position ?? sourceStart;
+    const rows = readRows(input, settings, start, start.offset > 0 ? header : undefined);
+    return await new ImportRun(input, settings, client, state, before).run(rows);
+  } finally {
+    client.close();
+  }
+}
+
+class ImportRun {
+  readonly #settings: ImportSettings;
+  readonly #frontier: SettledFrontier;
+  readonly #refusals: Refusals;
+  readonly #progress: ProgressReport;
+  readonly #importer: Importer;
+  readonly #startMs = systemClock.monotonicMs();
+  #state: ResumeState | undefined;
+  #saving: Promise<void> = Promise.resolve();
+  #savedRow: number;
+  #written = 0;
+  #bytes: number;
+  #lastRetryMs = -Infinity;
+
+  constructor(
+    input: ImportInput,
+    settings: ImportSettings,
+    client: TableClient,
+    state: ResumeState | undefined,
+    before: ImportProgress | undefined,
+  ) {
+    const position = before?.position ?? sourceStart;
+    const refusedBefore = before?.refused ?? 0;
+    this.#settings = settings;
+    this.#state = state;
+    this.#frontier = new SettledFrontier(position, refusedBefore);
+    this.#bytes = position.offset;
+    this.#savedRow = position.row;
+    this.#refusals = new Refusals({
+      print: (line) => this.#progress.line(line),
+      path: settings.errorsPath,
+      append: before !== undefined,
+      before: refusedBefore,
+    });
+    const writtenBefore = position.row - refusedBefore;
+    this.#progress = reportProgress({
+      stream: process.stderr,
+      bytesTotal: input.identity?.bytes,
+      counts: () => ({
+        rows: writtenBefore + this.#written,
+        refused: this.#refusals.count,
+        bytes: this.#bytes,
+      }),
+    });
+    this.#importer = new Importer({
+      client,
+      table: settings.table,
+      mode: settings.mode,
+      concurrency: settings.concurrency,
+      signal: settings.signal,
+      onRetry: (error) => this.#retrying(error),
+      onWritten: (count) => (this.#written += count),
+      onRefused: ({ entity, line }, code, message) =>
+        this.#refusals.add({
+          line,
+          code,
+          message,
+          partitionKey: entity.partitionKey,
+          rowKey: entity.rowKey,
+        }),
+    });
+  }
+
+  async run(rows: AsyncIterable<SourceRow>): Promise<ImportResult> {
+    const timer = setInterval(() => this.#saveSoon(), saveIntervalMs);
+    let isComplete = false;
+    try {
+      isComplete = await this.#addAll(rows);
+      if (isComplete) await this.#importer.finish();
+    } finally {
+      clearInterval(timer);
+      await this.#importer.settle();
+      this.#saveSoon();
+      await this.#saving;
+      this.#progress.stop();
+      await this.#refusals.close();
+    }
+    if (isComplete) await this.#state?.remove();
+    this.#summarise(isComplete);
+    return { refused: this.#refusals.count, isComplete };
+  }
+
+  /** False when it was told to stop before the end. */
+  async #addAll(rows: AsyncIterable<SourceRow>): Promise<boolean> {
+    const { signal } = this.#settings;
+    try {
+      for await (const row of rows) {
+        if (signal.aborted) return false;
+        this.#bytes = row.end.offset;
+        await this.#add(row);
+        if (this.#frontier.pendingCount > pendingRowsMax) await this.#importer.writeOldest();
+      }
+    } catch (error) {
+      // An input that is taken away and a retry that is given up are ways to stop.
+      if (!signal.aborted) throw error;
+    }
+    return !signal.aborted;
+  }
+
+  async #add({ line, end, columns }: SourceRow): Promise<void> {
+    const ticket = this.#frontier.begin(end);
+    try {
+      if (columns instanceof RowError) throw columns;
+      const entity = entityOfRow(columns, this.#settings.mapping);
+      await this.#importer.add({ entity, line, ticket });
+    } catch (error) {
+      if (!(error instanceof RowError)) throw error;
+      this.#refusals.add({ line, code: error.code, message: error.message });
+      ticket.settle('refused');
+    }
+  }
+
+  /** Saves how far the import has come, one save after the other. */
+  #saveSoon(): void {
+    const { position, refused } = this.#frontier;
+    const state = this.#state;
+    if (state === undefined || position.row === this.#savedRow) return;
+    this.#savedRow = position.row;
+    const before = this.#saving;
+    this.#saving = this.#save(state, { position, refused }, before);
+  }
+
+  async #save(state: ResumeState, progress: ImportProgress, before: Promise<void>): Promise<void> {
+    await before;
+    try {
+      await state.save(progress);
+    } catch (error) {
+      this.#state = undefined;
+      this.#progress.line(`Warning: this import cannot be resumed: ${messageOf(error)}`);
+    }
+  }
+
+  #retrying(error: unknown): void {
+    const now = systemClock.monotonicMs();
+    if (now - this.#lastRetryMs < saveIntervalMs) return;
+    this.#lastRetryMs = now;
+    this.#progress.line(`Retrying: ${messageOf(error)}`);
+  }
+
+  #summarise(isComplete: boolean): void {
+    const seconds = (systemClock.monotonicMs() - this.#startMs) / 1000;
+    const rate = grouped(Math.round(this.#written / Math.max(seconds, 0.001)));
+    const { count } = this.#refusals;
+    process.stderr.write(
+      `${isComplete ? 'Imported' : 'Stopped after'} ${grouped(this.#written)} rows into ` +
+        `${this.#settings.table} in ${seconds.toFixed(1)} s (${rate} rows/s); ` +
+        `${grouped(count)} refused.\n`,
+    );
+    if (!isComplete && this.#state !== undefined) {
+      process.stderr.write('Run the same command again to continue.\n');
+    }
+  }
+}
+
+function resumeState(
+  input: ImportInput,
+  { connection, table, mapping, format, types, csv, nested, mode, statePath }: ImportSettings,
+): ResumeState | undefined {
+  if (input.identity === undefined) return undefined;
+  return new ResumeState(statePath, {
+    input: input.identity,
+    endpoint: connection.endpoint,
+    table: table.toLowerCase(),
+    mapping: {
+      partitionKey: mapping.partitionKey.source,
+      rowKey: mapping.rowKey.source,
+      rename: Array.from(mapping.rename),
+      omit: Array.from(mapping.omit),
+      types: Array.from(types),
+      ...csv,
+      format,
+      nested,
+      mode,
+    },
+  });
+}
+
+async function progressBefore(
+  state: ResumeState | undefined,
+  { restart, statePath }: ImportSettings,
+): Promise<ImportProgress | undefined> {
+  if (state === undefined || restart) return undefined;
+  const progress = await state.load();
+  if (progress === 'none') return undefined;
+  if (progress === 'other') {
+    process.stderr.write(
+      `Note: ${statePath} is about another file, table or mapping; starting from the beginning.\n`,
+    );
+    return undefined;
+  }
+  process.stderr.write(
+    `Continuing behind row ${grouped(progress.position.row)}, as ${statePath} says.\n`,
+  );
+  return progress;
+}
+
+function isCsv(format: InputFormat): boolean {
+  return format === 'csv' || format === 'tsv';
+}
+
+/** The header of CSV, checked before anything is written. */
+async function checkedHeader(
+  input: ImportInput,
+  { csv, types, mapping }: ImportSettings,
+): ReturnType<typeof readCsvHeader> {
+  async function* head(): AsyncGenerator<Buffer> {
+    yield input.head;
+  }
+  const header = await readCsvHeader(head(), { ...csv, types });
+  const names = new Set(header.map(({ name }) => name));
+  for (const name of names) {
+    if (!isSystemColumn(name) && !mapping.omit.has(name)) checkStoredName(name, mapping);
+  }
+  for (const template of [mapping.partitionKey, mapping.rowKey]) {
+    for (const column of templateColumns(template)) {
+      if (names.has(column)) continue;
+      throw new UsageError(
+        `The key template ${template.source} needs a column '${column}'. The columns are: ` +
+          `${Array.from(names).join(', ')}.`,
+      );
+    }
+  }
+  return header;
+}
+
+function checkStoredName(name: string, mapping: EntityMapping): void {
+  try {
+    storedName(name, mapping);
+  } catch (error) {
+    throw error instanceof RowError ? new UsageError(error.message) : error;
+  }
+}
+
+function readRows(
+  input: ImportInput,
+  { format, csv, types, nested }: ImportSettings,
+  from: typeof sourceStart,
+  header: Awaited<ReturnType<typeof readCsvHeader>> | undefined,
+): AsyncIterable<SourceRow> {
+  const bytes = input.bytes(from.offset);
+  switch (format) {
+    case 'csv':
+    case 'tsv':
+      return csvRows(bytes, { ...csv, types }, from, header);
+    case 'jsonl':
+      return jsonLinesRows(bytes, { types, nested }, from);
+    case 'json':
+      return jsonArrayRows(bytes, { types, nested }, from);
+    default:
+      return unreachable(format);
+  }
+}

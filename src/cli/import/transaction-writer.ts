@@ -1,0 +1,100 @@
+import type { EntityInput } from '../../wire/edm/value.js';
+import type { TableClient, WriteMode } from '../client.js';
+import { patientRetries, retrying, type RetryPolicy } from '../retry.js';
+import { ServiceError } from '../service-error.js';
+
+/** One entity to write, with the body of its request. */
+export interface WritableRow {
+  readonly entity: EntityInput;
+  readonly body: string;
+}
+
+export interface RefusedWrite<Row> {
+  readonly row: Row;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface WriterOptions {
+  readonly client: TableClient;
+  readonly table: string;
+  readonly mode: WriteMode;
+  readonly signal: AbortSignal;
+  readonly onRetry: (error: unknown) => void;
+  readonly retries?: RetryPolicy;
+}
+
+/** Bytes of a request body, at most, with room below the 4 MiB of the service. */
+export const payloadBytesMax = 4 * 1024 * 1024 - 64 * 1024;
+
+/** Bytes that an operation takes besides its JSON: two heads, the delimiter and the URL's keys. */
+const operationOverhead = 512;
+const keyBytesMaxPerUnit = 9;
+
+export function payloadBytes({ entity, body }: WritableRow): number {
+  const keyUnits = entity.partitionKey.length + entity.rowKey.length;
+  return operationOverhead + keyUnits * keyBytesMaxPerUnit + Buffer.byteLength(body);
+}
+
+/**
+ * Writes rows of one partition, each key once, in one entity group transaction. When the service
+ * refuses it because of one row, that row is set aside and the rest is written. Returns the rows
+ * set aside. Throws what concerns all rows: no access, no table, no connection.
+ */
+export async function writeTransaction<Row extends WritableRow>(
+  rows: readonly Row[],
+  options: WriterOptions,
+): Promise<readonly RefusedWrite<Row>[]> {
+  const refused: RefusedWrite<Row>[] = [];
+  const pending: (readonly Row[])[] = [rows];
+  for (let group = pending.pop(); group !== undefined; group = pending.pop()) {
+    if (group.length === 0) continue;
+    const failure = await attempt(group, options);
+    if (failure === undefined) continue;
+    const at = failedRow(failure, group.length);
+    const row = at === undefined ? undefined : group[at];
+    if (at === undefined || row === undefined) {
+      const middle = group.length >> 1;
+      pending.push(group.slice(middle), group.slice(0, middle));
+    } else {
+      refused.push({ row, code: failure.code, message: failure.message });
+      pending.push([...group.slice(0, at), ...group.slice(at + 1)]);
+    }
+  }
+  return refused;
+}
+
+/** The error that concerns single rows; undefined when all are written. */
+async function attempt(
+  rows: readonly WritableRow[],
+  { client, table, mode, signal, onRetry, retries = patientRetries }: WriterOptions,
+): Promise<ServiceError | undefined> {
+  const operations = rows.map(({ entity, body }) => client.operation(table, entity, mode, body));
+  try {
+    await retrying(retries, () => client.transact(operations), { signal, onRetry });
+    return undefined;
+  } catch (error) {
+    if (error instanceof ServiceError && concernsRows(error)) return error;
+    throw error;
+  }
+}
+
+const fatalCodes: ReadonlySet<string> = new Set([
+  'TableNotFound',
+  'TableBeingDeleted',
+  'AuthenticationFailed',
+  'AuthorizationFailure',
+  'InvalidAuthenticationInfo',
+  'AccountIsDisabled',
+]);
+
+function concernsRows({ status, code }: ServiceError): boolean {
+  return status >= 400 && status < 500 && status !== 401 && status !== 403 && !fatalCodes.has(code);
+}
+
+/** Position of the row to blame; undefined when only smaller transactions can tell. */
+function failedRow({ operationIndex }: ServiceError, count: number): number | undefined {
+  if (count === 1) return 0;
+  if (operationIndex === undefined || operationIndex >= count) return undefined;
+  return operationIndex;
+}

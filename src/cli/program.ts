@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { startCommand } from './start.js';
+import { tableImportCommand } from './table-import.js';
+import { tableInsertCommand } from './table-insert.js';
+import { tableQueryCommand } from './table-query.js';
+
+/** The whole command line. Errors of use are thrown, never exited on. */
+export function buildProgram(): Command {
+  const program = new Command('tabularium')
+    .description('Azure Table storage that anyone can run.')
+    .version(packageVersion(), '-v, --version', 'print the version')
+    .addHelpText('after', '\nSee what a command can do with: tabularium <command> --help');
+  const table = new Command('table')
+    .summary('read and write tables, here or in the cloud')
+    .description('Read and write the tables of this server, of Azurite or of the cloud service.');
+  for (const make of [tableQueryCommand, tableInsertCommand, tableImportCommand]) {
+    table.addCommand(make());
+  }
+  program.addCommand(startCommand());
+  program.addCommand(table);
+  prepare(program);
+  return program;
+}
+
+function prepare(command: Command): void {
+  command.exitOverride().configureHelp({ showGlobalOptions: false });
+  for (const child of command.commands) prepare(child);
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  const { version }: { version?: unknown } = JSON.parse(text);
+  return typeof version === 'string' ? version : 'unknown';
+}

@@ -1,0 +1,93 @@
+/** An answer of the table service that is no success. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly status: number;
+  /** The service's code, such as `TableNotFound`; `HTTP 502` when the answer has none. */
+  readonly code: string;
+  /** Which operation of an entity group transaction failed, when the service says so. */
+  readonly operationIndex: number | undefined;
+
+  constructor(status: number, code: string, message: string, operationIndex?: number) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.operationIndex = operationIndex;
+  }
+}
+
+/** The service could not be reached, or the connection broke before its answer was complete. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+}
+
+const transientStatuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
+
+/** Whether the same request may succeed later. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof ConnectionError) return true;
+  return error instanceof ServiceError && transientStatuses.has(error.status);
+}
+
+/** The error in a response body of any of the service's shapes. */
+export function serviceErrorOf(status: number, body: string): ServiceError {
+  const { code, message } = jsonError(body) ?? xmlError(body) ?? {};
+  const text = (message ?? body.slice(0, 200)).replace(/\nRequestId:[\s\S]*$/, '').trim();
+  const indexed = /^(\d{1,3}):([\s\S]*)$/.exec(text);
+  return new ServiceError(
+    status,
+    code ?? `HTTP ${status}`,
+    indexed?.[2]?.trim() ?? (text || 'The answer says nothing more.'),
+    indexed === null ? undefined : Number(indexed[1]),
+  );
+}
+
+interface ErrorText {
+  readonly code?: string;
+  readonly message?: string;
+}
+
+function jsonError(body: string): ErrorText | undefined {
+  if (!body.startsWith('{')) return undefined;
+  try {
+    const { 'odata.error': error }: { 'odata.error'?: { code?: string; message?: unknown } } =
+      JSON.parse(body);
+    if (typeof error?.code !== 'string') return undefined;
+    const { message } = error;
+    const value =
+      typeof message === 'object' && message !== null && 'value' in message ? message.value : '';
+    return { code: error.code, message: typeof value === 'string' ? value : '' };
+  } catch {
+    return undefined;
+  }
+}
+
+function xmlError(body: string): ErrorText | undefined {
+  const code = /<(?:\w+:)?code[^>]*>([^<]*)</i.exec(body)?.[1];
+  if (code === undefined) return undefined;
+  const message = /<(?:\w+:)?message[^>]*>([^<]*)</i.exec(body)?.[1] ?? '';
+  return { code, message: unescapeXml(message) };
+}
+
+function unescapeXml(text: string): string {
+  return text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&apos;', "'")
+    .replaceAll('&amp;', '&');
+}
+
+/** The first failure in the answer to an entity group transaction; undefined when it succeeded. */
+export function batchFailure(body: string): ServiceError | undefined {
+  const parts = body.split(/^HTTP\/1\.[01] /m).slice(1);
+  if (parts.length === 0) {
+    return new ServiceError(502, 'InvalidResponse', 'The answer to a batch holds no response.');
+  }
+  for (const part of parts) {
+    const status = Number(part.slice(0, 3));
+    if (status < 400) continue;
+    const content = /\r?\n\r?\n([\s\S]*?)\r?\n--(?:changeset|batch)response/.exec(part)?.[1];
+    return serviceErrorOf(status, (content ?? part).trim());
+  }
+  return undefined;
+}

@@ -1,0 +1,80 @@
+import { Option, type Command } from 'commander';
+import { wholeNumber } from './connection-options.js';
+import { defaultTablePort } from './connection.js';
+import { addPeerFlags } from './peer-flags.js';
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export interface StartFlags {
+  readonly location: string;
+  readonly inMemory?: boolean;
+  readonly inMemoryPersistence?: boolean;
+  readonly host: string;
+  readonly tableHost?: string | true;
+  readonly tablePort: number;
+  readonly account?: readonly string[];
+  readonly durability: 'durable' | 'relaxed';
+  readonly logLevel: LogLevel;
+  readonly silent?: boolean;
+  readonly debug?: string;
+  readonly tableKeepAliveTimeout?: number;
+  readonly clockCheck: boolean;
+}
+
+const portMax = 65_535;
+const keepAliveSecondsMax = 3600;
+const likeAzurite = 'Spellings of Azurite that work here:';
+
+/** Adds all options of `start`. */
+export function addStartOptions(command: Command): void {
+  const port = wholeNumber(0, portMax);
+  const collect = (text: string, all: readonly string[] = []): string[] => [...all, text];
+  const options = [
+    new Option('-l, --location <directory>', 'the data directory; made when it does not exist')
+      .env('TABULARIUM_LOCATION')
+      .default('./.tabularium'),
+    new Option(
+      '--in-memory',
+      'keep everything in memory; it is gone when the server stops (env: TABULARIUM_IN_MEMORY=true)',
+    ),
+    new Option('--host <address>', 'the address to listen on; 0.0.0.0 for every network')
+      .env('TABULARIUM_HOST')
+      .default('127.0.0.1'),
+    new Option('--table-port <port>', 'the port of the table service; 0 picks a free one')
+      .env('TABULARIUM_TABLE_PORT')
+      .argParser(port)
+      .default(defaultTablePort),
+    new Option(
+      '--account <name:key>',
+      'an account to serve; may be repeated, and may have two keys (name:key1:key2). Default: ' +
+        'TABULARIUM_ACCOUNTS or AZURITE_ACCOUNTS (several separated by ;), or else the ' +
+        'development account devstoreaccount1',
+    ).argParser(collect),
+    new Option(
+      '--durability <mode>',
+      'durable: a write is on disk when it is acknowledged; relaxed: soon after',
+    )
+      .env('TABULARIUM_DURABILITY')
+      .choices(['durable', 'relaxed'])
+      .default('durable'),
+    new Option('--log-level <level>', 'debug adds one line for every request')
+      .env('TABULARIUM_LOG_LEVEL')
+      .choices(logLevels)
+      .default('info'),
+    new Option('-s, --silent', 'log no requests, whatever the level'),
+    new Option('-d, --debug <file>', 'append the log to this file, at level debug'),
+    new Option('--no-clock-check', 'accept requests whose date is more than 15 minutes off'),
+    new Option('--tablePort <port>', 'as --table-port').argParser(port).helpGroup(likeAzurite),
+    new Option('--tableHost [address]', 'as --host').helpGroup(likeAzurite),
+    new Option('--inMemoryPersistence', 'as --in-memory').helpGroup(likeAzurite),
+    new Option(
+      '--tableKeepAliveTimeout <seconds>',
+      'how long an idle connection is kept (default: 60)',
+    )
+      .argParser(wholeNumber(1, keepAliveSecondsMax))
+      .helpGroup(likeAzurite),
+  ];
+  for (const option of options) command.addOption(option);
+  addPeerFlags(command);
+}

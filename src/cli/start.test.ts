@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { createSecretKey } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { CliProcess, runCli, type CliOptions } from '../../test/support/cli-process.js';
+import { signRequest } from '../wire/auth/shared-key.js';
+import { developmentAccount } from '../services/accounts/directory.js';
+
+const developmentKey = developmentAccount.keys[0] ?? '';
+const bannerEnd = 'to stop.';
+
+async function started(args: readonly string[], options: CliOptions = {}): Promise<CliProcess> {
+  const process = new CliProcess(['start', '--in-memory', '--table-port', '0', ...args], options);
+  await process.printed(bannerEnd);
+  return process;
+}
+
+function endpointOf(process: CliProcess): URL {
+  return new URL(/Endpoint +(\S+)/.exec(process.stdout)?.[1] ?? '');
+}
+
+async function stopped(process: CliProcess): Promise<number | null> {
+  process.child.kill('SIGTERM');
+  return (await process.result).code;
+}
+
+const heldBody = '{"TableName":"held"}';
+
+/** A connection on which the server waits for the body of a signed Create Table. */
+async function heldRequest(server: CliProcess): Promise<Socket> {
+  const { hostname, port } = endpointOf(server);
+  const rawPath = '/devstoreaccount1/Tables';
+  const xMsDate = new Date().toUTCString();
+  const authorization = signRequest(
+    'SharedKeyLite',
+    { name: developmentAccount.name, key: createSecretKey(Buffer.from(developmentKey, 'base64')) },
+    {
+      method: 'POST',
+      rawPath,
+      comp: undefined,
+      contentMd5: undefined,
+      contentType: 'application/json',
+      xMsDate,
+    },
+  );
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => undefined);
+  const head = [
+    `POST ${rawPath} HTTP/1.1`,
+    'Host: x',
+    `x-ms-date: ${xMsDate}`,
+    `Authorization: ${authorization}`,
+    'Content-Type: application/json',
+    `Content-Length: ${heldBody.length}`,
+    'Accept: application/json',
+    'Expect: 100-continue',
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  assert.match(answer.toString(), /^HTTP\/1\.1 100 /);
+  return socket;
+}
+
+async function temporaryDirectory(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'tabularium-cli-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+void describe('tabularium start', () => {
+  void it('prints the endpoint, where data are and a connection string that works', async () => {
+    await using directory = await temporaryDirectory();
+    const server = new CliProcess(['start', '--table-port', '0', '--location', directory.path]);
+    await server.printed(bannerEnd);
+    assert.match(server.stdout, /Endpoint +http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1\n/);
+    assert.ok(server.stdout.includes(directory.path));
+    assert.ok(!server.stdout.includes('UseDevelopmentStorage'), 'the port is not the default one');
+    const [connection = ''] = /DefaultEndpointsProtocol\S+/.exec(server.stdout) ?? [];
+    const insert = ['table', 'insert', '-t', 'people', '--create', 'PartitionKey=a', 'RowKey=b'];
+    const written = await runCli([...insert, '-c', connection]);
+    assert.equal(written.code, 0, written.stderr);
+    assert.equal(await stopped(server), 0);
+  });
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    void it(`finishes the request in flight and ends with 0 at ${signal}`, async () => {
+      const server = await started([]);
+      const socket = await heldRequest(server);
+      const stopping = server.printed('stopping');
+      server.child.kill(signal);
+      await stopping;
+      socket.write(heldBody);
+      const chunks: Buffer[] = [];
+      for await (const chunk of socket as AsyncIterable<Buffer>) chunks.push(chunk);
+      assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 201 /);
+      const { code } = await server.result;
+      assert.equal(code, 0);
+    });
+  }
+
+  void it('ends at once at a second signal', async () => {
+    const server = await started([]);
+    const socket = await heldRequest(server);
+    server.child.kill('SIGTERM');
+    await server.printed('stopping');
+    server.child.kill('SIGTERM');
+    const { code } = await server.result;
+    socket.destroy();
+    assert.equal(code, 143);
+  });
+
+  void it('names the port that is in use and what to do', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const result = await runCli(['start', '--in-memory', '--table-port', String(port)]);
+    other.close();
+    assert.equal(result.code, 1);
+    assert.match(result.stderr, new RegExp(`Port ${port} .*in use.*--table-port`));
+  });
+
+  void it('names a data directory that is in use', async () => {
+    await using directory = await temporaryDirectory();
+    const args = ['start', '--table-port', '0', '--location', directory.path];
+    const first = new CliProcess(args);
+    await first.printed(bannerEnd);
+    const second = await runCli(args);
+    assert.equal(second.code, 1);
+    assert.ok(second.stderr.includes(directory.path));
+    assert.match(second.stderr, /in use/);
+    assert.equal(await stopped(first), 0);
+  });
+
+  void it('accepts the spellings of Azurite', async () => {
+    const server = new CliProcess([
+      ...['start', '--inMemoryPersistence', '--tablePort', '0', '--tableHost', '127.0.0.1', '-s'],
+      ...['--skipApiVersionCheck', '--loose', '--disableTelemetry', '--disableProductStyleUrl'],
+      ...['--blobPort', '1', '--queueHost', '::', '--extentMemoryLimit', '5'],
+      ...['--tableKeepAliveTimeout', '7'],
+    ]);
+    await server.printed(bannerEnd);
+    assert.match(server.stdout, /in memory/);
+    const flags = ['skipApiVersionCheck', 'loose', 'disableTelemetry', 'disableProductStyleUrl'];
+    for (const flag of [...flags, 'blobPort', 'queueHost', 'extentMemoryLimit']) {
+      assert.match(server.stderr, new RegExp(`Note: --${flag} has no effect: .+\\.\n`));
+    }
+    assert.equal(await stopped(server), 0);
+  });
+
+  for (const flag of ['--cert', '--key', '--pwd', '--oauth']) {
+    void it(`refuses ${flag} instead of ignoring it`, async () => {
+      const result = await runCli(['start', '--in-memory', '--table-port', '0', flag, 'x']);
+      assert.equal(result.code, 2);
+      assert.match(result.stderr, new RegExp(`${flag} is refused: .+`));
+    });
+  }
+
+  void it('serves the accounts of AZURITE_ACCOUNTS and never logs their keys', async () => {
+    const keys = ['first', 'second', 'third'].map((text) => Buffer.from(text).toString('base64'));
+    const server = await started(['--log-level', 'debug'], {
+      env: { AZURITE_ACCOUNTS: `one:${keys[0]}:${keys[1]};two:${keys[2]}` },
+    });
+    const { origin } = endpointOf(server);
+    for (const [name, key] of [
+      ['one', keys[0]],
+      ['one', keys[1]],
+      ['two', keys[2]],
+    ]) {
+      const connection = `AccountName=${name};AccountKey=${key};TableEndpoint=${origin}/${name}`;
+      const args = ['table', 'query', '-t', 'none', '-c', connection];
+      assert.match((await runCli(args)).stderr, /TableNotFound/);
+    }
+    const wrong = `AccountName=two;AccountKey=${keys[0]};TableEndpoint=${origin}/two`;
+    const refused = await runCli(['table', 'query', '-t', 'none', '-c', wrong]);
+    assert.match(refused.stderr, /AuthenticationFailed \(403\)/);
+    assert.equal(await stopped(server), 0);
+    for (const key of keys) assert.ok(!(server.stdout + server.stderr).includes(key));
+    assert.match(server.stderr, /"operation":"QueryEntities"/);
+    assert.doesNotMatch(server.stderr, /SharedKey/);
+  });
+
+  void it('takes a key that is not base64 by its bytes, and says so', async () => {
+    const key = 'not base64 at all';
+    const server = await started(['--account', `mine:${key}`]);
+    assert.match(server.stderr, /'mine' is not base64.*\| base64/);
+    const { href } = endpointOf(server);
+    const text = Buffer.from(key).toString('base64');
+    const connection = `AccountName=mine;AccountKey=${text};TableEndpoint=${href}`;
+    const result = await runCli(['table', 'query', '-t', 'none', '-c', connection]);
+    assert.match(result.stderr, /TableNotFound/);
+    assert.equal(await stopped(server), 0);
+  });
+
+  void it('logs no requests with --silent, and all of them into the file of --debug', async () => {
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'debug.log');
+    const loud = await started(['--debug', file]);
+    const quiet = await started(['--silent', '--log-level', 'debug']);
+    for (const server of [loud, quiet]) await fetch(`${endpointOf(server).href}/Tables`);
+    assert.equal(await stopped(loud), 0);
+    assert.equal(await stopped(quiet), 0);
+    assert.match(await readFile(file, 'utf8'), /"msg":"request"/);
+    assert.doesNotMatch(loud.stderr, /"msg":/);
+    assert.doesNotMatch(quiet.stderr, /"msg":"request"/);
+    assert.match(quiet.stderr, /"msg":"stopped"/);
+  });
+
+  void it('keeps data in memory only when it is told so plainly', async () => {
+    const env = { TABULARIUM_IN_MEMORY: 'nope' };
+    const result = await runCli(['start', '--table-port', '0'], { env });
+    assert.equal(result.code, 2);
+    assert.match(result.stderr, /TABULARIUM_IN_MEMORY/);
+  });
+
+  void it('shows the public key of the development account alone', async () => {
+    const server = await started([]);
+    assert.ok(server.stdout.includes(developmentKey));
+    assert.equal(await stopped(server), 0);
+  });
+});
+
+void describe('the command line', () => {
+  void it('ends with 2 and a suggestion for what it does not know', async () => {
+    const option = await runCli(['start', '--in-memry']);
+    assert.equal(option.code, 2);
+    assert.match(option.stderr, /unknown option '--in-memry'[\s\S]*--in-memory/);
+    const command = await runCli(['tabel']);
+    assert.equal(command.code, 2);
+    assert.match(command.stderr, /unknown command[\s\S]*table/);
+    const port = await runCli(['start', '--table-port', '70000']);
+    assert.equal(port.code, 2);
+    assert.match(port.stderr, /0 to 65535/);
+  });
+
+  void it('prints its version and its help to standard output', async () => {
+    const text = await readFile(new URL('../../../package.json', import.meta.url), 'utf8');
+    const { version }: { version?: string } = JSON.parse(text);
+    assert.deepEqual((await runCli(['--version'])).stdout, `${version}\n`);
+    const help = await runCli(['table', 'import', '--help']);
+    assert.equal(help.code, 0);
+    assert.match(help.stdout, /--partition-key/);
+  });
+});

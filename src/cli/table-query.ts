@@ -1,0 +1,117 @@
+import { Command, Option } from 'commander';
+import { systemClock } from '../base/clock.js';
+import { TableClient } from './client.js';
+import {
+  connectionOf,
+  tableOption,
+  wholeNumber,
+  withConnectionOptions,
+  type ConnectionFlags,
+} from './connection-options.js';
+import { UsageError } from './failure.js';
+import { estimatePlan, planLines, type PlanFacts } from './query-plan.js';
+import { queryPages } from './query-pages.js';
+import { rowFormats, rowPrinter, type RowFormat } from './row-output.js';
+
+interface QueryFlags extends ConnectionFlags {
+  readonly table: string;
+  readonly filter?: string;
+  readonly select?: string;
+  readonly top?: number;
+  readonly all?: boolean;
+  readonly format: RowFormat;
+  readonly plan: boolean;
+}
+
+const topDefault = 100;
+const topMax = 1_000_000_000;
+
+export function tableQueryCommand(): Command {
+  const command = new Command('query')
+    .summary('print the rows of a table and what finding them cost')
+    .description(
+      'Print the rows of a table that match a filter, in key order, and explain on standard error ' +
+        'how the service found them: plan class, key intervals, rows scanned, requests, time.',
+    )
+    .addOption(tableOption())
+    .option('-f, --filter <text>', 'an OData filter, e.g. "PartitionKey eq \'a\' and Age gt 5"')
+    .option('-s, --select <names>', 'the columns to return, separated by commas')
+    .addOption(
+      new Option('-n, --top <rows>', `how many rows to print, at most (default: ${topDefault})`)
+        .argParser(wholeNumber(0, topMax))
+        .conflicts('all'),
+    )
+    .option('--all', 'print all rows, however many pages they take')
+    .addOption(
+      new Option('-o, --format <format>', 'how to print rows: for people or as typed JSON')
+        .choices(rowFormats)
+        .default('table'),
+    )
+    .option('--no-plan', 'do not explain what the query cost');
+  return withConnectionOptions(command)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tabularium table query -t cities -f "PartitionKey eq 'FR'" -n 20
+  tabularium table query -t cities -f "PartitionKey eq 'FR' and RowKey ge 'Pa'" -s Name,Population
+  tabularium table query -t cities --all --format jsonl > cities.jsonl`,
+    )
+    .action(query);
+}
+
+async function query(flags: QueryFlags): Promise<void> {
+  if (flags.select?.trim() === '') throw new UsageError('--select names no column.');
+  const client = new TableClient(connectionOf(flags));
+  const startMs = systemClock.monotonicMs();
+  const print = rowPrinter(flags.format, (text) => process.stdout.write(text), terminalWidth());
+  const limit = flags.all === true ? undefined : (flags.top ?? topDefault);
+  let facts: PlanFacts | undefined;
+  let rowsReturned = 0;
+  let requests = 0;
+  let hasMore = false;
+  try {
+    const { table, filter, select } = flags;
+    for await (const page of queryPages(client, { table, filter, select, limit })) {
+      facts = addedFacts(facts, page.plan);
+      rowsReturned += page.rows.length;
+      requests++;
+      hasMore = page.hasMore;
+      print.page(page.rows);
+      await drained();
+    }
+    print.end();
+  } finally {
+    client.close();
+  }
+  if (hasMore && flags.top === undefined) {
+    process.stderr.write(`There are more rows: see them with --all or --top.\n`);
+  }
+  if (!flags.plan) return;
+  const elapsedMs = systemClock.monotonicMs() - startMs;
+  const known = facts ?? estimatePlan(flags.filter);
+  for (const line of planLines(known, { rowsReturned, requests, elapsedMs })) {
+    process.stderr.write(`${line}\n`);
+  }
+}
+
+/** The plan is of the first page; the rows scanned are of all of them. */
+function addedFacts(
+  sum: PlanFacts | undefined,
+  page: PlanFacts | undefined,
+): PlanFacts | undefined {
+  if (sum === undefined || page === undefined) return sum ?? page;
+  return { ...sum, rowsScanned: (sum.rowsScanned ?? 0) + (page.rowsScanned ?? 0) };
+}
+
+/** Columns to fill; unbounded when the output goes to a file or another program. */
+function terminalWidth(): number {
+  if (process.stdout.isTTY) return process.stdout.columns || 80;
+  return Infinity;
+}
+
+/** Waits until a slow reader of our output has caught up. */
+async function drained(): Promise<void> {
+  if (!process.stdout.writableNeedDrain) return;
+  await new Promise((resolve) => process.stdout.once('drain', resolve));
+}

@@ -1,0 +1,77 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+const bin = fileURLToPath(new URL('../../../bin/tabularium.js', import.meta.url));
+
+export interface CliOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly input?: string;
+}
+
+export interface CliResult {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The command line in a process of its own. */
+export class CliProcess {
+  readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly result: Promise<CliResult>;
+  #stdout = '';
+  #stderr = '';
+
+  constructor(args: readonly string[], { env = {}, cwd, input }: CliOptions = {}) {
+    const { PATH = '' } = process.env;
+    this.child = spawn(process.execPath, [bin, ...args], {
+      cwd,
+      env: { PATH, ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    this.child.stdout.on('data', (chunk) => (this.#stdout += String(chunk)));
+    this.child.stderr.on('data', (chunk) => (this.#stderr += String(chunk)));
+    this.child.stdin.on('error', () => undefined);
+    if (input !== undefined) this.child.stdin.end(input);
+    this.result = this.#ended();
+  }
+
+  get stdout(): string {
+    return this.#stdout;
+  }
+
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  /** Resolves when the process has printed the text to either output; rejects when it ends first. */
+  async printed(text: string): Promise<void> {
+    const isPrinted = (): boolean => this.#stdout.includes(text) || this.#stderr.includes(text);
+    while (!isPrinted()) {
+      const next = Promise.race([
+        once(this.child.stdout, 'data'),
+        once(this.child.stderr, 'data'),
+        this.result.then(() => 'ended' as const),
+      ]);
+      if ((await next) === 'ended' && !isPrinted()) {
+        throw new Error(`ended without printing '${text}':\n${this.#stdout}${this.#stderr}`);
+      }
+    }
+  }
+
+  async #ended(): Promise<CliResult> {
+    const [code, signal] = (await once(this.child, 'close')) as [
+      number | null,
+      NodeJS.Signals | null,
+    ];
+    return { code, signal, stdout: this.#stdout, stderr: this.#stderr };
+  }
+}
+
+/** Runs one command line to its end. */
+export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  return new CliProcess(args, { input: '', ...options }).result;
+}

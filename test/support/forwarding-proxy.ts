@@ -1,0 +1,60 @@
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+
+export interface ForwardingProxy extends AsyncDisposable {
+  readonly origin: string;
+  /** Requests that have come in so far. */
+  readonly count: number;
+}
+
+/** What becomes of one request: pass it on, or answer it here, or hang up. */
+export type Interference = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  count: number,
+) => Promise<'pass' | 'done'> | 'pass' | 'done';
+
+/**
+ * A proxy in front of a server, for tests of what clients do about bad networks and other servers.
+ * `headersDropped` names response headers that it withholds.
+ */
+export async function startProxy(
+  target: string,
+  interfere: Interference,
+  headersDropped: readonly string[] = [],
+): Promise<ForwardingProxy> {
+  let count = 0;
+  const forward = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    const { method, url, headers } = incoming;
+    const { hostname, port } = new URL(target);
+    const onward = request({ hostname, port, method, path: url, headers }, (answer) => {
+      const kept = { ...answer.headers };
+      for (const name of headersDropped) delete kept[name];
+      outgoing.writeHead(answer.statusCode ?? 500, kept);
+      answer.pipe(outgoing);
+    });
+    onward.on('error', () => outgoing.destroy());
+    incoming.pipe(onward);
+  };
+  const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    count++;
+    if ((await interfere(incoming, outgoing, count)) === 'pass') forward(incoming, outgoing);
+  };
+  const server = createServer((incoming, outgoing) => {
+    handle(incoming, outgoing).catch(() => outgoing.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get count() {
+      return count;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
