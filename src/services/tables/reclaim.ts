@@ -34,9 +34,9 @@ export interface Reclaimed {
 
 /**
  * One bounded step of freeing the space of dropped tables, all accounts. Every commit only deletes,
- * in one partition, what no table reaches any more; so a step may be interrupted anywhere and
- * repeated, or run in several processes at once. A table leaves the list when a sweep finds it empty after
- * the grace time.
+ * in one partition, what no table reaches any more. So a step may be interrupted anywhere and be
+ * repeated, or run in several processes at once. A table leaves the list when a sweep finds it
+ * empty after the grace time.
  */
 export async function reclaimTables(
   store: Store,
