@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { createSecretKey } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import { after, before, describe, it } from 'node:test';
+import { runLoad, type Workload } from './load.js';
+
+// The benchmark must notice answers that are not what was asked for.
+
+const host = '127.0.0.1';
+const account = { name: 'a', key: createSecretKey(Buffer.from('k')) };
+const requests = 20;
+
+describe('the load generator', () => {
+  let server: Server;
+  let port = 0;
+
+  before(async () => {
+    server = createServer((request, response) => {
+      response.statusCode = request.url === '/missing' ? 404 : 200;
+      response.end('row row row');
+    });
+    await new Promise<void>((resolve) => server.listen(0, host, resolve));
+    const address = server.address();
+    port = typeof address === 'object' && address !== null ? address.port : 0;
+  });
+
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  function load(path: string, occurrences: number): Promise<number> {
+    let sent = 0;
+    const workload: Workload = {
+      next() {
+        sent += 1;
+        return sent > requests ? undefined : Buffer.from(`GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`);
+      },
+      status: 200,
+      marker: 'row',
+      occurrences,
+    };
+    const options = { connections: 3, warmupMs: 0, durationMs: Infinity };
+    return runLoad({ host, port, account }, workload, options).then(() => sent);
+  }
+
+  it('sends a workload to its end', async () => {
+    assert.ok((await load('/', 3)) > requests);
+  });
+
+  it('fails on a status that was not expected', async () => {
+    await assert.rejects(load('/missing', 3), /got status 404/);
+  });
+
+  it('fails when rows are missing', async () => {
+    await assert.rejects(load('/', 4), /got status 200 with 3: row row row/);
+  });
+});

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ResponseReader } from './response-reader.js';
+
+interface Seen {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Reads `bytes` cut at `cut`, as two arrivals on one connection. */
+function read(bytes: Buffer, cut: number): Seen[] {
+  const seen: Seen[] = [];
+  const reader = new ResponseReader((status, body) => {
+    seen.push({ status, body: Buffer.concat(body).toString() });
+  });
+  for (const piece of [bytes.subarray(0, cut), bytes.subarray(cut)]) {
+    if (piece.length > 0) reader.push(piece);
+  }
+  return seen;
+}
+
+describe('the response reader', () => {
+  const stream = Buffer.from(
+    'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst' +
+      'HTTP/1.1 204 No Content\r\nETag: x\r\n\r\n' +
+      'HTTP/1.1 202 Accepted\r\ntransfer-encoding: chunked\r\n\r\n' +
+      '5\r\nsecon\r\nA\r\nd and more\r\n0\r\n\r\n' +
+      'HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n',
+  );
+  const responses: readonly Seen[] = [
+    { status: 200, body: 'first' },
+    { status: 204, body: '' },
+    { status: 202, body: 'second and more' },
+    { status: 404, body: '' },
+  ];
+
+  it('finds the same responses wherever the bytes are cut', () => {
+    for (let cut = 0; cut <= stream.length; cut += 1) {
+      assert.deepEqual(read(stream, cut), responses, `cut at ${cut}`);
+    }
+  });
+
+  it('reports nothing before the last byte has come', () => {
+    assert.equal(read(stream.subarray(0, stream.length - 1), 0).length, responses.length - 1);
+  });
+
+  it('refuses a response whose end cannot be known', () => {
+    const bytes = Buffer.from('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n');
+    assert.throws(() => read(bytes, 0), /malformed response/);
+  });
+});
