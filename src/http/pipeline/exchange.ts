@@ -71,9 +71,6 @@ export class Exchange {
   errorCode: ErrorCode | undefined = undefined;
   bytesSent = 0;
 
-  /** Set by record: the request's record has been made. */
-  concluded = false;
-
   constructor(request: IncomingMessage, response: ServerResponse, start: ExchangeStart) {
     this.request = request;
     this.response = response;

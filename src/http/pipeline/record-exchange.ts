@@ -14,8 +14,6 @@ export function conclude(
   outcome: { readonly aborted: boolean; readonly endMs: number },
   context: RecordContext,
 ): void {
-  if (exchange.concluded) return;
-  exchange.concluded = true;
   if (context.observers.length === 0) return;
   observe(recordOf(exchange, outcome), context);
 }
