@@ -1,6 +1,5 @@
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { developmentConnection, parseConnectionString, type Connection } from './connection.js';
-import { UsageError } from './failure.js';
 import { isTableName } from '../services/tables/table-name.js';
 
 export interface ConnectionFlags {
@@ -29,8 +28,8 @@ export function tableOption(): Option {
     .makeOptionMandatory()
     .argParser((name: string) => {
       if (isTableName(name)) return name;
-      throw new UsageError(
-        `'${name}' cannot name a table: use 3 to 63 letters and digits, a letter first.`,
+      throw new InvalidArgumentError(
+        'A table name has 3 to 63 letters and digits, a letter first.',
       );
     });
 }
@@ -40,6 +39,6 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   return (text) => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-    throw new UsageError(`'${text}' is not a whole number from ${min} to ${max}.`);
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
   };
 }

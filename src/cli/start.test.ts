@@ -136,12 +136,11 @@ void describe('tabularium start', () => {
   });
 
   void it('accepts the spellings of Azurite', async () => {
-    const server = new CliProcess([
-      ...['start', '--inMemoryPersistence', '--tablePort', '0', '--tableHost', '127.0.0.1', '-s'],
-      ...['--skipApiVersionCheck', '--loose', '--disableTelemetry', '--disableProductStyleUrl'],
-      ...['--blobPort', '1', '--queueHost', '::', '--extentMemoryLimit', '5'],
-      ...['--tableKeepAliveTimeout', '7'],
-    ]);
+    const line =
+      'start --inMemoryPersistence --tablePort 0 --tableHost 127.0.0.1 -s --skipApiVersionCheck ' +
+      '--loose --disableTelemetry --disableProductStyleUrl --blobPort 1 --queueHost :: ' +
+      '--extentMemoryLimit 5 --tableKeepAliveTimeout 7';
+    const server = new CliProcess(line.split(' '));
     await server.printed(bannerEnd);
     assert.match(server.stdout, /in memory/);
     const flags = ['skipApiVersionCheck', 'loose', 'disableTelemetry', 'disableProductStyleUrl'];

@@ -56,11 +56,13 @@ export class Importer {
     this.#throwFailure();
   }
 
-  /** Writes everything that is held. */
-  async finish(): Promise<void> {
-    while (this.#groups.rowCount > 0) await this.#dispatchOldest();
+  /** Writes everything that is held. False when it was told to stop before that. */
+  async finish(): Promise<boolean> {
+    const { signal } = this.#options;
+    while (this.#groups.rowCount > 0 && !signal.aborted) await this.#dispatchOldest();
     await this.settle();
     this.#throwFailure();
+    return this.#groups.rowCount === 0;
   }
 
   /** Writes the rows that have waited longest, so that they hold up nobody's progress. */

@@ -132,7 +132,6 @@ class ImportRun {
     let isComplete = false;
     try {
       isComplete = await this.#addAll(rows);
-      if (isComplete) await this.#importer.finish();
     } finally {
       clearInterval(timer);
       await this.#importer.settle();
@@ -146,7 +145,7 @@ class ImportRun {
     return { refused: this.#refusals.count, isComplete };
   }
 
-  /** False when it was told to stop before the end. */
+  /** Imports all rows. False when it was told to stop before the end. */
   async #addAll(rows: AsyncIterable<SourceRow>): Promise<boolean> {
     const { signal } = this.#settings;
     try {
@@ -156,11 +155,12 @@ class ImportRun {
         await this.#add(row);
         if (this.#frontier.pendingCount > pendingRowsMax) await this.#importer.writeOldest();
       }
+      return await this.#importer.finish();
     } catch (error) {
       // An input that is taken away and a retry that is given up are ways to stop.
       if (!signal.aborted) throw error;
+      return false;
     }
-    return !signal.aborted;
   }
 
   async #add({ line, end, columns }: SourceRow): Promise<void> {

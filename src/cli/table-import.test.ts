@@ -1,0 +1,339 @@
+import assert from 'node:assert/strict';
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { after, before, describe, it } from 'node:test';
+import { CliProcess, runCli, type CliResult } from '../../test/support/cli-process.js';
+import { startProxy } from '../../test/support/forwarding-proxy.js';
+import { startServer, type StartedServer } from '../../test/support/start-server.js';
+
+type Row = Readonly<Record<string, unknown>>;
+
+let started: StartedServer;
+let directory: string;
+let tables = 0;
+
+before(async () => {
+  started = await startServer();
+  directory = await mkdtemp(join(tmpdir(), 'tabularium-import-'));
+});
+
+after(async () => {
+  await started[Symbol.asyncDispose]();
+  await rm(directory, { recursive: true, force: true });
+});
+
+function newTable(): string {
+  return `imported${++tables}`;
+}
+
+async function file(name: string, content: string | Buffer): Promise<string> {
+  const path = join(directory, name);
+  await writeFile(path, content);
+  return path;
+}
+
+function importFile(args: readonly string[], input = ''): Promise<CliResult> {
+  const connection = ['-c', started.server.connectionString()];
+  return runCli(['table', 'import', ...connection, ...args], { input });
+}
+
+async function rowsOf(table: string): Promise<readonly Row[]> {
+  const connection = ['-c', started.server.connectionString()];
+  const args = ['table', 'query', '-t', table, '--all', '-o', 'jsonl', '--no-plan', ...connection];
+  const { code, stdout, stderr } = await runCli(args);
+  assert.equal(code, 0, stderr);
+  const lines = stdout.split('\n').filter((line) => line !== '');
+  return lines.map((line) => {
+    const {
+      Timestamp,
+      'Timestamp@odata.type': _,
+      ...row
+    }: Record<string, unknown> = JSON.parse(line);
+    assert.equal(typeof Timestamp, 'string');
+    return row;
+  });
+}
+
+/** A connection to the same server by another origin. */
+function connectionBy(origin: string): string {
+  const text = started.server.connectionString();
+  return text.replace(/TableEndpoint=http:\/\/[^/]+/, `TableEndpoint=${origin}`);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+void describe('tabularium table import', () => {
+  void it('reads typed CSV, makes keys from templates and reports bad rows by line', async () => {
+    const table = newTable();
+    const path = await file(
+      'cities.csv',
+      '\ufeffCountry,Id,Name,Pop@int64,Founded:datetime,Old Name\r\n' +
+        'FR,1,Paris,2000000,0300-01-01,Lutetia\r\n' +
+        'FR,2,"Ly\non",500000,,\r\n' +
+        'DE,3,Berlin,many,,\r\n' +
+        'DE,4,"K""öln",1,2020-01-02T03:04:05.1234567Z,Colonia\r\n' +
+        ',5,Nowhere,1,,\r\n' +
+        'D/E,6,Slash,1,,\r\n' +
+        'DE,7,Long,1,,,,\r\n',
+    );
+    const errors = join(directory, 'errors.jsonl');
+    const result = await importFile([
+      ...[path, '-t', table, '-p', '{Country}', '-r', '{Country}-{Id:03}'],
+      ...['--rename', 'Old Name=OldName', '--omit', 'Id', '--errors', errors],
+    ]);
+    assert.equal(result.code, 1);
+    assert.deepEqual(await rowsOf(table), [
+      {
+        PartitionKey: 'DE',
+        RowKey: 'DE-004',
+        Country: 'DE',
+        Name: 'K"öln',
+        'Pop@odata.type': 'Edm.Int64',
+        Pop: '1',
+        'Founded@odata.type': 'Edm.DateTime',
+        Founded: '2020-01-02T03:04:05.1234567Z',
+        OldName: 'Colonia',
+      },
+      {
+        PartitionKey: 'FR',
+        RowKey: 'FR-002',
+        Country: 'FR',
+        Name: 'Ly\non',
+        'Pop@odata.type': 'Edm.Int64',
+        Pop: '500000',
+      },
+    ]);
+    const refused = (await readFile(errors, 'utf8')).trim().split('\n');
+    const lines = refused.map((line) => (JSON.parse(line) as { line: number }).line);
+    assert.deepEqual(lines, [2, 5, 7, 8, 9]);
+    assert.match(result.stderr, /line 5: InvalidInput: Column Pop is no Edm\.Int64: 'many'/);
+    assert.match(result.stderr, /line 7: KeyColumnMissing/);
+    assert.match(result.stderr, /line 8: OutOfRangeInput: The PartitionKey 'D\/E' holds "\/"/);
+    assert.match(result.stderr, /Imported 2 rows .*5 refused/);
+  });
+
+  void it('reads JSON arrays with exact numbers and JSONL with broken lines', async () => {
+    const array = newTable();
+    const json = await file(
+      'rows.json',
+      '[\n {"pk":"a","rk":1,"big":9007199254740993,"whole":3.0,"small":-7,"no":null,\n' +
+        '  "text":"]}\\"{[", "yes":true},\n' +
+        ' {"pk":"a","rk":2,"w":[1,{"x":1.50}]}\n]\n',
+    );
+    const result = await importFile([
+      ...[json, '-t', array, '-p', 'pk', '-r', '{rk:04}', '--omit', 'pk,rk', '--nested', 'json'],
+    ]);
+    assert.equal(result.code, 0, result.stderr);
+    assert.deepEqual(
+      await rowsOf(array),
+      [
+        {
+          PartitionKey: 'a',
+          RowKey: '0001',
+          'big@odata.type': 'Edm.Int64',
+          big: '9007199254740993',
+          small: -7,
+          text: ']}"{[',
+          whole: 3,
+          yes: true,
+        },
+        { PartitionKey: 'a', RowKey: '0002', w: '[1,{"x":1.50}]' },
+      ].map((row) => row),
+    );
+    const lines = newTable();
+    const input =
+      '{"PartitionKey":"a","RowKey":"1"}\n\n{"PartitionKey":"a",\n' +
+      '{"PartitionKey":"a","RowKey":"2","Timestamp":5,"odata.etag":"x"}';
+    const second = await importFile(['-', '-t', lines], input);
+    assert.equal(second.code, 1);
+    assert.match(second.stderr, /line 3: InvalidJson/);
+    assert.deepEqual(
+      (await rowsOf(lines)).map(({ RowKey }) => RowKey),
+      ['1', '2'],
+    );
+  });
+
+  void it('lets the last of several rows with one key win, across transactions', async () => {
+    const table = newTable();
+    const text = Array.from({ length: 950 }, (_, at) => `a,${at % 3},${at}\n`).join('');
+    const path = await file('duplicates.csv', `PartitionKey,RowKey,n:int32\n${text}`);
+    const result = await importFile([path, '-t', table, '--concurrency', '16']);
+    assert.equal(result.code, 0, result.stderr);
+    assert.deepEqual(
+      (await rowsOf(table)).map(({ RowKey, n }) => [RowKey, n]),
+      [
+        ['0', 948],
+        ['1', 949],
+        ['2', 947],
+      ],
+    );
+  });
+
+  void it('writes the rest of a transaction when the service refuses rows of it', async () => {
+    const table = newTable();
+    const rows = (from: number): string =>
+      Array.from({ length: 150 }, (_, at) => `a,${String(from + at).padStart(4, '0')}\n`).join('');
+    const first = await file('first.csv', `PartitionKey,RowKey\n${rows(0)}`);
+    assert.equal((await importFile([first, '-t', table])).code, 0);
+    const second = await file('second.csv', `PartitionKey,RowKey\n${rows(145)}`);
+    const result = await importFile([second, '-t', table, '--mode', 'insert']);
+    assert.equal(result.code, 1);
+    for (const line of [2, 3, 4, 5, 6]) {
+      assert.match(result.stderr, new RegExp(`line ${line}: EntityAlreadyExists`));
+    }
+    assert.equal((await rowsOf(table)).length, 295);
+  });
+
+  void it('splits transactions that would be too large', async () => {
+    const table = newTable();
+    const long = 'é'.repeat(30_000);
+    const text = Array.from(
+      { length: 100 },
+      (_, at) =>
+        `${JSON.stringify({ PartitionKey: 'a', RowKey: String(at), long, long2: long })}\n`,
+    ).join('');
+    const path = await file('large.jsonl', text);
+    const result = await importFile([path, '-t', table]);
+    assert.equal(result.code, 0, result.stderr);
+    assert.equal((await rowsOf(table)).length, 100);
+  });
+
+  void it('repeats what a busy server or a broken connection left undone', async () => {
+    const table = newTable();
+    await using proxy = await startProxy(
+      started.server.tableEndpoint,
+      ({ url, socket }, response, count) => {
+        if (url?.endsWith('$batch') !== true || count > 5) return 'pass';
+        if (count % 2 === 0) socket.destroy();
+        else response.writeHead(503).end('busy');
+        return 'done';
+      },
+    );
+    const path = await file('retried.csv', 'PartitionKey,RowKey\na,1\nb,1\nc,1\n');
+    const args = ['table', 'import', path, '-t', table, '-c', connectionBy(proxy.origin)];
+    const result = await runCli(args);
+    assert.equal(result.code, 0, result.stderr);
+    assert.match(result.stderr, /Retrying: /);
+    assert.equal((await rowsOf(table)).length, 3);
+  });
+
+  for (const signal of ['SIGKILL', 'SIGINT'] as const) {
+    for (const format of ['csv', 'jsonl', 'json'] as const) {
+      void it(`continues ${format} where ${signal} stopped it`, async () => {
+        await interrupted(signal, format);
+      });
+    }
+  }
+
+  void it('starts over when the file is another one now', async () => {
+    const table = newTable();
+    const path = await file('changed.csv', 'PartitionKey,RowKey\na,1\n');
+    const state = `${path}.tabularium-import.json`;
+    const identity = { input: {}, endpoint: '', table, mapping: {} };
+    const progress = { position: { offset: 20, line: 1, row: 1 }, refused: 0 };
+    await writeFile(state, JSON.stringify({ version: 1, identity, progress }));
+    const result = await importFile([path, '-t', table]);
+    assert.match(result.stderr, /starting from the beginning/);
+    assert.equal((await rowsOf(table)).length, 1);
+    assert.equal(await exists(state), false);
+  });
+
+  void it('stops before it writes anything when the command line cannot be right', async () => {
+    const path = await file('plain.csv', 'Id,Full Name\n1,Ann\n');
+    const table = newTable();
+    const cases: [string[], RegExp][] = [
+      [[path, '-t', table, '-p', 'Country', '-r', 'Id', '--omit', 'Full Name'], /'Country'/],
+      [[path, '-t', table, '-p', "'all'", '-r', 'Id'], /--rename "Full Name=/],
+      [[path, '-t', table, '-p', '{Id', '-r', 'Id'], /closing brace/],
+      [[path, '-t', table, '-p', 'Id', '-r', 'Id', '--types', 'Id=number'], /no type 'number'/],
+      [[path, '-t', table, '-p', 'Id', '-r', 'Id', '--types', 'X=int32'], /no such column/],
+    ];
+    for (const [args, message] of cases) {
+      const result = await importFile(args);
+      assert.equal(result.code, 2, args.join(' '));
+      assert.match(result.stderr, message);
+    }
+    const missing = await importFile([join(directory, 'none.csv'), '-t', table]);
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /There is no file/);
+    const noTable = await importFile([
+      path,
+      '-t',
+      table,
+      '-p',
+      'Id',
+      '-r',
+      'Id',
+      '--no-create',
+      '--omit',
+      'Full Name',
+    ]);
+    assert.equal(noTable.code, 1);
+    assert.match(noTable.stderr, /TableNotFound/);
+  });
+});
+
+const interruptedRows = 1500;
+
+function interruptedText(format: 'csv' | 'json' | 'jsonl'): string {
+  const rows = Array.from({ length: interruptedRows }, (_, at) => ({
+    partition: String(Math.floor(at / 50)),
+    id: String(at),
+    text: at % 500 === 7 ? 'x'.repeat(40_000) : `"é",\n${at}`,
+  }));
+  if (format === 'json') return JSON.stringify(rows, undefined, 1);
+  if (format === 'jsonl') return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  const cells = rows.map(
+    ({ partition, id, text }) => `${partition},${id},"${text.replaceAll('"', '""')}"\r\n`,
+  );
+  return `partition,id,text\r\n${cells.join('')}`;
+}
+
+/** Stops an import on its way, runs it again and checks that nothing is missing or done twice. */
+async function interrupted(
+  signal: 'SIGKILL' | 'SIGINT',
+  format: 'csv' | 'json' | 'jsonl',
+): Promise<void> {
+  const table = newTable();
+  const path = await file(`stopped-${signal}.${format}`, interruptedText(format));
+  const state = `${path}.tabularium-import.json`;
+  let batches = 0;
+  let delayMs = 80;
+  await using proxy = await startProxy(
+    started.server.tableEndpoint,
+    async ({ url }): Promise<'pass'> => {
+      if (url?.endsWith('$batch') === true) batches++;
+      await delay(delayMs);
+      return 'pass';
+    },
+  );
+  const args = ['table', 'import', path, '-t', table, '-p', 'partition', '-r', '{id:06}'];
+  args.push('--concurrency', '1', '-c', connectionBy(proxy.origin));
+  const first = new CliProcess(args);
+  while (!(await exists(state))) await delay(10);
+  first.child.kill(signal);
+  const stopped = await first.result;
+  if (signal === 'SIGINT') {
+    assert.equal(stopped.code, 130, stopped.stderr);
+    assert.match(stopped.stderr, /Run the same command again/);
+  }
+  const batchesBefore = batches;
+  assert.ok(batchesBefore < interruptedRows / 50, 'it was stopped on its way');
+  delayMs = 0;
+  const second = await runCli(args);
+  assert.match(second.stderr, /Continuing behind row/);
+  assert.match(second.stderr, / 3 refused/);
+  assert.equal(second.code, 1);
+  assert.ok(batches - batchesBefore < interruptedRows / 50, 'it did not start over');
+  const rows = await rowsOf(table);
+  assert.equal(rows.length, interruptedRows - 3);
+  for (const { RowKey, text } of rows) assert.equal(text, `"é",\n${Number(RowKey)}`);
+  assert.equal(await exists(state), false);
+}
