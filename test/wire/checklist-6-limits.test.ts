@@ -30,9 +30,9 @@ function properties(count: number): Record<string, number> {
 function sized(bytes: number): Record<string, string> {
   const full = 8 + 2 * 3 + 65_536 + 4;
   let left = bytes - (4 + 2 * (1 + 1));
-  let all: Record<string, string> = {};
+  const all: Record<string, string> = {};
   for (let index = 10; left >= full; index += 1) {
-    all = { ...all, ...binaryProperty(`b${index}`, 65_536) };
+    Object.assign(all, binaryProperty(`b${index}`, 65_536));
     left -= full;
   }
   const rest = left - (8 + 2 * 4 + 4);
