@@ -41,11 +41,28 @@ export interface RangeOptions {
   readonly bytesMax: number;
   /** From the end of the range to its start. */
   readonly reverse?: boolean;
+  /**
+   * Decides over each entry in turn, where the engine has it, so that one that is not wanted costs
+   * no copy. Must not use the store. Without it every entry is taken.
+   */
+  readonly judge?: (candidate: Candidate) => Verdict;
+}
+
+/** `skip` leaves the entry out of the page. `stop` ends the page before the entry. */
+export type Verdict = 'take' | 'skip' | 'stop';
+
+/** An entry under judgement. It and its bytes are only valid during the call. */
+export interface Candidate {
+  readonly key: Bytes;
+  /** Begins with the value; what follows behind `valueLength` bytes means nothing. */
+  readonly value: Bytes;
+  readonly valueLength: number;
+  readonly version: number;
 }
 
 export interface RangePage {
   readonly entries: readonly Entry[];
-  /** Whether the range holds more entries behind the last one of this page. */
+  /** Whether entries are left that were neither taken nor skipped. */
   readonly more: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { Database, RootDatabase } from 'lmdb';
 import { open } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import { DataDirectoryError } from './data-directory-error.js';
-import { SlabCopier } from './slab-copier.js';
+import { CursorRow } from './cursor-row.js';
 
 /**
  * The LMDB environment of a data directory. `entries` holds what the store holds, `meta` what the
@@ -14,6 +14,8 @@ import { SlabCopier } from './slab-copier.js';
 export interface Environment {
   readonly root: RootDatabase<Bytes, Bytes>;
   readonly entries: Database<Bytes, Bytes>;
+  /** What a range over `entries` stands on. */
+  readonly row: CursorRow;
   readonly meta: Database<Bytes, Bytes>;
 }
 
@@ -42,8 +44,7 @@ export function openEnvironment(directory: string, options: { sync: boolean }): 
       keyEncoding: 'binary',
       encoding: 'binary',
     });
-    const copier = new SlabCopier();
-    // Keys and values of a range are copied into slabs: half the time of one allocation each.
+    const row = new CursorRow();
     const entries = {
       name: 'entries',
       useVersions: true,
@@ -52,12 +53,11 @@ export function openEnvironment(directory: string, options: { sync: boolean }): 
           target.set(key, start);
           return start + key.length;
         },
-        readKey: (source: Bytes, start: number, end: number) =>
-          copier.copy(source, start, end - start),
+        readKey: (source: Bytes, start: number, end: number) => row.setKey(source, start, end),
       },
       encoder: {
         encode: (value: Bytes) => value,
-        decode: (source: Bytes, length: number) => copier.copy(source, 0, length),
+        decode: (source: Bytes, length: number) => row.setValue(source, length),
       },
     };
     const meta = {
@@ -66,7 +66,7 @@ export function openEnvironment(directory: string, options: { sync: boolean }): 
       keyEncoding: 'binary',
       encoding: 'binary',
     } as const;
-    return { root, entries: root.openDB(entries), meta: root.openDB(meta) };
+    return { root, entries: root.openDB(entries), row, meta: root.openDB(meta) };
   } catch (error) {
     throw new DataDirectoryError(
       'damaged',

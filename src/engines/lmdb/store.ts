@@ -16,6 +16,7 @@ import type {
 import { keyBytesMax } from '../../kv/store.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
 import { prepareDirectory, syncDirectory } from './directory.js';
+import type { CursorRow } from './cursor-row.js';
 import type { Environment } from './environment.js';
 import { openEnvironment } from './environment.js';
 import type { CommitStats } from './group-commit.js';
@@ -68,6 +69,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStor
  */
 export class LmdbStore implements Store {
   readonly #entries: Database<Bytes, Bytes>;
+  readonly #row: CursorRow;
   readonly #commits: GroupCommit;
   readonly #closers: readonly (() => unknown)[];
   #closing: Promise<void> | undefined;
@@ -75,6 +77,7 @@ export class LmdbStore implements Store {
   /** `closers` give back what the store works with, in order. */
   constructor(environment: Environment, clock: Clock, closers: readonly (() => unknown)[]) {
     this.#entries = environment.entries;
+    this.#row = environment.row;
     this.#commits = new GroupCommit(environment, clock);
     this.#closers = closers;
   }
@@ -109,7 +112,7 @@ export class LmdbStore implements Store {
     );
     const iterator: Iterator<unknown> = found[Symbol.iterator]();
     try {
-      return readPage(iterator, options);
+      return this.#readPage(iterator, options);
     } finally {
       iterator.return?.();
       this.#entries.resetReadTxn();
@@ -146,22 +149,25 @@ export class LmdbStore implements Store {
     return { key, value, version: getLastVersion() };
   }
 
+  #readPage(iterator: Iterator<unknown>, { limit, bytesMax, judge }: RangeOptions): RangePage {
+    const row = this.#row;
+    const entries: Entry[] = [];
+    let bytes = 0;
+    while (iterator.next().done !== true) {
+      const verdict = judge === undefined ? 'take' : judge(row);
+      if (verdict === 'stop') return { entries, more: true };
+      if (verdict === 'skip') continue;
+      bytes += row.keyLength + row.valueLength;
+      const full = entries.length >= limit || bytes > bytesMax;
+      if (full && entries.length > 0) return { entries, more: true };
+      entries.push(row.copy());
+    }
+    return { entries, more: false };
+  }
+
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new StoreClosedError();
   }
-}
-
-function readPage(iterator: Iterator<unknown>, options: RangeOptions): RangePage {
-  const entries: Entry[] = [];
-  let bytes = 0;
-  for (let next = iterator.next(); next.done !== true; next = iterator.next()) {
-    const entry = next.value as Entry;
-    bytes += entry.key.length + entry.value.length;
-    const full = entries.length >= options.limit || bytes > options.bytesMax;
-    if (full && entries.length > 0) return { entries, more: true };
-    entries.push(entry);
-  }
-  return { entries, more: false };
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import { StoreClosedError } from '../../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
 import type {
+  Candidate,
   CommitBatch,
   CommitResult,
   Entry,
@@ -52,6 +53,9 @@ class MemoryStore implements Store {
     const entries: Entry[] = [];
     let bytes = 0;
     for (const entry of found) {
+      const verdict = options.judge?.(candidateOf(entry)) ?? 'take';
+      if (verdict === 'stop') return { entries, more: true };
+      if (verdict === 'skip') continue;
       bytes += entry.key.length + entry.value.length;
       const full = entries.length >= options.limit || bytes > options.bytesMax;
       if (full && entries.length > 0) return { entries, more: true };
@@ -85,4 +89,8 @@ class MemoryStore implements Store {
   #assertOpen(): void {
     if (this.#closed) throw new StoreClosedError();
   }
+}
+
+function candidateOf({ key, value, version }: Entry): Candidate {
+  return { key, value, valueLength: value.length, version };
 }

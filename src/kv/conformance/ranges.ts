@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { compareBytes } from '../../base/bytes.js';
-import type { KeyRange, RangeOptions, Store } from '../store.js';
+import type { Candidate, KeyRange, RangeOptions, Store, Verdict } from '../store.js';
 import { keyBytesMax } from '../store.js';
 import { keyAfter } from '../tuple.js';
 import { bytes, commit, put, setUp, wholeRange } from './batches.js';
@@ -93,6 +93,71 @@ export function rangesConformance(suite: ConformanceSuite): void {
         assert.equal(page.entries.length, count, `${bytesMax} bytes`);
         assert.equal(page.more, count < 5);
       }
+    }
+  });
+
+  it('leaves out what is judged unwanted and ends a page where the judge stops', async (t) => {
+    const { store } = await setUp(suite, t);
+    await commit(store, { puts: letters.map((key) => put(key, key.repeat(3))) });
+    for (const reverse of [false, true]) {
+      const ordered = reverse ? letters.toReversed() : letters;
+      const seen: unknown[] = [];
+      const page = await store.range(
+        { start: bytes('a') },
+        {
+          ...wholeRange,
+          reverse,
+          judge: ({ key, value, valueLength, version }) => {
+            const name = Buffer.from(key).toString('latin1');
+            seen.push([name, String(Buffer.from(value.subarray(0, valueLength))), version > 0]);
+            if (name === ordered[4]) return 'stop';
+            return name === ordered[1] ? 'skip' : 'take';
+          },
+        },
+      );
+      assert.deepEqual(
+        seen,
+        ordered.map((key) => [key, key.repeat(3), true]),
+      );
+      assert.deepEqual(
+        page.entries.map(({ key, value }) => [String(key), String(value)]),
+        [0, 2, 3].map((index) => [ordered[index], ordered[index]?.repeat(3)]),
+      );
+      assert.equal(page.more, true);
+    }
+  });
+
+  it('counts only what is taken towards the bounds of a page', async (t) => {
+    const { store } = await setUp(suite, t);
+    await commit(store, { puts: letters.map((key) => put(key, '123456789')) });
+    const judge = ({ key }: Candidate): Verdict => (key[0] === 0x64 ? 'take' : 'skip');
+    const page = await store.range({ start: bytes('a') }, { limit: 1, bytesMax: 10, judge });
+    assert.deepEqual(
+      page.entries.map(({ key }) => String(key)),
+      ['d'],
+    );
+    assert.equal(page.more, false);
+  });
+
+  it('hands values of every size to the judge and keeps what it takes unchanged', async (t) => {
+    const { store } = await setUp(suite, t);
+    const sizes = [0, 1, 100, 5_000, 70_000, 300_000, 10, 900_000, 3];
+    const valueOf = (size: number) => Buffer.alloc(size, size % 251);
+    await commit(store, {
+      puts: sizes.map((size, index) => ({ key: bytes(`k${index}`), value: valueOf(size) })),
+    });
+    const judged: boolean[] = [];
+    const judge = ({ value, valueLength }: Candidate): Verdict => {
+      judged.push(valueOf(valueLength).equals(value.subarray(0, valueLength)));
+      return 'take';
+    };
+    const page = await store.range({ start: bytes('k') }, { limit: 100, bytesMax: 1 << 24, judge });
+    assert.deepEqual(
+      judged,
+      sizes.map(() => true),
+    );
+    for (const [index, { value }] of page.entries.entries()) {
+      assert.ok(valueOf(sizes[index] ?? -1).equals(value), `value ${index}`);
     }
   });
 

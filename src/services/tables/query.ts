@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { partitionPrefixLength } from '../../kv/partition-prefix.js';
-import type { Entry, Store } from '../../kv/store.js';
+import type { Candidate, Store, Verdict } from '../../kv/store.js';
 import { stringAt } from '../../kv/tuple.js';
 import type { StoredEntity } from '../../wire/edm/value.js';
 import { pageSize } from './page-size.js';
@@ -27,10 +27,9 @@ export const defaultQueryBudget: QueryBudget = {
   lookaheadRowsMax: 1000,
 };
 
-/** Rows that one read brings in when most are expected to be filtered out. */
-const scanRowsMin = 64;
-const scanRowsMax = 1024;
-const scanBytesMax = 1 << 20;
+/** What one read looks at, at most, before others get their turn. */
+const sliceRowsMax = 1024;
+const sliceBytesMax = 4 << 20;
 
 /** How long reading may keep other requests of this process waiting, in milliseconds. */
 const sliceMs = 5;
@@ -53,21 +52,17 @@ export async function queryEntities(
   const { clock, budget } = context;
   const started = clock.monotonicMs();
   let sliceStarted = started;
-  for (let outOfTime = false; ;) {
-    const read = await rows.next(outOfTime ? nextRowOnly : page.wants());
-    if (read === undefined) return page.finish();
-    if (outOfTime) page.close();
-    if (page.take(read)) return page.finish();
+  for (;;) {
+    const read = await rows.next(page.judge);
+    if (read === undefined || page.take(read)) return page.finish();
     const now = clock.monotonicMs();
-    outOfTime = now - started >= budget.timeMsMax;
+    if (now - started >= budget.timeMsMax) page.close();
     if (now - sliceStarted >= sliceMs) {
       await setImmediate();
       sliceStarted = clock.monotonicMs();
     }
   }
 }
-
-const nextRowOnly = { limit: 1, bytesMax: 1 };
 
 /** Fills one page of results from the rows read. */
 class PageBuilder {
@@ -78,11 +73,13 @@ class PageBuilder {
   readonly #budget: QueryBudget;
   readonly #entities: StoredEntity[] = [];
   #next: Required<EntityPosition> | undefined;
+  #taken = 0;
   #bytes = 0;
   #rowsScanned = 0;
-  #scanLimit = scanRowsMin;
   /** Rows that may still be looked at; the next one behind them becomes `next`. */
   #rowsLeft = Infinity;
+  #sliceRows = 0;
+  #sliceBytes = 0;
 
   constructor(plan: QueryPlan, tablePrefix: Bytes, top: number, budget: QueryBudget) {
     this.#plan = plan;
@@ -92,36 +89,38 @@ class PageBuilder {
     this.#budget = budget;
   }
 
-  /** How much to read next. */
-  wants(): { readonly limit: number; readonly bytesMax: number } {
-    // One row more than the page holds: it starts the next page.
-    const missing = this.#top - this.#entities.length + 1;
-    if (this.#predicate === undefined) return { limit: missing, bytesMax: this.#budget.bytesMax };
-    const limit = Math.min(Math.max(missing, this.#scanLimit), scanRowsMax);
-    this.#scanLimit *= 4;
-    return { limit, bytesMax: scanBytesMax };
-  }
-
   /** The next row starts the next page, whatever it is. */
   close(): void {
     this.#rowsLeft = 0;
   }
 
-  /** Takes rows until the page is complete; says whether it is. */
+  /** Takes what belongs to the page; stops at the row that starts the next, and at times between. */
+  readonly judge = (row: Candidate): Verdict => {
+    if (this.#rowsLeft === 0) return this.#stopBefore(row);
+    if (this.#sliceRows >= sliceRowsMax || this.#sliceBytes > sliceBytesMax) return 'stop';
+    this.#sliceRows += 1;
+    this.#sliceBytes += row.valueLength;
+    this.#rowsScanned += 1;
+    this.#rowsLeft -= 1;
+    if (!this.#matches(row)) return 'skip';
+    const bytes = this.#bytes + row.key.length + row.valueLength;
+    const isFull = this.#taken > 0 && bytes > this.#budget.bytesMax;
+    if (this.#taken === this.#top || isFull) return this.#stopBefore(row);
+    this.#bytes = bytes;
+    this.#taken += 1;
+    if (this.#taken === this.#top) this.#rowsLeft = this.#budget.lookaheadRowsMax;
+    return 'take';
+  };
+
+  /** Adds the rows taken in one read; says whether the page is complete. */
   take(read: RowPage): boolean {
-    let looked = 0;
-    for (const entry of read.entries) {
-      if (this.#rowsLeft === 0) {
-        this.#next = this.#keys.position(entry);
-        break;
-      }
-      looked += 1;
-      this.#rowsLeft -= 1;
-      if (this.#matches(entry)) this.#add(entry);
-      if (this.#next !== undefined) break;
+    for (const { key, version, value: bag } of read.entries) {
+      const { partitionKey, rowKey } = this.#keys.position(key);
+      this.#entities.push({ partitionKey, rowKey, version, bag });
     }
-    const pointsMissed = read.keysRead - read.entries.length;
-    this.#rowsScanned += looked + pointsMissed;
+    this.#rowsScanned += read.pointsMissed;
+    this.#sliceRows = 0;
+    this.#sliceBytes = 0;
     return this.#next !== undefined;
   }
 
@@ -137,27 +136,18 @@ class PageBuilder {
     return this.#next === undefined ? page : { ...page, next: this.#next };
   }
 
-  #matches(entry: Entry): boolean {
-    const predicate = this.#predicate;
-    if (predicate === undefined) return true;
-    if (!predicate.readsKeys) return predicate.test('', '', entry.version, entry.value);
-    const { partitionKey, rowKey } = this.#keys.position(entry);
-    return predicate.test(partitionKey, rowKey, entry.version, entry.value);
+  #stopBefore(row: Candidate): Verdict {
+    this.#next = this.#keys.position(row.key);
+    return 'stop';
   }
 
-  #add(entry: Entry): void {
-    const position = this.#keys.position(entry);
-    const bytes = this.#bytes + entry.key.length + entry.value.length;
-    const count = this.#entities.length;
-    if (count === this.#top || (count > 0 && bytes > this.#budget.bytesMax)) {
-      this.#next = position;
-      return;
-    }
-    this.#bytes = bytes;
-    const { partitionKey, rowKey } = position;
-    const { version, value: bag } = entry;
-    this.#entities.push({ partitionKey, rowKey, version, bag });
-    if (this.#entities.length === this.#top) this.#rowsLeft = this.#budget.lookaheadRowsMax;
+  #matches(row: Candidate): boolean {
+    const predicate = this.#predicate;
+    if (predicate === undefined) return true;
+    const bag = row.value.subarray(0, row.valueLength);
+    if (!predicate.readsKeys) return predicate.test('', '', row.version, bag);
+    const { partitionKey, rowKey } = this.#keys.position(row.key);
+    return predicate.test(partitionKey, rowKey, row.version, bag);
   }
 }
 
@@ -171,10 +161,11 @@ class KeyReader {
     this.#tablePrefixLength = tablePrefix.length;
   }
 
-  position({ key }: Entry): Required<EntityPosition> {
+  position(key: Bytes): Required<EntityPosition> {
     const prefix = this.#prefix;
     if (prefix === undefined || !startsWith(key, prefix)) {
-      this.#prefix = key.subarray(0, partitionPrefixLength(key));
+      // A copy: the key may be one that is only there while it is judged.
+      this.#prefix = Buffer.from(key.subarray(0, partitionPrefixLength(key)));
       this.#partitionKey = stringAt(key, this.#tablePrefixLength);
     }
     const rowKey = stringAt(key, this.#prefix?.length ?? 0);

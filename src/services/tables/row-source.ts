@@ -1,7 +1,7 @@
 import { compareBytes, type Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
-import type { Entry, KeyRange, Store } from '../../kv/store.js';
-import { appendString, keyAfter, prefixRange } from '../../kv/tuple.js';
+import type { Candidate, Entry, KeyRange, Store, Verdict } from '../../kv/store.js';
+import { appendString, prefixRange } from '../../kv/tuple.js';
 import { keyBound } from './key-bounds.js';
 import type { KeyInterval } from './plan.js';
 import type { StringInterval } from './string-set.js';
@@ -10,17 +10,15 @@ import type { EntityPosition } from './types.js';
 /** Points that one read asks for, at most. */
 const pointsMax = 128;
 
-/** Stored rows in key order, all of one interval of the plan or of neighbouring points. */
+/** Rows taken, in key order, all of one interval of the plan or of neighbouring points. */
 export interface RowPage {
   readonly entries: readonly Entry[];
-  /** Keys that the store had to look at. */
-  readonly keysRead: number;
+  /** Points at which no row is stored. */
+  readonly pointsMissed: number;
 }
 
-export interface RowPageOptions {
-  readonly limit: number;
-  readonly bytesMax: number;
-}
+/** Decides over each row in turn. What it stops at is the first row of the next page. */
+export type RowJudge = (candidate: Candidate) => Verdict;
 
 /** The rows of a plan's intervals, page by page, from a position on. */
 export class RowSource {
@@ -43,26 +41,26 @@ export class RowSource {
     this.#from = from === undefined ? tablePrefix : positionKey(tablePrefix, from);
   }
 
-  /** `undefined` behind the last row. A page may be empty. */
-  async next(options: RowPageOptions): Promise<RowPage | undefined> {
+  /** `undefined` behind the last row. A page may be empty. Ends where `judge` stops. */
+  async next(judge: RowJudge): Promise<RowPage | undefined> {
     for (;;) {
       const interval = this.#intervals[this.#interval];
       if (interval === undefined) return undefined;
       if (interval.kind === 'point') {
-        const keys = this.#takePoints(Math.min(options.limit, pointsMax));
-        if (keys.length > 0) return this.#readPoints(keys);
+        const keys = this.#takePoints();
+        if (keys.length > 0) return this.#readPoints(keys, judge);
       } else {
         const range = this.#rest(intervalRange(this.#tablePrefix, interval));
-        if (range !== undefined) return this.#readRange(range, options);
+        if (range !== undefined) return this.#readRange(range, judge);
         this.#interval += 1;
       }
     }
   }
 
   /** The keys of the next neighbouring points that are not before the position. */
-  #takePoints(limit: number): Bytes[] {
+  #takePoints(): Bytes[] {
     const keys: Bytes[] = [];
-    for (; keys.length < limit; this.#interval += 1) {
+    for (; keys.length < pointsMax; this.#interval += 1) {
       const interval = this.#intervals[this.#interval];
       if (interval?.kind !== 'point') break;
       const partition = appendString(this.#tablePrefix, interval.partitionKey);
@@ -72,9 +70,15 @@ export class RowSource {
     return keys;
   }
 
-  async #readPoints(keys: readonly Bytes[]): Promise<RowPage> {
-    const found = await this.#store.getMany(keys);
-    return { entries: found.filter((entry) => entry !== undefined), keysRead: keys.length };
+  async #readPoints(keys: readonly Bytes[], judge: RowJudge): Promise<RowPage> {
+    const found = (await this.#store.getMany(keys)).filter((entry) => entry !== undefined);
+    const entries: Entry[] = [];
+    for (const entry of found) {
+      const verdict = judge({ ...entry, valueLength: entry.value.length });
+      if (verdict === 'stop') break;
+      if (verdict === 'take') entries.push(entry);
+    }
+    return { entries, pointsMissed: keys.length - found.length };
   }
 
   #rest(range: KeyRange): KeyRange | undefined {
@@ -83,12 +87,20 @@ export class RowSource {
     return compareBytes(range.start, from) >= 0 ? range : { ...range, start: from };
   }
 
-  async #readRange(range: KeyRange, options: RowPageOptions): Promise<RowPage> {
-    const { entries, more } = await this.#store.range(range, options);
-    const last = entries.at(-1);
-    if (more && last !== undefined) this.#from = keyAfter(last.key);
-    else this.#interval += 1;
-    return { entries, keysRead: entries.length };
+  async #readRange(range: KeyRange, judge: RowJudge): Promise<RowPage> {
+    let stoppedAt: Bytes | undefined;
+    const { entries } = await this.#store.range(range, {
+      limit: Infinity,
+      bytesMax: Infinity,
+      judge: (candidate) => {
+        const verdict = judge(candidate);
+        if (verdict === 'stop') stoppedAt = Buffer.from(candidate.key);
+        return verdict;
+      },
+    });
+    if (stoppedAt === undefined) this.#interval += 1;
+    else this.#from = stoppedAt;
+    return { entries, pointsMissed: 0 };
   }
 }
 

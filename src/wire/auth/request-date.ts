@@ -11,6 +11,18 @@ const rfc1123 =
  * date. The day of the week is not checked against the date.
  */
 export function parseHttpDate(text: string): number | undefined {
+  if (text !== lastText) {
+    lastTime = readHttpDate(text);
+    lastText = text;
+  }
+  return lastTime;
+}
+
+/** Requests come with the date of the same second again and again. */
+let lastText = '';
+let lastTime: number | undefined;
+
+function readHttpDate(text: string): number | undefined {
   const found = rfc1123.exec(text);
   if (!found) return undefined;
   const [day, , year, hour, minute, second] = found.slice(1).map(Number);

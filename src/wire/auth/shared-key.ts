@@ -43,11 +43,17 @@ export function signatureMatches(
 
 /** Compares the text, not the decoded bytes: two base64 texts can decode alike. */
 function equalText(expected: string, presented: string): boolean {
-  if (presented.length !== expected.length) return false;
-  const left = Buffer.from(expected, 'latin1');
-  const right = Buffer.from(presented, 'utf8');
-  return left.length === right.length && timingSafeEqual(left, right);
+  if (presented.length !== signatureBytes || expected.length !== signatureBytes) return false;
+  expectedBytes.write(expected, 'latin1');
+  // A character that is not ASCII leaves bytes that no base64 has, so it cannot match.
+  if (presentedBytes.write(presented, 'utf8') !== signatureBytes) return false;
+  return timingSafeEqual(expectedBytes, presentedBytes);
 }
+
+/** Base64 of 32 bytes. */
+const signatureBytes = 44;
+const expectedBytes = Buffer.alloc(signatureBytes);
+const presentedBytes = Buffer.alloc(signatureBytes);
 
 /**
  * Checks that `account`, which the request addresses, signed it (spec table-service §8.1). The date

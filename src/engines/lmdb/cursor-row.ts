@@ -1,0 +1,59 @@
+import { getLastVersion } from 'lmdb';
+import type { Bytes } from '../../base/bytes.js';
+import type { Candidate, Entry } from '../../kv/store.js';
+import { SlabCopier } from './slab-copier.js';
+
+const noBytes: Bytes = Buffer.alloc(0);
+/** How far a view reaches at least, where there is memory. Most values fit. */
+const viewBytesMin = 65_536;
+
+/**
+ * The entry that a range stands on, in the package's own buffers. Nothing is copied before it is
+ * known to be wanted. The package calls the setters, key first, each time the range moves on.
+ */
+export class CursorRow implements Candidate {
+  readonly #copier = new SlabCopier();
+  #keySource = noBytes;
+  #keyStart = 0;
+  #valueSource = noBytes;
+  /** Reaches beyond the value, so that it serves for the next ones too. */
+  #valueView = noBytes;
+  keyLength = 0;
+  valueLength = 0;
+
+  setKey(source: Bytes, start: number, end: number): void {
+    this.#keySource = source;
+    this.#keyStart = start;
+    this.keyLength = end - start;
+  }
+
+  setValue(source: Bytes, length: number): void {
+    this.valueLength = length;
+    if (source === this.#valueSource && this.#valueView.length >= length) return;
+    this.#valueSource = source;
+    // The package shortens the `length` of its buffers without moving their end.
+    const room = source.buffer.byteLength - source.byteOffset;
+    const reach = Math.min(room, Math.max(length, viewBytesMin));
+    this.#valueView = Buffer.from(source.buffer, source.byteOffset, reach);
+  }
+
+  get key(): Bytes {
+    const { buffer, byteOffset } = this.#keySource;
+    return Buffer.from(buffer, byteOffset + this.#keyStart, this.keyLength);
+  }
+
+  get value(): Bytes {
+    return this.#valueView;
+  }
+
+  get version(): number {
+    return getLastVersion();
+  }
+
+  /** The entry in memory of its own. */
+  copy(): Entry {
+    const key = this.#copier.copy(this.#keySource, this.#keyStart, this.keyLength);
+    const value = this.#copier.copy(this.#valueSource, 0, this.valueLength);
+    return { key, value, version: getLastVersion() };
+  }
+}
