@@ -89,7 +89,7 @@ export function valueOfJsonNumber(text: string, column: string): EdmValue {
 
 /** Text of a double as JSON and people expect it: never without a fraction or an exponent. */
 export function textOfDouble(value: number): string {
-  const text = String(value);
+  const text = Object.is(value, -0) ? '-0' : String(value);
   return Number.isInteger(value) && !text.includes('e') ? `${text}.0` : text;
 }
 

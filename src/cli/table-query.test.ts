@@ -13,9 +13,11 @@ function cli(...args: readonly string[]): Promise<CliResult> {
 before(async () => {
   started = await startServer();
   const first = await cli(
-    ...['insert', '-t', 'people', '--create', 'PartitionKey=Sales', 'RowKey=0001', 'Name=Ann'],
-    ...['big:int64=9007199254740993', 'born:datetime=2020-01-02T03:04:05.12Z', 'rate:double=3'],
-    ...['id:guid=C9DA6455-213D-42C9-9A79-3E9149A57833', 'raw:binary=/w==', 'ok:bool=true'],
+    ...(
+      'insert -t people --create PartitionKey=Sales RowKey=0001 Name=Ann ' +
+      'big:int64=9007199254740993 born:datetime=2020-01-02T03:04:05.12Z rate:double=3 ' +
+      'id:guid=C9DA6455-213D-42C9-9A79-3E9149A57833 raw:binary=/w== ok:bool=true'
+    ).split(' '),
   );
   assert.equal(first.code, 0, first.stderr);
   const json = '{"PartitionKey":"Sales","RowKey":"0002","Name":"B\\u001b[31m","age":41}';

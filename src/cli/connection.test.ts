@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { chooseAccounts } from './account-settings.js';
+import { parseConnectionString } from './connection.js';
+import { UsageError } from './failure.js';
+
+void describe('connection strings', () => {
+  void it('lead to the endpoint of each kind of service', () => {
+    const cases: [string, string, string][] = [
+      ['UseDevelopmentStorage=true', 'http://127.0.0.1:10002/devstoreaccount1', 'devstoreaccount1'],
+      [
+        'UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://box',
+        'http://box:10002/devstoreaccount1',
+        'devstoreaccount1',
+      ],
+      [
+        'DefaultEndpointsProtocol=https;AccountName=acct;AccountKey=YQ==;EndpointSuffix=x.example',
+        'https://acct.table.x.example',
+        'acct',
+      ],
+      ['AccountName=acct;AccountKey=YQ==', 'https://acct.table.core.windows.net', 'acct'],
+      [
+        'TableEndpoint=http://h:1/acct/;accountname=acct;accountkey=YQ==;',
+        'http://h:1/acct',
+        'acct',
+      ],
+      [
+        'TableEndpoint=https://acct.table.core.windows.net;SharedAccessSignature=?sv=1&sig=a%3D',
+        'https://acct.table.core.windows.net',
+        'acct',
+      ],
+    ];
+    for (const [text, endpoint, account] of cases) {
+      const connection = parseConnectionString(text);
+      assert.deepEqual([connection.endpoint, connection.account], [endpoint, account], text);
+    }
+    const sas = parseConnectionString('TableEndpoint=http://h/a;SharedAccessSignature=?sig=a%3D');
+    assert.deepEqual(sas.credential, { kind: 'sas', query: 'sig=a%3D' });
+  });
+
+  void it('are refused without repeating the secrets in them', () => {
+    const texts = [
+      '',
+      'c2VjcmV0',
+      'AccountKey=c2VjcmV0',
+      'AccountName=c2VjcmV0',
+      'TableEndpoint=c2VjcmV0;AccountKey=c2VjcmV0',
+      'TableEndpoint=ftp://c2VjcmV0;AccountKey=c2VjcmV0',
+    ];
+    for (const text of texts) {
+      assert.throws(
+        () => parseConnectionString(text),
+        (error) => error instanceof UsageError && !error.message.includes('c2VjcmV0'),
+        text,
+      );
+    }
+  });
+});
+
+void describe('accounts to serve', () => {
+  const [a, b] = ['Zmlyc3Qx', 'c2Vjb25k'];
+
+  void it('come from the command line before the environment', () => {
+    const environment = { AZURITE_ACCOUNTS: `one:${a}:${b};two:${b};` };
+    assert.deepEqual(chooseAccounts([], environment).accounts, [
+      { name: 'one', keys: [a, b] },
+      { name: 'two', keys: [b] },
+    ]);
+    const own = { ...environment, TABULARIUM_ACCOUNTS: `own:${a}` };
+    assert.deepEqual(chooseAccounts([], own).accounts, [{ name: 'own', keys: [a] }]);
+    assert.deepEqual(chooseAccounts([`cli:${b}`], own).accounts, [{ name: 'cli', keys: [b] }]);
+    assert.deepEqual(
+      chooseAccounts([], {}).accounts.map(({ name }) => name),
+      ['devstoreaccount1'],
+    );
+  });
+
+  void it('are refused without repeating their keys', () => {
+    const texts = ['one', `:${a}`, 'one:', `one:${a}:${b}:${a}`, `One:${a}`, 'one:short!'];
+    for (const text of texts) {
+      assert.throws(
+        () => chooseAccounts([text], {}),
+        (error) => error instanceof UsageError && !error.message.includes(a ?? ''),
+        text,
+      );
+    }
+  });
+});
