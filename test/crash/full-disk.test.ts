@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { ServerProcess } from '../support/crash-server.js';
+import type { WireClient } from '../wire/kit/client.js';
+import type { WireResponse } from '../wire/kit/response.js';
+
+const rowsMax = 2000;
+const pad = 'x'.repeat(15_000);
+
+function insert(client: WireClient, index: number): Promise<WireResponse> {
+  const entity = { PartitionKey: `p${index % 3}`, RowKey: String(index), pad };
+  return client.insert('full', entity, { Prefer: 'return-no-content' });
+}
+
+/** Inserts until a write is refused; the row keys of those before. */
+async function fillUp(client: WireClient): Promise<string[]> {
+  const kept: string[] = [];
+  for (let index = 0; index < rowsMax; index += 1) {
+    const response = await insert(client, index);
+    if (response.status !== 204) {
+      assertWriteRefused(response);
+      return kept;
+    }
+    kept.push(String(index));
+  }
+  throw new Error('the disk never became full');
+}
+
+/** The documented answer: an error of the server that clients repeat, and no other body. */
+function assertWriteRefused(response: WireResponse): void {
+  const code = (response.json['odata.error'] as { code?: string } | undefined)?.code;
+  assert.deepEqual([response.status, code], [500, 'InternalError'], response.text);
+}
+
+const byNumber = (left: number, right: number) => left - right;
+
+async function assertServes(client: WireClient, kept: readonly string[]): Promise<void> {
+  for (const rowKey of kept) {
+    assert.equal((await client.get('full', `p${Number(rowKey) % 3}`, rowKey)).status, 200, rowKey);
+  }
+  const keys = await client.rowKeys('full');
+  assert.deepEqual(keys.map(Number).sort(byNumber), kept.map(Number), 'and nothing refused');
+}
+
+it('refuses writes and serves reads while its data file cannot grow, and recovers', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tabularium-full-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  let server = await ServerProcess.start(directory, { fileKiBMax: 3000 });
+  t.after(() => server.end('SIGKILL'));
+  const client = server.client();
+  await client.send({ method: 'POST', path: '/Tables', body: '{"TableName":"full"}' });
+  const kept = await fillUp(client);
+  assert.ok(kept.length > 50, `${kept.length} rows`);
+  for (let index = 0; index < 5; index += 1)
+    assertWriteRefused(await insert(client, rowsMax + index));
+  await assertServes(client, kept);
+  client.close();
+  assert.equal((await server.end('SIGTERM')).code, 0);
+  server = await ServerProcess.start(directory);
+  const again = server.client();
+  await assertServes(again, kept);
+  assert.equal((await insert(again, kept.length)).status, 204);
+  again.close();
+});
+
+it('takes writes again when a full disk has space again', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tabularium-tmpfs-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', directory], {
+      stdio: 'ignore',
+    });
+  } catch {
+    t.skip('a small file system cannot be mounted without being root');
+    return;
+  }
+  try {
+    await fillAndFree(directory);
+  } finally {
+    execFileSync('umount', ['-l', directory]);
+  }
+});
+
+async function fillAndFree(directory: string): Promise<void> {
+  const filler = join(directory, 'filler');
+  let server = await ServerProcess.start(join(directory, 'data'));
+  try {
+    await writeFile(filler, Buffer.alloc(4 << 20));
+    const client = server.client();
+    await client.send({ method: 'POST', path: '/Tables', body: '{"TableName":"full"}' });
+    const kept = await fillUp(client);
+    await assertServes(client, kept);
+    await rm(filler);
+    const index = kept.length;
+    assert.equal((await insert(client, index)).status, 204, 'without a restart');
+    client.close();
+    await server.end('SIGKILL');
+    server = await ServerProcess.start(join(directory, 'data'));
+    const again = server.client();
+    await assertServes(again, [...kept, String(index)]);
+    again.close();
+  } finally {
+    await server.end('SIGKILL');
+  }
+}
