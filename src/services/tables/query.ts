@@ -94,7 +94,7 @@ class PageBuilder {
     this.#rowsLeft = 0;
   }
 
-  /** Takes what belongs to the page; stops at the row that starts the next, and at times between. */
+  /** Takes what belongs to the page. Stops at the row that starts the next, and between slices. */
   readonly judge = (row: Candidate): Verdict => {
     if (this.#rowsLeft === 0) return this.#stopBefore(row);
     if (this.#sliceRows >= sliceRowsMax || this.#sliceBytes > sliceBytesMax) return 'stop';
