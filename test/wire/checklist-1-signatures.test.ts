@@ -262,6 +262,16 @@ describe('what is signed', () => {
   }
 });
 
+describe('a signature in the header and one in the query', () => {
+  const query = '?sv=2019-02-02&sp=r&tn=people&sig=AAAA';
+
+  it('the header decides (choice of this server)', async () => {
+    assert.equal((await client.send({ path: `/people()${query}` })).status, 200);
+    const headers = { Authorization: `SharedKeyLite ${client.account}:AAAA` };
+    assertFrontDoorError(await client.send({ path: `/people()${query}`, headers }), failed);
+  });
+});
+
 describe('credentials that are missing or malformed', () => {
   const challenge = {
     status: 401,

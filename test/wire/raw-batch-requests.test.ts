@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import {
   assertChangesetDone,
   changesetBody,
+  changesetError,
   deleteOperation,
   insertOperation,
   plainBatchBody,
@@ -291,6 +292,25 @@ describe('operations in a changeset', () => {
       assertChangesetDone(await sendChangeset(client, [deleteOperation(table, keys)]), [204]);
       assert.equal((await client.get(table, key, key)).status, 404);
     }
+  });
+
+  it('an insert that wants its echo gets it in the level of its own Accept', async () => {
+    const table = await client.newTable();
+    const insert = insertOperation(table, { PartitionKey: 'p', RowKey: 'r', n: 1 }, false);
+    const operation = { ...insert, headers: { Accept: acceptNone } };
+    const [part] = assertChangesetDone(await sendChangeset(client, [operation]), [201]);
+    assert.match(part?.head ?? '', /^Content-Type: application\/json;odata=nometadata;/m);
+    const read = await client.get(table, 'p', 'r', { Accept: acceptNone });
+    assert.equal(part?.body, `${read.text}\r\n`);
+  });
+
+  it('an insert that wants its echo but has no Accept is an inner 415', async () => {
+    const table = await client.newTable();
+    const insert = insertOperation(table, { PartitionKey: 'p', RowKey: 'r' }, false);
+    const response = await sendChangeset(client, [{ ...insert, headers: {} }]);
+    const { status, code } = changesetError(response);
+    assert.deepEqual([status, code], [415, 'AtomFormatNotSupported']);
+    assert.deepEqual(await client.rowKeys(table), []);
   });
 
   it('outer Accept may be anything', async () => {

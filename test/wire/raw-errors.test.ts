@@ -198,6 +198,27 @@ describe('shape b: front-door XML', () => {
     });
   });
 
+  it('answers an empty or missing Host', async () => {
+    const line = `GET /${client.account}/Tables HTTP/1.1\r\n`;
+    for (const host of ['Host:\r\n', '']) {
+      assertFrontDoorError(await client.sendRaw(`${line}${host}\r\n`), {
+        status: 400,
+        code: 'HostInformationNotPresent',
+        message:
+          'The required host information is not present in the request. You must send a non-empty Host header or include the absolute URI in the request line.',
+      });
+    }
+  });
+
+  it('answers a timeout that is no number', async () => {
+    const response = await client.send({ path: '/Tables?timeout=soon' });
+    assertFrontDoorError(response, {
+      status: 400,
+      code: 'InvalidQueryParameterValue',
+      message: 'Value for one of the query parameters specified in the request URI is invalid.',
+    });
+  });
+
   it('comes before routing: a bad signature on an unknown path is still 403', async () => {
     const headers = { Authorization: `SharedKey ${client.account}:AAAA` };
     const response = await client.send({ path: '/a/b/c', headers });

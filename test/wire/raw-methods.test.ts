@@ -205,6 +205,15 @@ describe('query options', () => {
     }
   });
 
+  it('$filter and $top of a point read are ignored (choice of the specification, §3.10)', async () => {
+    const table = await client.newTable();
+    await client.put(table, keys);
+    for (const query of [`$filter=RowKey%20eq%20'other'`, '$filter=x%20eq', '$top=0', '$top=x']) {
+      const response = await client.send({ path: `${entityPath(table, 'p', 'r')}?${query}` });
+      assert.equal(response.status, 200, `${query}: ${response.text}`);
+    }
+  });
+
   it('+ in a value is a space', async () => {
     const table = await client.newTable();
     await client.put(table, { PartitionKey: '003', RowKey: 'r' });

@@ -1,6 +1,6 @@
 import { formatEtag } from '../../wire/edm/etag.js';
 import type { StoredEntity } from '../../wire/edm/value.js';
-import { parseEntityQuery } from '../../wire/odata/query-options.js';
+import { parseEntityRead } from '../../wire/odata/query-options.js';
 import { renderEntity } from '../../wire/odata/render.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { levelOf } from './format.js';
@@ -30,7 +30,7 @@ export const getEntity: TableOperation<Input, StoredEntity> = {
     if (request.query.size === 0) {
       return { level, table, partitionKey, rowKey, select: undefined, selectText: undefined };
     }
-    const { select, selectText } = parseEntityQuery(request.query);
+    const { select, selectText } = parseEntityRead(request.query);
     return { level, table, partitionKey, rowKey, select, selectText };
   },
 
