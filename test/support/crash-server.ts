@@ -69,6 +69,10 @@ export class ServerProcess {
     return new ServerProcess(child, port, exit);
   }
 
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
   client(): WireClient {
     return new WireClient(this.port);
   }

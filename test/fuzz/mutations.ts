@@ -1,0 +1,359 @@
+import type { SimRandom } from '../support/sim-random.js';
+import { fuzzTables, soundRequest, type FuzzRequest } from './requests.js';
+
+const pathTokens = [
+  "'",
+  "''",
+  '(',
+  ')',
+  ',',
+  '=',
+  '/',
+  '//',
+  '\\',
+  '%',
+  '%2',
+  '%zz',
+  '%00',
+  '%FF',
+  '%C0%80',
+  '%ED%A0%80',
+  '%27',
+  '%2F',
+  '%252F',
+  '.',
+  '..',
+  '$',
+  '$batch',
+  'Tables',
+  ';',
+  '@',
+  '&',
+  '[',
+  '{',
+  '|',
+  '^',
+  '`',
+  '~',
+  "PartitionKey='",
+  "RowKey='",
+  '%F0%9F%98%80',
+  '-secondary',
+  '*',
+  '!',
+  'é',
+  '\u00ff',
+];
+const valueTokens = [
+  '',
+  '0',
+  '-1',
+  '1e9',
+  '99999999999999999999',
+  'NaN',
+  'null',
+  "'",
+  "''",
+  '(',
+  ')',
+  ' ',
+  '%',
+  '\u0000',
+  '\uffff',
+  'and',
+  'or',
+  'not',
+  'eq',
+  'not not',
+  "datetime'",
+  "guid'x'",
+  "X'0'",
+  'L',
+  '1!',
+  '1!0!',
+  '1!99!AAAA',
+  '!',
+  '*',
+  'startswith(n,1)',
+  'a/b',
+  'true',
+  '((((',
+  '🙂',
+  ',',
+  ',,',
+  '$value',
+  'application/xml',
+  'odata=verbose',
+  '+',
+];
+const jsonTokens = [
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  '"',
+  '\\',
+  '\\u',
+  '\\ud800',
+  'null',
+  'true',
+  '1',
+  '-',
+  '1e',
+  '1e999',
+  '01',
+  '0x1',
+  'NaN',
+  '"odata.type"',
+  '"n@odata.type":"Edm.Int32",',
+  '"n@odata.type":5,',
+  '"@odata.type":"Edm.String",',
+  '"PartitionKey":5,',
+  '"RowKey":null,',
+  '"n":{"a":1},',
+  '"n":[1,2],',
+  '\u0000',
+  '\t',
+  '\n',
+  '🙂',
+  '//',
+  '/*',
+  '"x-y":1,',
+  '"__proto__":1,',
+  '"Timestamp":[],',
+  '9223372036854775808',
+  '"9223372036854775808"',
+];
+const lineTokens = [
+  '',
+  '--',
+  'Content-Type: application/http',
+  'Content-Type: multipart/mixed; boundary=x',
+  'Content-ID: 7',
+  'Content-Length: 99999',
+  'If-Match: *',
+  'X-HTTP-Method: MERGE',
+  'GET / HTTP/1.1',
+  'POST /$batch HTTP/1.1',
+  'Transfer-Encoding: chunked',
+  ': no name',
+  'Host:',
+  '{}',
+  'HTTP/1.1',
+  'PUT http://[::1/x HTTP/1.1',
+  ' folded',
+];
+const headerValues: Readonly<Record<string, readonly string[]>> = {
+  Accept: [
+    '',
+    '*/*',
+    'application/atom+xml',
+    'application/json;odata=verbose',
+    ',,;',
+    'text/html',
+    'q'.repeat(3000),
+  ],
+  'Content-Type': [
+    '',
+    'text/plain',
+    'multipart/mixed',
+    'multipart/mixed; boundary=',
+    'multipart/mixed; boundary="a',
+    'application/xml',
+  ],
+  'If-Match': [
+    '',
+    '*',
+    'W/',
+    'W/""',
+    '"x"',
+    'W/"a", W/"b"',
+    'W/"datetime\'9999-99-99T99%3A99%3A99Z\'"',
+    'é',
+  ],
+  'If-None-Match': ['*', 'W/"x"'],
+  Prefer: ['return-content', 'return-no-content', 'respond-async', ''],
+  'X-HTTP-Method': ['MERGE', 'PUT', 'DELETE', 'GET', 'NOPE', '', 'merge'],
+  'x-ms-version': ['', '2009-09-19', '2099-01-01', 'latest', '2019-02-02, 2019-02-02'],
+  'x-ms-client-request-id': ['', 'x'.repeat(2000), 'é'],
+  DataServiceVersion: ['', '1.0', 'x'],
+  MaxDataServiceVersion: ['9.9', ''],
+  'Content-MD5': ['', 'AAAA', 'not base64 at all'],
+  Origin: ['http://a.example', 'null'],
+  'Access-Control-Request-Method': ['GET', ''],
+  'Content-Encoding': ['gzip', 'identity'],
+  'x-ms-date': ['', 'yesterday', 'Fri, 21 Nov 1905 10:00:00 GMT'],
+  Authorization: [
+    '',
+    'SharedKey',
+    'SharedKey a:b:c',
+    'SharedKeyLite devstoreaccount1:AAAA',
+    'Bearer x.y.z',
+    'Basic eDp5',
+  ],
+  Range: ['bytes=0-1'],
+  Host: ['', 'example.com', 'a.table.core.windows.net', '[::1]:80', 'x'.repeat(300)],
+};
+const methods = [
+  'GET',
+  'PUT',
+  'POST',
+  'DELETE',
+  'MERGE',
+  'PATCH',
+  'HEAD',
+  'OPTIONS',
+  'TRACE',
+  'PROPFIND',
+  'LOCK',
+];
+
+/** A sound request with some of its parts spoiled. */
+export function fuzzRequest(random: SimRandom): FuzzRequest {
+  let request = soundRequest(random);
+  for (let rounds = random.pick([0, 1, 1, 1, 2, 3, 6]); rounds > 0; rounds -= 1) {
+    request = mutated(random, request);
+  }
+  return request;
+}
+
+function mutated(random: SimRandom, request: FuzzRequest): FuzzRequest {
+  const { path, query, headers, body } = request;
+  const part = random.weighted({
+    path: 5,
+    query: query.length > 0 ? 8 : 0,
+    option: 3,
+    header: 6,
+    method: 2,
+    body: body === undefined ? 1 : 12,
+  });
+  switch (part) {
+    case 'path':
+      return { ...request, path: `/${spliced(random, path.slice(1), pathTokens)}` };
+    case 'query': {
+      const index = random.int(query.length);
+      return {
+        ...request,
+        query: query.map(([name, value], at) =>
+          at === index ? [name, spliced(random, value, valueTokens)] : [name, value],
+        ),
+      };
+    }
+    case 'option':
+      return { ...request, query: [...query, randomOption(random)] };
+    case 'header': {
+      const name = random.pick(Object.keys(headerValues));
+      return {
+        ...request,
+        headers: { ...headers, [name]: random.pick(headerValues[name] ?? ['']) },
+      };
+    }
+    case 'method':
+      return { ...request, method: random.pick(methods) };
+    default:
+      return { ...request, body: mutatedBody(random, path, body ?? '') };
+  }
+}
+
+function randomOption(random: SimRandom): [string, string] {
+  const name = random.pick([
+    '$filter',
+    '$top',
+    '$orderby',
+    '$skip',
+    'comp',
+    'restype',
+    'sig',
+    'sv',
+    'timeout',
+    'x',
+    '',
+  ]);
+  if (name === '$filter' && random.chance(0.3)) return [name, deepFilter(random)];
+  return [name, random.pick([...valueTokens, 'acl', 'service', ...fuzzTables])];
+}
+
+function deepFilter(random: SimRandom): string {
+  const count = random.between(10, 3000);
+  return random.chance(0.5)
+    ? `${'('.repeat(count)}n eq 1${')'.repeat(random.chance(0.7) ? count : count - 1)}`
+    : Array.from({ length: count }, () => 'n eq 1').join(random.pick([' or ', ' and ']));
+}
+
+function mutatedBody(random: SimRandom, path: string, body: string): string {
+  if (path.includes('batch') && random.chance(0.8)) return mutatedLines(random, body);
+  switch (random.weighted({ splice: 10, nest: 1, long: 1, many: 1, empty: 1, other: 1 })) {
+    case 'splice':
+      return spliced(random, body, jsonTokens);
+    case 'nest':
+      return `{"n":${'['.repeat(random.between(10, 50_000))}`;
+    case 'long':
+      return body.replace('"', `"long":"${'x'.repeat(random.between(30_000, 70_000))}","`);
+    case 'many': {
+      const members = Array.from(
+        { length: random.between(250, 600) },
+        (_, index) => `"p${index}":${index}`,
+      );
+      return `{${members.join(',')}}`;
+    }
+    case 'empty':
+      return '';
+    default:
+      return soundRequest(random).body ?? '[]';
+  }
+}
+
+function mutatedLines(random: SimRandom, body: string): string {
+  const lines = body.split('\n');
+  const at = random.int(lines.length);
+  const line = lines[at] ?? '';
+  switch (
+    random.weighted({ drop: 3, twice: 2, insert: 4, splice: 4, swap: 1, cut: 2, repeat: 1 })
+  ) {
+    case 'drop':
+      lines.splice(at, 1);
+      break;
+    case 'twice':
+      lines.splice(at, 0, line);
+      break;
+    case 'insert':
+      lines.splice(at, 0, `${random.pick(lineTokens)}\r`);
+      break;
+    case 'splice':
+      lines[at] = spliced(random, line, [...jsonTokens, ...pathTokens]);
+      break;
+    case 'swap':
+      lines.splice(at, 1);
+      lines.splice(random.int(lines.length + 1), 0, line);
+      break;
+    case 'cut':
+      return body.slice(0, random.int(body.length));
+    default:
+      return body + body;
+  }
+  return lines.join('\n');
+}
+
+/** The text with a token put in, a piece taken out, doubled, or replaced. */
+function spliced(random: SimRandom, text: string, tokens: readonly string[]): string {
+  const from = random.int(text.length + 1);
+  const to = Math.min(text.length, from + random.int(8));
+  switch (random.weighted({ insert: 5, remove: 2, replace: 3, twice: 1, whole: 1, long: 1 })) {
+    case 'insert':
+      return text.slice(0, from) + random.pick(tokens) + text.slice(from);
+    case 'remove':
+      return text.slice(0, from) + text.slice(to);
+    case 'replace':
+      return text.slice(0, from) + random.pick(tokens) + text.slice(to);
+    case 'twice':
+      return text.slice(0, to) + text.slice(from);
+    case 'whole':
+      return random.pick(tokens);
+    default:
+      return (
+        text.slice(0, from) + random.pick(tokens).repeat(random.between(2, 600)) + text.slice(from)
+      );
+  }
+}
