@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after } from 'node:test';
 import { createServer, type ServerOptions, type TabulariumServer } from '../../../src/app/index.js';
 import { WireClient } from './client.js';
@@ -7,13 +10,21 @@ export interface WireFixture {
   readonly client: WireClient;
 }
 
-/** A server in memory and a client of it for the tests of a file; closed after the last of them. */
+/**
+ * A server and a client of it for the tests of a file; closed after the last of them. Entities are
+ * kept in memory, or on disk when TABULARIUM_TEST_ENGINE is `lmdb`.
+ */
 export async function startFixture(options: Partial<ServerOptions> = {}): Promise<WireFixture> {
-  const server = await createServer({ inMemory: true, ...options });
+  const onDisk = process.env['TABULARIUM_TEST_ENGINE'] === 'lmdb';
+  const location = onDisk ? mkdtempSync(join(tmpdir(), 'tabularium-wire-')) : undefined;
+  const storage: ServerOptions =
+    location === undefined ? { inMemory: true } : { location, durability: 'relaxed' };
+  const server = await createServer({ ...storage, ...options });
   const client = WireClient.of(server);
   after(async () => {
     client.close();
     await server.close();
+    if (location !== undefined) rmSync(location, { recursive: true, force: true });
   });
   return { server, client };
 }
