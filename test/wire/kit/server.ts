@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import { createServer, type ServerOptions, type TabulariumServer } from '../../../src/app/index.js';
+import type { ServerOptions, TabulariumServer } from '../../../src/app/index.js';
+import { startDurableServer, startServer } from '../../support/start-server.js';
 import { WireClient } from './client.js';
 
 export interface WireFixture {
@@ -11,20 +10,20 @@ export interface WireFixture {
 }
 
 /**
- * A server and a client of it for the tests of a file; closed after the last of them. Entities are
- * kept in memory, or on disk when TABULARIUM_TEST_ENGINE is `lmdb`.
+ * A server and a client of it for the tests of a file; closed after the last of them, when nothing
+ * unexpected may have been logged. Entities are kept in memory, or on disk when
+ * TABULARIUM_TEST_ENGINE is `lmdb`.
  */
-export async function startFixture(options: Partial<ServerOptions> = {}): Promise<WireFixture> {
+export async function startFixture(options: ServerOptions = {}): Promise<WireFixture> {
   const onDisk = process.env['TABULARIUM_TEST_ENGINE'] === 'lmdb';
-  const location = onDisk ? mkdtempSync(join(tmpdir(), 'tabularium-wire-')) : undefined;
-  const storage: ServerOptions =
-    location === undefined ? { inMemory: true } : { location, durability: 'relaxed' };
-  const server = await createServer({ ...storage, ...options });
-  const client = WireClient.of(server);
+  const started = onDisk
+    ? await startDurableServer({ durability: 'relaxed', ...options })
+    : await startServer(options);
+  const client = WireClient.of(started.server);
   after(async () => {
     client.close();
-    await server.close();
-    if (location !== undefined) rmSync(location, { recursive: true, force: true });
+    await started[Symbol.asyncDispose]();
+    assert.deepEqual(started.errors, [], 'the server logged errors');
   });
-  return { server, client };
+  return { server: started.server, client };
 }
