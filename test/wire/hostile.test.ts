@@ -205,7 +205,7 @@ describe('bodies that are not what they say', () => {
     } else assertJsonError(response, { status: 400, code: 'InvalidInput' });
   });
 
-  it('250 properties of names that hash alike cost no time', async () => {
+  it('50,000 properties are refused', async () => {
     const members = Array.from({ length: 50_000 }, (_, index) => `"p${index}":1`).join(',');
     const response = await client.insert(table, `{"PartitionKey":"p","RowKey":"r",${members}}`);
     assertJsonError(response, { status: 400, code: 'TooManyProperties' });
