@@ -1,9 +1,10 @@
 import type { Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
-import { findProperty, propertyTag, propertyTags, valueStart } from '../../wire/edm/bag.js';
+import { findProperty, propertyTag, propertyTags } from '../../wire/edm/bag.js';
 import type { ComparisonOperator, Filter } from '../../wire/edm/filter.js';
 import type { EdmValue } from '../../wire/edm/value.js';
 import { mismatchHolds } from './mismatch.js';
+import { isTrue } from './value-order.js';
 import { orderTest, timestampOrder, valueTest, type PropertyTest } from './value-test.js';
 
 /** Tests one row. The keys are only looked at when `readsKeys`; else anything may be given. */
@@ -127,6 +128,6 @@ function isTrueTest(property: string): RowTest {
   }
   return propertyTest(
     property,
-    (bag, at) => propertyTag(bag, at) === propertyTags.boolean && bag[valueStart(bag, at)] === 1,
+    (bag, at) => propertyTag(bag, at) === propertyTags.boolean && isTrue(bag, at),
   );
 }

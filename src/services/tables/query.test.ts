@@ -197,8 +197,8 @@ describe('a page', () => {
     const entities = Array.from({ length: 10 }, (_, index) => big(index));
     const { service, query } = await openTable(t, entities);
     const first = await query();
-    assert.equal(first.entities.length, 6);
-    assert.deepEqual(first.next, { partitionKey: 'p', rowKey: 'r6' });
+    assert.equal(first.entities.length, 4);
+    assert.deepEqual(first.next, { partitionKey: 'p', rowKey: 'r4' });
     const filter = compare('RowKey', 'ne', 'r3');
     assert.equal((await pages(service, { filter })).flatMap(keysOf).length, 9);
   });

@@ -4,24 +4,33 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { anyProperties } from '../../../test/support/edm-properties.js';
 import {
+  annotationLength,
   bagCount,
   decodeBag,
   encodeBag,
   findProperty,
   firstProperty,
+  fragmentEnd,
+  fragmentStart,
   hasName,
-  nextProperty,
+  headersEnd,
+  propertyHeaderBytes,
   propertyName,
-  propertyTag,
-  propertyTags,
   readValue,
-  valueEnd,
+  textEnd,
+  textStart,
   valueStart,
 } from './bag.js';
+import { parseEntityBody } from '../odata/json-reader.js';
 import type { EdmValue, Property } from './value.js';
 
 function textProperty(name: string, value: string): Property {
   return { name, value: { type: 'Edm.String', value } };
+}
+
+/** Whether a text contains what only annotations contain otherwise. */
+function hides({ value }: EdmValue): boolean {
+  return typeof value === 'string' && value.includes('@odata.type');
 }
 
 /** The pages of the documentation stand two folders above the compiled sources. */
@@ -60,9 +69,10 @@ describe('the bag', () => {
           assert.ok(hasName(bag, at, nameBytes));
           assert.equal(propertyName(bag, at), name);
           assert.deepEqual(readValue(bag, at), value);
-          at = nextProperty(bag, at);
+          at += propertyHeaderBytes;
         }
-        assert.equal(at, bag.length);
+        assert.equal(at, headersEnd(bag));
+        assert.equal(textEnd(bag), bag.length);
       }),
     );
   });
@@ -74,37 +84,59 @@ describe('the bag', () => {
     }
   });
 
-  it('marks text as plain exactly when JSON holds the same bytes', () => {
+  it('holds the JSON of its properties, each behind a comma', () => {
     fc.assert(
       fc.property(anyProperties, (properties) => {
-        const bag = encodeBag(properties);
-        for (let at = firstProperty; at < bag.length; at = nextProperty(bag, at)) {
-          const { type, value } = readValue(bag, at);
-          if (type !== 'Edm.String') continue;
-          const bytes = Buffer.from(bag).subarray(valueStart(bag, at), valueEnd(bag, at));
-          const verbatim = Buffer.from(JSON.stringify(value)).subarray(1, -1).equals(bytes);
-          const tag = verbatim ? propertyTags.plainString : propertyTags.string;
-          assert.equal(propertyTag(bag, at), tag);
-        }
+        const bag = Buffer.from(encodeBag(properties));
+        const text = bag.toString('utf8', textStart(bag), textEnd(bag));
+        const parsed = parseEntityBody(`{${text.slice(1)}}`).properties;
+        assert.deepEqual(parsed, properties);
+        properties.forEach(({ value }, index) => {
+          const at = firstProperty + index * propertyHeaderBytes;
+          const start = fragmentStart(bag, at);
+          const fragment = bag.toString('utf8', start, fragmentEnd(bag, at));
+          const annotation = annotationLength(bag, at);
+          assert.ok(fragment.startsWith(`,"${propertyName(bag, at)}`));
+          assert.equal(fragment.includes('@odata.type":"Edm.'), annotation > 0 || hides(value));
+          if (annotation > 0) assert.equal(bag[start + annotation], 0x2c);
+        });
       }),
     );
   });
 
-  it('tells plain text from other text at every length', () => {
+  it('gives the same answers as a view of longer memory', () => {
+    fc.assert(
+      fc.property(anyProperties, fc.uint8Array(), (properties, garbage) => {
+        const bag = encodeBag(properties);
+        const longer = new Uint8Array([...bag, ...garbage, 0, 0, 0, 9]);
+        const decoded = decodeBag(longer);
+        assert.equal(textEnd(longer), bag.length);
+        assert.equal(findProperty(longer, Buffer.from('Absent?')), -1);
+        longer.fill(0xff);
+        assert.deepEqual(decoded, properties);
+      }),
+    );
+  });
+
+  it('keeps every text at every length, one text in one way', () => {
     for (const length of [0, 1, 23, 24, 25, 64, 1000]) {
-      for (const [tail, plain] of [
-        ['', true],
-        ['ü', true],
-        ['😀', true],
-        ['"', false],
-        ['\\', false],
-        ['\n', false],
-        ['\ud800', false],
-        ['😀\udc00', false],
-      ] as const) {
-        const bag = encodeBag([textProperty('x', 'y'.repeat(length) + tail)]);
-        const tag = plain ? propertyTags.plainString : propertyTags.string;
-        assert.equal(propertyTag(bag, firstProperty), tag, `${length} + ${tail}`);
+      for (const tail of [
+        '',
+        'ü',
+        '😀',
+        '"',
+        '\\',
+        '\n',
+        '\u007f',
+        '\ud800',
+        '😀\udc00',
+        '\u2028',
+      ]) {
+        const text = 'y'.repeat(length) + tail;
+        const bag = Buffer.from(encodeBag([textProperty('x', text)]));
+        const stored = bag.toString('utf8', valueStart(bag, firstProperty), textEnd(bag));
+        assert.equal(stored, JSON.stringify(text));
+        assert.equal(readValue(bag, firstProperty).value, text);
       }
     }
   });

@@ -1,6 +1,6 @@
+import { jsonText } from '../edm/json-bytes.js';
 import type { StoredEntity } from '../edm/value.js';
 import { EntityWriter } from './entity-writer.js';
-import { jsonText } from './json-bytes.js';
 import type { RenderContext, TableRenderContext } from './render-context.js';
 
 export type { RenderContext, TableRenderContext } from './render-context.js';
@@ -11,7 +11,8 @@ const entityOverheadBytes = 400;
 /** The body that shows one entity: of Get Entity and of Insert Entity. */
 export function renderEntity(entity: StoredEntity, context: RenderContext): Buffer {
   const writer = new EntityWriter(context, entity.bag.length + entityOverheadBytes * 3);
-  writer.entity(entity, metadataMember(context, `${context.table}/@Element`));
+  const metadata = metadataMember(context, `${context.table}/@Element`);
+  writer.entity(entity, metadata === '' ? '' : `,${metadata}`);
   return writer.result();
 }
 
@@ -20,7 +21,7 @@ export function renderEntities(entities: readonly StoredEntity[], context: Rende
   let bytes = entityOverheadBytes * 3;
   for (const entity of entities) bytes += entity.bag.length + entityOverheadBytes;
   const writer = new EntityWriter(context, bytes);
-  writer.raw(`{${metadataMember(context, context.table)}"value":[`);
+  writer.raw(`{${leading(metadataMember(context, context.table))}"value":[`);
   let separator = '';
   for (const entity of entities) {
     writer.raw(separator);
@@ -33,7 +34,7 @@ export function renderEntities(entities: readonly StoredEntity[], context: Rende
 
 /** The body that shows one table: of Create Table and of a get by name. */
 export function renderTable(name: string, context: TableRenderContext): Buffer {
-  const metadata = metadataMember(context, 'Tables/@Element');
+  const metadata = leading(metadataMember(context, 'Tables/@Element'));
   return Buffer.from(`{${metadata}${tableMembers(name, context)}}`);
 }
 
@@ -42,15 +43,21 @@ export function renderTables(
   tables: readonly { readonly name: string }[],
   context: TableRenderContext,
 ): Buffer {
+  const metadata = leading(metadataMember(context, 'Tables'));
   const items = tables.map(({ name }) => `{${tableMembers(name, context)}}`);
-  return Buffer.from(`{${metadataMember(context, 'Tables')}"value":[${items.join(',')}]}`);
+  return Buffer.from(`{${metadata}"value":[${items.join(',')}]}`);
 }
 
-/** `"odata.metadata":"…",` or nothing. */
+/** A member that others follow. */
+function leading(member: string): string {
+  return member === '' ? '' : `${member},`;
+}
+
+/** `"odata.metadata":"…"` or nothing. */
 function metadataMember(context: TableRenderContext, fragment: string): string {
   if (context.level === 'none') return '';
   const suffix = context.selectText === undefined ? '' : `&$select=${context.selectText}`;
-  return `"odata.metadata":"${jsonText(`${context.base}/$metadata#${fragment}${suffix}`)}",`;
+  return `"odata.metadata":"${jsonText(`${context.base}/$metadata#${fragment}${suffix}`)}"`;
 }
 
 function tableMembers(name: string, context: TableRenderContext): string {

@@ -1,5 +1,5 @@
 import type { Bytes } from '../../base/bytes.js';
-import { isPlainText } from '../edm/text.js';
+import { isPlainText } from './text.js';
 
 /**
  * Writers of JSON straight into a buffer. Each writes at an offset and returns the end of what it
@@ -11,6 +11,8 @@ export const jsonBytesPerUnitMax = 6;
 
 /** Up to this length a loop beats a call into native code. */
 const shortLength = 24;
+/** As long as this for copies, which need a view of the source first. */
+const shortCopyLength = 48;
 
 /** Copies a range of bytes. */
 export function writeBytes(
@@ -21,11 +23,21 @@ export function writeBytes(
   end: number,
 ): number {
   const length = end - start;
-  if (length > shortLength) {
-    target.set(source.subarray(start, end), at);
-  } else {
-    for (let index = 0; index < length; index++) target[at + index] = source[start + index] ?? 0;
-  }
+  if (length <= shortCopyLength) return copyShort(target, at, source, start, end);
+  target.set(source.subarray(start, end), at);
+  return at + length;
+}
+
+/** Copies a range of few bytes. */
+export function copyShort(
+  target: Buffer,
+  at: number,
+  source: Bytes,
+  start: number,
+  end: number,
+): number {
+  const length = end - start;
+  for (let index = 0; index < length; index++) target[at + index] = source[start + index] ?? 0;
   return at + length;
 }
 

@@ -1,0 +1,224 @@
+import { compareBytes, type Bytes } from '../../base/bytes.js';
+import { invariant, unreachable } from '../../base/invariant.js';
+import {
+  encodeBag,
+  firstProperty,
+  fragmentEnd,
+  propertyTag,
+  propertyTags,
+  readValue,
+  valueStart,
+} from '../../wire/edm/bag.js';
+import { dateTimeMax, dateTimeMin } from '../../wire/edm/date-time.js';
+import { asBuffer } from '../../wire/edm/text.js';
+import type { EdmValue } from '../../wire/edm/value.js';
+
+/**
+ * How a stored value, of the property whose header is at an offset of a bag, stands to a literal:
+ * negative, zero, positive, or NaN for neither. Like the accessors of bags, no order looks at the
+ * length of the bytes or keeps them.
+ */
+export type PropertyOrder = (bag: Bytes, at: number) => number;
+
+/** The order of any type against an Int32, to which the literal widens. */
+export function int32Order(literal: number): PropertyOrder {
+  const asInt64 = int64Order(BigInt(literal));
+  const asDouble = doubleOrder(literal);
+  return (bag, at) => {
+    const tag = propertyTag(bag, at);
+    if (tag === propertyTags.int32) {
+      return wholeNumber(bag, valueStart(bag, at), fragmentEnd(bag, at)) - literal;
+    }
+    return tag === propertyTags.int64 ? asInt64(bag, at) : asDouble(bag, at);
+  };
+}
+
+/** By sign, then count of digits, then digits: exact, and without making a bigint. */
+export function int64Order(literal: bigint): PropertyOrder {
+  const digits = quotedBytes({ type: 'Edm.Int64', value: literal });
+  const negative = digits[0] === minus;
+  const sign = negative ? -1 : 1;
+  return (bag, at) => {
+    const start = valueStart(bag, at) + 1;
+    if ((bag[start] === minus) !== negative) return -sign;
+    const length = fragmentEnd(bag, at) - 1 - start;
+    if (length !== digits.length) return length < digits.length ? -sign : sign;
+    for (let index = 0; index < length; index += 1) {
+      const difference = (bag[start + index] ?? 0) - (digits[index] ?? 0);
+      if (difference !== 0) return difference * sign;
+    }
+    return 0;
+  };
+}
+
+export function doubleOrder(literal: number): PropertyOrder {
+  return (bag, at) => {
+    const value = doubleNumber(bag, valueStart(bag, at), fragmentEnd(bag, at));
+    if (value < literal) return -1;
+    return value > literal ? 1 : value === literal ? 0 : Number.NaN;
+  };
+}
+
+type OrderedLiteral = Exclude<EdmValue, { type: 'Edm.Int32' | 'Edm.Int64' | 'Edm.Double' }>;
+
+/** The order of stored values of the literal's type. */
+export function sameTypeOrder(literal: OrderedLiteral): PropertyOrder {
+  switch (literal.type) {
+    case 'Edm.String':
+      return stringOrder(literal.value, quotedBytes(literal));
+    case 'Edm.DateTime':
+      // Beyond four-digit years, and before those that are stored, texts need not be comparable.
+      if (literal.value < dateTimeMin) return () => 1;
+      return literal.value > dateTimeMax ? () => -1 : dateTimeOrder(quotedBytes(literal));
+    case 'Edm.Guid':
+      return quotedOrder(quotedBytes(literal), 1);
+    case 'Edm.Boolean':
+      return (bag, at) => Number(isTrue(bag, at)) - Number(literal.value);
+    case 'Edm.Binary':
+      return (bag, at) => {
+        const stored = readValue(bag, at);
+        invariant(stored.type === 'Edm.Binary', 'only binary values are ordered as such');
+        return compareBytes(stored.value, literal.value);
+      };
+    default:
+      return unreachable(literal);
+  }
+}
+
+/** Zero when the stored text is that of the literal; each value has one text. */
+export function textEquality(literal: EdmValue): PropertyOrder {
+  const expected = valueBytes(literal);
+  const { length } = expected;
+  return (bag, at) => {
+    const start = valueStart(bag, at);
+    if (fragmentEnd(bag, at) - start !== length) return 1;
+    for (let index = 0; index < length; index += 1) {
+      if (bag[start + index] !== expected[index]) return 1;
+    }
+    return 0;
+  };
+}
+
+/** Whether a stored Boolean is true. */
+export function isTrue(bag: Bytes, at: number): boolean {
+  return bag[valueStart(bag, at)] === 0x74;
+}
+
+const minus = 0x2d;
+const point = 0x2e;
+const backslash = 0x5c;
+
+/** The bytes that a property with this value has in a bag. */
+function valueBytes(value: EdmValue): Bytes {
+  const bag = encodeBag([{ name: 'v', value }]);
+  return bag.subarray(valueStart(bag, firstProperty), fragmentEnd(bag, firstProperty));
+}
+
+/** The same without the quotes. */
+function quotedBytes(value: EdmValue): Bytes {
+  return valueBytes(value).subarray(1, -1);
+}
+
+/** Texts of dates, all of them with four-digit years, are in order once their `Z` is cut off. */
+function dateTimeOrder(literal: Bytes): PropertyOrder {
+  return quotedOrder(literal.subarray(0, -1), 2);
+}
+
+/** Byte order of the content of stored strings, whose last `cut` bytes do not count. */
+function quotedOrder(literal: Bytes, cut: number): PropertyOrder {
+  return (bag, at) => {
+    const start = valueStart(bag, at) + 1;
+    const length = fragmentEnd(bag, at) - cut - start;
+    const difference = firstDifference(bag, start, length, literal);
+    if (difference === -1) return length - literal.length;
+    return (bag[start + difference] ?? 0) - (literal[difference] ?? 0);
+  };
+}
+
+/** Where some stored bytes first differ from others; -1 when one begins with the other. */
+function firstDifference(bag: Bytes, start: number, length: number, literal: Bytes): number {
+  const shared = Math.min(length, literal.length);
+  for (let index = 0; index < shared; index += 1) {
+    if (bag[start + index] !== literal[index]) return index;
+  }
+  return -1;
+}
+
+/** The lead byte of U+E000…U+FFFF at least. */
+const highLead = 0xee;
+/** The lead byte of a code point that is a pair of surrogates in UTF-16. */
+const pairLead = 0xf0;
+/** Bytes of the longest escape, `\u001f`. */
+const escapeBytesMax = 6;
+
+/**
+ * Ordinal order of UTF-16 code units. That of the stored bytes is the same, except where a pair of
+ * surrogates meets U+E000…U+FFFF, and in or at an escape; only there the text is decoded.
+ */
+function stringOrder(literal: string, literalBytes: Bytes): PropertyOrder {
+  return (bag, at) => {
+    const start = valueStart(bag, at) + 1;
+    const length = fragmentEnd(bag, at) - 1 - start;
+    const difference = firstDifference(bag, start, length, literalBytes);
+    if (difference === -1) return length - literalBytes.length;
+    const left = bag[start + difference] ?? 0;
+    const right = literalBytes[difference] ?? 0;
+    const unlike = Math.max(left, right) >= pairLead && Math.min(left, right) >= highLead;
+    if (unlike || left === backslash || isNearEscape(literalBytes, difference)) {
+      return decodedOrder(bag, at, literal);
+    }
+    return left - right;
+  };
+}
+
+/** Whether a byte may belong to an escape; what stands before it is the same on both sides. */
+function isNearEscape(text: Bytes, at: number): boolean {
+  for (let index = Math.max(0, at - escapeBytesMax + 1); index <= at; index += 1) {
+    if (text[index] === backslash) return true;
+  }
+  return false;
+}
+
+function decodedOrder(bag: Bytes, at: number, literal: string): number {
+  const { value } = readValue(bag, at);
+  return typeof value === 'string' && value < literal ? -1 : 1;
+}
+
+function wholeNumber(bag: Bytes, start: number, end: number): number {
+  const negative = bag[start] === minus;
+  let value = 0;
+  for (let index = negative ? start + 1 : start; index < end; index += 1) {
+    value = value * 10 + (bag[index] ?? 0) - 48;
+  }
+  return negative ? -value : value;
+}
+
+const powersOfTen = Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
+
+/** Up to this many bytes, digits are a whole number that a double holds exactly. */
+const exactDigitsMax = 15;
+
+/**
+ * The number of a stored Double. Few digits are a whole number over a power of ten, both exact, so
+ * that their quotient is the nearest double, as it must be; the platform reads all others.
+ */
+function doubleNumber(bag: Bytes, start: number, end: number): number {
+  const negative = bag[start] === minus;
+  const from = negative ? start + 1 : start;
+  if (end - from > exactDigitsMax) return platformNumber(bag, start, end);
+  let value = 0;
+  let fractionStart = end;
+  for (let index = from; index < end; index += 1) {
+    const byte = bag[index] ?? 0;
+    if (byte === point) fractionStart = index + 1;
+    else if (byte >= 48 && byte <= 57) value = value * 10 + byte - 48;
+    else return platformNumber(bag, start, end);
+  }
+  const quotient = value / (powersOfTen[end - fractionStart] ?? 1);
+  return negative ? -quotient : quotient;
+}
+
+function platformNumber(bag: Bytes, start: number, end: number): number {
+  const quotes = bag[start] === 0x22 ? 1 : 0;
+  return Number(asBuffer(bag).toString('latin1', start + quotes, end - quotes));
+}
