@@ -193,7 +193,8 @@ function faulty(world: World, table: ModelTable | undefined, write: SimWrite): S
   if (table === undefined) {
     return write.condition.kind === 'malformed' ? { ...write, condition: { kind: 'any' } } : write;
   }
-  if (!random.chance(0.04) || write.kind === 'delete') return write;
+  const isFaulty = write.partitionKey.length > 512 || write.rowKey.length > 512;
+  if (isFaulty || write.kind === 'delete' || !random.chance(0.04)) return write;
   const sound: SimWrite =
     write.condition.kind === 'malformed' ? { ...write, condition: { kind: 'any' } } : write;
   const upsert = { ...write, kind: 'put', condition: { kind: 'absent' } } as const;

@@ -11,7 +11,9 @@ import type { WireResponse } from '../wire/kit/response.js';
 import { parseExact } from './exact-json.js';
 import { anyTarget, anyWrite, judgeWrite, writeRequest } from './entity-steps.js';
 import { judgeSyntax, refusal, type ModelTable, type Refusal, type SimWrite } from './model.js';
-import { assertEntity, partitionKeys, rowKeys, type World } from './world.js';
+import { assertEntity, assertRefused, partitionKeys, rowKeys, type World } from './world.js';
+
+const bodyBytesMax = 4 * 1024 * 1024;
 
 interface Failure extends Refusal {
   readonly index: number;
@@ -27,6 +29,9 @@ export async function runGroup(world: World): Promise<void> {
   const failure = firstFailure(writes, table);
   const requests = writes.map((write) => writeRequest(world, name, write));
   const response = await send(world, requests);
+  if (bodyOf(world, requests).length > bodyBytesMax) {
+    return assertRefused(response, refusal(413, 'RequestBodyTooLarge'));
+  }
   if (failure !== undefined) {
     const { status, code, message } = changesetError(response);
     assert.deepEqual({ status, code }, { status: failure.status, code: failure.code });
@@ -170,14 +175,18 @@ async function emptyOrTableless(
 }
 
 function send(world: World, requests: readonly Operation[]): Promise<WireResponse> {
-  const body = changesetBody(world.client.base, requests.map(withAccept));
-  const boundary = body.slice(2, body.indexOf('\r\n'));
+  const body = bodyOf(world, requests);
+  const boundary = body.toString('latin1', 2, body.indexOf('\r\n'));
   return world.send({
     method: 'POST',
     path: '/$batch',
     body,
     headers: { 'Content-Type': `multipart/mixed; boundary=${boundary}` },
   });
+}
+
+function bodyOf({ client }: World, requests: readonly Operation[]): Buffer {
+  return Buffer.from(changesetBody(client.base, requests.map(withAccept)));
 }
 
 function withAccept(request: Operation): Operation {

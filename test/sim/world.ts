@@ -150,7 +150,8 @@ export class World {
 
 function shortly(value: unknown): string {
   if (value === undefined) return '';
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const text =
+    typeof value === 'string' || Buffer.isBuffer(value) ? value.toString() : JSON.stringify(value);
   return text.length > 900 ? `${text.slice(0, 900)}…(${text.length})` : text;
 }
 
