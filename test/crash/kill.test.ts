@@ -48,6 +48,7 @@ async function settle(ledger: Ledger, client: WireClient): Promise<void> {
 
 it(`keeps every promise when it is killed ${rounds} times under load (seed ${seed})`, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-crash-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
   const ledger = new Ledger();
   const random = new SimRandom(seed);
   let server = await ServerProcess.start(join(directory, 'data'));
@@ -70,12 +71,12 @@ it(`keeps every promise when it is killed ${rounds} times under load (seed ${see
     assert.ok(ledger.acknowledged > rounds, 'the load did something');
   } finally {
     await server.end('SIGKILL');
-    await rm(directory, { recursive: true, force: true });
   }
 });
 
-it(`loses nothing and ends with 0 when SIGTERM stops it under load (seed ${seed})`, async () => {
+it(`loses nothing and ends with 0 when SIGTERM stops it under load (seed ${seed})`, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-stop-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
   const ledger = new Ledger();
   const random = new SimRandom(seed);
   let server = await ServerProcess.start(directory);
@@ -96,6 +97,5 @@ it(`loses nothing and ends with 0 when SIGTERM stops it under load (seed ${seed}
     }
   } finally {
     await server.end('SIGKILL');
-    await rm(directory, { recursive: true, force: true });
   }
 });

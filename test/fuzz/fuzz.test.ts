@@ -125,6 +125,7 @@ async function privateMiB(pid: number): Promise<number | undefined> {
 
 it(`answers ${requests} spoiled requests properly and stays sound (seed ${seed})`, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-fuzz-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
   const server = await ServerProcess.start(directory, { flags: ['--durability', 'relaxed'] });
   try {
     const client = server.client();
@@ -159,6 +160,5 @@ it(`answers ${requests} spoiled requests properly and stays sound (seed ${seed})
     assert.ok(accepted > requests / 20, 'a good part gets past the checks of form');
   } finally {
     await server.end('SIGKILL');
-    await rm(directory, { recursive: true, force: true });
   }
 });
