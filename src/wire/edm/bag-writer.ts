@@ -12,7 +12,6 @@ import {
 import { instantBytesMax, writeTicks } from './date-time.js';
 import {
   base64Length,
-  copyShort,
   doubleText,
   jsonBytesPerUnitMax,
   writeAscii,
@@ -44,7 +43,9 @@ export function encodeBag(properties: readonly Property[]): Bytes {
     header += propertyHeaderBytes;
   }
   writeU32(target, header, end);
-  return Buffer.from(target.subarray(0, end));
+  const bag = Buffer.allocUnsafe(end);
+  bag.set(target.subarray(0, end));
+  return bag;
 }
 
 /** Bytes of a fragment besides its names and a string or binary value, at most. */
@@ -71,9 +72,9 @@ function writeProperty(target: Buffer, header: number, start: number, property: 
   let end = nameEnd;
   const annotation = annotationOf(value);
   if (annotation !== undefined) {
-    end = copyShort(target, end, annotation, 0, annotation.length);
-    end = copyShort(target, end, target, nameFrom, nameEnd);
-    nameFrom = end - nameBytes;
+    target.set(annotation, end);
+    nameFrom = end + annotation.length;
+    end = writeName(target, nameFrom, name);
   }
   target[end] = quote;
   target[end + 1] = 0x3a;

@@ -29,7 +29,7 @@ export function writeBytes(
 }
 
 /** Copies a range of few bytes. */
-export function copyShort(
+function copyShort(
   target: Buffer,
   at: number,
   source: Bytes,

@@ -27,10 +27,28 @@ export function parseInt32(text: string): number | undefined {
   return value | 0;
 }
 
+/** Digits that a double holds exactly. */
+const exactDigitsMax = 15;
+
 export function parseInt64(text: string): bigint | undefined {
+  const few = fewDigits(text);
+  if (few !== -1) return BigInt(few);
   if (!integerText.test(text)) return undefined;
   const value = BigInt(text);
   return value < int64Min || value > int64Max ? undefined : value;
+}
+
+/** The number of few digits without sign, which most are; -1 for any other text. */
+function fewDigits(text: string): number {
+  const { length } = text;
+  if (length === 0 || length > exactDigitsMax) return -1;
+  let value = 0;
+  for (let index = 0; index < length; index++) {
+    const digit = text.charCodeAt(index) - 48;
+    if (digit < 0 || digit > 9) return -1;
+    value = value * 10 + digit;
+  }
+  return value;
 }
 
 /** Characters of a number's text, at most: far more than any double needs. */
@@ -75,18 +93,28 @@ export function parseHex(text: string): Bytes | undefined {
   return Buffer.from(text, 'hex');
 }
 
-/** The type that a payload's annotation names. */
+/**
+ * The type that a payload's annotation names. Never the payload's own string: that is compared
+ * character by character wherever a type is looked at, a constant by its address.
+ */
 export function edmTypeOf(name: string): EdmType | undefined {
   switch (name) {
     case 'Edm.String':
+      return 'Edm.String';
     case 'Edm.Int32':
+      return 'Edm.Int32';
     case 'Edm.Int64':
+      return 'Edm.Int64';
     case 'Edm.Double':
+      return 'Edm.Double';
     case 'Edm.Boolean':
+      return 'Edm.Boolean';
     case 'Edm.DateTime':
+      return 'Edm.DateTime';
     case 'Edm.Guid':
+      return 'Edm.Guid';
     case 'Edm.Binary':
-      return name;
+      return 'Edm.Binary';
     default:
       return undefined;
   }
