@@ -29,13 +29,7 @@ export function writeBytes(
 }
 
 /** Copies a range of few bytes. */
-function copyShort(
-  target: Buffer,
-  at: number,
-  source: Bytes,
-  start: number,
-  end: number,
-): number {
+function copyShort(target: Buffer, at: number, source: Bytes, start: number, end: number): number {
   const length = end - start;
   for (let index = 0; index < length; index++) target[at + index] = source[start + index] ?? 0;
   return at + length;
