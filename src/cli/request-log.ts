@@ -1,10 +1,14 @@
 import type { Logger } from 'pino';
 import type { RequestObserver, RequestRecord } from '../app/index.js';
 
+/** The client asked for what no server has: its mistake, although the status is a 5xx. */
+const notImplemented = 501;
+
 /** Served requests are detail; a failure of the server is what its operator must see. */
 export function requestLogger(log: Logger): RequestObserver {
   return (record) => {
-    if (record.status >= 500) log.error(fieldsOf(record), 'request failed');
+    if (record.status >= 500 && record.status !== notImplemented)
+      log.error(fieldsOf(record), 'request failed');
     else if (log.isLevelEnabled('debug')) log.debug(fieldsOf(record), 'request');
   };
 }

@@ -4,6 +4,7 @@ import { parseBatch } from '../../wire/batch/parse.js';
 import type { BatchOperation } from '../../wire/batch/part-reader.js';
 import { renderBatchResponse, type BatchOutcome } from '../../wire/batch/render.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
+import { checkGroup } from '../../services/tables/entity-writes.js';
 import { runBatchQuery } from './batch-query.js';
 import { checkSameTable, readChange, writtenPart, type Change } from './changeset.js';
 import { errorLevelOf } from './format.js';
@@ -82,7 +83,7 @@ function parseChangeset(parts: readonly BatchOperation[], request: TableRequest)
       changes.push(change);
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
-      return failed(atOperation(error, index), part, parts.length);
+      return firstFailure(changes, atOperation(error, index), parts);
     }
   }
   const table = changes[0]?.input.table;
@@ -91,8 +92,32 @@ function parseChangeset(parts: readonly BatchOperation[], request: TableRequest)
   return { kind: 'changeset', table, changes };
 }
 
+/** An operation that cannot be read is not the first to fail when one before it breaks a rule. */
+function firstFailure(
+  before: readonly Change[],
+  unreadable: StorageError,
+  parts: readonly BatchOperation[],
+): Input {
+  const failure = brokenRule(before) ?? unreadable;
+  const part = parts[failure.operationIndex ?? 0];
+  invariant(part !== undefined, 'an error names one of the operations');
+  return failed(failure, part, parts.length);
+}
+
+function brokenRule(changes: readonly Change[]): StorageError | undefined {
+  if (changes.length === 0) return undefined;
+  try {
+    checkGroup(changes.map(({ input }) => input.operation));
+    return undefined;
+  } catch (error) {
+    if (error instanceof StorageError) return error;
+    throw error;
+  }
+}
+
 function atOperation(error: StorageError, operationIndex: number): StorageError {
-  return new StorageError(error.code, { message: error.message, operationIndex, cause: error });
+  const { code, message, layer } = error;
+  return new StorageError(code, { message, layer, operationIndex, cause: error });
 }
 
 function failed(error: StorageError, part: BatchOperation, operationCount: number): Input {

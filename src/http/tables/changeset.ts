@@ -13,7 +13,7 @@ import { locationOf } from './insert-entity.js';
 import { renderContext } from './replies.js';
 import type { TableRequest } from './request.js';
 import { findRoute } from './route.js';
-import type { WriteInput } from './write.js';
+import type { WriteEntityOperation, WriteInput } from './write.js';
 
 /** One operation of a changeset, read and found well-formed. */
 export interface Change {
@@ -27,7 +27,21 @@ export function readChange(part: BatchOperation, outer: TableRequest): Change {
   const request = new BatchRequest(outer, part);
   const { operation } = findRoute(writeRoutes, request);
   authorise(outer.exchange.caller, operation.access);
-  return { input: operation.parse(request), request, part };
+  return { input: readInput(operation, request), request, part };
+}
+
+/**
+ * The storage layer finds a date out of range when it comes in an update, so that alone in its
+ * changeset it carries no index (spec table-service §9.5). Nothing else there is out of range.
+ */
+function readInput(operation: WriteEntityOperation, request: TableRequest): WriteInput {
+  try {
+    return operation.parse(request);
+  } catch (error) {
+    const isDate = error instanceof StorageError && error.code === 'OutOfRangeInput';
+    if (!isDate || request.method === 'POST') throw error;
+    throw new StorageError(error.code, { message: error.message, layer: 'storage', cause: error });
+  }
 }
 
 /** A changeset is about one table, however its operations spell the name. */

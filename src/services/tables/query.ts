@@ -13,7 +13,7 @@ import type { EntityPage, EntityPosition, EntityQuery } from './types.js';
 
 /** What one page of results may cost (spec table-service §6). */
 export interface QueryBudget {
-  /** Keys and values in the page; the first entity is returned whatever its size. */
+  /** Stored values in the page; the first entity is returned whatever its size. */
   readonly bytesMax: number;
   /** Milliseconds of reading, after which the page ends where it is. */
   readonly timeMsMax: number;
@@ -103,7 +103,7 @@ class PageBuilder {
     this.#rowsScanned += 1;
     this.#rowsLeft -= 1;
     if (!this.#matches(row)) return 'skip';
-    const bytes = this.#bytes + row.key.length + row.valueLength;
+    const bytes = this.#bytes + row.valueLength;
     const isFull = this.#taken > 0 && bytes > this.#budget.bytesMax;
     if (this.#taken === this.#top || isFull) return this.#stopBefore(row);
     this.#bytes = bytes;
@@ -144,10 +144,9 @@ class PageBuilder {
   #matches(row: Candidate): boolean {
     const predicate = this.#predicate;
     if (predicate === undefined) return true;
-    const bag = row.value.subarray(0, row.valueLength);
-    if (!predicate.readsKeys) return predicate.test('', '', row.version, bag);
+    if (!predicate.readsKeys) return predicate.test('', '', row.version, row.value);
     const { partitionKey, rowKey } = this.#keys.position(row.key);
-    return predicate.test(partitionKey, rowKey, row.version, bag);
+    return predicate.test(partitionKey, rowKey, row.version, row.value);
   }
 }
 

@@ -1,4 +1,3 @@
-import { errorDefinition } from './registry.js';
 import type { StorageError } from './storage-error.js';
 
 /** Where in a batch an error belongs. */
@@ -12,9 +11,7 @@ export type BatchPlace =
  */
 export function batchMessage(error: StorageError, place: BatchPlace): string {
   const silent =
-    place.kind === 'changeset' &&
-    place.operationCount <= 1 &&
-    errorDefinition(error.code).layer === 'storage';
+    place.kind === 'changeset' && place.operationCount <= 1 && error.layer === 'storage';
   return silent ? error.message : `${error.operationIndex ?? 0}:${error.message}`;
 }
 

@@ -1,10 +1,12 @@
-import { errorRegistry, type ErrorCode } from './registry.js';
+import { errorDefinition, errorRegistry, type ErrorCode, type ErrorLayer } from './registry.js';
 
 export interface StorageErrorOptions {
   /** Replaces the registry's message where the spec words it per case. */
   readonly message?: string;
   /** Zero-based position of the operation that failed in an entity group transaction. */
   readonly operationIndex?: number;
+  /** The layer that found it, where that is not the one that finds its code otherwise. */
+  readonly layer?: ErrorLayer;
   readonly cause?: unknown;
 }
 
@@ -16,11 +18,13 @@ export class StorageError extends Error {
   override readonly name = 'StorageError';
   readonly code: ErrorCode;
   readonly operationIndex: number | undefined;
+  readonly layer: ErrorLayer;
 
   constructor(code: ErrorCode, options: StorageErrorOptions = {}) {
     super(options.message ?? errorRegistry[code].message, { cause: options.cause });
     this.code = code;
     this.operationIndex = options.operationIndex;
+    this.layer = options.layer ?? errorDefinition(code).layer;
   }
 
   get status(): number {
