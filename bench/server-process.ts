@@ -154,8 +154,11 @@ export interface StartOptions {
   readonly profileDirectory?: string;
 }
 
+/** What `npm start` gives to node, here given to every server alike: fewer, cheaper collections. */
+const nodeFlags = ['--max-semi-space-size=64'];
+
 function spawnNode(args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, args, {
+  return spawn(process.execPath, [...nodeFlags, ...args], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, NODE_ENV: 'production' },
   });
