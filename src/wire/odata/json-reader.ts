@@ -1,34 +1,26 @@
-import {
-  edmTypeOf,
-  isInt32,
-  malformedInput,
-  valueFromNumber,
-  valueFromText,
-} from '../edm/literal.js';
+import { BagBuilder } from '../edm/bag.js';
+import { edmTypeOf, malformedInput } from '../edm/literal.js';
 import { propertiesMax, propertyNameLengthMax } from '../edm/limits.js';
 import { isPropertyName } from '../edm/property-name.js';
-import type { EdmType, EdmValue, Property } from '../edm/value.js';
+import type { EdmType, PropertyBag } from '../edm/value.js';
 import { StorageError } from '../errors/storage-error.js';
 import { JsonLexer } from './json-lexer.js';
+import { addMember, type MemberSource } from './member-value.js';
 
 /** What the body of a write says. A key that is absent or null is undefined. */
 export interface EntityBody {
   readonly partitionKey: string | undefined;
   readonly rowKey: string | undefined;
   /** In the order of the text, without those that are null. */
-  readonly properties: readonly Property[];
+  readonly properties: PropertyBag;
 }
 
 /** A member whose annotation may not have been seen yet. */
-interface Member {
-  readonly name: string;
+interface Member extends MemberSource {
   /** Differs for most names that differ, and is compared first. */
   readonly mark: number;
   /** Whether the name is one that a property may have, its length aside. */
   readonly legal: boolean;
-  readonly kind: 'string' | 'number' | 'true' | 'false' | 'null';
-  /** The string's content or the number's digits. */
-  readonly text: string;
   annotation: string | undefined;
 }
 
@@ -44,19 +36,27 @@ interface Member {
  */
 export function parseEntityBody(text: string): EntityBody {
   const members = new EntityReader(text).read();
+  builder.begin();
+  const isCopied = builder.takeSource(text);
   let partitionKey: string | undefined;
   let rowKey: string | undefined;
-  const properties: Property[] = [];
   for (const member of members) {
-    if (member.name === 'PartitionKey') partitionKey = keyOf(member);
-    else if (member.name === 'RowKey') rowKey = keyOf(member);
-    else {
-      const value = valueOf(member);
-      if (value !== undefined) properties.push({ name: checkedName(member), value });
-    }
+    if (member.name === 'PartitionKey') partitionKey = keyOf(member, isCopied);
+    else if (member.name === 'RowKey') rowKey = keyOf(member, isCopied);
+    else addProperty(member, isCopied);
   }
-  if (properties.length > propertiesMax) throw new StorageError('TooManyProperties');
-  return { partitionKey, rowKey, properties };
+  if (builder.count > propertiesMax) throw new StorageError('TooManyProperties');
+  return { partitionKey, rowKey, properties: builder.finish() };
+}
+
+const builder = new BagBuilder();
+
+function addProperty(member: Member, isCopied: boolean): void {
+  const type = annotatedType(member);
+  if (member.kind === 'null') return;
+  addMember(builder, member, type, isCopied);
+  if (member.name.length > propertyNameLengthMax) throw new StorageError('PropertyNameTooLong');
+  if (!member.legal) throw new StorageError('PropertyNameInvalid');
 }
 
 /**
@@ -95,8 +95,9 @@ class EntityReader {
   readonly #members: Member[] = [];
   /** Every member by name, from the moment there are more than a few. */
   #byName: Map<string, Member> | undefined;
-  /** The annotation read last, while its member is expected to follow. */
+  /** The annotation read last, while its member is expected to follow, and where it begins. */
   #nextName: string | undefined;
+  #nextStart = 0;
   #nextType = '';
   /** Annotations that stand apart from their members. */
   #loose: Map<string, string> | undefined;
@@ -135,10 +136,25 @@ class EntityReader {
   }
 
   #readMember(name: string, legal: boolean): Member {
-    const annotation = this.#nextName === name ? this.#nextType : undefined;
-    if (annotation !== undefined) this.#nextName = undefined;
-    const kind = memberKinds.get(this.#lexer.peek()) ?? 'number';
-    return { name, mark: markOf(name), legal, kind, text: this.#scalar(kind), annotation };
+    const lexer = this.#lexer;
+    const start = lexer.stringStart;
+    const isNext = this.#nextName === name;
+    const annotation = isNext ? this.#nextType : undefined;
+    const annotationStart = isNext ? this.#nextStart : -1;
+    if (isNext) this.#nextName = undefined;
+    const kind = memberKinds.get(lexer.peek()) ?? 'number';
+    const text = this.#scalar(kind);
+    return {
+      name,
+      mark: markOf(name),
+      legal,
+      kind,
+      text,
+      annotation,
+      annotationStart,
+      start,
+      end: lexer.offset,
+    };
   }
 
   #scalar(kind: Member['kind']): string {
@@ -184,6 +200,7 @@ class EntityReader {
       this.#lexer.skipValue();
       return;
     }
+    const start = this.#lexer.stringStart;
     const type = this.#lexer.string();
     const last = this.#members[this.#members.length - 1];
     if (last?.name === target) {
@@ -193,6 +210,7 @@ class EntityReader {
     this.#keepLoose();
     this.#nextName = target;
     this.#nextType = type;
+    this.#nextStart = start;
   }
 
   #keepLoose(): void {
@@ -226,57 +244,10 @@ function annotatedType(member: Member): EdmType | undefined {
   return type;
 }
 
-function keyOf(member: Member): string | undefined {
+function keyOf(member: Member, isCopied: boolean): string | undefined {
   const type = annotatedType(member);
   if (type !== undefined && type !== 'Edm.String') throw malformedInput();
   if (member.kind === 'null') return undefined;
   if (member.kind !== 'string') throw malformedInput();
-  return member.text;
-}
-
-function checkedName({ name, legal }: Member): string {
-  if (name.length > propertyNameLengthMax) throw new StorageError('PropertyNameTooLong');
-  if (!legal) throw new StorageError('PropertyNameInvalid');
-  return name;
-}
-
-/** The value of a member; undefined for null. */
-function valueOf(member: Member): EdmValue | undefined {
-  const type = annotatedType(member);
-  switch (member.kind) {
-    case 'null':
-      return undefined;
-    case 'string':
-      return valueFromText(type ?? 'Edm.String', member.text, member.name);
-    case 'number':
-      return type === undefined ? plainNumber(member.text) : valueFromNumber(type, member.text);
-    default:
-      if (type !== undefined && type !== 'Edm.Boolean') throw malformedInput();
-      return { type: 'Edm.Boolean', value: member.kind === 'true' };
-  }
-}
-
-/** A number without annotation: digits alone are Int32 where they fit; all else is Double. */
-function plainNumber(text: string): EdmValue {
-  const value = wholeNumber(text);
-  return isInt32(value)
-    ? { type: 'Edm.Int32', value: value | 0 }
-    : valueFromNumber('Edm.Double', text);
-}
-
-/** Longest text of an Int32, its sign included. */
-const int32TextLengthMax = 11;
-
-/** The value of a short number without fraction and exponent; NaN for any other. */
-function wholeNumber(text: string): number {
-  const { length } = text;
-  if (length > int32TextLengthMax) return NaN;
-  const negative = text.charCodeAt(0) === 0x2d;
-  let value = 0;
-  for (let index = negative ? 1 : 0; index < length; index++) {
-    const digit = text.charCodeAt(index) - 48;
-    if (digit < 0 || digit > 9) return NaN;
-    value = value * 10 + digit;
-  }
-  return negative ? -value : value;
+  return isCopied ? builder.ownText(member.text) : member.text;
 }
