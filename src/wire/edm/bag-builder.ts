@@ -81,13 +81,13 @@ export class BagBuilder {
     );
   }
 
-  /**
-   * A text of ASCII as a string that keeps no longer one alive, which a part of a text does.
-   */
+  /** The same text as a string that keeps no longer one alive, which a part of a text does. */
   ownText(text: string): string {
-    this.#reserve(text.length);
-    const end = this.#end + this.#buffer.write(text, this.#end, 'latin1');
-    return this.#buffer.toString('latin1', this.#end, end);
+    this.#reserve(text.length * textBytesPerUnitMax);
+    const end = this.#end + this.#buffer.write(text, this.#end, 'utf8');
+    return end - this.#end === text.length
+      ? this.#buffer.toString('latin1', this.#end, end)
+      : Buffer.from(text, 'utf16le').toString('utf16le');
   }
 
   /**

@@ -21,7 +21,7 @@ import type { PropertyBag } from './value.js';
 
 /**
  * The bag with its properties in ordinal order of their names, which is how an entity keeps them
- * after any PUT or MERGE (spec table-service §2.6). What it was given when that is in order already.
+ * after any PUT or MERGE (spec table-service §2.6). The bag itself when it is in order already.
  */
 export function sortedBag(bag: Bytes): Bytes {
   if (isSorted(bag)) return bag;

@@ -144,6 +144,17 @@ describe('bodies of writes', () => {
     });
   });
 
+  it('may escape any character of a key', () => {
+    const body = readEntityBody(
+      String.raw`{"PartitionKey":"\u0416\ud800","RowKey":"a\u00e9-\u20ac"}`,
+    );
+    assert.deepEqual([body.partitionKey, body.rowKey], ['Ж\ud800', 'aé-€']);
+    for (const key of ['', 'x'.repeat(512), 'Ж'.repeat(512), 'é', '😀\ud800']) {
+      assert.equal(readEntityBody(JSON.stringify({ RowKey: key })).rowKey, key);
+      assert.equal(readEntityBody(`{"RowKey":"${key}"}`).rowKey, key);
+    }
+  });
+
   it('read the worked example', () => {
     const { properties } = readEntityBody(
       '{"PartitionKey":"p","RowKey":"r","n":5,"d":"3","d@odata.type":"Edm.Double",' +

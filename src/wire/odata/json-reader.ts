@@ -1,10 +1,11 @@
+import { unreachable } from '../../base/invariant.js';
 import { BagBuilder } from '../edm/bag.js';
 import { edmTypeOf, malformedInput } from '../edm/literal.js';
 import { propertiesMax, propertyNameLengthMax } from '../edm/limits.js';
-import { isPropertyName } from '../edm/property-name.js';
 import type { EdmType, PropertyBag } from '../edm/value.js';
 import { StorageError } from '../errors/storage-error.js';
 import { JsonLexer } from './json-lexer.js';
+import { markOf, NameMemory, type MemberName } from './member-name.js';
 import { addMember, type MemberSource } from './member-value.js';
 
 /** What the body of a write says. A key that is absent or null is undefined. */
@@ -41,8 +42,8 @@ export function parseEntityBody(text: string): EntityBody {
   let partitionKey: string | undefined;
   let rowKey: string | undefined;
   for (const member of members) {
-    if (member.name === 'PartitionKey') partitionKey = keyOf(member, isCopied);
-    else if (member.name === 'RowKey') rowKey = keyOf(member, isCopied);
+    if (member.name === 'PartitionKey') partitionKey = keyOf(member);
+    else if (member.name === 'RowKey') rowKey = keyOf(member);
     else addProperty(member, isCopied);
   }
   if (builder.count > propertiesMax) throw new StorageError('TooManyProperties');
@@ -71,24 +72,26 @@ export function parseTableBody(text: string): string | undefined {
   return member.text;
 }
 
-const annotationSuffix = '@odata.type';
-const metadataPrefix = 'odata.';
-
 /** Up to this many members, comparing names beats a set of them. */
 const linearSearchMax = 16;
 
 /** What a value is by its first character; all others can only begin a number. */
-const memberKinds: ReadonlyMap<number, Member['kind']> = new Map<number, Member['kind']>([
-  [0x22, 'string'],
-  [0x74, 'true'],
-  [0x66, 'false'],
-  [0x6e, 'null'],
-]);
-
-function markOf(name: string): number {
-  const { length } = name;
-  return (length << 16) ^ (name.charCodeAt(length - 1) << 8) ^ name.charCodeAt(length >> 1);
+function memberKind(code: number): Member['kind'] {
+  switch (code) {
+    case 0x22:
+      return 'string';
+    case 0x74:
+      return 'true';
+    case 0x66:
+      return 'false';
+    case 0x6e:
+      return 'null';
+    default:
+      return 'number';
+  }
 }
+
+const names = new NameMemory();
 
 class EntityReader {
   readonly #lexer: JsonLexer;
@@ -111,8 +114,9 @@ class EntityReader {
     if (lexer.peek() === -1) return this.#members;
     lexer.expect(0x7b);
     if (!lexer.accept(0x7d)) {
+      let place = 0;
       do {
-        const name = lexer.string();
+        const name = names.read(place++, lexer.string());
         lexer.expect(0x3a);
         this.#member(name);
       } while (lexer.accept(0x2c));
@@ -123,30 +127,36 @@ class EntityReader {
     return this.#members;
   }
 
-  #member(name: string): void {
-    // Metadata and annotations hold a dot or an at sign, so no legal name is either.
-    const legal = isPropertyName(name);
-    if (legal ? name === 'Timestamp' : name.startsWith(metadataPrefix)) {
-      this.#lexer.skipValue();
-    } else if (!legal && name.includes('@')) {
-      this.#annotation(name);
-    } else {
-      this.#add(this.#readMember(name, legal));
+  #member(name: MemberName): void {
+    switch (name.role) {
+      case 'member':
+        this.#add(this.#readMember(name));
+        return;
+      case 'annotation':
+        this.#annotation(name.target);
+        return;
+      case 'skipped':
+        this.#lexer.skipValue();
+        return;
+      case 'invalid':
+        throw new StorageError('PropertyNameInvalid');
+      default:
+        unreachable(name.role);
     }
   }
 
-  #readMember(name: string, legal: boolean): Member {
+  #readMember({ text: name, legal, mark }: MemberName): Member {
     const lexer = this.#lexer;
     const start = lexer.stringStart;
     const isNext = this.#nextName === name;
     const annotation = isNext ? this.#nextType : undefined;
     const annotationStart = isNext ? this.#nextStart : -1;
     if (isNext) this.#nextName = undefined;
-    const kind = memberKinds.get(lexer.peek()) ?? 'number';
+    const kind = memberKind(lexer.peek());
     const text = this.#scalar(kind);
     return {
       name,
-      mark: markOf(name),
+      mark,
       legal,
       kind,
       text,
@@ -189,17 +199,7 @@ class EntityReader {
     return undefined;
   }
 
-  #annotation(name: string): void {
-    if (!name.endsWith(annotationSuffix)) {
-      if (!name.includes('@odata.')) throw new StorageError('PropertyNameInvalid');
-      this.#lexer.skipValue();
-      return;
-    }
-    const target = name.slice(0, -annotationSuffix.length);
-    if (target === 'Timestamp' || target.startsWith(metadataPrefix)) {
-      this.#lexer.skipValue();
-      return;
-    }
+  #annotation(target: string): void {
     const start = this.#lexer.stringStart;
     const type = this.#lexer.string();
     const last = this.#members[this.#members.length - 1];
@@ -244,10 +244,10 @@ function annotatedType(member: Member): EdmType | undefined {
   return type;
 }
 
-function keyOf(member: Member, isCopied: boolean): string | undefined {
+function keyOf(member: Member): string | undefined {
   const type = annotatedType(member);
   if (type !== undefined && type !== 'Edm.String') throw malformedInput();
   if (member.kind === 'null') return undefined;
   if (member.kind !== 'string') throw malformedInput();
-  return isCopied ? builder.ownText(member.text) : member.text;
+  return builder.ownText(member.text);
 }

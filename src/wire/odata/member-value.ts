@@ -1,3 +1,4 @@
+import { unreachable } from '../../base/invariant.js';
 import { annotationLengths, type BagBuilder } from '../edm/bag.js';
 import { isInRange, parseInstant } from '../edm/date-time.js';
 import { isCanonicalGuid } from '../edm/guid.js';
@@ -98,6 +99,8 @@ function canonicalUnits(type: PlainType, text: string): number {
     case 'Edm.Double':
     case 'Edm.Boolean':
       return -1;
+    default:
+      return unreachable(type);
   }
 }
 
