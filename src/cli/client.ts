@@ -2,7 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { systemRandomness } from '../base/randomness.js';
 import { unreachable } from '../base/invariant.js';
-import type { EntityInput } from '../wire/edm/value.js';
+import type { Entity } from '../wire/edm/value.js';
 import { signRequest } from '../wire/auth/shared-key.js';
 import { composeBatch, type ComposedOperation } from '../wire/batch/compose.js';
 import { entityPath } from '../wire/odata/resource.js';
@@ -81,7 +81,7 @@ export class TableClient {
     });
   }
 
-  async write(table: string, entity: EntityInput, mode: WriteMode): Promise<void> {
+  async write(table: string, entity: Entity, mode: WriteMode): Promise<void> {
     const { method, path, body } = writeRequest(table, entity, mode);
     await this.request({
       method,
@@ -105,7 +105,7 @@ export class TableClient {
   }
 
   /** One operation of a transaction, with its path on this endpoint. */
-  operation(table: string, entity: EntityInput, mode: WriteMode, body: string): ComposedOperation {
+  operation(table: string, entity: Entity, mode: WriteMode, body: string): ComposedOperation {
     const { method, path } = writeTarget(table, entity, mode);
     return {
       method,
@@ -196,7 +196,7 @@ const operationHeaders: ComposedOperation['headers'] = [
 
 function writeTarget(
   table: string,
-  { partitionKey, rowKey }: EntityInput,
+  { partitionKey, rowKey }: Entity,
   mode: WriteMode,
 ): { readonly method: 'POST' | 'PUT' | 'MERGE'; readonly path: string } {
   switch (mode) {
@@ -213,7 +213,7 @@ function writeTarget(
 
 function writeRequest(
   table: string,
-  entity: EntityInput,
+  entity: Entity,
   mode: WriteMode,
 ): { readonly method: 'POST' | 'PUT' | 'MERGE'; readonly path: string; readonly body: string } {
   return { ...writeTarget(table, entity, mode), body: entityJson(entity) };

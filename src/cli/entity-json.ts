@@ -1,6 +1,6 @@
 import { unreachable } from '../base/invariant.js';
 import { edmTypeOf } from '../wire/edm/literal.js';
-import type { EdmType, EdmValue, EntityInput, Property } from '../wire/edm/value.js';
+import type { EdmType, EdmValue, Entity, Property } from '../wire/edm/value.js';
 import { JsonLexer } from '../wire/odata/json-lexer.js';
 import { textOfDouble, textOfValue, valueOfJsonNumber, valueOfText } from './edm-text.js';
 import { RowError } from './failure.js';
@@ -185,7 +185,7 @@ export function columnsJson(columns: readonly Property[]): string {
 }
 
 /** The body of a request that writes the entity. */
-export function entityJson({ partitionKey, rowKey, properties }: EntityInput): string {
+export function entityJson({ partitionKey, rowKey, properties }: Entity): string {
   const keys = `"PartitionKey":${JSON.stringify(partitionKey)},"RowKey":${JSON.stringify(rowKey)}`;
   return properties.length === 0 ? `{${keys}}` : `{${keys},${columnsJson(properties).slice(1)}`;
 }

@@ -1,8 +1,9 @@
 import { Command, Option } from 'commander';
 import { checkEntity, checkNewKeys } from '../services/tables/limits.js';
+import { propertyBagOf } from '../wire/edm/bag.js';
 import { isPropertyName } from '../wire/edm/property-name.js';
 import { StorageError } from '../wire/errors/storage-error.js';
-import type { EntityInput, Property } from '../wire/edm/value.js';
+import type { Entity, Property } from '../wire/edm/value.js';
 import { TableClient, type WriteMode } from './client.js';
 import {
   connectionOf,
@@ -72,7 +73,7 @@ async function insert(pairs: string[], flags: InsertFlags): Promise<void> {
   process.stderr.write(`Wrote 1 row to ${flags.table}.\n`);
 }
 
-function entityOf(json: string | undefined, pairs: readonly string[]): EntityInput {
+function entityOf(json: string | undefined, pairs: readonly string[]): Entity {
   try {
     const columns = [
       ...(json === undefined ? [] : parseEntityJson(json)),
@@ -80,7 +81,7 @@ function entityOf(json: string | undefined, pairs: readonly string[]): EntityInp
     ];
     const { partitionKey, rowKey, properties } = splitKeys(columns);
     checkNewKeys(partitionKey, rowKey);
-    checkEntity(partitionKey, rowKey, properties);
+    checkEntity(partitionKey, rowKey, propertyBagOf(properties));
     return { partitionKey, rowKey, properties };
   } catch (error) {
     if (error instanceof RowError) throw new UsageError(error.message);
@@ -99,7 +100,7 @@ function pairColumn(pair: string): Property {
   return { name, value: valueOfText(type, pair.slice(equals + 1), name) };
 }
 
-function splitKeys(columns: readonly Property[]): EntityInput {
+function splitKeys(columns: readonly Property[]): Entity {
   const seen = new Set<string>();
   for (const { name } of columns) {
     if (seen.has(name)) throw new UsageError(`The column ${name} is given twice.`);

@@ -1,4 +1,4 @@
-import { readValue, findProperty } from '../../src/wire/edm/bag.js';
+import { findProperty, propertyBagOf, readValue } from '../../src/wire/edm/bag.js';
 import type { EdmValue, StoredEntity } from '../../src/wire/edm/value.js';
 import { StorageError } from '../../src/wire/errors/storage-error.js';
 import type { TableService } from '../../src/services/tables/table-service.js';
@@ -25,7 +25,11 @@ export async function openBank(service: TableService): Promise<void> {
   await service.createTable(transferAccount, transferTable);
   const operations = Array.from({ length: holders }, (_, holder): WriteOperation => ({
     kind: 'insert',
-    entity: { partitionKey, rowKey: rowKeyOf(holder), properties: [balance(opening)] },
+    entity: {
+      partitionKey,
+      rowKey: rowKeyOf(holder),
+      properties: propertyBagOf([balance(opening)]),
+    },
   }));
   await service.transact(transferAccount, transferTable, operations);
 }
@@ -92,7 +96,7 @@ function read(service: TableService, holder: number): Promise<StoredEntity> {
 function write({ rowKey, version }: StoredEntity, amount: number): WriteOperation {
   return {
     kind: 'replace',
-    entity: { partitionKey, rowKey, properties: [balance(amount)] },
+    entity: { partitionKey, rowKey, properties: propertyBagOf([balance(amount)]) },
     condition: { kind: 'version', version },
   };
 }

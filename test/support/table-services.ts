@@ -7,6 +7,7 @@ import { withPartitionRule } from '../../src/kv/partition-rule.js';
 import type { Store } from '../../src/kv/store.js';
 import type { QueryBudget } from '../../src/services/tables/query.js';
 import { TableService } from '../../src/services/tables/table-service.js';
+import { propertyBagOf } from '../../src/wire/edm/bag.js';
 import type { EdmValue, EntityInput, Property } from '../../src/wire/edm/value.js';
 import { StorageError } from '../../src/wire/errors/storage-error.js';
 import { temporaryLocation } from './engine-lmdb.js';
@@ -71,7 +72,7 @@ export function entity(
   numbers: Readonly<Record<string, number>> = {},
 ): EntityInput {
   const properties = Object.entries(numbers).map(([name, value]) => property(name, int(value)));
-  return { partitionKey, rowKey, properties };
+  return { partitionKey, rowKey, properties: propertyBagOf(properties) };
 }
 
 export function property(name: string, value: EdmValue): Property {

@@ -1,8 +1,9 @@
 import { checkEntity, checkNewKeys } from '../../services/tables/limits.js';
+import { propertyBagOf } from '../../wire/edm/bag.js';
 import { forbiddenKeyCharacterAt } from '../../wire/edm/key.js';
 import { isPropertyName } from '../../wire/edm/property-name.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
-import type { EntityInput, Property } from '../../wire/edm/value.js';
+import type { Entity, Property } from '../../wire/edm/value.js';
 import { textOfValue } from '../edm-text.js';
 import { RowError } from '../failure.js';
 import { printable } from '../terminal.js';
@@ -22,7 +23,7 @@ export function isSystemColumn(name: string): boolean {
 }
 
 /** The entity of one row, checked against the limits of the service. Throws `RowError`. */
-export function entityOfRow(columns: readonly Property[], mapping: EntityMapping): EntityInput {
+export function entityOfRow(columns: readonly Property[], mapping: EntityMapping): Entity {
   const textOf = (name: string): string | undefined => {
     const value = columns.find((column) => column.name === name)?.value;
     return value === undefined ? undefined : textOfValue(value);
@@ -64,7 +65,7 @@ function checkLimits(partitionKey: string, rowKey: string, properties: readonly 
   }
   try {
     checkNewKeys(partitionKey, rowKey);
-    checkEntity(partitionKey, rowKey, properties);
+    checkEntity(partitionKey, rowKey, propertyBagOf(properties));
   } catch (error) {
     if (error instanceof StorageError) throw new RowError(error.code, error.message);
     throw error;

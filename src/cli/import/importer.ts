@@ -1,12 +1,12 @@
 import { invariant } from '../../base/invariant.js';
-import type { EntityInput } from '../../wire/edm/value.js';
+import type { Entity } from '../../wire/edm/value.js';
 import { entityJson } from '../entity-json.js';
 import type { FrontierTicket } from './settled-frontier.js';
 import { TransactionGroups, type RowGroup } from './transaction-groups.js';
 import { writeTransaction, type WriterOptions } from './transaction-writer.js';
 
 export interface RowToImport {
-  readonly entity: EntityInput;
+  readonly entity: Entity;
   readonly line: number;
   readonly ticket: FrontierTicket;
 }
@@ -119,6 +119,6 @@ export class Importer {
 }
 
 /** Equal for equal keys only. */
-function keyId({ partitionKey, rowKey }: EntityInput): string {
+function keyId({ partitionKey, rowKey }: Entity): string {
   return `${partitionKey.length}:${partitionKey}${rowKey}`;
 }

@@ -1,11 +1,11 @@
-import type { EntityInput } from '../../wire/edm/value.js';
+import type { Entity } from '../../wire/edm/value.js';
 import type { TableClient, WriteMode } from '../client.js';
 import { patientRetries, retrying, type RetryPolicy } from '../retry.js';
 import { ServiceError } from '../service-error.js';
 
 /** One entity to write, with the body of its request. */
 export interface WritableRow {
-  readonly entity: EntityInput;
+  readonly entity: Entity;
   readonly body: string;
 }
 

@@ -126,7 +126,11 @@ function failed(error: StorageError, part: BatchOperation, operationCount: numbe
 
 function writeFailed(
   error: StorageError,
-  place: { readonly part: BatchOperation; readonly operationCount: number; change?: Change },
+  place: {
+    readonly part: Pick<BatchOperation, 'contentId' | 'headers'>;
+    readonly operationCount: number;
+    readonly change?: Change;
+  },
 ): BatchOutcome {
   const { part, operationCount, change } = place;
   return {
@@ -153,12 +157,12 @@ async function runChangeset(
   try {
     const operations = changes.map(({ input }) => input.operation);
     const results = await tables.transact(account, table, operations);
-    const parts = changes.map((change, index) => writtenPart(change, results[index]));
+    const parts = changes.map((change, index) => writtenPart(change, results[index], request));
     return { kind: 'written', parts };
   } catch (error) {
     if (!isAboutOperation(error)) throw error;
     const change = changes[error.operationIndex ?? 0];
     invariant(change !== undefined, 'an error names one of the operations');
-    return writeFailed(error, { part: change.part, operationCount: changes.length, change });
+    return writeFailed(error, { part: change, operationCount: changes.length, change });
   }
 }

@@ -1,4 +1,5 @@
 import { invariant, unreachable } from '../../base/invariant.js';
+import type { BatchHeaders } from '../../wire/batch/headers.js';
 import type { BatchOperation } from '../../wire/batch/part-reader.js';
 import type { WrittenPart } from '../../wire/batch/render.js';
 import { formatEtag } from '../../wire/edm/etag.js';
@@ -15,11 +16,14 @@ import type { TableRequest } from './request.js';
 import { findRoute } from './route.js';
 import type { WriteEntityOperation, WriteInput } from './write.js';
 
-/** One operation of a changeset, read and found well-formed. */
+/**
+ * One operation of a changeset, read and found well-formed. It lives until the changeset is
+ * answered, and so holds nothing of the text that it was read from.
+ */
 export interface Change {
   readonly input: WriteInput;
-  readonly request: BatchRequest;
-  readonly part: BatchOperation;
+  readonly contentId: string | undefined;
+  readonly headers: BatchHeaders;
 }
 
 /** Reads one operation as if it came alone. Throws the same errors. */
@@ -27,7 +31,8 @@ export function readChange(part: BatchOperation, outer: TableRequest): Change {
   const request = new BatchRequest(outer, part);
   const { operation } = findRoute(writeRoutes, request);
   authorise(outer.exchange.caller, operation.access);
-  return { input: readInput(operation, request), request, part };
+  const { contentId, headers } = part;
+  return { input: readInput(operation, request), contentId, headers };
 }
 
 /**
@@ -52,11 +57,14 @@ export function checkSameTable(first: Change, other: Change): void {
 }
 
 /** What the answer says about one operation of a changeset that was executed. */
-export function writtenPart({ input, request, part }: Change, result: WriteResult): WrittenPart {
-  const { contentId } = part;
+export function writtenPart(
+  { input, contentId }: Change,
+  result: WriteResult,
+  outer: TableRequest,
+): WrittenPart {
   switch (input.operation.kind) {
     case 'insert':
-      return insertedPart(input, request, { contentId, entity: written(result) });
+      return insertedPart(input, outer, { contentId, entity: written(result) });
     case 'delete':
       return { kind: 'deleted', contentId };
     case 'replace':
@@ -76,17 +84,17 @@ function written(result: WriteResult): StoredEntity {
 
 function insertedPart(
   input: WriteInput,
-  request: TableRequest,
+  outer: TableRequest,
   { contentId, entity }: { readonly contentId: string | undefined; readonly entity: StoredEntity },
 ): WrittenPart {
   const { table, level, preference } = input;
-  const location = locationOf(input, request);
+  const location = locationOf(input, outer);
   const etag = formatEtag(entity.version);
   if (level === undefined) return { kind: 'inserted-no-content', contentId, location, etag };
   return {
     kind: 'inserted',
     preferred: preference === 'return-content',
-    body: renderEntity(entity, renderContext(request, { table, level })),
+    body: renderEntity(entity, renderContext(outer, { table, level })),
     contentId,
     level,
     location,

@@ -1,6 +1,6 @@
 import { invariant } from '../../base/invariant.js';
 import { formatEtag } from '../../wire/edm/etag.js';
-import type { EntityInput, Property } from '../../wire/edm/value.js';
+import type { EntityInput, PropertyBag } from '../../wire/edm/value.js';
 import { parseEntityBody } from '../../wire/odata/json-reader.js';
 import type { Condition, WriteOperation } from '../../services/tables/types.js';
 import { conditionOf } from './conditions.js';
@@ -44,9 +44,8 @@ export const changeEntity = writeEntity(entityAccess('update'));
 export const upsertEntity = writeEntity(entityAccess('add', 'update'));
 
 /** The keys are those of the path; a body may repeat them, and may be missing altogether. */
-function propertiesOf(request: TableRequest): readonly Property[] {
-  const text = request.text();
-  return text === '' ? [] : parseEntityBody(text).properties;
+function propertiesOf(request: TableRequest): PropertyBag {
+  return parseEntityBody(request.text()).properties;
 }
 
 function operationOf(

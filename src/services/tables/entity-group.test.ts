@@ -9,7 +9,7 @@ import {
   property,
 } from '../../../test/support/table-services.js';
 import type { CommitBatch, Store } from '../../kv/store.js';
-import { decodeBag } from '../../wire/edm/bag.js';
+import { decodeBag, propertyBagOf } from '../../wire/edm/bag.js';
 import type { StorageError } from '../../wire/errors/storage-error.js';
 import type { Condition, WriteOperation } from './types.js';
 
@@ -168,7 +168,9 @@ describe('a group that is no transaction', () => {
           entity: {
             partitionKey: 'p',
             rowKey: 'b',
-            properties: [property('s', { type: 'Edm.String', value: 'x'.repeat(32_769) })],
+            properties: propertyBagOf([
+              property('s', { type: 'Edm.String', value: 'x'.repeat(32_769) }),
+            ]),
           },
         },
       ],

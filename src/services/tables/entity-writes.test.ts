@@ -9,7 +9,7 @@ import {
   property,
   text,
 } from '../../../test/support/table-services.js';
-import { decodeBag } from '../../wire/edm/bag.js';
+import { decodeBag, propertyBagOf } from '../../wire/edm/bag.js';
 import type { EntityInput, StoredEntity } from '../../wire/edm/value.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import type { TableService } from './table-service.js';
@@ -195,7 +195,7 @@ describe('properties', () => {
   it('not named by a merge stay, those named change value and type', async (t) => {
     const { write, insert, get } = await openTable(t);
     await insert(entity('p', 'r', { a: 1, b: 2 }));
-    const properties = [property('b', text('two')), property('c', int(3))];
+    const properties = propertyBagOf([property('b', text('two')), property('c', int(3))]);
     const changed = { partitionKey: 'p', rowKey: 'r', properties };
     await write({ kind: 'merge', entity: changed, condition: any });
     assert.deepEqual(numbersOf(await get()), [
@@ -221,12 +221,16 @@ describe('limits', () => {
   const withStrings = (...lengths: number[]): EntityInput => ({
     partitionKey: 'p',
     rowKey: 'r',
-    properties: lengths.map((length, n) => property(`s${n}`, text('x'.repeat(length)))),
+    properties: propertyBagOf(
+      lengths.map((length, n) => property(`s${n}`, text('x'.repeat(length)))),
+    ),
   });
   const withBinary = (length: number): EntityInput => ({
     partitionKey: 'p',
     rowKey: 'r',
-    properties: [property('b', { type: 'Edm.Binary', value: new Uint8Array(length) })],
+    properties: propertyBagOf([
+      property('b', { type: 'Edm.Binary', value: new Uint8Array(length) }),
+    ]),
   });
   const fillers = Array.from({ length: 15 }, () => 32_768);
   const used =

@@ -1,14 +1,7 @@
 import { entitySize } from '../../wire/edm/entity-size.js';
 import { forbiddenKeyCharacterAt } from '../../wire/edm/key.js';
-import {
-  binaryBytesMax,
-  entitySizeMax,
-  keyLengthMax,
-  propertiesMax,
-  propertyNameLengthMax,
-  stringLengthMax,
-} from '../../wire/edm/limits.js';
-import type { EdmValue, Property } from '../../wire/edm/value.js';
+import { entitySizeMax, keyLengthMax, propertiesMax } from '../../wire/edm/limits.js';
+import type { PropertyBag } from '../../wire/edm/value.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 
 /** Whether an entity can be stored under these keys, so that looking for one makes sense. */
@@ -39,24 +32,16 @@ function checkNewKey(name: 'PartitionKey' | 'RowKey', key: string): void {
  * Refuses what may not be stored: too many properties, a name too long, an entity too large, a
  * value too large; in this order, as the service looks at the whole entity first (spec §2.2).
  */
-export function checkEntity(
-  partitionKey: string,
-  rowKey: string,
-  properties: readonly Property[],
-): void {
-  if (properties.length > propertiesMax) throw new StorageError('TooManyProperties');
-  let valueTooLarge = false;
-  for (const { name, value } of properties) {
-    if (name.length > propertyNameLengthMax) throw new StorageError('PropertyNameTooLong');
-    valueTooLarge ||= isValueTooLarge(value);
-  }
-  if (entitySize(partitionKey, rowKey, properties) > entitySizeMax) {
+export function checkEntity(partitionKey: string, rowKey: string, properties: PropertyBag): void {
+  checkNames(properties);
+  if (entitySize(partitionKey, rowKey, properties.propertyBytes) > entitySizeMax) {
     throw new StorageError('EntityTooLarge');
   }
-  if (valueTooLarge) throw new StorageError('PropertyValueTooLarge');
+  if (properties.valueTooLarge) throw new StorageError('PropertyValueTooLarge');
 }
 
-function isValueTooLarge(value: EdmValue): boolean {
-  if (value.type === 'Edm.String') return value.value.length > stringLengthMax;
-  return value.type === 'Edm.Binary' && value.value.length > binaryBytesMax;
+/** The first half of `checkEntity`, without which a bag need not be sound. */
+export function checkNames({ count, nameTooLong }: PropertyBag): void {
+  if (count > propertiesMax) throw new StorageError('TooManyProperties');
+  if (nameTooLong) throw new StorageError('PropertyNameTooLong');
 }

@@ -14,7 +14,7 @@ import {
   type ServiceOptions,
 } from '../../../test/support/table-services.js';
 import { manualClock } from '../../base/clock.js';
-import { decodeBag } from '../../wire/edm/bag.js';
+import { decodeBag, propertyBagOf } from '../../wire/edm/bag.js';
 import type { ComparisonOperator, Filter } from '../../wire/edm/filter.js';
 import type { EntityInput } from '../../wire/edm/value.js';
 import { defaultQueryBudget } from './query.js';
@@ -190,8 +190,10 @@ describe('a page', () => {
     const big = (index: number): EntityInput => ({
       partitionKey: 'p',
       rowKey: `r${index}`,
-      properties: Array.from({ length: 10 }, (_, n) =>
-        property(`b${n}`, { type: 'Edm.Binary', value: new Uint8Array(65_000) }),
+      properties: propertyBagOf(
+        Array.from({ length: 10 }, (_, n) =>
+          property(`b${n}`, { type: 'Edm.Binary', value: new Uint8Array(65_000) }),
+        ),
       ),
     });
     const entities = Array.from({ length: 10 }, (_, index) => big(index));

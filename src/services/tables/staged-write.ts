@@ -1,11 +1,10 @@
 import type { Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
 import type { CommitBatch, Entry } from '../../kv/store.js';
-import { encodeBag } from '../../wire/edm/bag.js';
-import type { EntityInput, Property } from '../../wire/edm/value.js';
+import { mergedBag, sortedBag } from '../../wire/edm/bag-order.js';
+import type { EntityInput } from '../../wire/edm/value.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
-import { areKeysPossible, checkEntity, checkNewKeys } from './limits.js';
-import { mergedProperties, sortedProperties } from './properties.js';
+import { areKeysPossible, checkEntity, checkNames, checkNewKeys } from './limits.js';
 import type { Condition, WriteOperation, WriteResult } from './types.js';
 
 /** What a write does to the store, ready to commit. */
@@ -62,26 +61,26 @@ export function stageWrite(
 ): StagedWrite {
   switch (operation.kind) {
     case 'insert': {
-      const bag = checkedBag(operation.entity, operation.entity.properties);
+      const bag = checkedBag(operation.entity);
       return { operation, key, check: 'absent', bag };
     }
     case 'insert-or-replace': {
-      const bag = checkedBag(operation.entity, sortedProperties(operation.entity.properties));
+      const bag = sortedBag(checkedBag(operation.entity));
       return { operation, key, check: undefined, bag };
     }
     case 'replace': {
-      const bag = checkedBag(operation.entity, sortedProperties(operation.entity.properties));
+      const bag = sortedBag(checkedBag(operation.entity));
       return { operation, key, check: checkOf(operation.condition), bag };
     }
     case 'delete':
       return { operation, key, check: checkOf(operation.condition), bag: undefined };
     case 'merge': {
-      const bag = mergedBag(operation.entity, stored);
+      const bag = mergedOrSorted(operation.entity, stored);
       const matches = stored !== undefined && allows(operation.condition, stored.version);
       return { operation, key, check: matches ? stored.version : noVersion, bag };
     }
     case 'insert-or-merge': {
-      const bag = mergedBag(operation.entity, stored);
+      const bag = mergedOrSorted(operation.entity, stored);
       return { operation, key, check: stored?.version ?? 'absent', bag };
     }
     default:
@@ -89,17 +88,16 @@ export function stageWrite(
   }
 }
 
-function checkedBag(entity: EntityInput, properties: readonly Property[]): Bytes {
-  checkEntity(entity.partitionKey, entity.rowKey, properties);
-  return encodeBag(properties);
+function checkedBag({ partitionKey, rowKey, properties }: EntityInput): Bytes {
+  checkEntity(partitionKey, rowKey, properties);
+  return properties.bag;
 }
 
-function mergedBag(entity: EntityInput, stored: Entry | undefined): Bytes {
-  const properties =
-    stored === undefined
-      ? sortedProperties(entity.properties)
-      : mergedProperties(stored.value, entity.properties);
-  return checkedBag(entity, properties);
+function mergedOrSorted(entity: EntityInput, stored: Entry | undefined): Bytes {
+  if (stored === undefined) return sortedBag(checkedBag(entity));
+  checkNames(entity.properties);
+  const merged = mergedBag(stored.value, entity.properties.bag);
+  return checkedBag({ ...entity, properties: merged });
 }
 
 function checkOf(condition: Condition): number | 'present' {

@@ -12,7 +12,7 @@ export interface BatchOperation {
   readonly target: string;
   /** Operations whose headers are the same text share one object. */
   readonly headers: BatchHeaders;
-  /** Without the line breaks around it; empty when there is none. */
+  /** Without the line breaks around it; empty when there is none. Decoded each time it is read. */
   readonly body: string;
   /** Only from an inner HTTP header: the response repeats it in no other case (spec §9.3). */
   readonly contentId: string | undefined;
@@ -71,9 +71,17 @@ export class PartReader {
     const line = this.#line(position, end);
     const target = this.#target(position + method.length + 1, line.end);
     const block = this.#headerBlock(line.next, end);
-    const body = this.#bodyText(block.next, end);
     const contentId = block.headers.get('content-id');
-    return { method, target, headers: block.headers, body, contentId };
+    const readBody = () => this.#bodyText(block.next, end);
+    return {
+      method,
+      target,
+      headers: block.headers,
+      contentId,
+      get body() {
+        return readBody();
+      },
+    };
   }
 
   #line(position: number, end: number): Line {

@@ -21,7 +21,7 @@ import {
   textStart,
   valueStart,
 } from './bag.js';
-import { parseEntityBody } from '../odata/json-reader.js';
+import { readEntityBody } from '../../../test/support/entity-bodies.js';
 import type { EdmValue, Property } from './value.js';
 
 function textProperty(name: string, value: string): Property {
@@ -89,7 +89,7 @@ describe('the bag', () => {
       fc.property(anyProperties, (properties) => {
         const bag = Buffer.from(encodeBag(properties));
         const text = bag.toString('utf8', textStart(bag), textEnd(bag));
-        const parsed = parseEntityBody(`{${text.slice(1)}}`).properties;
+        const parsed = readEntityBody(`{${text.slice(1)}}`).properties;
         assert.deepEqual(parsed, properties);
         properties.forEach(({ value }, index) => {
           const at = firstProperty + index * propertyHeaderBytes;

@@ -33,7 +33,7 @@ export {
   textStart,
   valueStart,
 } from './bag-layout.js';
-export { encodeBag } from './bag-writer.js';
+export { annotationLengths, BagBuilder, encodeBag, propertyBagOf } from './bag-builder.js';
 
 export function propertyName(bag: Bytes, at: number): string {
   const start = nameStart(bag, at);

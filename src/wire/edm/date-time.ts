@@ -78,12 +78,22 @@ function digitsAt(text: string, at: number, count: number): number {
   return value;
 }
 
+/** An instant as it was written. */
+export interface Instant {
+  /** Since 0001-01-01; may lie outside what a property can hold. */
+  readonly seconds: number;
+  /** 100 ns units. */
+  readonly fraction: number;
+  /** Whether the text is the one that is written for the instant, its range aside. */
+  readonly isCanonical: boolean;
+}
+
 /**
- * An instant's ticks, from `yyyy-MM-dd[THH:mm[:ss[.f…]]][Z|±hh:mm]`; undefined when the text is
+ * An instant, from `yyyy-MM-dd[THH:mm[:ss[.f…]]][Z|±hh:mm]`; undefined when the text is
  * anything else. Without a zone the text is UTC. Digits of the fraction beyond the seventh must be
- * zero, so that nothing is cut off silently. The result may lie outside what a property can hold.
+ * zero, so that nothing is cut off silently.
  */
-export function parseDateTime(text: string): bigint | undefined {
+export function parseInstant(text: string): Instant | undefined {
   if (text.charCodeAt(4) !== 0x2d || text.charCodeAt(7) !== 0x2d) return undefined;
   const year = digitsAt(text, 0, 4);
   const month = digitsAt(text, 5, 2);
@@ -96,7 +106,31 @@ export function parseDateTime(text: string): bigint | undefined {
   const offsetSeconds = parseOffset(text, time.end);
   if (offsetSeconds === undefined) return undefined;
   const seconds = daysOfDate(year, month, day) * secondsPerDay + time.seconds - offsetSeconds;
-  return BigInt(seconds) * ticksPerSecond + BigInt(time.fraction);
+  return { seconds, fraction: time.fraction, isCanonical: isCanonical(text, time.end) };
+}
+
+function isCanonical(text: string, timeEnd: number): boolean {
+  return (
+    timeEnd >= secondsEnd &&
+    text.charCodeAt(timeEnd) === 0x5a &&
+    text.charCodeAt(dateLength) === 0x54 &&
+    (timeEnd === secondsEnd || text.charCodeAt(timeEnd - 1) !== 0x30)
+  );
+}
+
+/** The same as ticks. */
+export function parseDateTime(text: string): bigint | undefined {
+  const instant = parseInstant(text);
+  if (instant === undefined) return undefined;
+  return BigInt(instant.seconds) * ticksPerSecond + BigInt(instant.fraction);
+}
+
+const secondsMin = Number(dateTimeMin / ticksPerSecond);
+const secondsMax = Number(dateTimeMax / ticksPerSecond);
+
+/** Whether a property can hold an instant. */
+export function isInRange({ seconds }: Instant): boolean {
+  return seconds >= secondsMin && seconds <= secondsMax;
 }
 
 interface TimeOfDay {
@@ -107,6 +141,8 @@ interface TimeOfDay {
 }
 
 const dateLength = 10;
+/** Where the text of seconds ends. */
+const secondsEnd = 19;
 
 function isDateSeparator(code: number): boolean {
   return code === 0x54 || code === 0x74;
@@ -207,6 +243,16 @@ function writeInstant(
   if (fraction > 0) end = writeFraction(target, end, fraction);
   target[end++] = 0x5a;
   return end;
+}
+
+/** Writes a date of a property, from seconds since 0001-01-01 and 100 ns units; returns the end. */
+export function writeDateTime(
+  target: Uint8Array,
+  at: number,
+  seconds: number,
+  fraction: number,
+): number {
+  return writeInstant(target, at, seconds, fraction, false);
 }
 
 function writeFraction(target: Uint8Array, at: number, fraction: number): number {

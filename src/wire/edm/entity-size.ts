@@ -1,40 +1,45 @@
-import { unreachable } from '../../base/invariant.js';
-import type { EdmValue, Property } from './value.js';
+import type { EdmType, EdmValue } from './value.js';
 
-/** Bytes that the service charges for one value (spec table-service §2.2). */
-function valueSize(value: EdmValue): number {
+/** Bytes that the service charges for a value of a type (spec table-service §2.2). */
+export const fixedSizes: Readonly<Record<Exclude<EdmType, 'Edm.String' | 'Edm.Binary'>, number>> = {
+  'Edm.Int32': 4,
+  'Edm.Int64': 8,
+  'Edm.Double': 8,
+  'Edm.DateTime': 8,
+  'Edm.Guid': 16,
+  'Edm.Boolean': 1,
+};
+
+/** The same for a string of so many UTF-16 code units. */
+export function stringSize(units: number): number {
+  return 2 * units + 4;
+}
+
+/** The same for so many bytes. */
+export function binarySize(bytes: number): number {
+  return bytes + 4;
+}
+
+export function valueSize(value: EdmValue): number {
   switch (value.type) {
     case 'Edm.String':
-      return 2 * value.value.length + 4;
+      return stringSize(value.value.length);
     case 'Edm.Binary':
-      return value.value.length + 4;
-    case 'Edm.Int32':
-      return 4;
-    case 'Edm.Int64':
-    case 'Edm.Double':
-    case 'Edm.DateTime':
-      return 8;
-    case 'Edm.Guid':
-      return 16;
-    case 'Edm.Boolean':
-      return 1;
+      return binarySize(value.value.length);
     default:
-      return unreachable(value);
+      return fixedSizes[value.type];
   }
+}
+
+/** Bytes that the service charges for a property, from the code units of its name. */
+export function propertySize(nameUnits: number, valueBytes: number): number {
+  return 8 + 2 * nameUnits + valueBytes;
 }
 
 /**
  * An entity's size in bytes by the service's published formula (spec table-service §2.2), which is
- * what the limit of 1 MiB is measured by. Timestamp does not count.
+ * what the limit of 1 MiB is measured by; from the sum of its properties. Timestamp does not count.
  */
-export function entitySize(
-  partitionKey: string,
-  rowKey: string,
-  properties: readonly Property[],
-): number {
-  let size = 4 + 2 * (partitionKey.length + rowKey.length);
-  for (const property of properties) {
-    size += 8 + 2 * property.name.length + valueSize(property.value);
-  }
-  return size;
+export function entitySize(partitionKey: string, rowKey: string, propertyBytes: number): number {
+  return 4 + 2 * (partitionKey.length + rowKey.length) + propertyBytes;
 }

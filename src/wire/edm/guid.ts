@@ -14,3 +14,10 @@ export function parseGuid(text: string): string | undefined {
   if (text.length !== guidTextLength || !guidShape.test(text)) return undefined;
   return text.toLowerCase();
 }
+
+const canonicalShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Whether a text is the one that a guid is written as. */
+export function isCanonicalGuid(text: string): boolean {
+  return text.length === guidTextLength && canonicalShape.test(text);
+}

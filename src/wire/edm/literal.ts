@@ -3,14 +3,14 @@ import { unreachable } from '../../base/invariant.js';
 import { StorageError } from '../errors/storage-error.js';
 import { dateTimeMax, dateTimeMin, formatUsDateTime, parseDateTime } from './date-time.js';
 import { hexDigitValue, parseGuid } from './guid.js';
+import { base64Length } from './json-bytes.js';
+import { binaryBytesMax } from './limits.js';
 import type { EdmType, EdmValue } from './value.js';
 
 /** Values from their texts, with the range of each type (spec table-service §2.5 and §5.2). */
 
 export const int32Min = -2_147_483_648;
 export const int32Max = 2_147_483_647;
-const int64Min = -9_223_372_036_854_775_808n;
-const int64Max = 9_223_372_036_854_775_807n;
 
 const integerText = /^[+-]?[0-9]{1,64}$/;
 const numberText = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
@@ -27,28 +27,39 @@ export function parseInt32(text: string): number | undefined {
   return value | 0;
 }
 
-/** Digits that a double holds exactly. */
-const exactDigitsMax = 15;
+/** Up to this many digits, every number is an Int64. */
+const int64DigitsSafe = 18;
+const int64Positive = '9223372036854775807';
+const int64Negative = '9223372036854775808';
 
-export function parseInt64(text: string): bigint | undefined {
-  const few = fewDigits(text);
-  if (few !== -1) return BigInt(few);
+/** A whole number's one text: no plus sign, no zeros in front; undefined when out of range. */
+export function parseInt64Text(text: string): string | undefined {
+  if (isShortWhole(text)) return text;
   if (!integerText.test(text)) return undefined;
-  const value = BigInt(text);
-  return value < int64Min || value > int64Max ? undefined : value;
+  const negative = text.charCodeAt(0) === 0x2d;
+  let start = negative || text.charCodeAt(0) === 0x2b ? 1 : 0;
+  while (start < text.length - 1 && text.charCodeAt(start) === 0x30) start++;
+  const digits = text.slice(start);
+  const limit = negative ? int64Negative : int64Positive;
+  if (digits.length > limit.length) return undefined;
+  if (digits.length === limit.length && digits > limit) return undefined;
+  return negative && digits !== '0' ? `-${digits}` : digits;
 }
 
-/** The number of few digits without sign, which most are; -1 for any other text. */
-function fewDigits(text: string): number {
+/** Whether a text is digits that begin with no zero, few enough for any Int64, as most are. */
+function isShortWhole(text: string): boolean {
   const { length } = text;
-  if (length === 0 || length > exactDigitsMax) return -1;
-  let value = 0;
+  if (length > int64DigitsSafe || length === 0 || text.charCodeAt(0) === 0x30) return false;
   for (let index = 0; index < length; index++) {
-    const digit = text.charCodeAt(index) - 48;
-    if (digit < 0 || digit > 9) return -1;
-    value = value * 10 + digit;
+    const code = text.charCodeAt(index);
+    if (code < 0x30 || code > 0x39) return false;
   }
-  return value;
+  return true;
+}
+
+export function parseInt64(text: string): bigint | undefined {
+  const canonical = parseInt64Text(text);
+  return canonical === undefined ? undefined : BigInt(canonical);
 }
 
 /** Characters of a number's text, at most: far more than any double needs. */
@@ -83,6 +94,52 @@ export function parseBase64(text: string): Bytes | undefined {
   // The decoder skips what is not base64, so every bad character makes the result too short.
   return bytes.length === (text.length / 4) * 3 - padding ? bytes : undefined;
 }
+
+const base64Text = /^[A-Za-z0-9+/]*={0,2}$/;
+/** Last digits before one sign of padding, and before two, whose unused bits are zero. */
+const lastBeforeOne = 'AEIMQUYcgkosw048';
+const lastBeforeTwo = 'AQgw';
+
+/** What the largest binary value has; the pattern is not for texts without bound. */
+const base64LengthMax = base64Length(binaryBytesMax);
+
+/**
+ * How many bytes a text stands for that is their one base64 text; -1 for any other text, and for
+ * one that is too long for a property.
+ */
+export function canonicalBase64Bytes(text: string): number {
+  const { length } = text;
+  if (length % 4 !== 0 || length > base64LengthMax || !base64Text.test(text)) return -1;
+  const bytes = (length / 4) * 3;
+  if (length === 0 || text.charCodeAt(length - 1) !== 0x3d) return bytes;
+  if (text.charCodeAt(length - 2) !== 0x3d) {
+    return lastBeforeOne.includes(text.charAt(length - 2)) ? bytes - 1 : -1;
+  }
+  return lastBeforeTwo.includes(text.charAt(length - 3)) ? bytes - 2 : -1;
+}
+
+/**
+ * Whether a JSON number is short decimals that are written as they are read: nothing is rounded
+ * away, no exponent would be written, no zero is cut off.
+ */
+export function isCanonicalDecimal(text: string): boolean {
+  const { length } = text;
+  if (length > decimalLengthMax) return false;
+  const start = text.charCodeAt(0) === 0x2d ? 1 : 0;
+  const point = text.indexOf('.');
+  if (point === -1) return false;
+  for (let index = point + 1; index < length; index++) {
+    const code = text.charCodeAt(index);
+    if (code < 0x30 || code > 0x39) return false;
+  }
+  const first = text.charCodeAt(point + 1);
+  if (length === point + 2) return true;
+  const isSmall = text.charCodeAt(start) === 0x30 && first === 0x30;
+  return !isSmall && text.charCodeAt(length - 1) !== 0x30;
+}
+
+/** Signs of up to 14 digits, which a double holds exactly, a point and a minus. */
+const decimalLengthMax = 16;
 
 /** Bytes from pairs of hexadecimal digits. */
 export function parseHex(text: string): Bytes | undefined {

@@ -24,11 +24,29 @@ export interface Property {
   readonly value: EdmValue;
 }
 
-/** What a client asks to store: keys and its own properties, in the order given. */
-export interface EntityInput {
+/** An entity as a client holds it: keys and its own properties, in the order given. */
+export interface Entity {
   readonly partitionKey: string;
   readonly rowKey: string;
   readonly properties: readonly Property[];
+}
+
+/** Encoded properties, and what the limits of an entity are measured by. */
+export interface PropertyBag {
+  /** As `bag.ts` reads it, in the order given. Sound only when `count` is within its limit. */
+  readonly bag: Bytes;
+  readonly count: number;
+  /** The sum over the properties by the service's formula; the keys are not in it. */
+  readonly propertyBytes: number;
+  readonly nameTooLong: boolean;
+  readonly valueTooLarge: boolean;
+}
+
+/** What a client asks to store. */
+export interface EntityInput {
+  readonly partitionKey: string;
+  readonly rowKey: string;
+  readonly properties: PropertyBag;
 }
 
 /**

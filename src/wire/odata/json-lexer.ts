@@ -10,9 +10,20 @@ const skipDepthMax = 32;
 export class JsonLexer {
   readonly #text: string;
   #at = 0;
+  #stringStart = 0;
 
   constructor(text: string) {
     this.#text = text;
+  }
+
+  /** The offset behind what was read last, or behind the white space that followed it. */
+  get offset(): number {
+    return this.#at;
+  }
+
+  /** The offset of the quote that began the string that was read last. */
+  get stringStart(): number {
+    return this.#stringStart;
   }
 
   /** The code of the next character behind white space, not consumed; -1 at the end. */
@@ -47,6 +58,7 @@ export class JsonLexer {
     this.expect(0x22);
     const text = this.#text;
     const start = this.#at;
+    this.#stringStart = start - 1;
     const end = specialFrom(text, start);
     const code = text.charCodeAt(end);
     if (code === 0x5c) return this.#escapedString(start, end);

@@ -1,34 +1,27 @@
-import {
-  edmTypeOf,
-  isInt32,
-  malformedInput,
-  valueFromNumber,
-  valueFromText,
-} from '../edm/literal.js';
+import { unreachable } from '../../base/invariant.js';
+import { BagBuilder } from '../edm/bag.js';
+import { edmTypeOf, malformedInput } from '../edm/literal.js';
 import { propertiesMax, propertyNameLengthMax } from '../edm/limits.js';
-import { isPropertyName } from '../edm/property-name.js';
-import type { EdmType, EdmValue, Property } from '../edm/value.js';
+import type { EdmType, PropertyBag } from '../edm/value.js';
 import { StorageError } from '../errors/storage-error.js';
 import { JsonLexer } from './json-lexer.js';
+import { markOf, NameMemory, type MemberName } from './member-name.js';
+import { addMember, type MemberSource } from './member-value.js';
 
 /** What the body of a write says. A key that is absent or null is undefined. */
 export interface EntityBody {
   readonly partitionKey: string | undefined;
   readonly rowKey: string | undefined;
   /** In the order of the text, without those that are null. */
-  readonly properties: readonly Property[];
+  readonly properties: PropertyBag;
 }
 
 /** A member whose annotation may not have been seen yet. */
-interface Member {
-  readonly name: string;
+interface Member extends MemberSource {
   /** Differs for most names that differ, and is compared first. */
   readonly mark: number;
   /** Whether the name is one that a property may have, its length aside. */
   readonly legal: boolean;
-  readonly kind: 'string' | 'number' | 'true' | 'false' | 'null';
-  /** The string's content or the number's digits. */
-  readonly text: string;
   annotation: string | undefined;
 }
 
@@ -44,19 +37,27 @@ interface Member {
  */
 export function parseEntityBody(text: string): EntityBody {
   const members = new EntityReader(text).read();
+  builder.begin();
+  const isCopied = builder.takeSource(text);
   let partitionKey: string | undefined;
   let rowKey: string | undefined;
-  const properties: Property[] = [];
   for (const member of members) {
     if (member.name === 'PartitionKey') partitionKey = keyOf(member);
     else if (member.name === 'RowKey') rowKey = keyOf(member);
-    else {
-      const value = valueOf(member);
-      if (value !== undefined) properties.push({ name: checkedName(member), value });
-    }
+    else addProperty(member, isCopied);
   }
-  if (properties.length > propertiesMax) throw new StorageError('TooManyProperties');
-  return { partitionKey, rowKey, properties };
+  if (builder.count > propertiesMax) throw new StorageError('TooManyProperties');
+  return { partitionKey, rowKey, properties: builder.finish() };
+}
+
+const builder = new BagBuilder();
+
+function addProperty(member: Member, isCopied: boolean): void {
+  const type = annotatedType(member);
+  if (member.kind === 'null') return;
+  addMember(builder, member, type, isCopied);
+  if (member.name.length > propertyNameLengthMax) throw new StorageError('PropertyNameTooLong');
+  if (!member.legal) throw new StorageError('PropertyNameInvalid');
 }
 
 /**
@@ -71,32 +72,35 @@ export function parseTableBody(text: string): string | undefined {
   return member.text;
 }
 
-const annotationSuffix = '@odata.type';
-const metadataPrefix = 'odata.';
-
 /** Up to this many members, comparing names beats a set of them. */
 const linearSearchMax = 16;
 
 /** What a value is by its first character; all others can only begin a number. */
-const memberKinds: ReadonlyMap<number, Member['kind']> = new Map<number, Member['kind']>([
-  [0x22, 'string'],
-  [0x74, 'true'],
-  [0x66, 'false'],
-  [0x6e, 'null'],
-]);
-
-function markOf(name: string): number {
-  const { length } = name;
-  return (length << 16) ^ (name.charCodeAt(length - 1) << 8) ^ name.charCodeAt(length >> 1);
+function memberKind(code: number): Member['kind'] {
+  switch (code) {
+    case 0x22:
+      return 'string';
+    case 0x74:
+      return 'true';
+    case 0x66:
+      return 'false';
+    case 0x6e:
+      return 'null';
+    default:
+      return 'number';
+  }
 }
+
+const names = new NameMemory();
 
 class EntityReader {
   readonly #lexer: JsonLexer;
   readonly #members: Member[] = [];
   /** Every member by name, from the moment there are more than a few. */
   #byName: Map<string, Member> | undefined;
-  /** The annotation read last, while its member is expected to follow. */
+  /** The annotation read last, while its member is expected to follow, and where it begins. */
   #nextName: string | undefined;
+  #nextStart = 0;
   #nextType = '';
   /** Annotations that stand apart from their members. */
   #loose: Map<string, string> | undefined;
@@ -110,8 +114,9 @@ class EntityReader {
     if (lexer.peek() === -1) return this.#members;
     lexer.expect(0x7b);
     if (!lexer.accept(0x7d)) {
+      let place = 0;
       do {
-        const name = lexer.string();
+        const name = names.read(place++, lexer.string());
         lexer.expect(0x3a);
         this.#member(name);
       } while (lexer.accept(0x2c));
@@ -122,23 +127,44 @@ class EntityReader {
     return this.#members;
   }
 
-  #member(name: string): void {
-    // Metadata and annotations hold a dot or an at sign, so no legal name is either.
-    const legal = isPropertyName(name);
-    if (legal ? name === 'Timestamp' : name.startsWith(metadataPrefix)) {
-      this.#lexer.skipValue();
-    } else if (!legal && name.includes('@')) {
-      this.#annotation(name);
-    } else {
-      this.#add(this.#readMember(name, legal));
+  #member(name: MemberName): void {
+    switch (name.role) {
+      case 'member':
+        this.#add(this.#readMember(name));
+        return;
+      case 'annotation':
+        this.#annotation(name.target);
+        return;
+      case 'skipped':
+        this.#lexer.skipValue();
+        return;
+      case 'invalid':
+        throw new StorageError('PropertyNameInvalid');
+      default:
+        unreachable(name.role);
     }
   }
 
-  #readMember(name: string, legal: boolean): Member {
-    const annotation = this.#nextName === name ? this.#nextType : undefined;
-    if (annotation !== undefined) this.#nextName = undefined;
-    const kind = memberKinds.get(this.#lexer.peek()) ?? 'number';
-    return { name, mark: markOf(name), legal, kind, text: this.#scalar(kind), annotation };
+  #readMember({ text: name, legal, mark }: MemberName): Member {
+    const lexer = this.#lexer;
+    const start = lexer.stringStart;
+    const isNext = this.#nextName === name;
+    const annotation = isNext ? this.#nextType : undefined;
+    const annotationStart = isNext ? this.#nextStart : -1;
+    if (isNext) this.#nextName = undefined;
+    const kind = memberKind(lexer.peek());
+    const text = this.#scalar(kind);
+    return {
+      name,
+      mark,
+      legal,
+      kind,
+      text,
+      annotation,
+      annotationStart,
+      start,
+      end: lexer.offset,
+    };
   }
 
   #scalar(kind: Member['kind']): string {
@@ -173,17 +199,8 @@ class EntityReader {
     return undefined;
   }
 
-  #annotation(name: string): void {
-    if (!name.endsWith(annotationSuffix)) {
-      if (!name.includes('@odata.')) throw new StorageError('PropertyNameInvalid');
-      this.#lexer.skipValue();
-      return;
-    }
-    const target = name.slice(0, -annotationSuffix.length);
-    if (target === 'Timestamp' || target.startsWith(metadataPrefix)) {
-      this.#lexer.skipValue();
-      return;
-    }
+  #annotation(target: string): void {
+    const start = this.#lexer.stringStart;
     const type = this.#lexer.string();
     const last = this.#members[this.#members.length - 1];
     if (last?.name === target) {
@@ -193,6 +210,7 @@ class EntityReader {
     this.#keepLoose();
     this.#nextName = target;
     this.#nextType = type;
+    this.#nextStart = start;
   }
 
   #keepLoose(): void {
@@ -231,52 +249,5 @@ function keyOf(member: Member): string | undefined {
   if (type !== undefined && type !== 'Edm.String') throw malformedInput();
   if (member.kind === 'null') return undefined;
   if (member.kind !== 'string') throw malformedInput();
-  return member.text;
-}
-
-function checkedName({ name, legal }: Member): string {
-  if (name.length > propertyNameLengthMax) throw new StorageError('PropertyNameTooLong');
-  if (!legal) throw new StorageError('PropertyNameInvalid');
-  return name;
-}
-
-/** The value of a member; undefined for null. */
-function valueOf(member: Member): EdmValue | undefined {
-  const type = annotatedType(member);
-  switch (member.kind) {
-    case 'null':
-      return undefined;
-    case 'string':
-      return valueFromText(type ?? 'Edm.String', member.text, member.name);
-    case 'number':
-      return type === undefined ? plainNumber(member.text) : valueFromNumber(type, member.text);
-    default:
-      if (type !== undefined && type !== 'Edm.Boolean') throw malformedInput();
-      return { type: 'Edm.Boolean', value: member.kind === 'true' };
-  }
-}
-
-/** A number without annotation: digits alone are Int32 where they fit; all else is Double. */
-function plainNumber(text: string): EdmValue {
-  const value = wholeNumber(text);
-  return isInt32(value)
-    ? { type: 'Edm.Int32', value: value | 0 }
-    : valueFromNumber('Edm.Double', text);
-}
-
-/** Longest text of an Int32, its sign included. */
-const int32TextLengthMax = 11;
-
-/** The value of a short number without fraction and exponent; NaN for any other. */
-function wholeNumber(text: string): number {
-  const { length } = text;
-  if (length > int32TextLengthMax) return NaN;
-  const negative = text.charCodeAt(0) === 0x2d;
-  let value = 0;
-  for (let index = negative ? 1 : 0; index < length; index++) {
-    const digit = text.charCodeAt(index) - 48;
-    if (digit < 0 || digit > 9) return NaN;
-    value = value * 10 + digit;
-  }
-  return negative ? -value : value;
+  return builder.ownText(member.text);
 }

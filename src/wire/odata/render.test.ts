@@ -5,7 +5,7 @@ import { anyProperties, anyText } from '../../../test/support/edm-properties.js'
 import { decodeBag, encodeBag } from '../edm/bag.js';
 import { ticksFromMicros, parseDateTime } from '../edm/date-time.js';
 import type { EdmValue, Property, StoredEntity } from '../edm/value.js';
-import { parseEntityBody } from './json-reader.js';
+import { readEntityBody } from '../../../test/support/entity-bodies.js';
 import type { MetadataLevel } from './media-type.js';
 import {
   renderEntities,
@@ -31,7 +31,7 @@ function stored(properties: readonly Property[], keys: Partial<StoredEntity> = {
   return { partitionKey: 'pk', rowKey: 'rk', version, bag: encodeBag(properties), ...keys };
 }
 
-const example = parseEntityBody(
+const example = readEntityBody(
   '{"age@odata.type":"Edm.Int64","age":"39","sex":"male","married":true,"ratio":3.1,' +
     '"evenratio":3.0,"Birthday@odata.type":"Edm.DateTime","Birthday":"1973-10-04T00:00:00Z",' +
     '"binary@odata.type":"Edm.Binary","binary":"YmluYXJ5","other":20,' +
@@ -80,7 +80,7 @@ describe('one entity', () => {
   });
 
   it('is shown as in the worked example', () => {
-    const { properties } = parseEntityBody(
+    const { properties } = readEntityBody(
       '{"n":5,"d":"3","d@odata.type":"Edm.Double","big":"9007199254740993","big@odata.type":"Edm.Int64"}',
     );
     const version = versionOf('2025-11-21T10:00:00.123456Z');
@@ -171,7 +171,7 @@ describe('selected properties', () => {
         const chosen = properties.filter((_, index) => (seed >> (index % 30)) % 2 === 0);
         const select = chosen.map(({ name }) => name).toReversed();
         const shown = renderEntity(stored(properties), { ...context('minimal'), select });
-        assert.deepEqual(parseEntityBody(shown.toString()).properties, chosen);
+        assert.deepEqual(readEntityBody(shown.toString()).properties, chosen);
       }),
     );
   });
@@ -228,7 +228,7 @@ describe('rendering', () => {
   it('and reading give back keys and every property, at both annotated levels', () => {
     fc.assert(
       fc.property(entity, fc.constantFrom('minimal' as const, 'full' as const), (each, level) => {
-        const body = parseEntityBody(renderEntity(each, context(level)).toString());
+        const body = readEntityBody(renderEntity(each, context(level)).toString());
         assert.deepEqual(
           { ...body },
           {
@@ -279,7 +279,7 @@ describe('rendering', () => {
       const text = renderEntities([each, each, each], context('full')).toString();
       const { value: items } = JSON.parse(text) as { value: object[] };
       for (const item of items) {
-        assert.deepEqual(parseEntityBody(JSON.stringify(item)).properties, properties);
+        assert.deepEqual(readEntityBody(JSON.stringify(item)).properties, properties);
       }
     }
   });

@@ -1,0 +1,11 @@
+import { decodeBag } from '../../src/wire/edm/bag.js';
+import type { Property } from '../../src/wire/edm/value.js';
+import { parseEntityBody, type EntityBody } from '../../src/wire/odata/json-reader.js';
+
+/** What the body of a write says, its properties as values. */
+export function readEntityBody(
+  text: string,
+): Omit<EntityBody, 'properties'> & { readonly properties: readonly Property[] } {
+  const body = parseEntityBody(text);
+  return { ...body, properties: decodeBag(body.properties.bag) };
+}
