@@ -77,7 +77,7 @@ class RunningServer implements TabulariumServer {
     const { clock, randomness, timers, limits, logger, checkClockSkew } = settings;
     this.#settings = settings;
     this.#store = store;
-    this.#tables = new TableService({ store, clock, randomness });
+    this.#tables = new TableService({ store, clock });
     this.#http = new HttpServer({
       service: tableHttpService({ tables: this.#tables, randomness }),
       accounts,

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.js';
-import { systemRandomness } from '../../src/base/randomness.js';
 import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import { TableService } from '../../src/services/tables/table-service.js';
 import { ServerProcess } from '../support/crash-server.js';
@@ -107,7 +106,7 @@ it(`goes on freeing a dropped table however often it is killed meanwhile (seed $
 async function assertNothingLeft(directory: string, entities: number): Promise<void> {
   const store = await openLmdbStore({ directory, clock: systemClock });
   try {
-    const service = new TableService({ store, clock: systemClock, randomness: systemRandomness });
+    const service = new TableService({ store, clock: systemClock });
     while ((await service.reclaim({ entriesMax: 1000 })).more);
     const { entries } = await store.range(
       { start: Uint8Array.of(0) },

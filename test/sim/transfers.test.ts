@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/base/clock.js';
-import { systemRandomness } from '../../src/base/randomness.js';
 import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import { TableService } from '../../src/services/tables/table-service.js';
 import { temporaryLocation } from '../support/engine-lmdb.js';
@@ -34,7 +33,7 @@ async function transfersElsewhere(directory: string, childSeed: number): Promise
 it(`keeps a sum whole across processes that write groups side by side (seed ${seed})`, async () => {
   const { directory, remove } = await temporaryLocation();
   const store = await openLmdbStore({ directory, clock: systemClock });
-  const service = new TableService({ store, clock: systemClock, randomness: systemRandomness });
+  const service = new TableService({ store, clock: systemClock });
   try {
     await openBank(service);
     const outcomes = await Promise.all([

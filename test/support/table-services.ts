@@ -1,6 +1,5 @@
 import type { TestContext } from 'node:test';
 import { systemClock, type Clock } from '../../src/base/clock.js';
-import { systemRandomness } from '../../src/base/randomness.js';
 import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { withPartitionRule } from '../../src/kv/partition-rule.js';
@@ -53,7 +52,7 @@ export const openService: Readonly<Record<'memory' | 'lmdb', OpenService>> = {
 function serviceOver(store: Store, options: ServiceOptions): ServiceUnderTest {
   const { clock = systemClock, budget, wrap = (inner) => inner } = options;
   const ruled = withPartitionRule(wrap(store));
-  const parts = { store: ruled, clock, randomness: systemRandomness };
+  const parts = { store: ruled, clock };
   return { service: new TableService(budget === undefined ? parts : { ...parts, budget }), store };
 }
 

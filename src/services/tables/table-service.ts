@@ -1,5 +1,4 @@
 import type { Clock } from '../../base/clock.js';
-import type { Randomness } from '../../base/randomness.js';
 import type { Store } from '../../kv/store.js';
 import type { StoredEntity } from '../../wire/edm/value.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
@@ -21,7 +20,6 @@ import type {
 export interface TableServiceOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly randomness: Randomness;
   /** What one page of a query may cost; the service's own limits when absent. */
   readonly budget?: QueryBudget;
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { account, entity, failsWith, openService } from '../../../test/support/table-services.js';
 import { systemClock } from '../../base/clock.js';
-import { systemRandomness } from '../../base/randomness.js';
 import type { ComparisonOperator, Filter } from '../../wire/edm/filter.js';
 import { TableService } from './table-service.js';
 import type { TableQuery } from './types.js';
@@ -79,7 +78,7 @@ for (const engine of ['memory', 'lmdb'] as const) {
 
     it('created side by side, by several processes, share no entity', async (t) => {
       const { service, store } = await openService[engine](t);
-      const other = new TableService({ store, clock: systemClock, randomness: systemRandomness });
+      const other = new TableService({ store, clock: systemClock });
       const tables = Array.from({ length: 250 }, (_, index) => `table${index}`);
       const create = (table: string, index: number) =>
         (index % 2 === 0 ? service : other).createTable(account, table);
