@@ -5,7 +5,7 @@ import type { ComparisonOperator, Filter } from '../../wire/edm/filter.js';
 import type { EdmValue } from '../../wire/edm/value.js';
 import { mismatchHolds } from './mismatch.js';
 import { isTrue } from './value-order.js';
-import { orderTest, timestampOrder, valueTest, type PropertyTest } from './value-test.js';
+import { orderTest, timestampOrder, valueTest, type PropertyTest } from './value-comparison.js';
 
 /** Tests one row. The keys are only looked at when `readsKeys`; else anything may be given. */
 export type RowTest = (
