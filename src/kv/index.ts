@@ -6,6 +6,7 @@
  * @packageDocumentation
  */
 export type {
+  Candidate,
   Check,
   CommitBatch,
   CommitResult,
@@ -15,6 +16,7 @@ export type {
   RangeOptions,
   RangePage,
   Store,
+  Verdict,
 } from './store.js';
 export { keyBytesMax } from './store.js';
 export { StoreClosedError, StoreWriteError, TransactionConflictError } from './errors.js';
