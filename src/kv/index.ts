@@ -6,6 +6,7 @@
  * @packageDocumentation
  */
 export type {
+  Add,
   Candidate,
   Check,
   CommitBatch,
@@ -19,11 +20,13 @@ export type {
   Verdict,
 } from './store.js';
 export { keyBytesMax } from './store.js';
+export { decodeCounter, encodeCounter } from './counter.js';
 export { StoreClosedError, StoreWriteError, TransactionConflictError } from './errors.js';
 export type { TupleElement } from './tuple.js';
 export {
   appendNumber,
   appendString,
+  appendTuple,
   decodeTuple,
   elementEnd,
   encodeTuple,

@@ -48,6 +48,15 @@ export function appendNumber(prefix: Bytes, value: number): Bytes {
   return copyOut(writeNumber(value, prefix.length));
 }
 
+/** The encoding of a tuple with these elements more. */
+export function appendTuple(prefix: Bytes, elements: readonly TupleElement[]): Bytes {
+  reserve(0, prefix.length);
+  scratch.set(prefix);
+  let length = prefix.length;
+  for (const element of elements) length = writeElement(element, length);
+  return copyOut(length);
+}
+
 /** The elements from an element boundary to the end of the key. */
 export function decodeTuple(bytes: Bytes, offset = 0): TupleElement[] {
   const key = asBuffer(bytes);
