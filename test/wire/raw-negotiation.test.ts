@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { acceptFull, acceptMinimal, acceptNone, entityPath, type Headers } from './kit/client.js';
+import { acceptFull, acceptMinimal, acceptNone, entityPath } from './kit/client.js';
+import type { Headers } from './kit/request-bytes.js';
 import { assertXmlError } from './kit/errors.js';
 import { startFixture } from './kit/server.js';
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { entityPath, type Headers, type WireClient } from './client.js';
+import { entityPath, type WireClient } from './client.js';
+import type { Headers } from './request-bytes.js';
 import type { WireResponse } from './response.js';
 
 /** One operation of a changeset, or the query of a batch. */

@@ -1,9 +1,8 @@
 import type { TabulariumServer } from '../../../src/app/index.js';
 import { WireConnection } from './connection.js';
+import { bodyBytes, requestBytes, type Headers } from './request-bytes.js';
 import type { WireResponse } from './response.js';
 import { authorizationOf, developmentAccount, developmentKey, type Scheme } from './signature.js';
-
-export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface WireRequest {
   readonly method?: string;
@@ -91,20 +90,8 @@ export class WireClient {
   bytes(request: WireRequest): Buffer {
     const method = request.method ?? 'GET';
     const target = request.target ?? `/${this.account}${request.path ?? '/Tables'}`;
-    const body =
-      request.body === undefined || Buffer.isBuffer(request.body)
-        ? request.body
-        : Buffer.from(request.body, 'utf8');
-    const headers = this.#headers(request, method, target, body);
-    const lines = Object.entries(headers).flatMap(([name, value]) => {
-      if (value === undefined) return [];
-      return typeof value === 'string' ? [`${name}: ${value}`] : value.map((v) => `${name}: ${v}`);
-    });
-    const head = Buffer.from(
-      `${method} ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`,
-      'latin1',
-    );
-    return body === undefined ? head : Buffer.concat([head, body]);
+    const body = bodyBytes(request.body);
+    return requestBytes(method, target, this.#headers(request, method, target, body), body);
   }
 
   #headers(

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { childrenOf, insideOf } from './queue-xml.js';
 import type { WireResponse } from './response.js';
 
 const namespace = 'http://schemas.microsoft.com/ado/2007/08/dataservices/metadata';
@@ -83,6 +84,29 @@ export function assertXmlError(response: WireResponse, expected: ExpectedError):
     `<?xml version="1.0" encoding="utf-8"?><error xmlns="${namespace}">` +
     `<code>${expected.code}</code><message xml:lang="en-US">`;
   checkXml(response, expected, open, '</message></error>');
+}
+
+export interface ExpectedQueueError extends ExpectedError {
+  /** The children after `Message`, in their order. Without it any may come. */
+  readonly details?: readonly (readonly [name: string, value: string])[];
+}
+
+/** The one shape of an error of the queue service (queue-service §3.3). Returns its details. */
+export function assertQueueError(
+  response: WireResponse,
+  expected: ExpectedQueueError,
+): (readonly [name: string, value: string])[] {
+  checkStatus(response, expected);
+  assert.equal(response.header('content-type'), 'application/xml', response.text);
+  assert.equal(response.header('x-ms-error-code'), expected.code, response.text);
+  const [code, message, ...details] = childrenOf(insideOf(response.text, 'Error'));
+  assert.deepEqual(code, ['Code', expected.code]);
+  assert.equal(message?.[0], 'Message');
+  const text = unstamped(message?.[1] ?? '', response.header('x-ms-request-id') ?? '');
+  checkMessage(text, expected);
+  assert.equal(response.reason, text, 'the reason phrase is the text');
+  if (expected.details !== undefined) assert.deepEqual(details, expected.details);
+  return details;
 }
 
 function checkXml(
