@@ -15,6 +15,11 @@ export function assertBatch(batch: CommitBatch): void {
   for (const check of batch.checks) assertKey(check.key);
   for (const put of batch.puts) assertKey(put.key);
   for (const key of batch.deletes) assertKey(key);
+  if (batch.adds === undefined) return;
+  for (const { key, delta } of batch.adds) {
+    assertKey(key);
+    invariant(Number.isSafeInteger(delta), `a counter changes by a safe integer, not ${delta}`);
+  }
 }
 
 export function assertRangeOptions(options: RangeOptions): void {

@@ -40,6 +40,7 @@ describe('partition rule', () => {
       checks: [{ key: appendString(first, 'a'), version: 'absent' }],
       puts: [{ key: appendString(first, 'a'), value }],
       deletes: [appendString(first, 'b')],
+      adds: [{ key: appendString(first, 'c'), delta: 1 }],
     });
     assert.equal(result.ok, true);
     assert.equal((await store.commit(empty)).ok, true);
@@ -53,6 +54,7 @@ describe('partition rule', () => {
       { ...empty, puts: [put, { key: other, value }] },
       { ...empty, puts: [put], deletes: [other] },
       { ...empty, puts: [put], checks: [{ key: other, version: 'absent' as const }] },
+      { ...empty, puts: [put], adds: [{ key: other, delta: 1 }] },
     ];
     for (const batch of batches) await assert.rejects(store.commit(batch), InvariantError);
     assert.equal(await store.get(put.key), undefined);
@@ -62,9 +64,13 @@ describe('partition rule', () => {
     const store = withPartitionRule(await openMemoryStore({ clock: manualClock() }));
     const put = { key: appendString(first, 'a'), value };
     await assert.rejects(store.commit({ ...empty, puts: [put, put] }), InvariantError);
-    await assert.rejects(
-      store.commit({ ...empty, puts: [put], deletes: [put.key] }),
-      InvariantError,
-    );
+    const add = { key: put.key, delta: 1 };
+    const batches = [
+      { ...empty, puts: [put], deletes: [put.key] },
+      { ...empty, puts: [put], adds: [add] },
+      { ...empty, deletes: [put.key], adds: [add] },
+      { ...empty, adds: [add, add] },
+    ];
+    for (const batch of batches) await assert.rejects(store.commit(batch), InvariantError);
   });
 });

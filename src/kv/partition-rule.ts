@@ -22,7 +22,8 @@ export function withPartitionRule(store: Store): Store {
 }
 
 function assertPartitionRule(batch: CommitBatch): void {
-  const written = [...batch.puts.map(({ key }) => key), ...batch.deletes];
+  const keyed = [...batch.puts, ...(batch.adds ?? [])];
+  const written = [...keyed.map(({ key }) => key), ...batch.deletes];
   const keys = [...batch.checks.map(({ key }) => key), ...written];
   const [first] = keys;
   if (first === undefined) return;

@@ -15,7 +15,7 @@ export interface Store {
   /**
    * Applies all of a batch or nothing, isolated from every other commit. Resolves when the result
    * is durable (unless the store was opened in its relaxed mode). Checks are tried in order; the
-   * first that fails decides the result. A key may occur once among puts and deletes.
+   * first that fails decides the result. A key may occur once among puts, deletes and adds.
    */
   commit(batch: CommitBatch): Promise<CommitResult>;
   /** Waits for commits under way; afterwards every call is refused. Idempotent. */
@@ -77,16 +77,28 @@ export interface Put {
   readonly value: Bytes;
 }
 
+/**
+ * Adds to a counter whose value the commit does not know. The additions of concurrent commits all
+ * apply, in any order, and none fails for another. An absent key counts as 0. Afterwards the key
+ * holds the sum as `encodeCounter` writes it. `delta` and the sum are safe integers of either sign;
+ * where the sum would not be, or the key holds no counter, the whole commit is rejected.
+ */
+export interface Add {
+  readonly key: Bytes;
+  readonly delta: number;
+}
+
 export interface CommitBatch {
   readonly checks: readonly Check[];
   readonly puts: readonly Put[];
   readonly deletes: readonly Bytes[];
+  readonly adds?: readonly Add[];
 }
 
 /**
  * `version` is set by the store: microseconds since 1970 as a safe integer, strictly greater than
- * any version the store has returned before, across processes, restarts and clock steps. All puts
- * of a commit carry it. `failedCheck` is an index into `checks`; `actual` is what was found there.
+ * any version the store has returned before, across processes, restarts and clock steps. All
+ * puts and adds of a commit carry it. `failedCheck` is an index into `checks`; `actual` is what was found there.
  */
 export type CommitResult =
   | { readonly ok: true; readonly version: number }

@@ -1,6 +1,7 @@
 import { getLastVersion } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
+import { addToCounter, counterBytes } from '../../kv/counter.js';
 import { StoreWriteError } from '../../kv/errors.js';
 import type { Check, CommitBatch, CommitResult } from '../../kv/store.js';
 import type { Environment } from './environment.js';
@@ -158,6 +159,11 @@ export class GroupCommit {
     const { entries } = this.#environment;
     for (const key of batch.deletes) entries.removeSync(key);
     for (const { key, value } of batch.puts) entries.putSync(key, value, version);
+    if (batch.adds === undefined) return;
+    // Reads what the commits before this one in its group have added.
+    for (const { key, delta } of batch.adds) {
+      entries.putSync(key, addToCounter(entries.getBinaryFast(key), delta), version);
+    }
   }
 }
 
@@ -165,6 +171,8 @@ function batchBytes(batch: CommitBatch): number {
   let bytes = 0;
   for (const { key, value } of batch.puts) bytes += key.length + value.length;
   for (const key of batch.deletes) bytes += key.length;
+  if (batch.adds === undefined) return bytes;
+  for (const { key } of batch.adds) bytes += key.length + counterBytes;
   return bytes;
 }
 

@@ -1,5 +1,6 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
+import { addToCounter } from '../../kv/counter.js';
 import { StoreClosedError } from '../../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
 import type {
@@ -8,6 +9,7 @@ import type {
   CommitResult,
   Entry,
   KeyRange,
+  Put,
   RangeOptions,
   RangePage,
   Store,
@@ -72,18 +74,28 @@ class MemoryStore implements Store {
       const holds = check.version === 'present' ? actual !== 'absent' : actual === check.version;
       if (!holds) return { ok: false, failedCheck: index, actual };
     }
+    // Before anything is written: an addition may be refused.
+    const sums = batch.adds?.map(({ key, delta }) => ({
+      key,
+      value: addToCounter(this.#entries.get(key)?.value, delta),
+    }));
     const version = Math.max(this.#clock.nowMicros(), this.#lastVersion + 1);
     this.#lastVersion = version;
     for (const key of batch.deletes) this.#entries.delete(key);
-    for (const { key, value } of batch.puts) {
-      // Copies, because what is handed over is often a small part of a large buffer.
-      this.#entries.put({ key: Buffer.from(key), value: Buffer.from(value), version });
-    }
+    this.#put(batch.puts, version);
+    if (sums !== undefined) this.#put(sums, version);
     return { ok: true, version };
   }
 
   async close(): Promise<void> {
     this.#closed = true;
+  }
+
+  #put(puts: readonly Put[], version: number): void {
+    for (const { key, value } of puts) {
+      // Copies, because what is handed over is often a small part of a large buffer.
+      this.#entries.put({ key: Buffer.from(key), value: Buffer.from(value), version });
+    }
   }
 
   #assertOpen(): void {

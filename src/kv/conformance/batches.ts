@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { ManualClock } from '../../base/clock.js';
 import { manualClock } from '../../base/clock.js';
-import type { Check, CommitBatch, Put, Store } from '../store.js';
+import { decodeCounter } from '../counter.js';
+import type { Add, Check, CommitBatch, Put, Store } from '../store.js';
 import type { ConformanceSuite, OpenedStore } from './suite.js';
 
 /** Enough for any page of these tests. */
@@ -36,6 +37,10 @@ export function check(key: string, version: Check['version']): Check {
   return { key: bytes(key), version };
 }
 
+export function add(key: string, delta: number): Add & { readonly key: Buffer } {
+  return { key: bytes(key), delta };
+}
+
 /** Commits and returns the version; the test fails when a check does. */
 export async function commit(store: Store, parts: Partial<CommitBatch>): Promise<number> {
   const result = await store.commit(batch(parts));
@@ -51,4 +56,11 @@ export async function keysOf(store: Store): Promise<string[]> {
 export async function valueOf(store: Store, key: string): Promise<string | undefined> {
   const entry = await store.get(bytes(key));
   return entry === undefined ? undefined : Buffer.from(entry.value).toString('latin1');
+}
+
+/** The test fails when the key is absent or holds no counter. */
+export async function counterOf(store: Store, key: string): Promise<number> {
+  const entry = await store.get(bytes(key));
+  assert.ok(entry !== undefined, `there is no counter ${key}`);
+  return decodeCounter(entry.value);
 }

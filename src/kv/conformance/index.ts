@@ -1,5 +1,6 @@
 import { describe } from 'node:test';
 import { commitsConformance } from './commits.js';
+import { countersConformance } from './counters.js';
 import { modelConformance } from './model.js';
 import { processesConformance } from './processes.js';
 import { rangesConformance } from './ranges.js';
@@ -16,6 +17,7 @@ export function storeConformance(suite: ConformanceSuite): void {
     describe('reads', () => readsConformance(suite));
     describe('ranges', () => rangesConformance(suite));
     describe('commits', () => commitsConformance(suite));
+    describe('counters', () => countersConformance(suite));
     describe('versions', () => versionsConformance(suite));
     describe('durability and processes', () => processesConformance(suite));
     describe('model', () => modelConformance(suite));

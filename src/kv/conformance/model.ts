@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import * as fc from 'fast-check';
 import { compareBytes, concatBytes, equalBytes } from '../../base/bytes.js';
-import type { CommitBatch, Entry, KeyRange, RangeOptions, Store } from '../store.js';
+import { counterBytes, decodeCounter, encodeCounter } from '../counter.js';
+import type { Add, CommitBatch, Entry, KeyRange, Put, RangeOptions, Store } from '../store.js';
 import { prefixRange } from '../tuple.js';
 import { setUp, wholeRange } from './batches.js';
 import type { ConformanceSuite } from './suite.js';
@@ -16,6 +17,7 @@ type Operation =
       readonly checks: readonly { readonly key: Letters; readonly demand: number }[];
       readonly puts: readonly { readonly key: Letters; readonly size: number }[];
       readonly deletes: readonly Letters[];
+      readonly adds: readonly { readonly key: Letters; readonly delta: number }[];
     }
   | { readonly kind: 'get'; readonly keys: readonly Letters[] }
   | {
@@ -34,6 +36,7 @@ const operations = fc.array(
       checks: fc.array(fc.record({ key: letters, demand: fc.nat(5) }), { maxLength: 2 }),
       puts: fc.array(fc.record({ key: letters, size: fc.nat(40) }), { maxLength: 4 }),
       deletes: fc.array(letters, { maxLength: 2 }),
+      adds: fc.array(fc.record({ key: letters, delta: fc.integer() }), { maxLength: 3 }),
     }),
     fc.record({ kind: fc.constant('get' as const), keys: fc.array(letters, { maxLength: 4 }) }),
     fc.record({
@@ -119,10 +122,11 @@ class Model {
     assert.ok(result.ok && result.version > this.#lastVersion);
     const { version } = result;
     this.#lastVersion = version;
-    const written = [...batch.deletes, ...batch.puts.map(({ key }) => key)];
+    const puts = [...batch.puts, ...(batch.adds ?? []).map((each) => this.#sum(each))];
+    const written = [...batch.deletes, ...puts.map(({ key }) => key)];
     this.entries = this.entries
       .filter(({ key }) => !written.some((other) => equalBytes(key, other)))
-      .concat(batch.puts.map((put) => ({ ...put, version })))
+      .concat(puts.map(({ key, value }) => ({ key, value, version })))
       .toSorted((left, right) => compareBytes(left.key, right.key));
   }
 
@@ -130,12 +134,31 @@ class Model {
     const puts = new Map(
       operation.puts.map(({ key, size }) => [String(key), { key: this.#key(key), size }]),
     );
+    const adds = new Map(
+      operation.adds
+        .map(({ key, delta }) => [String(key), { key: this.#key(key), delta }] as const)
+        .filter(([name, { key }]) => !puts.has(name) && this.#takesAdditions(key)),
+    );
     const deletes = new Map(operation.deletes.map((key) => [String(key), this.#key(key)]));
     return {
       checks: operation.checks.map(({ key, demand }) => this.#check(this.#key(key), demand)),
       puts: [...puts.values()].map(({ key, size }) => ({ key, value: Buffer.alloc(size, size) })),
-      deletes: [...deletes].flatMap(([name, key]) => (puts.has(name) ? [] : [key])),
+      deletes: [...deletes].flatMap(([name, key]) =>
+        puts.has(name) || adds.has(name) ? [] : [key],
+      ),
+      ...(adds.size > 0 && { adds: [...adds.values()] }),
     };
+  }
+
+  /** What is put is never a counter, so a key takes additions until a put, and after a delete. */
+  #takesAdditions(key: Buffer): boolean {
+    const value = this.#find(key)?.value;
+    return value === undefined || (value.length === counterBytes && value[0] !== counterBytes);
+  }
+
+  #sum({ key, delta }: Add): Put {
+    const before = this.#find(key)?.value;
+    return { key, value: encodeCounter((before ? decodeCounter(before) : 0) + delta) };
   }
 
   /** Mostly what holds, so that most commits apply. */

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Store } from '../store.js';
-import { batch, bytes, check, commit, put, setUp, valueOf } from './batches.js';
+import {
+  add,
+  batch,
+  bytes,
+  check,
+  commit,
+  counterOf,
+  keysOf,
+  put,
+  setUp,
+  valueOf,
+} from './batches.js';
 import type { ConformanceSuite } from './suite.js';
 
 /** Durability and several processes. */
@@ -32,6 +43,8 @@ export function processesConformance(suite: ConformanceSuite): void {
     for (const { key, version } of acknowledged) {
       assert.equal((await again.get(bytes(key)))?.version, version, `${key} is lost`);
     }
+    const keys = await keysOf(again);
+    assert.equal(await counterOf(again, 'count'), keys.length - 1, 'keys beside the counter');
   });
 
   it('shows a commit acknowledged in one process to a read in another', async (t) => {
@@ -60,6 +73,20 @@ export function processesConformance(suite: ConformanceSuite): void {
     for (const own of versions) assert.deepEqual(own.toSorted(byNumber), own);
     for (const child of children) await child?.store.close();
   });
+
+  it('sums up the additions of several processes', async (t) => {
+    const { store, spawn } = await setUp(suite, t);
+    const children = [await spawn?.('beside'), await spawn?.('beside')];
+    const stores = [store, ...children.flatMap((child) => (child ? [child.store] : []))];
+    assert.equal(stores.length, 3);
+    const additions = stores.flatMap((each, index) =>
+      Array.from({ length: 300 }, () => commit(each, { adds: [add('sum', 10 ** index)] })),
+    );
+    const versions = await Promise.all(additions);
+    assert.equal(new Set(versions).size, 900);
+    for (const each of stores) assert.equal(await counterOf(each, 'sum'), 300 * 111);
+    for (const child of children) await child?.store.close();
+  });
 }
 
 interface Acknowledged {
@@ -77,7 +104,8 @@ async function writeUntilKilled(
   const writer = async (name: number): Promise<void> => {
     for (let count = 0; killed === undefined; count += 1) {
       const key = `key ${name} ${count}`;
-      const result = await store.commit(batch({ puts: [put(key)] })).catch(() => undefined);
+      const counted = batch({ puts: [put(key)], adds: [add('count', 1)] });
+      const result = await store.commit(counted).catch(() => undefined);
       if (result?.ok === true) acknowledged.push({ key, version: result.version });
       if (acknowledged.length >= 500) killed ??= kill();
     }
