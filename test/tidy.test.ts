@@ -17,7 +17,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   kv: ['base'],
   wire: ['base'],
   engines: ['base', 'kv'],
-  services: ['base', 'kv', 'wire/edm', 'wire/errors'],
+  services: ['base', 'kv', 'wire/edm', 'wire/errors', 'wire/resources'],
   http: ['base', 'wire', 'services'],
   app: ['base', 'kv', 'engines', 'services', 'wire', 'http'],
   cli: ['base', 'wire', 'services', 'http', 'app'],

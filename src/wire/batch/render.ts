@@ -216,7 +216,7 @@ function writeMalformed(writer: BodyWriter, error: MalformedBatchError, context:
   writer.text(
     `${mimeHead}${statusLine(error.status)}Content-Type: application/xml;charset=utf-8\r\n\r\n`,
   );
-  writer.bytes(Buffer.from(errorODataXml(error.code, error.message, context)));
+  writer.bytes(errorODataXml(error.code, error.message, context));
   writer.text('\r\n');
 }
 

@@ -1,5 +1,9 @@
-/** How the failing layer writes its body: OData JSON, front-door XML or OData XML (spec §3.1). */
-export type ErrorShape = 'odata-json' | 'front-door-xml' | 'odata-xml';
+/**
+ * How the table service writes the body: OData JSON, front-door XML or OData XML, by the layer that
+ * fails (spec table-service §3.1). Queues write every error as storage XML (spec queue-service
+ * §3.3); a code that tables never answer has that shape.
+ */
+export type ErrorShape = 'odata-json' | 'front-door-xml' | 'odata-xml' | 'storage-xml';
 
 /**
  * Which layer finds the error inside a changeset (spec §9.5). A validation error always carries the
@@ -12,8 +16,8 @@ export interface ErrorDefinition {
   readonly message: string;
   readonly shape: ErrorShape;
   readonly layer: ErrorLayer;
-  /** The code as sent, where two entries share it because they differ in status and message. */
-  readonly wireCode?: string;
+  /** The code as the table service sends it, where that is another one. */
+  readonly tableCode?: string;
 }
 
 function validation(status: number, message: string): ErrorDefinition {
@@ -32,26 +36,66 @@ function format(status: number, message: string): ErrorDefinition {
   return { status, message, shape: 'odata-xml', layer: 'validation' };
 }
 
+/** A code of the services whose every error is `<Error>`. */
+function storageXml(status: number, message: string): ErrorDefinition {
+  return { status, message, shape: 'storage-xml', layer: 'storage' };
+}
+
 /**
- * Every code that the server answers, with its status and message (spec §3.2). The only place where
- * codes are defined; `docs/reference/errors.md` lists the same set, checked by a test.
+ * Every code that the server answers, with its status and message (spec table-service §3.2,
+ * queue-service §11). Services word a code alike; only the shape of the body differs. The only
+ * place where codes are defined; `docs/reference/errors.md` lists the same set, checked by a test.
  */
 export const errorRegistry = {
+  AccountIsDisabled: frontDoor(403, 'The specified account is disabled.'),
   AtomFormatNotSupported: format(415, 'Atom format is not supported.'),
   AuthenticationFailed: frontDoor(
     403,
     'Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.',
   ),
+  AuthorizationFailure: validation(
+    403,
+    'This request is not authorized to perform this operation.',
+  ),
+  AuthorizationPermissionMismatch: validation(
+    403,
+    'This request is not authorized to perform this operation using this permission.',
+  ),
+  AuthorizationProtocolMismatch: validation(
+    403,
+    'This request is not authorized to perform this operation using this protocol.',
+  ),
+  AuthorizationResourceTypeMismatch: validation(
+    403,
+    'This request is not authorized to perform this operation using this resource type.',
+  ),
+  AuthorizationServiceMismatch: validation(
+    403,
+    'This request is not authorized to perform this operation using this service.',
+  ),
+  AuthorizationSourceIPMismatch: validation(
+    403,
+    'This request is not authorized to perform this operation using this source IP.',
+  ),
   CommandsInBatchActOnDifferentPartitions: validation(
     400,
     'All commands in a batch must operate on same entity group.',
   ),
+  CorsPreflightFailure: frontDoor(
+    403,
+    'CORS not enabled or no matching rule found for this request.',
+  ),
   DuplicatePropertiesSpecified: validation(400, 'A property is specified more than one time.'),
+  EmptyMetadataKey: storageXml(400, 'The key for one of the metadata key-value pairs is empty.'),
   EntityAlreadyExists: storage(409, 'The specified entity already exists.'),
   EntityTooLarge: storage(400, 'The entity is larger than the maximum allowed size (1MB).'),
   HostInformationNotPresent: frontDoor(
     400,
     'The required host information is not present in the request. You must send a non-empty Host header or include the absolute URI in the request line.',
+  ),
+  InsufficientAccountPermissions: frontDoor(
+    403,
+    'The account being accessed does not have sufficient permissions to execute this operation.',
   ),
   InternalError: validation(
     500,
@@ -70,14 +114,39 @@ export const errorRegistry = {
     'The value for one of the HTTP headers is not in the correct format.',
   ),
   InvalidInput: validation(400, 'One of the request inputs is not valid.'),
+  InvalidMarker: storageXml(400, 'The specified marker is invalid.'),
+  InvalidMd5: storageXml(
+    400,
+    'The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded.',
+  ),
+  InvalidMetadata: storageXml(
+    400,
+    'The metadata specified is invalid. It has characters that are not permitted.',
+  ),
   InvalidQueryParameterValue: frontDoor(
     400,
     'Value for one of the query parameters specified in the request URI is invalid.',
   ),
   InvalidResourceName: validation(400, 'The specifed resource name contains invalid characters.'),
+  InvalidUri: storageXml(400, 'The requested URI does not represent any resource on the server.'),
+  InvalidXmlDocument: frontDoor(400, 'XML specified is not syntactically valid.'),
+  InvalidXmlNodeValue: frontDoor(
+    400,
+    'The value for one of the XML nodes is not in the correct format.',
+  ),
   JsonFormatNotSupported: format(415, 'JSON format is not supported.'),
   JsonVerboseFormatNotSupported: format(415, 'JSON verbose format is not supported.'),
+  Md5Mismatch: storageXml(
+    400,
+    'The MD5 value specified in the request did not match with the MD5 value calculated by the server.',
+  ),
   MediaTypeNotSupported: format(415, 'The requested media type is not supported.'),
+  MessageNotFound: storageXml(404, 'The specified message does not exist.'),
+  MessageTooLarge: storageXml(400, 'The message exceeds the maximum allowed size.'),
+  MetadataTooLarge: storageXml(
+    400,
+    'The metadata specified exceeds the maximum permissible limit (8KB).',
+  ),
   MethodNotAllowed: validation(
     405,
     'The requested method is not allowed on the specified resource.',
@@ -87,13 +156,21 @@ export const errorRegistry = {
     400,
     "An HTTP header that's mandatory for this request is not specified.",
   ),
-  /** No credentials at all. The same code as a malformed header has, with another status. */
+  MissingRequiredQueryParameter: storageXml(
+    400,
+    "A query parameter that's mandatory for this request is not specified.",
+  ),
+  MissingRequiredXmlNode: frontDoor(
+    400,
+    'A required XML node was not specified in the request body.',
+  ),
+  /** No credentials at all. Tables call it what they call a malformed header. */
   NoAuthenticationInformation: {
     ...frontDoor(
       401,
       'Server failed to authenticate the request. Please refer to the information in the www-authenticate header.',
     ),
-    wireCode: 'InvalidAuthenticationInfo',
+    tableCode: 'InvalidAuthenticationInfo',
   },
   NotImplemented: validation(
     501,
@@ -101,6 +178,14 @@ export const errorRegistry = {
   ),
   OperationTimedOut: storage(500, 'Operation could not be completed within the specified time.'),
   OutOfRangeInput: validation(400, 'One of the request inputs is out of range.'),
+  OutOfRangeQueryParameterValue: storageXml(
+    400,
+    'One of the query parameters specified in the request URI is outside the permissible range.',
+  ),
+  PopReceiptMismatch: storageXml(
+    400,
+    'The specified pop receipt did not match the pop receipt for a dequeued message.',
+  ),
   PropertiesNeedValue: validation(
     400,
     'The values are not specified for all properties in the entity.',
@@ -114,10 +199,16 @@ export const errorRegistry = {
     400,
     'The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.',
   ),
+  QueueAlreadyExists: storageXml(409, 'The specified queue already exists.'),
+  QueueBeingDeleted: storageXml(409, 'The specified queue is being deleted.'),
+  QueueDisabled: storageXml(409, 'The specified queue has been disabled by the administrator.'),
+  QueueNotEmpty: storageXml(409, 'The specified queue is not empty.'),
+  QueueNotFound: storageXml(404, 'The specified queue does not exist.'),
   RequestBodyTooLarge: validation(
     413,
     'The request body is too large and exceeds the maximum permissible limit.',
   ),
+  RequestUrlFailedToParse: storageXml(400, 'The url in the request could not be parsed.'),
   ResourceNotFound: storage(404, 'The specified resource does not exist.'),
   ServerBusy: storage(
     503,
@@ -129,6 +220,19 @@ export const errorRegistry = {
   TooManyProperties: validation(
     400,
     'The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.',
+  ),
+  UnsupportedHeader: storageXml(
+    400,
+    'One of the HTTP headers specified in the request is not supported.',
+  ),
+  UnsupportedHttpVerb: storageXml(405, "The resource doesn't support specified Http Verb."),
+  UnsupportedQueryParameter: storageXml(
+    400,
+    'One of the query parameters specified in the request URI is not supported.',
+  ),
+  UnsupportedXmlNode: frontDoor(
+    400,
+    'One of the XML nodes specified in the request body is not supported.',
   ),
   UpdateConditionNotSatisfied: storage(
     412,

@@ -1,5 +1,8 @@
 import { errorDefinition, errorRegistry, type ErrorCode, type ErrorLayer } from './registry.js';
 
+/** An extra child of an `<Error>` body: what the error is about (spec queue-service §3.3). */
+export type ErrorDetail = readonly [element: string, value: string];
+
 export interface StorageErrorOptions {
   /** Replaces the registry's message where the spec words it per case. */
   readonly message?: string;
@@ -7,6 +10,8 @@ export interface StorageErrorOptions {
   readonly operationIndex?: number;
   /** The layer that found it, where that is not the one that finds its code otherwise. */
   readonly layer?: ErrorLayer;
+  /** In the order written. The shapes of the table service leave them out. */
+  readonly details?: readonly ErrorDetail[];
   readonly cause?: unknown;
 }
 
@@ -19,12 +24,14 @@ export class StorageError extends Error {
   readonly code: ErrorCode;
   readonly operationIndex: number | undefined;
   readonly layer: ErrorLayer;
+  readonly details: readonly ErrorDetail[];
 
   constructor(code: ErrorCode, options: StorageErrorOptions = {}) {
     super(options.message ?? errorRegistry[code].message, { cause: options.cause });
     this.code = code;
     this.operationIndex = options.operationIndex;
     this.layer = options.layer ?? errorDefinition(code).layer;
+    this.details = options.details ?? [];
   }
 
   get status(): number {

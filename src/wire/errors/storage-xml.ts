@@ -1,0 +1,59 @@
+import { element, textElement, xmlDocument } from '../xml/element.js';
+import { stampedMessage, type ErrorStamp } from './message.js';
+import type { StorageError } from './storage-error.js';
+
+/** An error response but for the headers that every response has. */
+export interface RenderedError {
+  readonly status: number;
+  /** The reason phrase, where the service does not send the standard one. */
+  readonly reason: string | undefined;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Buffer;
+}
+
+/** Longest reason phrase sent; some clients read the status line into a small buffer. */
+const reasonLengthMax = 256;
+
+/** Says that a token would have been welcome; SDK policies parse it (spec table-service §8.1). */
+const bearerChallenge =
+  'Bearer authorization_uri=https://login.microsoftonline.com/common/oauth2/authorize resource_id=https://storage.azure.com';
+
+/**
+ * The response to a failed request of a service whose every error is `<Error>`, such as queues
+ * (spec queue-service §3.3): code, stamped message, then the details.
+ */
+export function renderStorageXmlError(error: StorageError, stamp: ErrorStamp): RenderedError {
+  const children = [
+    textElement('Code', error.code),
+    textElement('Message', stampedMessage(error.message, stamp)),
+    ...error.details.map(([name, value]) => textElement(name, value)),
+  ];
+  return xmlError(error, error.code, xmlDocument(element('Error', children.join(''))));
+}
+
+/** What XML errors share that end at the front door: the message as reason phrase, a challenge. */
+export function xmlError(
+  { status, message }: StorageError,
+  sentCode: string,
+  body: Buffer,
+): RenderedError {
+  return {
+    status,
+    reason: reasonPhrase(message),
+    headers: [
+      ['Content-Type', 'application/xml'],
+      ['x-ms-error-code', sentCode],
+      ...challenge(status),
+    ],
+    body,
+  };
+}
+
+function challenge(status: number): RenderedError['headers'] {
+  return status === 401 ? [['WWW-Authenticate', bearerChallenge]] : [];
+}
+
+/** The message as a status line can hold it: one line of visible ASCII. */
+function reasonPhrase(message: string): string {
+  return message.slice(0, reasonLengthMax).replace(/[^\x20-\x7e]/g, '?');
+}

@@ -1,0 +1,46 @@
+/** How long analytics data is kept. */
+export interface RetentionPolicy {
+  readonly enabled: boolean;
+  /** 1 to 365; present exactly when the policy is enabled. */
+  readonly days?: number;
+}
+
+/** Which requests the analytics log records. */
+export interface LoggingProperties {
+  /** `1.0` or `2.0`. */
+  readonly version: string;
+  readonly read: boolean;
+  readonly write: boolean;
+  readonly delete: boolean;
+  readonly retention: RetentionPolicy;
+}
+
+/** What hour or minute metrics count. */
+export interface MetricsProperties {
+  /** `1.0`. */
+  readonly version: string;
+  readonly enabled: boolean;
+  /** Present exactly when metrics are enabled. */
+  readonly includeApis?: boolean;
+  readonly retention: RetentionPolicy;
+}
+
+/** One rule of cross-origin resource sharing (spec queue-service §10). */
+export interface CorsRule {
+  /** Origins, or `*`. */
+  readonly allowedOrigins: readonly string[];
+  readonly allowedMethods: readonly string[];
+  /** Header names; one that ends in `*` stands for all that begin so. */
+  readonly allowedHeaders: readonly string[];
+  readonly exposedHeaders: readonly string[];
+  readonly maxAgeSeconds: number;
+}
+
+/** The settings of one service of an account (spec queue-service §6.2, table-service §3.15). */
+export interface ServiceProperties {
+  readonly logging: LoggingProperties;
+  readonly hourMetrics: MetricsProperties;
+  readonly minuteMetrics: MetricsProperties;
+  /** In the order in which they are tried. */
+  readonly cors: readonly CorsRule[];
+}

@@ -1,0 +1,17 @@
+/** Most stored access policies that a table, queue or container has (spec queue-service §3.5). */
+export const signedIdentifiersMax = 5;
+
+/**
+ * A stored access policy (spec queue-service §7.5). A signature that names it takes from it what
+ * its own fields leave out. An absent member was not given.
+ */
+export interface SignedIdentifier {
+  /** Up to 64 characters, unique within the resource. */
+  readonly id: string;
+  /** `yyyy-MM-ddTHH:mm:ss.fffffffZ`. */
+  readonly start?: string;
+  /** `yyyy-MM-ddTHH:mm:ss.fffffffZ`. */
+  readonly expiry?: string;
+  /** Letters of the service that owns the resource. */
+  readonly permission?: string;
+}

@@ -1,0 +1,21 @@
+import { escapeXml } from './escape.js';
+
+/** The first line of every XML body: what clients and recordings of the cloud service expect. */
+const xmlDeclaration = '<?xml version="1.0" encoding="utf-8"?>';
+
+/** A whole document as sent: UTF-8 without a byte order mark (spec queue-service §3.2). */
+export function xmlDocument(root: string): Buffer {
+  return Buffer.from(xmlDeclaration + root);
+}
+
+/** An element of what is already XML. The name may carry attributes. */
+export function element(name: string, content: string): string {
+  if (content === '') return `<${name} />`;
+  const end = name.indexOf(' ');
+  return `<${name}>${content}</${end < 0 ? name : name.slice(0, end)}>`;
+}
+
+/** An element of text. */
+export function textElement(name: string, text: string): string {
+  return element(name, escapeXml(text));
+}
