@@ -1,0 +1,134 @@
+import type { Clock } from '../../base/clock.js';
+import { invariant } from '../../base/invariant.js';
+import type { Randomness } from '../../base/randomness.js';
+import type { Entry, Put, Store } from '../../kv/store.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { formatMessageId } from './message-id.js';
+import { encodeMoment } from './message-keys.js';
+import { decodeMessageState, encodeMessageState, type MessageState } from './message-state.js';
+import type { OpenQueue } from './open-queues.js';
+import { encodePopReceipt } from './pop-receipt.js';
+import type { DequeuedMessage, Dequeue } from './types.js';
+import type { Bytes } from '../../base/bytes.js';
+
+/** Tries of one request against the takers of other processes. */
+const attemptsMax = 100;
+/** After a conflict, up to so many messages are left to the others; doubled each time. */
+const passOverMin = 32;
+const passOverMax = 1_024;
+
+export interface DequeueContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+}
+
+/**
+ * Hands out up to `count` visible messages, oldest first: those whose visibility begins first, in
+ * the order of their insertion where that is equal. One commit checks that nobody has changed any
+ * of them and hides them all, so a message goes to one caller only. A caller that loses to another
+ * process tries again a little further on.
+ */
+export async function dequeue(
+  context: DequeueContext,
+  queue: OpenQueue,
+  options: Dequeue,
+): Promise<readonly DequeuedMessage[]> {
+  let window = 0;
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const nowMicros = context.clock.nowMicros();
+    const passOver = window === 0 ? 0 : below(window, context.randomness);
+    const entries = await queue.front.claim({ nowMicros, count: options.count, passOver });
+    if (entries.length === 0) {
+      if (passOver === 0) return [];
+      window = 0;
+      continue;
+    }
+    const taken = await takeClaimed(context, queue, entries, {
+      nowMicros,
+      visibilitySeconds: options.visibilitySeconds,
+    });
+    if (taken !== undefined) return taken;
+    window = Math.min(Math.max(2 * window, passOverMin), passOverMax);
+  }
+  throw new StorageError('ServerBusy');
+}
+
+interface Taking {
+  readonly nowMicros: number;
+  readonly visibilitySeconds: number;
+}
+
+/** undefined when somebody else has changed one of the messages; then none is taken. */
+async function takeClaimed(
+  context: DequeueContext,
+  queue: OpenQueue,
+  entries: readonly Entry[],
+  taking: Taking,
+): Promise<readonly DequeuedMessage[] | undefined> {
+  try {
+    const taken = await take(context.store, queue, entries, taking);
+    if (taken === undefined) queue.front.release(entries);
+    else queue.front.settle(entries);
+    return taken;
+  } catch (error) {
+    queue.front.release(entries);
+    throw error;
+  }
+}
+
+interface Taken {
+  readonly id: Bytes;
+  readonly state: MessageState;
+}
+
+async function take(
+  store: Store,
+  { keys }: OpenQueue,
+  entries: readonly Entry[],
+  { nowMicros, visibilitySeconds }: Taking,
+): Promise<readonly DequeuedMessage[] | undefined> {
+  const nextVisibleMicros = nowMicros + visibilitySeconds * 1_000_000;
+  const puts: Put[] = [];
+  const taken = entries.map(({ key, value }): Taken => {
+    const { id } = keys.read(key);
+    const before = decodeMessageState(value);
+    const state = { ...before, dequeueCount: before.dequeueCount + 1 };
+    puts.push(
+      { key: keys.visibility(nextVisibleMicros, id), value: encodeMessageState(state) },
+      { key: keys.expiry(state.expiresMicros, id), value: encodeMoment(nextVisibleMicros) },
+    );
+    return { id, state };
+  });
+  const texts = await store.getMany(taken.map(({ id }) => keys.text(id)));
+  if (texts.includes(undefined)) return undefined;
+  const result = await store.commit({
+    checks: entries.map(({ key, version }) => ({ key, version })),
+    puts,
+    deletes: entries.map(({ key }) => key),
+  });
+  if (!result.ok) return undefined;
+  return taken.map(({ id, state }, index) => {
+    const text = texts[index];
+    invariant(text !== undefined, 'a message that was taken has a text');
+    return {
+      id: formatMessageId(id),
+      insertedMicros: state.insertedMicros,
+      expiresMicros: state.expiresMicros,
+      dequeueCount: state.dequeueCount,
+      text: textOf(text.value),
+      nextVisibleMicros,
+      popReceipt: encodePopReceipt({ id, nextVisibleMicros, version: result.version }),
+    };
+  });
+}
+
+export function textOf(value: Bytes): string {
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('utf8');
+}
+
+/** A whole number from 1 to `limit`. */
+function below(limit: number, randomness: Randomness): number {
+  const bytes = randomness.bytes(2);
+  return 1 + ((((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) % limit);
+}

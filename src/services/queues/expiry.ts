@@ -1,0 +1,96 @@
+import type { Bytes } from '../../base/bytes.js';
+import { decodeCounter } from '../../kv/counter.js';
+import { keyAfter } from '../../kv/tuple.js';
+import type { Entry, KeyRange, Store } from '../../kv/store.js';
+import { decodeMoment, type MessageKeys } from './message-keys.js';
+import type { Reclaimed } from '../containers/reclaim.js';
+
+/** Messages that one commit deletes, so that no commit keeps others waiting long. */
+const commitMessagesMax = 100;
+/** Entries that one range call counts, so that no count keeps requests waiting long. */
+const countedMax = 10_000;
+
+/**
+ * One bounded step of deleting expired messages of a queue. A commit only deletes messages that
+ * still are where they were read, so steps may run in several processes at once.
+ */
+export async function deleteExpired(
+  store: Store,
+  keys: MessageKeys,
+  nowMicros: number,
+  messagesMax: number,
+): Promise<Reclaimed> {
+  const page = await store.range(keys.expiredAt(nowMicros), {
+    limit: messagesMax,
+    bytesMax: Infinity,
+  });
+  let deleted = 0;
+  for (let start = 0; start < page.entries.length; start += commitMessagesMax) {
+    const places = page.entries.slice(start, start + commitMessagesMax);
+    if (await deletePlaces(store, keys, places)) deleted += places.length;
+  }
+  return { deleted, more: page.more || deleted < page.entries.length };
+}
+
+/** Each place in the order of expiry is checked: whoever changes a message writes its place. */
+async function deletePlaces(
+  store: Store,
+  keys: MessageKeys,
+  places: readonly Entry[],
+): Promise<boolean> {
+  const deletes = places.flatMap(({ key, value }): Bytes[] => {
+    const { id } = keys.read(key);
+    return [key, keys.visibility(decodeMoment(value), id), keys.text(id)];
+  });
+  const result = await store.commit({
+    checks: places.map(({ key, version }) => ({ key, version })),
+    puts: [],
+    deletes,
+    adds: [{ key: keys.count, delta: -places.length }],
+  });
+  return result.ok;
+}
+
+/** Messages that are stored, expired ones included. */
+export async function countStored(store: Store, keys: MessageKeys): Promise<number> {
+  const entry = await store.get(keys.count);
+  return entry === undefined ? 0 : decodeCounter(entry.value);
+}
+
+/** Messages that have expired and are still stored. */
+export async function countExpired(
+  store: Store,
+  keys: MessageKeys,
+  nowMicros: number,
+): Promise<number> {
+  let range: KeyRange | undefined = keys.expiredAt(nowMicros);
+  let total = 0;
+  while (range !== undefined) {
+    const counted: Counted = await countPage(store, range);
+    total += counted.count;
+    range = counted.rest;
+  }
+  return total;
+}
+
+interface Counted {
+  readonly count: number;
+  readonly rest: KeyRange | undefined;
+}
+
+async function countPage(store: Store, range: KeyRange): Promise<Counted> {
+  let count = 0;
+  let last: Bytes | undefined;
+  await store.range(range, {
+    limit: 1,
+    bytesMax: 0,
+    judge({ key }) {
+      if (count === countedMax) return 'stop';
+      count += 1;
+      if (count === countedMax) last = Buffer.from(key);
+      return 'skip';
+    },
+  });
+  const rest = last === undefined ? undefined : { ...range, start: keyAfter(last) };
+  return { count, rest };
+}

@@ -1,0 +1,173 @@
+import { invariant } from '../../base/invariant.js';
+import type { Bytes } from '../../base/bytes.js';
+import type { Clock } from '../../base/clock.js';
+import type { Entry, Store } from '../../kv/store.js';
+import { invalidQueryParameter, requestBodyTooLarge } from '../../wire/errors/query-errors.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { messageTextBytesMax, neverMicros } from './limits.js';
+import { formatMessageId, parseMessageId, type MessageIds } from './message-id.js';
+import { encodeMoment, type MessageKeys } from './message-keys.js';
+import { decodeMessageState, encodeMessageState, expiryOfState } from './message-state.js';
+import { textOf } from './dequeue.js';
+import { decodePopReceipt, encodePopReceipt, isReceiptOf, type PopReceipt } from './pop-receipt.js';
+import type {
+  HeldMessage,
+  MessageChange,
+  NewMessage,
+  PeekedMessage,
+  PutReceipt,
+  Renewal,
+} from './types.js';
+
+export interface MessageContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: MessageIds;
+}
+
+/** Adds a message: one commit, no read. */
+export async function putMessage(
+  { store, clock, ids }: MessageContext,
+  keys: MessageKeys,
+  message: NewMessage,
+): Promise<PutReceipt> {
+  const text = encodeText(message.text);
+  const insertedMicros = clock.nowMicros();
+  const nextVisibleMicros = insertedMicros + message.visibilitySeconds * 1_000_000;
+  const expiresMicros = Math.min(
+    insertedMicros + message.timeToLiveSeconds * 1_000_000,
+    neverMicros,
+  );
+  if (nextVisibleMicros >= expiresMicros) throw visibleTooLate(message.visibilitySeconds);
+  const id = ids.next();
+  const state = encodeMessageState({ insertedMicros, expiresMicros, dequeueCount: 0 });
+  const result = await store.commit({
+    checks: [],
+    puts: [
+      { key: keys.text(id), value: text },
+      { key: keys.visibility(nextVisibleMicros, id), value: state },
+      { key: keys.expiry(expiresMicros, id), value: encodeMoment(nextVisibleMicros) },
+    ],
+    deletes: [],
+    adds: [{ key: keys.count, delta: 1 }],
+  });
+  invariant(result.ok, 'a commit without checks succeeds');
+  const popReceipt = encodePopReceipt({ id, nextVisibleMicros, version: result.version });
+  return {
+    id: formatMessageId(id),
+    insertedMicros,
+    expiresMicros,
+    popReceipt,
+    nextVisibleMicros,
+  };
+}
+
+/** The first visible messages as they are. Two reads, so a message deleted in between is left out. */
+export async function peekMessages(
+  { store, clock }: MessageContext,
+  keys: MessageKeys,
+  count: number,
+): Promise<readonly PeekedMessage[]> {
+  const nowMicros = clock.nowMicros();
+  const { entries } = await store.range(keys.visibleAt(nowMicros), {
+    limit: count,
+    bytesMax: Infinity,
+    judge: ({ value }) => (expiryOfState(value) <= nowMicros ? 'skip' : 'take'),
+  });
+  const ids = entries.map(({ key }) => keys.read(key).id);
+  const texts = await store.getMany(ids.map((id) => keys.text(id)));
+  return entries.flatMap(({ value }, index): PeekedMessage[] => {
+    const id = ids[index];
+    const text = texts[index];
+    if (id === undefined || text === undefined) return [];
+    return [{ id: formatMessageId(id), ...decodeMessageState(value), text: textOf(text.value) }];
+  });
+}
+
+/**
+ * Changes when a held message is visible again, and its text if one is given. Its receipt is used
+ * up; the new one is returned. Throws `MessageNotFound` when the message is gone or no longer held
+ * under this receipt.
+ */
+export async function updateMessage(
+  { store, clock }: MessageContext,
+  keys: MessageKeys,
+  change: MessageChange,
+): Promise<Renewal> {
+  const nowMicros = clock.nowMicros();
+  const nextVisibleMicros = nowMicros + change.visibilitySeconds * 1_000_000;
+  const text = change.text === undefined ? undefined : encodeText(change.text);
+  const receipt = receiptOf(change);
+  const { key, value, version } = await heldState(store, keys, receipt, nowMicros);
+  const expiresMicros = expiryOfState(value);
+  if (nextVisibleMicros > expiresMicros) throw visibleTooLate(change.visibilitySeconds);
+  const { id } = receipt;
+  const moved = nextVisibleMicros !== receipt.nextVisibleMicros;
+  const puts = [
+    { key: moved ? keys.visibility(nextVisibleMicros, id) : key, value },
+    { key: keys.expiry(expiresMicros, id), value: encodeMoment(nextVisibleMicros) },
+  ];
+  if (text !== undefined) puts.push({ key: keys.text(id), value: text });
+  const deletes = moved ? [key] : [];
+  const result = await store.commit({ checks: [{ key, version }], puts, deletes });
+  if (!result.ok) throw new StorageError('MessageNotFound');
+  const popReceipt = encodePopReceipt({ id, nextVisibleMicros, version: result.version });
+  return { popReceipt, nextVisibleMicros };
+}
+
+/** Removes a held message. Throws as `updateMessage` does. */
+export async function deleteMessage(
+  { store, clock }: MessageContext,
+  keys: MessageKeys,
+  message: HeldMessage,
+): Promise<void> {
+  const receipt = receiptOf(message);
+  const { key, value, version } = await heldState(store, keys, receipt, clock.nowMicros());
+  const { id } = receipt;
+  const result = await store.commit({
+    checks: [{ key, version }],
+    puts: [],
+    deletes: [key, keys.expiry(expiryOfState(value), id), keys.text(id)],
+    adds: [{ key: keys.count, delta: -1 }],
+  });
+  if (!result.ok) throw new StorageError('MessageNotFound');
+}
+
+/** The receipt that a request presents for a message, once it is known to be one and its own. */
+function receiptOf({ id, popReceipt }: HeldMessage): PopReceipt {
+  const receipt = decodePopReceipt(popReceipt);
+  if (receipt === undefined) {
+    throw invalidQueryParameter('popreceipt', popReceipt, 'Invalid pop receipt format.');
+  }
+  const idBytes = parseMessageId(id);
+  if (idBytes === undefined || !isReceiptOf(receipt, idBytes)) {
+    throw new StorageError('MessageNotFound');
+  }
+  return receipt;
+}
+
+async function heldState(
+  store: Store,
+  keys: MessageKeys,
+  { id, nextVisibleMicros, version }: PopReceipt,
+  nowMicros: number,
+): Promise<Entry> {
+  const entry = await store.get(keys.visibility(nextVisibleMicros, id));
+  const isHeld = entry?.version === version && expiryOfState(entry.value) > nowMicros;
+  if (!isHeld) throw new StorageError('MessageNotFound');
+  return entry;
+}
+
+function encodeText(text: string): Bytes {
+  const bytes = Buffer.from(text, 'utf8');
+  if (bytes.length <= messageTextBytesMax) return bytes;
+  throw requestBodyTooLarge(messageTextBytesMax);
+}
+
+function visibleTooLate(seconds: number): StorageError {
+  return invalidQueryParameter(
+    'visibilitytimeout',
+    String(seconds),
+    'The message would become visible only when it has expired: visibilitytimeout must be less than the time it has left.',
+  );
+}

@@ -1,0 +1,43 @@
+import type { Bytes } from '../../base/bytes.js';
+import type { Clock } from '../../base/clock.js';
+import type { Store } from '../../kv/store.js';
+import { MessageKeys } from './message-keys.js';
+import { VisibleFront } from './visible-front.js';
+
+/** Queues that are remembered; beyond it those nobody takes messages from are forgotten. */
+const openQueuesMax = 10_000;
+
+/** What a process keeps of a queue that it works with. Nothing in it is the truth: the store is. */
+export interface OpenQueue {
+  readonly keys: MessageKeys;
+  readonly front: VisibleFront;
+}
+
+/** The queues that this process works with, by the prefix of their containers. */
+export class OpenQueues {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #queues = new Map<string, OpenQueue>();
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** The same object for the same prefix, as long as someone takes messages. */
+  open(prefix: Bytes): OpenQueue {
+    const { buffer, byteOffset, byteLength } = prefix;
+    const name = Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
+    const known = this.#queues.get(name);
+    if (known !== undefined) return known;
+    if (this.#queues.size >= openQueuesMax) this.#forgetIdle();
+    const keys = new MessageKeys(prefix);
+    const queue = { keys, front: new VisibleFront(this.#store, keys, this.#clock) };
+    this.#queues.set(name, queue);
+    return queue;
+  }
+
+  #forgetIdle(): void {
+    for (const [name, { front }] of this.#queues) if (front.isIdle) this.#queues.delete(name);
+  }
+}

@@ -1,0 +1,216 @@
+import type { Clock } from '../../base/clock.js';
+import type { Randomness } from '../../base/randomness.js';
+import type { Store } from '../../kv/store.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import type { Metadata } from '../../wire/resources/metadata.js';
+import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import { Containers } from '../containers/containers.js';
+import { containerPrefix } from '../containers/keys.js';
+import { checkMetadata, sameMetadata } from '../containers/metadata.js';
+import { reclaimContainers, type Reclaimed } from '../containers/reclaim.js';
+import { dequeue, type DequeueContext } from './dequeue.js';
+import { countExpired, countStored, deleteExpired } from './expiry.js';
+import { MessageIds } from './message-id.js';
+import {
+  deleteMessage,
+  peekMessages,
+  putMessage,
+  updateMessage,
+  type MessageContext,
+} from './messages.js';
+import { OpenQueues, type OpenQueue } from './open-queues.js';
+import { checkQueueName } from './queue-name.js';
+import { queueKind, type QueueRecord } from './queue-record.js';
+import type {
+  Dequeue,
+  DequeuedMessage,
+  HeldMessage,
+  MessageChange,
+  NewMessage,
+  PeekedMessage,
+  PutReceipt,
+  QueuePage,
+  QueueQuery,
+  QueueStatus,
+  Renewal,
+} from './types.js';
+
+export interface QueueServiceOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+}
+
+/**
+ * Azure Queue storage over any store: no HTTP, no XML. Every method throws `StorageError` for a
+ * request that cannot be served. A change is durable when it resolves, and every read that begins
+ * afterwards sees it. Several processes may serve one store.
+ *
+ * Times are those of the clock: a message is visible from `nextVisibleMicros` on and until
+ * `expiresMicros`, and at its expiry it is gone (spec queue-service §9.1).
+ */
+export class QueueService {
+  readonly #context: MessageContext & DequeueContext;
+  readonly #queues: Containers<QueueRecord>;
+  readonly #open: OpenQueues;
+
+  constructor({ store, clock, randomness }: QueueServiceOptions) {
+    this.#context = { store, clock, randomness, ids: new MessageIds(clock, randomness) };
+    this.#queues = new Containers(store, queueKind);
+    this.#open = new OpenQueues(store, clock);
+  }
+
+  /**
+   * `existed`: there was one with the same metadata, and it stays as it is. Throws
+   * `QueueAlreadyExists` when its metadata differ.
+   */
+  async createQueue(
+    account: string,
+    name: string,
+    metadata: Metadata,
+  ): Promise<'created' | 'existed'> {
+    checkQueueName(name);
+    checkMetadata(metadata);
+    const make = (id: number): QueueRecord => ({ id, name, metadata, identifiers: [] });
+    const { created, record } = await this.#queues.create(account, name, make);
+    if (created) return 'created';
+    if (sameMetadata(record.metadata, metadata)) return 'existed';
+    throw new StorageError('QueueAlreadyExists');
+  }
+
+  /** Atomic, whatever the queue holds; the name can be used again at once. */
+  async deleteQueue(account: string, name: string): Promise<void> {
+    if (!(await this.#queues.drop(account, name))) throw notFound(name);
+  }
+
+  /** One page of queues in order of their names. */
+  async listQueues(account: string, { prefix, from, limit }: QueueQuery): Promise<QueuePage> {
+    const { records, next } = await this.#queues.list(account, {
+      limit,
+      ...(prefix === undefined ? {} : { startsWith: prefix }),
+      ...(from === undefined ? {} : { from }),
+    });
+    const queues = records.map(({ name, metadata }) => ({ name, metadata }));
+    return next === undefined ? { queues } : { queues, next };
+  }
+
+  async getQueue(account: string, name: string): Promise<QueueStatus> {
+    const { store, clock } = this.#context;
+    const { id, metadata } = await this.#record(account, name);
+    const { keys } = this.#open.open(containerPrefix(queueKind.service, account, id));
+    const stored = await countStored(store, keys);
+    const expired = await countExpired(store, keys, clock.nowMicros());
+    // Two reads: messages may have been deleted between them.
+    return { name, metadata, approximateMessageCount: Math.max(0, stored - expired) };
+  }
+
+  /** Replaces all metadata. */
+  async setMetadata(account: string, name: string, metadata: Metadata): Promise<void> {
+    checkMetadata(metadata);
+    await this.#change(account, name, (record) => ({ ...record, metadata }));
+  }
+
+  async getSignedIdentifiers(account: string, name: string): Promise<readonly SignedIdentifier[]> {
+    return (await this.#record(account, name)).identifiers;
+  }
+
+  /** Replaces all identifiers. */
+  async setSignedIdentifiers(
+    account: string,
+    name: string,
+    identifiers: readonly SignedIdentifier[],
+  ): Promise<void> {
+    await this.#change(account, name, (record) => ({ ...record, identifiers }));
+  }
+
+  async putMessage(account: string, queue: string, message: NewMessage): Promise<PutReceipt> {
+    const { keys } = await this.#openQueue(account, queue);
+    return putMessage(this.#context, keys, message);
+  }
+
+  /**
+   * Up to `count` visible messages, oldest first. Each is handed to this caller alone until its
+   * visibility timeout has passed, or somebody shows its receipt. Fewer than there are when other
+   * callers are taking the rest.
+   */
+  async getMessages(
+    account: string,
+    queue: string,
+    options: Dequeue,
+  ): Promise<readonly DequeuedMessage[]> {
+    const opened = await this.#openQueue(account, queue);
+    return dequeue(this.#context, opened, options);
+  }
+
+  /** Up to `count` visible messages, oldest first, as they are. */
+  async peekMessages(
+    account: string,
+    queue: string,
+    count: number,
+  ): Promise<readonly PeekedMessage[]> {
+    const { keys } = await this.#openQueue(account, queue);
+    return peekMessages(this.#context, keys, count);
+  }
+
+  async updateMessage(account: string, queue: string, change: MessageChange): Promise<Renewal> {
+    const { keys } = await this.#openQueue(account, queue);
+    return updateMessage(this.#context, keys, change);
+  }
+
+  async deleteMessage(account: string, queue: string, message: HeldMessage): Promise<void> {
+    const { keys } = await this.#openQueue(account, queue);
+    return deleteMessage(this.#context, keys, message);
+  }
+
+  /** Removes all messages in one commit, whatever their number. A put under way may be among them. */
+  async clearMessages(account: string, queue: string): Promise<void> {
+    const record = await this.#queues.replaceId(account, queue, (old, id) => ({ ...old, id }));
+    if (record === undefined) throw notFound(queue);
+  }
+
+  /**
+   * One bounded step of freeing space: deletes expired messages and what is left of dropped and
+   * cleared queues. Safe to stop or repeat anywhere, in several processes at once.
+   */
+  async reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
+    const { store, clock } = this.#context;
+    const dropped = await reclaimContainers(store, clock, queueKind.service, entriesMax);
+    let { deleted, more } = dropped;
+    for await (const { account, record } of this.#queues.all()) {
+      if (deleted >= entriesMax) return { deleted, more: true };
+      const { keys } = this.#open.open(containerPrefix(queueKind.service, account, record.id));
+      const nowMicros = clock.nowMicros();
+      const expired = await deleteExpired(store, keys, nowMicros, entriesMax - deleted);
+      deleted += expired.deleted;
+      more ||= expired.more;
+    }
+    return { deleted, more };
+  }
+
+  async #openQueue(account: string, name: string): Promise<OpenQueue> {
+    const prefix = await this.#queues.prefixOf(account, name);
+    if (prefix === undefined) throw notFound(name);
+    return this.#open.open(prefix);
+  }
+
+  async #record(account: string, name: string): Promise<QueueRecord> {
+    const record = await this.#queues.find(account, name);
+    if (record === undefined) throw notFound(name);
+    return record;
+  }
+
+  async #change(
+    account: string,
+    name: string,
+    change: (record: QueueRecord) => QueueRecord,
+  ): Promise<void> {
+    const changed = await this.#queues.update(account, name, change);
+    if (changed === undefined) throw notFound(name);
+  }
+}
+
+/** A queue that is not there; or its name breaks a rule, which is the better thing to say. */
+function notFound(name: string): StorageError {
+  checkQueueName(name);
+  return new StorageError('QueueNotFound');
+}

@@ -1,0 +1,112 @@
+import type { Bytes } from '../../base/bytes.js';
+import type { Clock } from '../../base/clock.js';
+import type { Candidate, Entry, Store } from '../../kv/store.js';
+import type { MessageKeys } from './message-keys.js';
+import { expiryOfState } from './message-state.js';
+
+/** How long a search may begin where the one before it ended instead of at the oldest message. */
+const resumeMsMax = 1_000;
+
+export interface ClaimOptions {
+  readonly nowMicros: number;
+  readonly count: number;
+  /** Messages to leave to others first. */
+  readonly passOver: number;
+}
+
+/**
+ * The visible end of one queue as this process sees it: which messages its own requests are about
+ * to take. Requests that run side by side so take different messages instead of all competing for
+ * the first; a message is still only taken by the commit that checks its version.
+ */
+export class VisibleFront {
+  readonly #store: Store;
+  readonly #keys: MessageKeys;
+  readonly #clock: Clock;
+  readonly #claimed = new Set<string>();
+  /** Everything visible before this key is claimed, taken or expired, as far as is known. */
+  #resumeAt: Bytes | undefined;
+  #resumeUntilMs = 0;
+
+  constructor(store: Store, keys: MessageKeys, clock: Clock) {
+    this.#store = store;
+    this.#keys = keys;
+    this.#clock = clock;
+  }
+
+  get isIdle(): boolean {
+    return this.#claimed.size === 0;
+  }
+
+  /**
+   * Up to `count` states of visible messages, oldest first, that no other claim has. Each must be
+   * released. Fewer than there are when others are being taken.
+   */
+  async claim(options: ClaimOptions): Promise<readonly Entry[]> {
+    const resumeAt = this.#resumePoint();
+    if (resumeAt !== undefined) {
+      const found = await this.#search(resumeAt, options);
+      if (found.length === options.count) return found;
+      // The end was reached: what lies before the resume point may have become free.
+      this.release(found);
+    }
+    return this.#search(undefined, options);
+  }
+
+  /** After the messages were taken. */
+  settle(entries: readonly Entry[]): void {
+    for (const { key } of entries) this.#claimed.delete(nameOf(key));
+  }
+
+  /** After the messages were not taken: they are there for the next claim. */
+  release(entries: readonly Entry[]): void {
+    this.settle(entries);
+    this.#resumeAt = undefined;
+  }
+
+  /** Alone, a request looks at the oldest message first: nothing is claimed that it must pass. */
+  #resumePoint(): Bytes | undefined {
+    const isLate = this.#clock.monotonicMs() >= this.#resumeUntilMs;
+    if (isLate || this.isIdle) this.#resumeAt = undefined;
+    return this.#resumeAt;
+  }
+
+  async #search(resumeAt: Bytes | undefined, options: ClaimOptions): Promise<readonly Entry[]> {
+    const { nowMicros, count } = options;
+    const names: string[] = [];
+    let { passOver } = options;
+    const judge = ({ key, value }: Candidate) => {
+      if (expiryOfState(value) <= nowMicros) return 'skip';
+      const name = nameOf(key);
+      if (this.#claimed.has(name)) return 'skip';
+      if (passOver > 0) {
+        passOver -= 1;
+        return 'skip';
+      }
+      if (names.length === count) return 'stop';
+      // At once, not when the page has come: the next request may search before that.
+      this.#claimed.add(name);
+      names.push(name);
+      return 'take';
+    };
+    const visible = this.#keys.visibleAt(nowMicros);
+    const range = resumeAt === undefined ? visible : { ...visible, start: resumeAt };
+    try {
+      const page = await this.#store.range(range, { limit: count, bytesMax: Infinity, judge });
+      this.#remember(page.entries, count, resumeAt === undefined);
+      return page.entries;
+    } catch (error) {
+      for (const name of names) this.#claimed.delete(name);
+      throw error;
+    }
+  }
+
+  #remember(entries: readonly Entry[], count: number, fromStart: boolean): void {
+    this.#resumeAt = entries.length === count ? entries.at(-1)?.key : undefined;
+    if (fromStart) this.#resumeUntilMs = this.#clock.monotonicMs() + resumeMsMax;
+  }
+}
+
+function nameOf(key: Bytes): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
+}
