@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import { account, entity, failsWith, openService } from '../../../test/support/table-services.js';
 import { manualClock } from '../../base/clock.js';
 import type { Store } from '../../kv/store.js';
-import { droppedTablesPrefix, tablePrefix } from './keys.js';
 import { prefixRange } from '../../kv/tuple.js';
-import { droppedGraceMicros } from './reclaim.js';
+import { containerPrefix, droppedContainersPrefix } from '../containers/keys.js';
+import { droppedGraceMicros } from '../containers/reclaim.js';
 import type { TableService } from './table-service.js';
 
 async function count(store: Store, prefix: Uint8Array): Promise<number> {
@@ -13,8 +13,9 @@ async function count(store: Store, prefix: Uint8Array): Promise<number> {
   return page.entries.length;
 }
 
-const entitiesOf = (store: Store, id: number) => count(store, tablePrefix(account, id));
-const dropped = (store: Store) => count(store, droppedTablesPrefix(account));
+const entitiesOf = (store: Store, id: number) =>
+  count(store, containerPrefix('table', account, id));
+const dropped = (store: Store) => count(store, droppedContainersPrefix('table', account));
 
 async function fill(service: TableService, table: string, partitions: number, rows: number) {
   await service.createTable(account, table);

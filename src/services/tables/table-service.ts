@@ -2,10 +2,11 @@ import type { Clock } from '../../base/clock.js';
 import type { Store } from '../../kv/store.js';
 import type { StoredEntity } from '../../wire/edm/value.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
+import { reclaimContainers, type Reclaimed } from '../containers/reclaim.js';
 import { readEntity } from './entity-reads.js';
 import { checkGroup, writeEntity, writeGroup } from './entity-writes.js';
 import { defaultQueryBudget, queryEntities, type QueryBudget } from './query.js';
-import { reclaimTables, type Reclaimed } from './reclaim.js';
+import { tableKind } from './table-record.js';
 import { Tables } from './tables.js';
 import type {
   EntityPage,
@@ -100,7 +101,8 @@ export class TableService {
 
   /** One bounded step of freeing the space of dropped tables; safe to stop or repeat anywhere. */
   reclaim(options: { readonly entriesMax: number }): Promise<Reclaimed> {
-    return reclaimTables(this.#store, this.#clock, options.entriesMax);
+    const { entriesMax } = options;
+    return reclaimContainers(this.#store, this.#clock, tableKind.service, entriesMax);
   }
 }
 

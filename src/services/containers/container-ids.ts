@@ -1,8 +1,8 @@
+import { invariant } from '../../base/invariant.js';
 import type { Store } from '../../kv/store.js';
 import { transact } from '../../kv/transact.js';
 import { decodeTuple, encodeTuple } from '../../kv/tuple.js';
-import { invariant } from '../../base/invariant.js';
-import { tableIdKey } from './keys.js';
+import { containerIdKey } from './keys.js';
 
 /** Ids that a process takes at once; those it does not use are never used. */
 const blockSize = 100;
@@ -13,17 +13,19 @@ interface Block {
 }
 
 /**
- * Gives out table ids of an account: 1, 2, 3, … each once, ever, in whatever process. A stored
- * counter hands whole blocks to processes, so that creating tables does not contend for it.
+ * Gives out container ids of an account: 1, 2, 3, … each once, ever, in whatever process. A stored
+ * counter hands whole blocks to processes, so that creating containers does not contend for it.
  */
-export class TableIds {
+export class ContainerIds {
   readonly #store: Store;
+  readonly #service: string;
   readonly #blocks = new Map<string, Block>();
   /** The last request for an id in each account: they take turns, so a block is fetched once. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
-  constructor(store: Store) {
+  constructor(store: Store, service: string) {
     this.#store = store;
+    this.#service = service;
   }
 
   next(account: string): Promise<number> {
@@ -44,11 +46,11 @@ export class TableIds {
   }
 
   async #reserve(account: string): Promise<Block> {
-    const key = tableIdKey(account);
+    const key = containerIdKey(this.#service, account);
     const { result } = await transact(this.#store, async (transaction) => {
       const stored = await transaction.get(key);
       const next = stored === undefined ? 1 : decodeTuple(stored.value)[0];
-      invariant(typeof next === 'number', 'the counter of table ids is a number');
+      invariant(typeof next === 'number', 'the counter of container ids is a number');
       transaction.put(key, encodeTuple([next + blockSize]));
       return next;
     });

@@ -3,25 +3,16 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import type { Bytes } from '../../base/bytes.js';
 import { appendString, encodeTuple, type TupleElement } from '../../kv/tuple.js';
-import {
-  accountOfKey,
-  decodeTableRecord,
-  droppedTableKey,
-  encodeTableRecord,
-  tableIdKey,
-  tableNameKey,
-  tablePrefix,
-} from './keys.js';
+import { containerPrefix } from '../containers/keys.js';
+import { tableKind } from './table-record.js';
 
 const page = new URL('../../../../docs/internals/table-keys.md', import.meta.url);
 const people = { id: 7, name: 'People' };
+const tablePrefix = containerPrefix(tableKind.service, 'acct', people.id);
 
 const written: Readonly<Record<string, Bytes>> = {
-  'next table id': tableIdKey('acct'),
-  'directory entry': tableNameKey('acct', 'people'),
-  'dropped table': droppedTableKey('acct', 7),
-  entity: appendString(appendString(tablePrefix('acct', 7), 'London'), '10'),
-  'table record': encodeTableRecord(people),
+  entity: appendString(appendString(tablePrefix, 'London'), '10'),
+  'table record': tableKind.encode(people),
 };
 
 const hex = (bytes: Bytes) => Buffer.from(bytes).toString('hex');
@@ -44,17 +35,10 @@ describe('the page on the keys of the table service', () => {
 
 describe('a table record', () => {
   it('comes back as it was written', () => {
-    assert.deepEqual(decodeTableRecord(encodeTableRecord(people)), people);
+    assert.deepEqual(tableKind.decode(tableKind.encode(people)), people);
   });
 
   it('of another format is refused', () => {
-    assert.throws(() => decodeTableRecord(encodeTuple([2, 7, 'People'])), /format 2/);
-  });
-});
-
-describe('a key of the table service', () => {
-  it('names its account', () => {
-    assert.equal(accountOfKey(tableNameKey('acct', 'people')), 'acct');
-    assert.equal(accountOfKey(written['entity'] ?? Buffer.alloc(0)), 'acct');
+    assert.throws(() => tableKind.decode(encodeTuple([2, 7, 'People'])), /format 2/);
   });
 });

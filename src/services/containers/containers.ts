@@ -1,0 +1,275 @@
+import { compareBytes, type Bytes } from '../../base/bytes.js';
+import { invariant } from '../../base/invariant.js';
+import type { CommitBatch, Entry, KeyRange, Store } from '../../kv/store.js';
+import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { ContainerIds } from './container-ids.js';
+import {
+  containerNameKey,
+  containerNamesPrefix,
+  containerPrefix,
+  droppedContainerKey,
+} from './keys.js';
+import { accountsOf, entriesOf, nextStart } from './walk.js';
+
+/** Tries to change a directory entry while others change it too. */
+const attemptsMax = 100;
+
+/** Containers whose keys are remembered; beyond it all are forgotten. */
+const knownContainersMax = 10_000;
+
+/** No identity is longer, in UTF-16 code units, so that every directory entry has a legal key. */
+const identityLengthMax = 1024;
+
+const pageBytesMax = 1 << 20;
+
+/** What is stored of every container. `name` is as created. */
+export interface ContainerRecord {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** What one service keeps of its containers, and where. */
+export interface ContainerKind<R extends ContainerRecord> {
+  /** First element of every key: `table`, `queue`. */
+  readonly service: string;
+  encode(record: R): Bytes;
+  decode(value: Bytes): R;
+}
+
+/** Identities from `start` on and before `end`, in ordinal order of UTF-16 code units. */
+export interface IdentityRange {
+  readonly start: string;
+  /** Absent: beyond every identity. */
+  readonly end?: string | undefined;
+}
+
+export interface ContainerPage<R extends ContainerRecord> {
+  readonly records: readonly R[];
+  /** The identity of the first record that did not fit; absent when there is none. */
+  readonly next?: string;
+}
+
+interface KnownContainer {
+  /** Of the directory entry. */
+  readonly key: Bytes;
+  readonly version: number;
+  readonly prefix: Bytes;
+}
+
+/** What is written in place of a directory entry, in one commit with the check that it stands. */
+interface Replacement<T> extends Pick<CommitBatch, 'puts' | 'deletes'> {
+  readonly result: T;
+}
+
+/**
+ * The named containers of all accounts in one service: tables, queues. A name maps to an id that is
+ * never used again, and what a container holds is stored under its id; so dropping or emptying one
+ * is a single commit whatever it holds, and `reclaimContainers` frees the space later.
+ *
+ * The _identity_ is what tells the containers of an account apart and orders them: the name, or for
+ * names that differ by more than case, the name in lower case.
+ *
+ * Every change is atomic. One that meets concurrent changes of the same container is tried again; it
+ * throws `ServerBusy` after a hundred of them.
+ */
+export class Containers<R extends ContainerRecord> {
+  readonly #store: Store;
+  readonly #kind: ContainerKind<R>;
+  readonly #ids: ContainerIds;
+  /** By account and identity. Only saves encoding: each use checks the stored version. */
+  readonly #known = new Map<string, KnownContainer>();
+
+  constructor(store: Store, kind: ContainerKind<R>) {
+    this.#store = store;
+    this.#kind = kind;
+    this.#ids = new ContainerIds(store, kind.service);
+  }
+
+  async find(account: string, identity: string): Promise<R | undefined> {
+    if (identity.length > identityLengthMax) return undefined;
+    const entry = await this.#store.get(this.#nameKey(account, identity));
+    return entry === undefined ? undefined : this.#kind.decode(entry.value);
+  }
+
+  /** Makes the record with a fresh id. Returns what is there instead when the identity is taken. */
+  async create(
+    account: string,
+    identity: string,
+    make: (id: number) => R,
+  ): Promise<{ readonly created: boolean; readonly record: R }> {
+    invariant(identity.length <= identityLengthMax, 'the name of a new container is too long');
+    const key = this.#nameKey(account, identity);
+    let id: number | undefined;
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      // Looked up first because clients create what exists all day long, and ids are not free.
+      const entry = await this.#store.get(key);
+      if (entry !== undefined) return { created: false, record: this.#kind.decode(entry.value) };
+      id ??= await this.#ids.next(account);
+      const record = make(id);
+      invariant(record.id === id, 'a new container has the id that was made for it');
+      const result = await this.#store.commit({
+        checks: [{ key, version: 'absent' }],
+        puts: [{ key, value: this.#kind.encode(record) }],
+        deletes: [],
+      });
+      if (result.ok) return { created: true, record };
+    }
+    throw new StorageError('ServerBusy');
+  }
+
+  /**
+   * Replaces the record, keeping its id. `change` may throw, and may be called several times.
+   * Undefined when there is no such container.
+   */
+  update(account: string, identity: string, change: (record: R) => R): Promise<R | undefined> {
+    return this.#replace(account, identity, ({ key, value }) => {
+      const old = this.#kind.decode(value);
+      const record = change(old);
+      invariant(record.id === old.id, 'an updated container keeps its id');
+      return { puts: [{ key, value: this.#kind.encode(record) }], deletes: [], result: record };
+    });
+  }
+
+  /** One commit. The name is free when it resolves. False when there was no such container. */
+  async drop(account: string, identity: string): Promise<boolean> {
+    const dropped = await this.#replace(account, identity, (entry) => ({
+      puts: [this.#dropped(account, entry)],
+      deletes: [entry.key],
+      result: true,
+    }));
+    return dropped ?? false;
+  }
+
+  /**
+   * Empties a container in one commit: its name gets a fresh id, the old one goes to the dropped
+   * list. `change` makes the new record and may be called several times, with the same id.
+   * Undefined when there is no such container.
+   */
+  replaceId(
+    account: string,
+    identity: string,
+    change: (record: R, id: number) => R,
+  ): Promise<R | undefined> {
+    let id: number | undefined;
+    return this.#replace(account, identity, async (entry) => {
+      id ??= await this.#ids.next(account);
+      const record = change(this.#kind.decode(entry.value), id);
+      invariant(record.id === id, 'an emptied container has the id that was made for it');
+      const renewed = { key: entry.key, value: this.#kind.encode(record) };
+      return { puts: [renewed, this.#dropped(account, entry)], deletes: [], result: record };
+    });
+  }
+
+  /**
+   * The prefix of what a container holds; undefined when there is no such container. One read: any
+   * process may have dropped the container.
+   */
+  async prefixOf(account: string, identity: string): Promise<Bytes | undefined> {
+    const name = `${account}/${identity}`;
+    const known = this.#known.get(name);
+    if (known === undefined && identity.length > identityLengthMax) return undefined;
+    const key = known?.key ?? this.#nameKey(account, identity);
+    const entry = await this.#store.get(key);
+    if (entry === undefined) return undefined;
+    if (known?.version === entry.version) return known.prefix;
+    const { id } = this.#kind.decode(entry.value);
+    const prefix = containerPrefix(this.#kind.service, account, id);
+    if (this.#known.size >= knownContainersMax) this.#known.clear();
+    this.#known.set(name, { key, version: entry.version, prefix });
+    return prefix;
+  }
+
+  /** One page in order of identity: those from `from` on that begin with `startsWith`. */
+  list(
+    account: string,
+    options: { readonly from?: string; readonly startsWith?: string; readonly limit: number },
+  ): Promise<ContainerPage<R>> {
+    const { from = '', startsWith = '', limit } = options;
+    const names = containerNamesPrefix(this.#kind.service, account);
+    if (startsWith.length > identityLengthMax) return Promise.resolve({ records: [] });
+    const wanted = beginningWith(names, startsWith);
+    const start = from > startsWith ? appendString(names, legalBound(from)) : wanted.start;
+    return this.#page(names, { ...wanted, start }, limit);
+  }
+
+  /** One page of a range, in order of identity. `limit` may be 0: then only `next` is found. */
+  range(account: string, { start, end }: IdentityRange, limit: number): Promise<ContainerPage<R>> {
+    const names = containerNamesPrefix(this.#kind.service, account);
+    const from = { ...prefixRange(names), start: appendString(names, legalBound(start)) };
+    const range = end === undefined ? from : { ...from, end: appendString(names, legalBound(end)) };
+    return this.#page(names, range, limit);
+  }
+
+  /**
+   * Every account that has containers, in order, and its containers, in order of identity; for
+   * housekeeping. Read in bounded pages, so it shows each part as it is when it gets there.
+   */
+  async *all(): AsyncGenerator<{ readonly account: string; readonly record: R }> {
+    for await (const account of accountsOf(this.#store, this.#kind.service)) {
+      const names = containerNamesPrefix(this.#kind.service, account);
+      for await (const { value } of entriesOf(this.#store, prefixRange(names))) {
+        yield { account, record: this.#kind.decode(value) };
+      }
+    }
+  }
+
+  async #page(names: Bytes, range: KeyRange, limit: number): Promise<ContainerPage<R>> {
+    const records: R[] = [];
+    const isEmpty = range.end !== undefined && compareBytes(range.start, range.end) >= 0;
+    let start: Bytes | undefined = isEmpty ? undefined : range.start;
+    while (start !== undefined) {
+      // One more than the page holds: it starts the next page.
+      const options = { limit: limit + 1 - records.length, bytesMax: pageBytesMax };
+      const page = await this.#store.range({ ...range, start }, options);
+      for (const { key, value } of page.entries) {
+        if (records.length === limit) return { records, next: stringAt(key, names.length) };
+        records.push(this.#kind.decode(value));
+      }
+      start = nextStart(page);
+    }
+    return { records };
+  }
+
+  /** Commits what `plan` makes of a directory entry, on condition that the entry still stands. */
+  async #replace<T>(
+    account: string,
+    identity: string,
+    plan: (entry: Entry) => Replacement<T> | Promise<Replacement<T>>,
+  ): Promise<T | undefined> {
+    if (identity.length > identityLengthMax) return undefined;
+    const key = this.#nameKey(account, identity);
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      const entry = await this.#store.get(key);
+      if (entry === undefined) return undefined;
+      const { puts, deletes, result } = await plan(entry);
+      const checks = [{ key, version: entry.version }];
+      const committed = await this.#store.commit({ checks, puts, deletes });
+      if (committed.ok) return result;
+    }
+    throw new StorageError('ServerBusy');
+  }
+
+  /** The entry of the dropped list that a directory entry becomes. */
+  #dropped(account: string, { value }: Entry): { readonly key: Bytes; readonly value: Bytes } {
+    const { id } = this.#kind.decode(value);
+    return { key: droppedContainerKey(this.#kind.service, account, id), value };
+  }
+
+  #nameKey(account: string, identity: string): Bytes {
+    return containerNameKey(this.#kind.service, account, identity);
+  }
+}
+
+/** The directory entries of identities that begin with a text: all of the key but its terminator. */
+function beginningWith(names: Bytes, text: string): KeyRange {
+  return text === '' ? prefixRange(names) : prefixRange(appendString(names, text).subarray(0, -1));
+}
+
+/**
+ * A bound that divides identities as this one does and fits into a key. What is longer than every
+ * identity lies directly behind its longest beginning that an identity can have.
+ */
+function legalBound(bound: string): string {
+  return bound.length <= identityLengthMax ? bound : `${bound.slice(0, identityLengthMax)}\u0000`;
+}

@@ -1,0 +1,44 @@
+import type { Bytes } from '../../base/bytes.js';
+import type { Entry, KeyRange, RangePage, Store } from '../../kv/store.js';
+import { keyAfter, prefixRange } from '../../kv/tuple.js';
+import { accountOfKey, accountPrefix, servicePrefix } from './keys.js';
+
+const pageEntriesMax = 1000;
+const pageBytesMax = 4 << 20;
+
+/** The accounts that have anything in a service, in order. One read an account. */
+export async function* accountsOf(store: Store, service: string): AsyncGenerator<string> {
+  const everything = prefixRange(servicePrefix(service));
+  let start: Bytes | undefined = everything.start;
+  while (start !== undefined) {
+    const page: RangePage = await readPage(store, { ...everything, start }, 1);
+    const [first] = page.entries;
+    if (first === undefined) return;
+    const account = accountOfKey(first.key);
+    yield account;
+    start = prefixRange(accountPrefix(service, account)).end;
+  }
+}
+
+/**
+ * The entries of a range, read page by page: what changes behind the current page while the caller
+ * is at work is seen as it is then.
+ */
+export async function* entriesOf(store: Store, range: KeyRange): AsyncGenerator<Entry> {
+  let start: Bytes | undefined = range.start;
+  while (start !== undefined) {
+    const page: RangePage = await readPage(store, { ...range, start }, pageEntriesMax);
+    yield* page.entries;
+    start = nextStart(page);
+  }
+}
+
+/** Where the page after this one starts; undefined behind the last page. */
+export function nextStart({ entries, more }: RangePage): Bytes | undefined {
+  const last = entries.at(-1);
+  return more && last !== undefined ? keyAfter(last.key) : undefined;
+}
+
+function readPage(store: Store, range: KeyRange, limit: number): Promise<RangePage> {
+  return store.range(range, { limit, bytesMax: pageBytesMax });
+}
