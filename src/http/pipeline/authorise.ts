@@ -7,15 +7,20 @@ export type Caller =
   /** Holds a key of the account: may do everything. */
   | { readonly kind: 'owner'; readonly authKind: Exclude<AuthKind, 'none'> };
 
-export type Permission = 'read' | 'write' | 'delete' | 'list' | 'add' | 'create' | 'update';
+export type Permission =
+  'read' | 'write' | 'delete' | 'list' | 'add' | 'create' | 'update' | 'process';
 
-/** What an operation touches and what it needs to be allowed, all of `permissions`. */
+/** What an operation touches and what it needs to be allowed. */
 export type Access =
   | { readonly kind: 'public' }
+  /** Nothing less than a key of the account will do. */
+  | { readonly kind: 'owner' }
   | {
       readonly kind: 'granted';
       readonly scope: 'service' | 'container' | 'object';
       readonly permissions: readonly Permission[];
+      /** Whether one of `permissions` is enough. */
+      readonly needs: 'all' | 'any';
     };
 
 /** The one place that decides whether a caller may do what an operation does. */
