@@ -10,7 +10,7 @@ import {
   containerPrefix,
   droppedContainerKey,
 } from './keys.js';
-import { accountsOf, entriesOf, nextStart } from './walk.js';
+import { accountsOf, entriesOf } from './walk.js';
 
 /** Tries to change a directory entry while others change it too. */
 const attemptsMax = 100;
@@ -21,7 +21,8 @@ const knownContainersMax = 10_000;
 /** No identity is longer, in UTF-16 code units, so that every directory entry has a legal key. */
 const identityLengthMax = 1024;
 
-const pageBytesMax = 1 << 20;
+/** A page ends here too, which is far beyond what any one record takes. */
+const pageBytesMax = 4 << 20;
 
 /** What is stored of every container. `name` is as created. */
 export interface ContainerRecord {
@@ -46,7 +47,7 @@ export interface IdentityRange {
 
 export interface ContainerPage<R extends ContainerRecord> {
   readonly records: readonly R[];
-  /** The identity of the first record that did not fit; absent when there is none. */
+  /** The identity of the first record that is not in the page; absent when there is none. */
   readonly next?: string;
 }
 
@@ -180,7 +181,10 @@ export class Containers<R extends ContainerRecord> {
     return prefix;
   }
 
-  /** One page in order of identity: those from `from` on that begin with `startsWith`. */
+  /**
+   * One page in order of identity: those from `from` on that begin with `startsWith`. It may have
+   * fewer than `limit` records when they are long, and still a `next`.
+   */
   list(
     account: string,
     options: { readonly from?: string; readonly startsWith?: string; readonly limit: number },
@@ -215,20 +219,16 @@ export class Containers<R extends ContainerRecord> {
   }
 
   async #page(names: Bytes, range: KeyRange, limit: number): Promise<ContainerPage<R>> {
-    const records: R[] = [];
-    const isEmpty = range.end !== undefined && compareBytes(range.start, range.end) >= 0;
-    let start: Bytes | undefined = isEmpty ? undefined : range.start;
-    while (start !== undefined) {
-      // One more than the page holds: it starts the next page.
-      const options = { limit: limit + 1 - records.length, bytesMax: pageBytesMax };
-      const page = await this.#store.range({ ...range, start }, options);
-      for (const { key, value } of page.entries) {
-        if (records.length === limit) return { records, next: stringAt(key, names.length) };
-        records.push(this.#kind.decode(value));
-      }
-      start = nextStart(page);
+    if (range.end !== undefined && compareBytes(range.start, range.end) >= 0) {
+      return { records: [] };
     }
-    return { records };
+    // One more than the page holds: it starts the next page.
+    const options = { limit: limit + 1, bytesMax: pageBytesMax };
+    const { entries, more } = await this.#store.range(range, options);
+    const records = entries.map(({ value }) => this.#kind.decode(value));
+    const last = entries.at(-1);
+    if (last === undefined || (!more && entries.length <= limit)) return { records };
+    return { records: records.slice(0, -1), next: stringAt(last.key, names.length) };
   }
 
   /** Commits what `plan` makes of a directory entry, on condition that the entry still stands. */

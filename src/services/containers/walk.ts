@@ -29,14 +29,9 @@ export async function* entriesOf(store: Store, range: KeyRange): AsyncGenerator<
   while (start !== undefined) {
     const page: RangePage = await readPage(store, { ...range, start }, pageEntriesMax);
     yield* page.entries;
-    start = nextStart(page);
+    const last: Entry | undefined = page.entries.at(-1);
+    start = page.more && last !== undefined ? keyAfter(last.key) : undefined;
   }
-}
-
-/** Where the page after this one starts; undefined behind the last page. */
-export function nextStart({ entries, more }: RangePage): Bytes | undefined {
-  const last = entries.at(-1);
-  return more && last !== undefined ? keyAfter(last.key) : undefined;
 }
 
 function readPage(store: Store, range: KeyRange, limit: number): Promise<RangePage> {

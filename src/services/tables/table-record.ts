@@ -5,7 +5,7 @@ import type { ContainerKind, ContainerRecord } from '../containers/containers.js
 // Permanent: these values are in every data directory. See docs/internals/table-keys.md.
 const recordFormat = 1;
 
-/** How tables are kept among the containers of an account. A record holds nothing but the id and name. */
+/** How tables are kept as containers. A record holds nothing but the id and the name. */
 export const tableKind: ContainerKind<ContainerRecord> = Object.freeze({
   service: 'table',
   encode: ({ id, name }: ContainerRecord) => encodeTuple([recordFormat, id, name]),

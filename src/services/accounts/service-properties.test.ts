@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { engineNames, openTestStore, type EngineName } from '../../../test/support/stores.js';
+import { systemClock } from '../../base/clock.js';
+import { withPartitionRule } from '../../kv/partition-rule.js';
+import { encodeTuple } from '../../kv/tuple.js';
+import type { ServiceProperties } from '../../wire/resources/service-properties.js';
+import { servicePropertiesKey } from '../containers/keys.js';
+import { defaultServiceProperties, ServicePropertiesService } from './service-properties.js';
+
+const all: ServiceProperties = {
+  logging: {
+    version: '2.0',
+    read: true,
+    write: false,
+    delete: true,
+    retention: { enabled: true, days: 365 },
+  },
+  hourMetrics: { version: '1.0', enabled: false, retention: { enabled: false } },
+  minuteMetrics: {
+    version: '1.0',
+    enabled: true,
+    includeApis: false,
+    retention: { enabled: true, days: 1 },
+  },
+  cors: [
+    {
+      allowedOrigins: ['http://a.example', '*'],
+      allowedMethods: ['GET', 'PUT'],
+      allowedHeaders: ['x-ms-meta-target*'],
+      exposedHeaders: [],
+      maxAgeSeconds: 500,
+    },
+    {
+      allowedOrigins: ['https://ü.example'],
+      allowedMethods: ['MERGE'],
+      allowedHeaders: [],
+      exposedHeaders: ['x-"quoted"'],
+      maxAgeSeconds: 0,
+    },
+  ],
+};
+
+const open = async (engine: EngineName, t: TestContext) =>
+  withPartitionRule(await openTestStore(engine, t, systemClock));
+
+for (const engine of engineNames) {
+  describe(`service properties over ${engine}`, () => {
+    it('of a new account have hour metrics for a week and nothing else', async (t) => {
+      const properties = new ServicePropertiesService(await open(engine, t));
+      assert.deepEqual(await properties.get('queue', 'acct'), {
+        logging: {
+          version: '1.0',
+          read: false,
+          write: false,
+          delete: false,
+          retention: { enabled: false },
+        },
+        hourMetrics: {
+          version: '1.0',
+          enabled: true,
+          includeApis: true,
+          retention: { enabled: true, days: 7 },
+        },
+        minuteMetrics: { version: '1.0', enabled: false, retention: { enabled: false } },
+        cors: [],
+      });
+    });
+
+    it('come back as they were set, from every process', async (t) => {
+      const store = await open(engine, t);
+      await new ServicePropertiesService(store).set('queue', 'acct', all);
+      assert.deepEqual(await new ServicePropertiesService(store).get('queue', 'acct'), all);
+    });
+
+    it('keep what a change does not mention', async (t) => {
+      const properties = new ServicePropertiesService(await open(engine, t));
+      await properties.set('queue', 'acct', { cors: all.cors });
+      await properties.set('queue', 'acct', { logging: all.logging });
+      const { cors, logging } = all;
+      const expected = { ...defaultServiceProperties, cors, logging };
+      assert.deepEqual(await properties.get('queue', 'acct'), expected);
+      await properties.set('queue', 'acct', { cors: [] });
+      assert.deepEqual(await properties.get('queue', 'acct'), { ...expected, cors: [] });
+    });
+
+    it('lose no change when several are made side by side', async (t) => {
+      const store = await open(engine, t);
+      const set = (change: Partial<ServiceProperties>) =>
+        new ServicePropertiesService(store).set('queue', 'acct', change);
+      const { cors, logging, hourMetrics, minuteMetrics } = all;
+      await Promise.all([
+        set({ cors }),
+        set({ logging }),
+        set({ hourMetrics }),
+        set({ minuteMetrics }),
+      ]);
+      assert.deepEqual(await new ServicePropertiesService(store).get('queue', 'acct'), all);
+    });
+
+    it('belong to one service of one account', async (t) => {
+      const properties = new ServicePropertiesService(await open(engine, t));
+      await properties.set('queue', 'acct', all);
+      assert.deepEqual(await properties.get('table', 'acct'), defaultServiceProperties);
+      assert.deepEqual(await properties.get('queue', 'other'), defaultServiceProperties);
+    });
+  });
+}
+
+describe('stored service properties', () => {
+  it('of another format are refused', async (t) => {
+    const store = await open('memory', t);
+    const key = servicePropertiesKey('queue', 'acct');
+    const puts = [{ key, value: encodeTuple([2, '{}']) }];
+    await store.commit({ checks: [], puts, deletes: [] });
+    const properties = new ServicePropertiesService(store);
+    await assert.rejects(properties.get('queue', 'acct'), /format 2/);
+    await assert.rejects(properties.set('queue', 'acct', all), /format 2/);
+  });
+});

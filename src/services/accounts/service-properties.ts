@@ -1,0 +1,79 @@
+import type { Bytes } from '../../base/bytes.js';
+import { invariant } from '../../base/invariant.js';
+import type { Store } from '../../kv/store.js';
+import { transact } from '../../kv/transact.js';
+import { decodeTuple, encodeTuple } from '../../kv/tuple.js';
+import type { ServiceProperties } from '../../wire/resources/service-properties.js';
+import { servicePropertiesKey } from '../containers/keys.js';
+
+// Permanent: this value is in every data directory. See docs/internals/container-keys.md.
+const propertiesFormat = 1;
+
+/** Tries to change properties while others change them too. */
+const attemptsMax = 100;
+
+const keepNothing = Object.freeze({ enabled: false });
+
+/** What a service of a new account answers (spec queue-service §6.2, table-service §3.15). */
+export const defaultServiceProperties: ServiceProperties = Object.freeze({
+  logging: Object.freeze({
+    version: '1.0',
+    read: false,
+    write: false,
+    delete: false,
+    retention: keepNothing,
+  }),
+  hourMetrics: Object.freeze({
+    version: '1.0',
+    enabled: true,
+    includeApis: true,
+    retention: Object.freeze({ enabled: true, days: 7 }),
+  }),
+  minuteMetrics: Object.freeze({ version: '1.0', enabled: false, retention: keepNothing }),
+  cors: Object.freeze([]),
+});
+
+/**
+ * What an account has set for each of its services. The values are the caller's to check: they are
+ * kept as they are. `service` is the first element of the service's keys: `table`, `queue`.
+ */
+export class ServicePropertiesService {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async get(service: string, account: string): Promise<ServiceProperties> {
+    const entry = await this.#store.get(servicePropertiesKey(service, account));
+    return entry === undefined ? defaultServiceProperties : decodeProperties(entry.value);
+  }
+
+  /** Replaces the members that are present, atomically; the others keep what they have. */
+  async set(service: string, account: string, change: Partial<ServiceProperties>): Promise<void> {
+    const key = servicePropertiesKey(service, account);
+    await transact(
+      this.#store,
+      async (transaction) => {
+        const entry = await transaction.get(key);
+        const old = entry === undefined ? defaultServiceProperties : decodeProperties(entry.value);
+        transaction.put(key, encodeProperties({ ...old, ...change }));
+      },
+      { attemptsMax },
+    );
+  }
+}
+
+function encodeProperties(properties: ServiceProperties): Bytes {
+  return encodeTuple([propertiesFormat, JSON.stringify(properties)]);
+}
+
+function decodeProperties(value: Bytes): ServiceProperties {
+  const [format, text] = decodeTuple(value);
+  invariant(
+    format === propertiesFormat,
+    `unknown format ${String(format)} of a service's properties`,
+  );
+  invariant(typeof text === 'string', "a service's properties are malformed");
+  return JSON.parse(text) as ServiceProperties;
+}
