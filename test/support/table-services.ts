@@ -1,7 +1,5 @@
 import type { TestContext } from 'node:test';
 import { systemClock, type Clock } from '../../src/base/clock.js';
-import { openLmdbStore } from '../../src/engines/lmdb/store.js';
-import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { withPartitionRule } from '../../src/kv/partition-rule.js';
 import type { Store } from '../../src/kv/store.js';
 import type { QueryBudget } from '../../src/services/tables/query.js';
@@ -9,7 +7,7 @@ import { TableService } from '../../src/services/tables/table-service.js';
 import { propertyBagOf } from '../../src/wire/edm/bag.js';
 import type { EdmValue, EntityInput, Property } from '../../src/wire/edm/value.js';
 import { StorageError } from '../../src/wire/errors/storage-error.js';
-import { temporaryLocation } from './engine-lmdb.js';
+import { openTestStore, type EngineName } from './stores.js';
 
 export const account = 'acct';
 
@@ -31,23 +29,18 @@ export type OpenService = (
 ) => Promise<ServiceUnderTest>;
 
 /** A table service over a fresh store, closed with the test. Commits must keep to one partition. */
-export const openService: Readonly<Record<'memory' | 'lmdb', OpenService>> = {
+export const openService: Readonly<Record<EngineName, OpenService>> = {
   async memory(context, options = {}) {
-    const store = await openMemoryStore({ clock: options.clock ?? systemClock });
-    context.after(() => store.close());
-    return serviceOver(store, options);
+    return serviceOver(await openTestStore('memory', context, clockOf(options)), options);
   },
   async lmdb(context, options = {}) {
-    const { directory, remove } = await temporaryLocation();
-    const clock = options.clock ?? systemClock;
-    const store = await openLmdbStore({ directory, clock, durability: 'relaxed' });
-    context.after(async () => {
-      await store.close();
-      await remove();
-    });
-    return serviceOver(store, options);
+    return serviceOver(await openTestStore('lmdb', context, clockOf(options)), options);
   },
 };
+
+function clockOf({ clock = systemClock }: ServiceOptions): Clock {
+  return clock;
+}
 
 function serviceOver(store: Store, options: ServiceOptions): ServiceUnderTest {
   const { clock = systemClock, budget, wrap = (inner) => inner } = options;

@@ -1,3 +1,4 @@
+import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Store } from '../../kv/store.js';
@@ -9,7 +10,8 @@ import { containerPrefix } from '../containers/keys.js';
 import { checkMetadata, sameMetadata } from '../containers/metadata.js';
 import { reclaimContainers, type Reclaimed } from '../containers/reclaim.js';
 import { dequeue, type DequeueContext } from './dequeue.js';
-import { countExpired, countStored, deleteExpired } from './expiry.js';
+import { countExpired, countStored } from './expiry.js';
+import { ExpirySweep } from './expiry-sweep.js';
 import { MessageIds } from './message-id.js';
 import {
   deleteMessage,
@@ -53,11 +55,13 @@ export class QueueService {
   readonly #context: MessageContext & DequeueContext;
   readonly #queues: Containers<QueueRecord>;
   readonly #open: OpenQueues;
+  readonly #sweep: ExpirySweep;
 
   constructor({ store, clock, randomness }: QueueServiceOptions) {
     this.#context = { store, clock, randomness, ids: new MessageIds(clock, randomness) };
     this.#queues = new Containers(store, queueKind);
     this.#open = new OpenQueues(store, clock);
+    this.#sweep = new ExpirySweep(store, clock, () => this.#prefixes());
   }
 
   /**
@@ -175,16 +179,15 @@ export class QueueService {
   async reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
     const { store, clock } = this.#context;
     const dropped = await reclaimContainers(store, clock, queueKind.service, entriesMax);
-    let { deleted, more } = dropped;
+    if (dropped.deleted >= entriesMax) return { deleted: dropped.deleted, more: true };
+    const expired = await this.#sweep.step(entriesMax - dropped.deleted);
+    return { deleted: dropped.deleted + expired.deleted, more: dropped.more || expired.more };
+  }
+
+  async *#prefixes(): AsyncGenerator<Bytes> {
     for await (const { account, record } of this.#queues.all()) {
-      if (deleted >= entriesMax) return { deleted, more: true };
-      const { keys } = this.#open.open(containerPrefix(queueKind.service, account, record.id));
-      const nowMicros = clock.nowMicros();
-      const expired = await deleteExpired(store, keys, nowMicros, entriesMax - deleted);
-      deleted += expired.deleted;
-      more ||= expired.more;
+      yield containerPrefix(queueKind.service, account, record.id);
     }
-    return { deleted, more };
   }
 
   async #openQueue(account: string, name: string): Promise<OpenQueue> {
