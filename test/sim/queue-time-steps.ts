@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { accounts, type QueueWorld } from './queue-world.js';
+
+const microsPerSecond = 1_000_000;
+/** The clock never goes so far in one step that what lives for a week is gone after a few. */
+const boundaryMicrosMax = 3600 * microsPerSecond;
+
+/** Lets time pass: now and then to the very moment at which something changes, or one beside it. */
+export async function advance(world: QueueWorld): Promise<void> {
+  const { random, clock } = world;
+  const kind = random.weighted({ boundary: 60, little: 30, much: 2 });
+  const step =
+    kind === 'boundary'
+      ? stepToBoundary(world)
+      : kind === 'little'
+        ? random.int(3 * microsPerSecond)
+        : random.int(24 * 3600) * microsPerSecond;
+  clock.advanceMicros(step);
+  world.note(`advance ${step}`);
+  for (const account of accounts) {
+    for (const queue of world.accounts[account].values()) queue.tidy(world.now);
+  }
+}
+
+function stepToBoundary(world: QueueWorld): number {
+  const { random, now } = world;
+  const { queue } = world.place();
+  const boundaries = (queue?.live(now) ?? [])
+    .flatMap(({ nextVisibleMicros, expiresMicros }) => [nextVisibleMicros, expiresMicros])
+    .filter((boundary) => boundary > now && boundary - now <= boundaryMicrosMax);
+  if (boundaries.length === 0) return random.int(1000);
+  return Math.max(0, random.pick(boundaries) - now + random.pick([-1, 0, 0, 1]));
+}
+
+/** A bounded step of housekeeping: nobody can tell, whenever it happens. */
+export async function reclaim(world: QueueWorld): Promise<void> {
+  const { random } = world;
+  const { housekeeping } = world.servers;
+  if (housekeeping === undefined) return;
+  const entriesMax = random.pick([1, 3, 10, 1000]);
+  const { deleted } = await random.pick(housekeeping).reclaim({ entriesMax });
+  world.note(`reclaim ${entriesMax} -> ${deleted}`);
+  assert.ok(deleted <= entriesMax, `${deleted} entries in a step of at most ${entriesMax}`);
+}
