@@ -48,7 +48,7 @@ function manualTimers(): ManualTimers {
 
 function serviceOf(run: () => Promise<string>): HttpService {
   const operation: Operation<unknown, unknown, string> = {
-    access: { kind: 'granted', scope: 'object', permissions: ['read'] },
+    access: { kind: 'granted', scope: 'object', permissions: ['read'], needs: 'all' },
     bodyBytesMax: 1000,
     parse: () => undefined,
     run,
@@ -56,6 +56,8 @@ function serviceOf(run: () => Promise<string>): HttpService {
   };
   return {
     name: 'echo',
+    signing: 'table',
+    verifiesContentMd5: false,
     route: (exchange) => ({ name: 'Echo', operation, request: exchange }),
     renderError: (error) => ({
       status: error.status,

@@ -8,7 +8,7 @@ import { getEntityRoute, queryEntitiesRoute } from './entity-routes.js';
 import { errorLevelOf, levelOf } from './format.js';
 import type { TableOperation } from './operation.js';
 import type { TableRequest } from './request.js';
-import { findRoute, type TableRoute } from './route.js';
+import { tableRouteOf, type TableRoute } from './route.js';
 
 const queryRoutes: readonly TableRoute[] = [getEntityRoute, queryEntitiesRoute];
 
@@ -20,7 +20,7 @@ export async function runBatchQuery(
   const { contentId } = part;
   try {
     const request = new BatchRequest(outer, part);
-    const { operation } = findRoute(queryRoutes, request);
+    const { operation } = tableRouteOf(queryRoutes, request);
     authorise(outer.exchange.caller, operation.access);
     return found(await answer(operation, request), request, contentId);
   } catch (error) {

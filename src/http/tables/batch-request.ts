@@ -1,20 +1,18 @@
-import type { Randomness } from '../../base/randomness.js';
 import type { BatchOperation } from '../../wire/batch/part-reader.js';
 import { splitTarget } from '../../wire/batch/target.js';
-import { parseQueryString, type QueryOptions } from '../../wire/odata/query-options.js';
+import { parseQueryString, type QueryOptions } from '../../wire/http/query-string.js';
 import { parseResourcePath, type Resource } from '../../wire/odata/resource.js';
-import type { TableService } from '../../services/tables/table-service.js';
+import { accountName } from '../operations/request.js';
 import type { Exchange } from '../pipeline/exchange.js';
 import { effectiveMethod } from './method.js';
-import { accountName, type TableRequest } from './request.js';
+import type { TableBackend, TableRequest } from './request.js';
 
 /**
  * A request inside a batch. Throws as the parts of a single request do: for its method, its path
  * and its query string. Neither host nor signature are looked at: the batch has been checked.
  */
 export class BatchRequest implements TableRequest {
-  readonly tables: TableService;
-  readonly randomness: Randomness;
+  readonly backend: TableBackend;
   readonly exchange: Exchange;
   readonly method: string;
   readonly resource: Resource;
@@ -23,8 +21,7 @@ export class BatchRequest implements TableRequest {
 
   constructor(outer: TableRequest, part: BatchOperation) {
     const { path, query } = splitTarget(part.target);
-    this.tables = outer.tables;
-    this.randomness = outer.randomness;
+    this.backend = outer.backend;
     this.exchange = outer.exchange;
     this.method = effectiveMethod(part.method, part.headers.get('x-http-method'));
     this.resource = parseResourcePath(withoutAccount(path, outer.account));

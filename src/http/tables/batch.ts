@@ -5,10 +5,11 @@ import type { BatchOperation } from '../../wire/batch/part-reader.js';
 import { renderBatchResponse, type BatchOutcome } from '../../wire/batch/render.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { checkGroup } from '../../services/tables/entity-writes.js';
+import { objectAccess } from '../operations/access.js';
 import { runBatchQuery } from './batch-query.js';
 import { checkSameTable, readChange, writtenPart, type Change } from './changeset.js';
 import { errorLevelOf } from './format.js';
-import { bodyBytesMax, entityAccess, type TableOperation } from './operation.js';
+import { bodyBytesMax, type TableOperation } from './operation.js';
 import { odataHeaders } from './replies.js';
 import type { TableRequest } from './request.js';
 
@@ -22,7 +23,7 @@ type Input =
  * 202 also when the transaction failed; only what says nothing about an operation fails as a whole.
  */
 export const batch: TableOperation<Input, BatchOutcome> = {
-  access: entityAccess('read', 'add', 'update', 'delete'),
+  access: objectAccess('read', 'add', 'update', 'delete'),
   bodyBytesMax,
 
   parse(request) {
@@ -47,7 +48,7 @@ export const batch: TableOperation<Input, BatchOutcome> = {
     }
   },
 
-  render(outcome, _input, { exchange, randomness }) {
+  render(outcome, _input, { exchange, backend: { randomness } }) {
     if ('error' in outcome) exchange.errorCode = outcome.error.code;
     const { requestId, timeMicros } = exchange;
     const context = { requestId, timeMicros, randomness };
@@ -153,10 +154,10 @@ async function runChangeset(
   changes: readonly Change[],
   request: TableRequest,
 ): Promise<BatchOutcome> {
-  const { tables, account } = request;
+  const { backend, account } = request;
   try {
     const operations = changes.map(({ input }) => input.operation);
-    const results = await tables.transact(account, table, operations);
+    const results = await backend.tables.transact(account, table, operations);
     const parts = changes.map((change, index) => writtenPart(change, results[index], request));
     return { kind: 'written', parts };
   } catch (error) {

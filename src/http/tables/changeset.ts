@@ -13,7 +13,7 @@ import { writeRoutes } from './entity-routes.js';
 import { locationOf } from './insert-entity.js';
 import { renderContext } from './replies.js';
 import type { TableRequest } from './request.js';
-import { findRoute } from './route.js';
+import { tableRouteOf } from './route.js';
 import type { WriteEntityOperation, WriteInput } from './write.js';
 
 /**
@@ -29,7 +29,7 @@ export interface Change {
 /** Reads one operation as if it came alone. Throws the same errors. */
 export function readChange(part: BatchOperation, outer: TableRequest): Change {
   const request = new BatchRequest(outer, part);
-  const { operation } = findRoute(writeRoutes, request);
+  const { operation } = tableRouteOf(writeRoutes, request);
   authorise(outer.exchange.caller, operation.access);
   const { contentId, headers } = part;
   return { input: readInput(operation, request), contentId, headers };

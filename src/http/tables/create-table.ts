@@ -3,9 +3,10 @@ import { parseTableBody } from '../../wire/odata/json-reader.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { renderTable } from '../../wire/odata/render.js';
 import type { TableInfo } from '../../services/tables/types.js';
+import { createContainerAccess } from '../operations/access.js';
 import type { Reply } from '../pipeline/service.js';
 import { levelOf, requireJsonBody } from './format.js';
-import { bodyBytesMax, tableAccess, type TableOperation } from './operation.js';
+import { bodyBytesMax, type TableOperation } from './operation.js';
 import { preferenceOf, type Preference } from './preference.js';
 import { jsonReply, noContentReply, tableRenderContext } from './replies.js';
 import type { TableRequest } from './request.js';
@@ -19,7 +20,7 @@ interface Input {
 
 /** `POST /Tables` (spec table-service §3.7). */
 export const createTable: TableOperation<Input, TableInfo> = {
-  access: tableAccess('create'),
+  access: createContainerAccess,
   bodyBytesMax,
 
   parse(request) {
@@ -32,7 +33,7 @@ export const createTable: TableOperation<Input, TableInfo> = {
     return { name, preference, level };
   },
 
-  run({ name }, { tables, account }) {
+  run({ name }, { backend: { tables }, account }) {
     return tables.createTable(account, name);
   },
 

@@ -1,12 +1,12 @@
+import { objectAccess } from '../operations/access.js';
+import { resourceOf } from '../operations/request.js';
 import { requiredConditionOf } from './conditions.js';
-import { entityAccess } from './operation.js';
 import { noContentReply } from './replies.js';
-import { resourceOf } from './targets.js';
 import { runWrite, type WriteEntityOperation } from './write.js';
 
 /** `DELETE /table(PartitionKey='…',RowKey='…')` (spec table-service §3.13). */
 export const deleteEntity: WriteEntityOperation = {
-  access: entityAccess('delete'),
+  access: objectAccess('delete'),
   bodyBytesMax: 0,
 
   parse(request) {

@@ -1,21 +1,22 @@
+import { supported } from '../operations/route.js';
 import { deleteEntity } from './delete-entity.js';
 import { getEntity } from './get-entity.js';
 import { insertEntity } from './insert-entity.js';
 import { queryEntities } from './query-entities.js';
-import { supported, type TableRoute } from './route.js';
+import { hasIfMatch, type TableRoute } from './route.js';
 import type { WriteEntityOperation } from './write.js';
 import { changeEntity, upsertEntity } from './write-entity.js';
 
 const put = { methods: ['PUT'], resource: 'entity' } as const;
 const merge = { methods: ['MERGE', 'PATCH'], resource: 'entity' } as const;
 
-/** What may stand alone and in a changeset. */
+/** What may stand alone and in a changeset. With `If-Match`, a write demands that there is one. */
 export const writeRoutes: readonly TableRoute<WriteEntityOperation>[] = [
   supported('InsertEntity', { methods: ['POST'], resource: 'entities' }, insertEntity),
-  supported('UpdateEntity', { ...put, ifMatch: true }, changeEntity),
-  supported('InsertOrReplaceEntity', { ...put, ifMatch: false }, upsertEntity),
-  supported('MergeEntity', { ...merge, ifMatch: true }, changeEntity),
-  supported('InsertOrMergeEntity', { ...merge, ifMatch: false }, upsertEntity),
+  supported('UpdateEntity', { ...put, when: hasIfMatch }, changeEntity),
+  supported('InsertOrReplaceEntity', put, upsertEntity),
+  supported('MergeEntity', { ...merge, when: hasIfMatch }, changeEntity),
+  supported('InsertOrMergeEntity', merge, upsertEntity),
   supported('DeleteEntity', { methods: ['DELETE'], resource: 'entity' }, deleteEntity),
 ];
 

@@ -3,11 +3,12 @@ import type { StoredEntity } from '../../wire/edm/value.js';
 import { parseEntityRead } from '../../wire/odata/query-options.js';
 import { renderEntity } from '../../wire/odata/render.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
+import { objectAccess } from '../operations/access.js';
+import { resourceOf } from '../operations/request.js';
 import { levelOf } from './format.js';
-import { entityAccess, type TableOperation } from './operation.js';
+import type { TableOperation } from './operation.js';
 import { jsonReply, renderContext } from './replies.js';
 import type { TableRequest } from './request.js';
-import { resourceOf } from './targets.js';
 
 interface Input {
   readonly level: MetadataLevel;
@@ -20,7 +21,7 @@ interface Input {
 
 /** `GET /table(PartitionKey='…',RowKey='…')` (spec table-service §3.10). */
 export const getEntity: TableOperation<Input, StoredEntity> = {
-  access: entityAccess('read'),
+  access: objectAccess('read'),
   bodyBytesMax: 0,
 
   parse(request) {
@@ -34,7 +35,7 @@ export const getEntity: TableOperation<Input, StoredEntity> = {
     return { level, table, partitionKey, rowKey, select, selectText };
   },
 
-  run({ table, partitionKey, rowKey }, { tables, account }) {
+  run({ table, partitionKey, rowKey }, { backend: { tables }, account }) {
     return tables.getEntity(account, table, partitionKey, rowKey);
   },
 

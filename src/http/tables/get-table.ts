@@ -1,10 +1,11 @@
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { renderTable } from '../../wire/odata/render.js';
 import type { TableInfo } from '../../services/tables/types.js';
+import { containerAccess } from '../operations/access.js';
+import { resourceOf } from '../operations/request.js';
 import { levelOf } from './format.js';
-import { tableAccess, type TableOperation } from './operation.js';
+import type { TableOperation } from './operation.js';
 import { jsonReply, tableRenderContext } from './replies.js';
-import { resourceOf } from './targets.js';
 
 interface Input {
   readonly level: MetadataLevel;
@@ -13,14 +14,14 @@ interface Input {
 
 /** `GET /Tables('name')` (spec table-service §3.6). */
 export const getTable: TableOperation<Input, TableInfo> = {
-  access: tableAccess('list'),
+  access: containerAccess('list'),
   bodyBytesMax: 0,
 
   parse(request) {
     return { level: levelOf(request), name: resourceOf(request, 'table-entry').name };
   },
 
-  run({ name }, { tables, account }) {
+  run({ name }, { backend: { tables }, account }) {
     return tables.getTable(account, name);
   },
 

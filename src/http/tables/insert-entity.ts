@@ -5,18 +5,19 @@ import { parseEntityBody } from '../../wire/odata/json-reader.js';
 import { renderEntity } from '../../wire/odata/render.js';
 import { entityPath } from '../../wire/odata/resource.js';
 import type { WriteResult } from '../../services/tables/types.js';
+import { objectAccess } from '../operations/access.js';
+import { resourceOf } from '../operations/request.js';
 import type { Reply } from '../pipeline/service.js';
 import { levelOf, requireJsonBody } from './format.js';
-import { bodyBytesMax, entityAccess } from './operation.js';
+import { bodyBytesMax } from './operation.js';
 import { preferenceOf } from './preference.js';
 import { jsonReply, noContentReply, renderContext } from './replies.js';
 import type { TableRequest } from './request.js';
-import { resourceOf } from './targets.js';
 import { runWrite, type WriteEntityOperation, type WriteInput } from './write.js';
 
 /** `POST /table` (spec table-service §3.11). */
 export const insertEntity: WriteEntityOperation = {
-  access: entityAccess('add'),
+  access: objectAccess('add'),
   bodyBytesMax,
 
   parse(request) {

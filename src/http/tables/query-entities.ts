@@ -3,10 +3,11 @@ import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { parseEntityQuery, type EntityQueryOptions } from '../../wire/odata/query-options.js';
 import { renderEntities } from '../../wire/odata/render.js';
 import type { EntityPage, QueryReport } from '../../services/tables/types.js';
+import { objectAccess } from '../operations/access.js';
+import { resourceOf } from '../operations/request.js';
 import { levelOf } from './format.js';
-import { entityAccess, type TableOperation } from './operation.js';
+import type { TableOperation } from './operation.js';
 import { jsonReply, renderContext } from './replies.js';
-import { resourceOf } from './targets.js';
 
 interface Input {
   readonly level: MetadataLevel;
@@ -16,7 +17,7 @@ interface Input {
 
 /** `GET /table()` (spec table-service §3.9). */
 export const queryEntities: TableOperation<Input, EntityPage> = {
-  access: entityAccess('read'),
+  access: objectAccess('read'),
   bodyBytesMax: 0,
 
   parse(request) {
@@ -24,7 +25,7 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
     return { level: levelOf(request), table, query: parseEntityQuery(request.query) };
   },
 
-  async run({ table, query }, { tables, account, exchange }) {
+  async run({ table, query }, { backend: { tables }, account, exchange }) {
     const page = await tables.queryEntities(account, table, query);
     exchange.query = page.report;
     return page;

@@ -3,8 +3,9 @@ import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { parseTableQuery, type TableQueryOptions } from '../../wire/odata/query-options.js';
 import { renderTables } from '../../wire/odata/render.js';
 import type { TablePage } from '../../services/tables/types.js';
+import { containerAccess } from '../operations/access.js';
 import { levelOf } from './format.js';
-import { tableAccess, type TableOperation } from './operation.js';
+import type { TableOperation } from './operation.js';
 import { jsonReply, tableRenderContext } from './replies.js';
 
 interface Input {
@@ -14,14 +15,14 @@ interface Input {
 
 /** `GET /Tables` (spec table-service §3.5). */
 export const queryTables: TableOperation<Input, TablePage> = {
-  access: tableAccess('list'),
+  access: containerAccess('list'),
   bodyBytesMax: 0,
 
   parse(request) {
     return { level: levelOf(request), query: parseTableQuery(request.query) };
   },
 
-  run({ query }, { tables, account }) {
+  run({ query }, { backend: { tables }, account }) {
     return tables.queryTables(account, query);
   },
 

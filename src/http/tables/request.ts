@@ -1,24 +1,22 @@
 import { isUtf8 } from 'node:buffer';
-import { invariant } from '../../base/invariant.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import type { Randomness } from '../../base/randomness.js';
-import type { QueryOptions } from '../../wire/odata/query-options.js';
+import type { QueryOptions } from '../../wire/http/query-string.js';
 import type { Resource } from '../../wire/odata/resource.js';
 import type { TableService } from '../../services/tables/table-service.js';
+import { accountName, type ServiceBackend, type ServiceRequest } from '../operations/request.js';
 import type { Exchange } from '../pipeline/exchange.js';
 
 /** What operations work on. */
-export interface TableBackend {
+export interface TableBackend extends ServiceBackend {
   readonly tables: TableService;
   readonly randomness: Randomness;
 }
 
 /** One request to the table service: a whole HTTP request, or one inside a batch. */
-export interface TableRequest extends TableBackend {
+export interface TableRequest extends ServiceRequest<TableBackend> {
   /** The HTTP request that carries this one: itself, or the batch around it. */
   readonly exchange: Exchange;
-  /** Name of the addressed account. */
-  readonly account: string;
   /** The method meant, after `X-HTTP-Method`. */
   readonly method: string;
   readonly resource: Resource;
@@ -33,16 +31,14 @@ export type RequestTarget = Pick<TableRequest, 'method' | 'resource' | 'query'>;
 
 /** A request that is an HTTP request of its own. */
 export class ExchangeRequest implements TableRequest {
-  readonly tables: TableService;
-  readonly randomness: Randomness;
+  readonly backend: TableBackend;
   readonly exchange: Exchange;
   readonly method: string;
   readonly resource: Resource;
   readonly query: QueryOptions;
 
   constructor(backend: TableBackend, exchange: Exchange, target: RequestTarget) {
-    this.tables = backend.tables;
-    this.randomness = backend.randomness;
+    this.backend = backend;
     this.exchange = exchange;
     this.method = target.method;
     this.resource = target.resource;
@@ -60,11 +56,6 @@ export class ExchangeRequest implements TableRequest {
   text(): string {
     return textOf(this.exchange.body);
   }
-}
-
-export function accountName({ account }: Exchange): string {
-  invariant(account !== undefined, 'the account is known before the operation');
-  return account.name;
 }
 
 /** Bytes that are not UTF-8 are refused rather than stored as replacement characters. */

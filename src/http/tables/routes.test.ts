@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StorageError } from '../../wire/errors/storage-error.js';
-import { parseQueryString } from '../../wire/odata/query-options.js';
+import { parseQueryString } from '../../wire/http/query-string.js';
 import { parseResourcePath } from '../../wire/odata/resource.js';
-import { findRoute } from './route.js';
+import { tableRouteOf } from './route.js';
 import { tableRoutes } from './routes.js';
 
 const entity = "/t(PartitionKey='p',RowKey='r')";
@@ -11,10 +11,11 @@ const entity = "/t(PartitionKey='p',RowKey='r')";
 function routed(text: string): string {
   const [method = '', target = '', ifMatch] = text.split(' ');
   const [path = '', query = ''] = target.split('?');
-  return findRoute(tableRoutes, {
+  return tableRouteOf(tableRoutes, {
     method,
     resource: parseResourcePath(path),
     query: parseQueryString(query),
+    exchange: { version: '2019-02-02' },
     header: (name) => (name === 'if-match' ? ifMatch : undefined),
   }).name;
 }

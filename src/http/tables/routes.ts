@@ -1,15 +1,23 @@
+import { ownerAccess, publicAccess } from '../operations/access.js';
+import { planned, supported } from '../operations/route.js';
+import { getServiceProperties, setServiceProperties } from '../operations/service-properties.js';
+import { getServiceStats } from '../operations/service-stats.js';
 import { batch } from './batch.js';
 import { createTable } from './create-table.js';
 import { deleteTable } from './delete-table.js';
 import { getEntityRoute, queryEntitiesRoute, writeRoutes } from './entity-routes.js';
 import { getTable } from './get-table.js';
-import { publicAccess, serviceAccess, tableAccess } from './operation.js';
 import { queryTables } from './query-tables.js';
-import { planned, supported, type TableRoute } from './route.js';
+import type { TableRoute } from './route.js';
 
 const acl = { resource: 'entities', comp: 'acl' } as const;
 const properties = { resource: 'service', restype: 'service', comp: 'properties' } as const;
 const stats = { resource: 'service', restype: 'service', comp: 'stats' } as const;
+
+const getProperties = getServiceProperties('table');
+const setProperties = setServiceProperties('table');
+/** Clients that are given an IP address ask the primary: they know no other. */
+const getStats = getServiceStats('answered');
 
 /**
  * Every operation of the service (spec table-service §1.2), the most frequent first. A test
@@ -24,10 +32,10 @@ export const tableRoutes: readonly TableRoute[] = [
   supported('GetTable', { methods: ['GET'], resource: 'table-entry' }, getTable),
   supported('CreateTable', { methods: ['POST'], resource: 'tables' }, createTable),
   supported('DeleteTable', { methods: ['DELETE'], resource: 'table-entry' }, deleteTable),
-  planned('GetTableAcl', { methods: ['GET', 'HEAD'], ...acl }, tableAccess('read')),
-  planned('SetTableAcl', { methods: ['PUT'], ...acl }, tableAccess('write')),
-  planned('GetTableServiceProperties', { methods: ['GET'], ...properties }, serviceAccess('read')),
-  planned('SetTableServiceProperties', { methods: ['PUT'], ...properties }, serviceAccess('write')),
-  planned('GetTableServiceStats', { methods: ['GET'], ...stats }, serviceAccess('read')),
+  planned('GetTableAcl', { methods: ['GET', 'HEAD'], ...acl }, ownerAccess),
+  planned('SetTableAcl', { methods: ['PUT'], ...acl }, ownerAccess),
+  supported('GetTableServiceProperties', { methods: ['GET'], ...properties }, getProperties),
+  supported('SetTableServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
+  supported('GetTableServiceStats', { methods: ['GET'], ...stats }, getStats),
   planned('PreflightTableRequest', { methods: ['OPTIONS'], resource: 'any' }, publicAccess),
 ];

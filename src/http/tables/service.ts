@@ -9,13 +9,15 @@ import { errorLevelOfExchange } from './format.js';
 import { effectiveMethod } from './method.js';
 import { preferenceOf, type Preference } from './preference.js';
 import { ExchangeRequest, type TableBackend } from './request.js';
-import { findRoute } from './route.js';
+import { tableRouteOf } from './route.js';
 import { tableRoutes } from './routes.js';
 
 /** The table service as the pipeline drives it. */
 export function tableHttpService(backend: TableBackend): HttpService {
   return {
     name: 'table',
+    signing: 'table',
+    verifiesContentMd5: false,
     route: (exchange) => routeOf(backend, exchange),
     renderError: errorReply,
   };
@@ -30,7 +32,7 @@ function routeOf(backend: TableBackend, exchange: Exchange): Route {
     resource,
     query: exchange.queryOptions,
   });
-  const { name, operation } = findRoute(tableRoutes, request);
+  const { name, operation } = tableRouteOf(tableRoutes, request);
   return { name, operation, request };
 }
 

@@ -3,12 +3,13 @@ import { formatEtag } from '../../wire/edm/etag.js';
 import type { EntityInput, PropertyBag } from '../../wire/edm/value.js';
 import { parseEntityBody } from '../../wire/odata/json-reader.js';
 import type { Condition, WriteOperation } from '../../services/tables/types.js';
+import { objectAccess } from '../operations/access.js';
+import { resourceOf } from '../operations/request.js';
 import { conditionOf } from './conditions.js';
 import { requireJsonBody } from './format.js';
-import { bodyBytesMax, entityAccess } from './operation.js';
+import { bodyBytesMax } from './operation.js';
 import { noContentReply } from './replies.js';
 import type { TableRequest } from './request.js';
-import { resourceOf } from './targets.js';
 import { runWrite, type WriteEntityOperation } from './write.js';
 
 /**
@@ -40,8 +41,8 @@ function writeEntity(access: WriteEntityOperation['access']): WriteEntityOperati
   };
 }
 
-export const changeEntity = writeEntity(entityAccess('update'));
-export const upsertEntity = writeEntity(entityAccess('add', 'update'));
+export const changeEntity = writeEntity(objectAccess('update'));
+export const upsertEntity = writeEntity(objectAccess('add', 'update'));
 
 /** The keys are those of the path; a body may repeat them, and may be missing altogether. */
 function propertiesOf(request: TableRequest): PropertyBag {

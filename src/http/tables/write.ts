@@ -18,7 +18,7 @@ export type WriteEntityOperation = TableOperation<WriteInput, WriteResult>;
 
 export function runWrite(
   { table, operation }: WriteInput,
-  { tables, account }: TableRequest,
+  { backend: { tables }, account }: TableRequest,
 ): Promise<WriteResult> {
   return tables.write(account, table, operation);
 }

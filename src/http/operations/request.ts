@@ -1,0 +1,40 @@
+import type { Clock } from '../../base/clock.js';
+import { invariant } from '../../base/invariant.js';
+import type { ServicePropertiesService } from '../../services/accounts/service-properties.js';
+import type { Exchange } from '../pipeline/exchange.js';
+
+/** What the operations that every service has work on. */
+export interface ServiceBackend {
+  readonly properties: ServicePropertiesService;
+  readonly clock: Clock;
+}
+
+/** One request to a service, as its operations see it. */
+export interface ServiceRequest<Backend extends ServiceBackend = ServiceBackend> {
+  readonly backend: Backend;
+  /** The HTTP request that carries this one. */
+  readonly exchange: Exchange;
+  /** Name of the addressed account. */
+  readonly account: string;
+}
+
+export function accountName({ account }: Exchange): string {
+  invariant(account !== undefined, 'the account is known before the operation');
+  return account.name;
+}
+
+/** The resource of a request that was routed by its kind. */
+export function resourceOf<R extends { readonly kind: string }, K extends R['kind']>(
+  { resource }: { readonly resource: R },
+  kind: K,
+): Extract<R, { kind: K }> {
+  invariant(isKind(resource, kind), `routed as ${kind}`);
+  return resource;
+}
+
+function isKind<R extends { readonly kind: string }, K extends R['kind']>(
+  resource: R,
+  kind: K,
+): resource is Extract<R, { kind: K }> {
+  return resource.kind === kind;
+}

@@ -1,0 +1,52 @@
+import type { ServiceProperties } from '../../wire/resources/service-properties.js';
+import {
+  parseServiceProperties,
+  renderServiceProperties,
+} from '../../wire/xml/service-properties.js';
+import type { Operation } from '../pipeline/service.js';
+import { serviceAccess } from './access.js';
+import { emptyReply, xmlReply } from './replies.js';
+import type { ServiceRequest } from './request.js';
+import { xmlBodyBytesMax } from './xml-body.js';
+
+/** `GET /?restype=service&comp=properties` of a service (spec queue-service §6.2). */
+export function getServiceProperties(
+  service: string,
+): Operation<ServiceRequest, void, ServiceProperties> {
+  return {
+    access: serviceAccess('read'),
+    bodyBytesMax: 0,
+
+    parse() {},
+
+    run(_input, { backend, account }) {
+      return backend.properties.get(service, account);
+    },
+
+    render(properties, _input, { exchange }) {
+      return xmlReply(200, renderServiceProperties(properties, exchange.version));
+    },
+  };
+}
+
+/** `PUT /?restype=service&comp=properties`: parts that the body leaves out stay as they are. */
+export function setServiceProperties(
+  service: string,
+): Operation<ServiceRequest, Partial<ServiceProperties>, void> {
+  return {
+    access: serviceAccess('write'),
+    bodyBytesMax: xmlBodyBytesMax,
+
+    parse({ exchange }) {
+      return parseServiceProperties(exchange.body, exchange.version);
+    },
+
+    run(change, { backend, account }) {
+      return backend.properties.set(service, account, change);
+    },
+
+    render() {
+      return emptyReply(202);
+    },
+  };
+}

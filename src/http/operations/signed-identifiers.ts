@@ -1,0 +1,77 @@
+import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import {
+  parseSignedIdentifiers,
+  renderSignedIdentifiers,
+} from '../../wire/xml/signed-identifiers.js';
+import type { Operation } from '../pipeline/service.js';
+import { ownerAccess } from './access.js';
+import { emptyReply, xmlReply } from './replies.js';
+import type { ServiceRequest } from './request.js';
+import { xmlBodyBytesMax } from './xml-body.js';
+
+/** Where a service keeps the access policies of its containers. */
+export interface StoredPolicies<Request extends ServiceRequest> {
+  /** The letters that a policy may grant, in the order in which they are written. */
+  readonly letters: string;
+  /** The name of the container that a request addresses. Throws when none can have it. */
+  containerOf(request: Request): string;
+  read(request: Request, container: string): Promise<readonly SignedIdentifier[]>;
+  /** Replaces all. */
+  write(
+    request: Request,
+    container: string,
+    identifiers: readonly SignedIdentifier[],
+  ): Promise<void>;
+}
+
+/** `GET` or `HEAD` of a container with `comp=acl` (spec queue-service §7.5, table-service §3.14). */
+export function getSignedIdentifiers<Request extends ServiceRequest>(
+  policies: StoredPolicies<Request>,
+): Operation<Request, string, readonly SignedIdentifier[]> {
+  return {
+    access: ownerAccess,
+    bodyBytesMax: 0,
+
+    parse(request) {
+      return policies.containerOf(request);
+    },
+
+    run(container, request) {
+      return policies.read(request, container);
+    },
+
+    render(identifiers) {
+      return xmlReply(200, renderSignedIdentifiers(identifiers));
+    },
+  };
+}
+
+interface Replacement {
+  readonly container: string;
+  readonly identifiers: readonly SignedIdentifier[];
+}
+
+/** `PUT` of a container with `comp=acl`. Without a body there are no policies any more. */
+export function setSignedIdentifiers<Request extends ServiceRequest>(
+  policies: StoredPolicies<Request>,
+): Operation<Request, Replacement, void> {
+  return {
+    access: ownerAccess,
+    bodyBytesMax: xmlBodyBytesMax,
+
+    parse(request) {
+      const container = policies.containerOf(request);
+      const { body } = request.exchange;
+      const identifiers = body.length === 0 ? [] : parseSignedIdentifiers(body, policies.letters);
+      return { container, identifiers };
+    },
+
+    run({ container, identifiers }, request) {
+      return policies.write(request, container, identifiers);
+    },
+
+    render() {
+      return emptyReply(204);
+    },
+  };
+}

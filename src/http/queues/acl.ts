@@ -1,0 +1,16 @@
+import type { StoredPolicies } from '../operations/signed-identifiers.js';
+import { queueOf, type QueueRequest } from './request.js';
+
+/** The access policies of queues (spec queue-service §4.3, §7.5). */
+export const queuePolicies: StoredPolicies<QueueRequest> = {
+  letters: 'raup',
+  containerOf: queueOf,
+
+  read({ backend, account }, queue) {
+    return backend.queues.getSignedIdentifiers(account, queue);
+  },
+
+  write({ backend, account }, queue, identifiers) {
+    return backend.queues.setSignedIdentifiers(account, queue, identifiers);
+  },
+};

@@ -1,0 +1,21 @@
+import { requestBodyTooLarge } from '../../wire/errors/query-errors.js';
+import { parseMessageText } from '../../wire/xml/queue-messages.js';
+import { messageTextBytesMax } from '../../services/queues/limits.js';
+import type { Exchange } from '../pipeline/exchange.js';
+import { messageVersions } from './versions.js';
+
+/** The longest body of a put or an update: escaped text takes more room (spec §3.5). */
+export const messageBodyBytesMax = 131_584;
+
+const textBytesMaxBefore2011 = 8 * 1024;
+
+/** The text in the body of a put or an update; throws when it is too long (spec §8.1). */
+export function messageTextOf({ body, version }: Exchange): string {
+  const bytesMax = version < messageVersions.update ? textBytesMaxBefore2011 : messageTextBytesMax;
+  const text = parseMessageText(body);
+  // A text never takes more room than the document that it is in.
+  if (body.length > bytesMax && Buffer.byteLength(text) > bytesMax) {
+    throw requestBodyTooLarge(bytesMax);
+  }
+  return text;
+}

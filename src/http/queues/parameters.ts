@@ -1,0 +1,125 @@
+import {
+  invalidQueryParameter,
+  missingQueryParameter,
+  outOfRangeQueryParameter,
+} from '../../wire/errors/query-errors.js';
+import type { QueryOptions } from '../../wire/http/query-string.js';
+import {
+  messagesPerRequestMax,
+  timeToLiveSecondsDefault,
+  visibilitySecondsMax,
+} from '../../services/queues/limits.js';
+import { messageVersions } from './versions.js';
+
+const integer = /^-?[0-9]+$/;
+
+function integerOf(name: string, text: string): number {
+  if (!integer.test(text)) throw invalidQueryParameter(name, text, 'It must be a decimal integer.');
+  return Number(text);
+}
+
+/** A parameter that is an integer from `min` to `max`; undefined when it is absent. */
+export function rangedInteger(
+  query: QueryOptions,
+  name: string,
+  { min, max }: { readonly min: number; readonly max: number },
+): number | undefined {
+  const text = query.get(name);
+  if (text === undefined) return undefined;
+  const value = integerOf(name, text);
+  if (value < min || value > max) throw outOfRangeQueryParameter(name, text, min, max);
+  return value;
+}
+
+const messageCounts = { min: 1, max: messagesPerRequestMax };
+
+/** `numofmessages` of a get or a peek (spec queue-service §8.2, §8.3). */
+export function messageCountOf(query: QueryOptions): number {
+  return rangedInteger(query, 'numofmessages', messageCounts) ?? 1;
+}
+
+const dequeueVisibilityDefault = 30;
+const dequeueVisibilities = { min: 1, max: visibilitySecondsMax };
+const dequeueVisibilitiesBefore2011 = { min: 1, max: 2 * 60 * 60 };
+
+/** `visibilitytimeout` of a get, in seconds (spec queue-service §8.2). */
+export function dequeueVisibilityOf(query: QueryOptions, version: string): number {
+  const range =
+    version < messageVersions.update ? dequeueVisibilitiesBefore2011 : dequeueVisibilities;
+  return rangedInteger(query, 'visibilitytimeout', range) ?? dequeueVisibilityDefault;
+}
+
+const visibilities = { min: 0, max: visibilitySecondsMax };
+
+/** `visibilitytimeout` of an update, in seconds; there is no default (spec queue-service §8.4). */
+export function updateVisibilityOf(query: QueryOptions): number {
+  const seconds = rangedInteger(query, 'visibilitytimeout', visibilities);
+  if (seconds === undefined) throw missingQueryParameter('visibilitytimeout');
+  return seconds;
+}
+
+export interface PutTimes {
+  readonly visibilitySeconds: number;
+  /** `Infinity` for a message that never expires. */
+  readonly timeToLiveSeconds: number;
+}
+
+const defaultPutTimes: PutTimes = {
+  visibilitySeconds: 0,
+  timeToLiveSeconds: timeToLiveSecondsDefault,
+};
+
+/** `visibilitytimeout` and `messagettl` of a put (spec queue-service §8.1). */
+export function putTimesOf(query: QueryOptions, version: string): PutTimes {
+  if (query.size === 0) return defaultPutTimes;
+  const visibilitySeconds =
+    version < messageVersions.update
+      ? 0
+      : (rangedInteger(query, 'visibilitytimeout', visibilities) ?? 0);
+  const timeToLiveSeconds = timeToLiveOf(query, version);
+  if (visibilitySeconds >= timeToLiveSeconds) {
+    const reason = `It must be less than messagettl, which is ${timeToLiveSeconds} seconds.`;
+    throw invalidQueryParameter('visibilitytimeout', String(visibilitySeconds), reason);
+  }
+  return { visibilitySeconds, timeToLiveSeconds };
+}
+
+const timesToLiveBefore2017 = { min: 1, max: timeToLiveSecondsDefault };
+
+function timeToLiveOf(query: QueryOptions, version: string): number {
+  const text = query.get('messagettl');
+  if (text === undefined) return timeToLiveSecondsDefault;
+  const seconds = integerOf('messagettl', text);
+  const isUnlimited = version >= messageVersions.unlimitedTimeToLive;
+  if (isUnlimited && seconds === -1) return Infinity;
+  if (seconds < 1) {
+    const reason = isUnlimited
+      ? 'It must be a positive number of seconds, or -1 for a message that never expires.'
+      : 'It must be a positive number of seconds.';
+    throw invalidQueryParameter('messagettl', text, reason);
+  }
+  const { min, max } = timesToLiveBefore2017;
+  if (!isUnlimited && seconds > max) throw outOfRangeQueryParameter('messagettl', text, min, max);
+  return seconds;
+}
+
+/** `popreceipt`, which changes of a message must carry. What it says is judged later. */
+export function popReceiptOf(query: QueryOptions): string {
+  const receipt = query.get('popreceipt');
+  if (receipt === undefined) throw missingQueryParameter('popreceipt');
+  return receipt;
+}
+
+/** Whether a get shall only look. A value that is neither is refused: a get changes messages. */
+export function peekOnlyOf(query: QueryOptions): boolean {
+  const text = query.get('peekonly');
+  if (text === undefined) return false;
+  switch (text.toLowerCase()) {
+    case 'true':
+      return true;
+    case 'false':
+      return false;
+    default:
+      throw invalidQueryParameter('peekonly', text, 'It must be true or false.');
+  }
+}

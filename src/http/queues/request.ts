@@ -1,0 +1,48 @@
+import { invariant } from '../../base/invariant.js';
+import type { QueryOptions } from '../../wire/http/query-string.js';
+import { checkQueueName } from '../../services/queues/queue-name.js';
+import type { QueueService } from '../../services/queues/queue-service.js';
+import { accountName, type ServiceBackend, type ServiceRequest } from '../operations/request.js';
+import type { Exchange } from '../pipeline/exchange.js';
+import type { Operation } from '../pipeline/service.js';
+import { parseQueuePath, type QueueResource } from './resource.js';
+
+/** What operations work on. */
+export interface QueueBackend extends ServiceBackend {
+  readonly queues: QueueService;
+}
+
+export type QueueOperation<Input = unknown, Output = unknown> = Operation<
+  QueueRequest,
+  Input,
+  Output
+>;
+
+/** One request to the queue service. Throws `InvalidUri` and what an unreadable query throws. */
+export class QueueRequest implements ServiceRequest<QueueBackend> {
+  readonly backend: QueueBackend;
+  readonly exchange: Exchange;
+  readonly method: string;
+  readonly resource: QueueResource;
+  /** By lower-case name. */
+  readonly query: QueryOptions;
+
+  constructor(backend: QueueBackend, exchange: Exchange) {
+    this.backend = backend;
+    this.exchange = exchange;
+    this.method = exchange.method;
+    this.resource = parseQueuePath(exchange.resourcePath);
+    this.query = exchange.queryOptionsByLowerName;
+  }
+
+  get account(): string {
+    return accountName(this.exchange);
+  }
+}
+
+/** The queue that a request addresses; throws when none can have its name (spec §5.1). */
+export function queueOf({ resource }: Pick<QueueRequest, 'resource'>): string {
+  invariant(resource.kind !== 'service', 'routed as an operation of a queue');
+  checkQueueName(resource.queue);
+  return resource.queue;
+}

@@ -1,0 +1,79 @@
+import { ownerAccess, publicAccess } from '../operations/access.js';
+import { planned, supported, type RoutedRequest, type ServiceRoute } from '../operations/route.js';
+import { getServiceProperties, setServiceProperties } from '../operations/service-properties.js';
+import { getServiceStats } from '../operations/service-stats.js';
+import { getSignedIdentifiers, setSignedIdentifiers } from '../operations/signed-identifiers.js';
+import { queuePolicies } from './acl.js';
+import { clearMessages } from './clear-messages.js';
+import { createQueue } from './create-queue.js';
+import { deleteMessage } from './delete-message.js';
+import { deleteQueue } from './delete-queue.js';
+import { getMessages } from './get-messages.js';
+import { getQueueMetadata } from './get-queue-metadata.js';
+import { listQueues } from './list-queues.js';
+import { peekOnlyOf } from './parameters.js';
+import { peekMessages } from './peek-messages.js';
+import { putMessage } from './put-message.js';
+import type { QueueOperation, QueueRequest } from './request.js';
+import { setQueueMetadata } from './set-queue-metadata.js';
+import { updateMessage } from './update-message.js';
+import { aclVersion, messageVersions, statsVersion } from './versions.js';
+
+export type RoutedQueueRequest = Pick<QueueRequest, 'resource'> & RoutedRequest;
+export type QueueRoute = ServiceRoute<RoutedQueueRequest, QueueOperation>;
+
+const messages = { resource: 'messages' } as const;
+const message = { resource: 'message' } as const;
+const queue = { resource: 'queue' } as const;
+const metadata = { resource: 'queue', comp: 'metadata' } as const;
+const acl = { resource: 'queue', comp: 'acl', since: aclVersion } as const;
+const list = { resource: 'service', comp: 'list' } as const;
+const properties = { resource: 'service', restype: 'service', comp: 'properties' } as const;
+const stats = {
+  resource: 'service',
+  restype: 'service',
+  comp: 'stats',
+  since: statsVersion,
+} as const;
+const delegationKey = {
+  resource: 'service',
+  restype: 'service',
+  comp: 'userdelegationkey',
+} as const;
+
+const peek = { methods: ['GET'], ...messages, when: isPeek };
+const update = { methods: ['PUT'], ...message, since: messageVersions.update };
+const getAcl = getSignedIdentifiers(queuePolicies);
+const setAcl = setSignedIdentifiers(queuePolicies);
+const getProperties = getServiceProperties('queue');
+const setProperties = setServiceProperties('queue');
+const getStats = getServiceStats('refused');
+
+function isPeek({ query }: RoutedQueueRequest): boolean {
+  return peekOnlyOf(query);
+}
+
+/**
+ * Every operation of the service (spec queue-service §1.2), the most frequent first. A test
+ * compares this table with docs/reference/operations.md.
+ */
+export const queueRoutes: readonly QueueRoute[] = [
+  supported('PutMessage', { methods: ['POST'], ...messages }, putMessage),
+  supported('PeekMessages', peek, peekMessages),
+  supported('GetMessages', { methods: ['GET'], ...messages }, getMessages),
+  supported('DeleteMessage', { methods: ['DELETE'], ...message }, deleteMessage),
+  supported('UpdateMessage', update, updateMessage),
+  supported('ClearMessages', { methods: ['DELETE'], ...messages }, clearMessages),
+  supported('GetQueueMetadata', { methods: ['GET', 'HEAD'], ...metadata }, getQueueMetadata),
+  supported('SetQueueMetadata', { methods: ['PUT'], ...metadata }, setQueueMetadata),
+  supported('CreateQueue', { methods: ['PUT'], ...queue }, createQueue),
+  supported('DeleteQueue', { methods: ['DELETE'], ...queue }, deleteQueue),
+  supported('ListQueues', { methods: ['GET'], ...list }, listQueues),
+  supported('GetQueueACL', { methods: ['GET', 'HEAD'], ...acl }, getAcl),
+  supported('SetQueueACL', { methods: ['PUT'], ...acl }, setAcl),
+  supported('GetQueueServiceProperties', { methods: ['GET'], ...properties }, getProperties),
+  supported('SetQueueServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
+  supported('GetQueueServiceStats', { methods: ['GET'], ...stats }, getStats),
+  planned('GetUserDelegationKey', { methods: ['POST'], ...delegationKey }, ownerAccess),
+  planned('QueuePreflightRequest', { methods: ['OPTIONS'], resource: 'any' }, publicAccess),
+];

@@ -1,0 +1,46 @@
+import { renderStorageXmlError } from '../../wire/errors/storage-xml.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { findRoute, methodsOf, unknownSelector } from '../operations/route.js';
+import type { Exchange } from '../pipeline/exchange.js';
+import type { HttpService, Reply, Route } from '../pipeline/service.js';
+import { QueueRequest, type QueueBackend } from './request.js';
+import { queueRoutes, type QueueRoute, type RoutedQueueRequest } from './routes.js';
+
+/** The queue service as the pipeline drives it. */
+export function queueHttpService(backend: QueueBackend): HttpService {
+  return {
+    name: 'queue',
+    signing: 'blob-queue',
+    verifiesContentMd5: true,
+    route: (exchange) => routeOf(backend, exchange),
+    renderError: (error, exchange) => errorReply(error, backend, exchange),
+  };
+}
+
+function routeOf(backend: QueueBackend, exchange: Exchange): Route {
+  const request = new QueueRequest(backend, exchange);
+  const { resource } = request;
+  if (resource.kind !== 'service') exchange.resource = resource.queue;
+  const { name, operation } = queueRouteOf(request);
+  return { name, operation, request };
+}
+
+/**
+ * The route of a request. Throws `InvalidQueryParameterValue` for a `comp` or `restype` that the
+ * resource does not have, `UnsupportedHttpVerb` when only the method is wrong.
+ */
+export function queueRouteOf(request: RoutedQueueRequest): QueueRoute {
+  const route = findRoute(queueRoutes, request);
+  if (route !== undefined) return route;
+  if (methodsOf(queueRoutes, request).length > 0) throw new StorageError('UnsupportedHttpVerb');
+  throw unknownSelector(request);
+}
+
+function errorReply(error: StorageError, backend: QueueBackend, exchange: Exchange): Reply {
+  const { status, reason, headers, body } = renderStorageXmlError(error, exchange);
+  const flat = headers.flat();
+  if (error.code === 'UnsupportedHttpVerb') {
+    flat.push('Allow', methodsOf(queueRoutes, new QueueRequest(backend, exchange)).join(', '));
+  }
+  return { status, reason, headers: flat, body };
+}
