@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  account,
+  message,
+  openQueues,
+  queue,
+  second,
+  textsOf,
+} from '../../../test/support/open-queues.js';
+import { engineNames } from '../../../test/support/stores.js';
+import type { CommitBatch, Store } from '../../kv/store.js';
+import type { QueueService } from './queue-service.js';
+
+async function fill(service: QueueService, total: number): Promise<string[]> {
+  const texts = Array.from({ length: total }, (_, index) => String(index).padStart(5, '0'));
+  await Promise.all(texts.map((text) => service.putMessage(account, queue, message(text))));
+  return textsOf(await peekAll(service));
+}
+
+async function peekAll(service: QueueService) {
+  return service.peekMessages(account, queue, 10_000);
+}
+
+/** Gets until nothing comes any more; returns what came, in the order of the answers. */
+async function drain(service: QueueService, count: number): Promise<string[]> {
+  const got: string[] = [];
+  for (;;) {
+    const page = await service.getMessages(account, queue, { count, visibilitySeconds: 60 });
+    if (page.length === 0) return got;
+    got.push(...textsOf(page));
+  }
+}
+
+/** Counts commits, and those that failed their checks. */
+function counting(): {
+  readonly counts: { commits: number; conflicts: number };
+  wrap(store: Store): Store;
+} {
+  const counts = { commits: 0, conflicts: 0 };
+  return {
+    counts,
+    wrap: (store) => ({
+      get: (key) => store.get(key),
+      getMany: (keys) => store.getMany(keys),
+      range: (range, options) => store.range(range, options),
+      close: () => store.close(),
+      async commit(batch: CommitBatch) {
+        const result = await store.commit(batch);
+        counts.commits += 1;
+        if (!result.ok) counts.conflicts += 1;
+        return result;
+      },
+    }),
+  };
+}
+
+for (const engine of engineNames) {
+  describe(`consumers side by side over ${engine}`, () => {
+    it('of one process get each message once, and never in each other’s way', async (t) => {
+      const { counts, wrap } = counting();
+      const { service } = await openQueues(engine, t, { wrap });
+      const texts = await fill(service, 1000);
+      counts.commits = 0;
+      const got = await Promise.all(Array.from({ length: 32 }, () => drain(service, 3)));
+      assert.deepEqual(got.flat().sort(), texts.toSorted());
+      assert.equal(counts.conflicts, 0);
+      assert.ok(counts.commits <= 1000, `${counts.commits} commits`);
+      for (const own of got) assert.deepEqual(own, own.toSorted(), 'out of order for one consumer');
+    });
+
+    it('of several processes get each message once', async (t) => {
+      const { service, other } = await openQueues(engine, t);
+      const texts = await fill(service, 1000);
+      const processes = [service, other(), other(), other()];
+      const consumers = processes.flatMap((each) => Array.from({ length: 8 }, () => each));
+      const got = await Promise.all(consumers.map((each) => drain(each, 5)));
+      const all = got.flat();
+      assert.equal(new Set(all).size, all.length, 'a message was handed out twice');
+      // One that came away empty-handed from a conflict may have stopped early: the rest is there.
+      const rest = await drain(service, 32);
+      assert.deepEqual([...all, ...rest].sort(), texts.toSorted());
+    });
+
+    it('leave to the next one what they could not take', async (t) => {
+      let refuse = false;
+      const wrap = (store: Store): Store => ({
+        get: (key) => store.get(key),
+        getMany: (keys) => store.getMany(keys),
+        range: (range, options) => store.range(range, options),
+        close: () => store.close(),
+        commit: (batch) =>
+          refuse ? Promise.reject(new Error('the disk is full')) : store.commit(batch),
+      });
+      const { service } = await openQueues(engine, t, { wrap });
+      const texts = await fill(service, 3);
+      refuse = true;
+      const options = { count: 2, visibilitySeconds: 10 };
+      await assert.rejects(service.getMessages(account, queue, options), /disk is full/);
+      refuse = false;
+      assert.deepEqual(
+        textsOf(await service.getMessages(account, queue, options)),
+        texts.slice(0, 2),
+      );
+    });
+
+    it('see what becomes visible while others are busy further on', async (t) => {
+      const { service, clock } = await openQueues(engine, t);
+      const texts = await fill(service, 40);
+      const held = await service.getMessages(account, queue, { count: 5, visibilitySeconds: 60 });
+      const busy = Array.from({ length: 4 }, () => drain(service, 2));
+      for (const each of held) {
+        await service.updateMessage(account, queue, { ...each, visibilitySeconds: 0 });
+      }
+      const got = (await Promise.all(busy)).flat();
+      const rest = await drain(service, 32);
+      assert.deepEqual([...got, ...rest].sort(), texts.toSorted());
+      clock.advanceMicros(61 * second);
+      assert.equal((await peekAll(service)).length, 40);
+    });
+  });
+
+  describe(`expired messages over ${engine}`, () => {
+    it('are passed over, not counted, and deleted in bounded steps', async (t) => {
+      const { service, clock } = await openQueues(engine, t);
+      for (let index = 0; index < 250; index += 1) {
+        const timeToLiveSeconds = index % 5 === 0 ? 100 : 10;
+        await service.putMessage(account, queue, message(String(index), { timeToLiveSeconds }));
+      }
+      await service.getMessages(account, queue, { count: 32, visibilitySeconds: 50 });
+      clock.advanceMicros(10 * second);
+      assert.equal((await service.getQueue(account, queue)).approximateMessageCount, 50);
+      let deleted = 0;
+      for (let steps = 1; ; steps += 1) {
+        const step = await service.reclaim({ entriesMax: 60 });
+        assert.ok(step.deleted <= 60, `one step deleted ${step.deleted}`);
+        deleted += step.deleted;
+        assert.equal((await service.getQueue(account, queue)).approximateMessageCount, 50);
+        if (!step.more) break;
+        assert.ok(steps < 20, 'there is no end of it');
+      }
+      assert.equal(deleted, 200);
+      clock.advanceMicros(40 * second);
+      assert.equal((await peekAll(service)).length, 50);
+      clock.advanceMicros(50 * second);
+      while ((await service.reclaim({ entriesMax: 1000 })).more);
+      assert.equal((await peekAll(service)).length, 0);
+    });
+
+    it('leave nothing behind', async (t) => {
+      const { service, store, clock } = await openQueues(engine, t);
+      const everything = { start: new Uint8Array() };
+      const entries = async () =>
+        (await store.range(everything, { limit: 10_000, bytesMax: 1e9 })).entries.length;
+      const before = await entries();
+      for (let index = 0; index < 20; index += 1) {
+        await service.putMessage(account, queue, message('x', { timeToLiveSeconds: 20 }));
+      }
+      await service.getMessages(account, queue, { count: 10, visibilitySeconds: 5 });
+      clock.advanceMicros(20 * second);
+      while ((await service.reclaim({ entriesMax: 7 })).more);
+      // Only the counter is new.
+      assert.equal(await entries(), before + 1);
+      await service.deleteQueue(account, queue);
+      clock.advanceMicros(3600 * second);
+      for (let step = 0; step < 5; step += 1) await service.reclaim({ entriesMax: 7 });
+      assert.equal(await entries(), 1, 'only the counter of queue ids is left');
+    });
+
+    it('of every queue get their turn, however much one queue has', async (t) => {
+      const { service, clock } = await openQueues(engine, t);
+      await service.createQueue(account, 'zz-last', []);
+      for (const [name, total] of [
+        [queue, 100],
+        ['zz-last', 1],
+      ] as const) {
+        for (let index = 0; index < total; index += 1) {
+          await service.putMessage(account, name, message('x', { timeToLiveSeconds: 1 }));
+        }
+      }
+      clock.advanceMicros(second);
+      const first = await service.reclaim({ entriesMax: 10 });
+      const next = await service.reclaim({ entriesMax: 10 });
+      assert.deepEqual([first.deleted, next.deleted, next.more], [10, 1, true]);
+    });
+  });
+}
