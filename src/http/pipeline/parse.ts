@@ -1,3 +1,4 @@
+import { requestBodyTooLarge } from '../../wire/errors/query-errors.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { readBody } from './body.js';
 import type { Exchange } from './exchange.js';
@@ -5,11 +6,10 @@ import type { Operation } from './service.js';
 
 /**
  * Whether an operation has a body to wait for. POST and PUT say how long theirs is, even when it is
- * empty (spec table-service §3.2).
+ * empty and nobody reads it (spec table-service §3.2, queue-service §3.1).
  */
 export function expectsBody(exchange: Exchange, operation: Operation): boolean {
-  if (operation.bodyBytesMax === 0) return false;
-  if (exchange.bodyBytesDeclared > 0) return true;
+  if (exchange.bodyBytesDeclared > 0) return operation.bodyBytesMax > 0;
   if (exchange.header('content-length') !== undefined) return false;
   if (exchange.method !== 'POST' && exchange.method !== 'PUT') return false;
   throw new StorageError('MissingContentLengthHeader');
@@ -21,7 +21,7 @@ export function expectsBody(exchange: Exchange, operation: Operation): boolean {
  */
 export async function receiveBody(exchange: Exchange, bytesMax: number): Promise<void> {
   const declared = exchange.bodyBytesDeclared;
-  if (declared !== Infinity && declared > bytesMax) throw new StorageError('RequestBodyTooLarge');
+  if (declared !== Infinity && declared > bytesMax) throw requestBodyTooLarge(bytesMax);
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false;
     exchange.response.writeContinue();
