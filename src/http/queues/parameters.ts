@@ -58,35 +58,16 @@ export function updateVisibilityOf(query: QueryOptions): number {
   return seconds;
 }
 
-export interface PutTimes {
-  readonly visibilitySeconds: number;
-  /** `Infinity` for a message that never expires. */
-  readonly timeToLiveSeconds: number;
-}
-
-const defaultPutTimes: PutTimes = {
-  visibilitySeconds: 0,
-  timeToLiveSeconds: timeToLiveSecondsDefault,
-};
-
-/** `visibilitytimeout` and `messagettl` of a put (spec queue-service §8.1). */
-export function putTimesOf(query: QueryOptions, version: string): PutTimes {
-  if (query.size === 0) return defaultPutTimes;
-  const visibilitySeconds =
-    version < messageVersions.update
-      ? 0
-      : (rangedInteger(query, 'visibilitytimeout', visibilities) ?? 0);
-  const timeToLiveSeconds = timeToLiveOf(query, version);
-  if (visibilitySeconds >= timeToLiveSeconds) {
-    const reason = `It must be less than messagettl, which is ${timeToLiveSeconds} seconds.`;
-    throw invalidQueryParameter('visibilitytimeout', String(visibilitySeconds), reason);
-  }
-  return { visibilitySeconds, timeToLiveSeconds };
+/** `visibilitytimeout` of a put, in seconds; the first versions have none (spec §8.1). */
+export function putVisibilityOf(query: QueryOptions, version: string): number {
+  if (version < messageVersions.update) return 0;
+  return rangedInteger(query, 'visibilitytimeout', visibilities) ?? 0;
 }
 
 const timesToLiveBefore2017 = { min: 1, max: timeToLiveSecondsDefault };
 
-function timeToLiveOf(query: QueryOptions, version: string): number {
+/** `messagettl` of a put, in seconds; `Infinity` for a message that never expires (spec §8.1). */
+export function timeToLiveOf(query: QueryOptions, version: string): number {
   const text = query.get('messagettl');
   if (text === undefined) return timeToLiveSecondsDefault;
   const seconds = integerOf('messagettl', text);

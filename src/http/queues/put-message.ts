@@ -3,7 +3,7 @@ import type { NewMessage, PutReceipt } from '../../services/queues/types.js';
 import { objectAccess } from '../operations/access.js';
 import { emptyReply, xmlReply } from '../operations/replies.js';
 import { messageBodyBytesMax, messageTextOf } from './message-body.js';
-import { putTimesOf } from './parameters.js';
+import { putVisibilityOf, timeToLiveOf } from './parameters.js';
 import { queueOf, type QueueOperation } from './request.js';
 import { messageVersions } from './versions.js';
 
@@ -20,7 +20,8 @@ export const putMessage: QueueOperation<Input, PutReceipt> = {
   parse(request) {
     const queue = queueOf(request);
     const { exchange, query } = request;
-    const { visibilitySeconds, timeToLiveSeconds } = putTimesOf(query, exchange.version);
+    const visibilitySeconds = putVisibilityOf(query, exchange.version);
+    const timeToLiveSeconds = timeToLiveOf(query, exchange.version);
     const text = messageTextOf(exchange);
     return { queue, message: { text, visibilitySeconds, timeToLiveSeconds } };
   },
