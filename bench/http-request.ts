@@ -46,6 +46,7 @@ export function signedRequest(
   const method = shape === 'read' ? 'GET' : 'POST';
   const fullPath = `/${target.account.name}${path}`;
   const authorization = signRequest('SharedKeyLite', target.account, {
+    form: 'table',
     method,
     rawPath: fullPath.replace(/\?.*$/s, ''),
     comp: undefined,

@@ -19,11 +19,12 @@ function fieldsOf(record: RequestRecord): Record<string, unknown> {
   return {
     requestId: record.requestId,
     clientRequestId: record.clientRequestId,
+    service: record.service,
     operation: record.operation,
     method: record.method,
     path: record.path,
     account: record.account,
-    table: record.resource,
+    [record.service]: record.resource,
     auth: record.authKind,
     status: record.status,
     error: record.errorCode,

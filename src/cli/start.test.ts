@@ -40,6 +40,7 @@ async function heldRequest(server: CliProcess): Promise<Socket> {
     'SharedKeyLite',
     { name: developmentAccount.name, key: createSecretKey(Buffer.from(developmentKey, 'base64')) },
     {
+      form: 'table',
       method: 'POST',
       rawPath,
       comp: undefined,

@@ -1,6 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { signRequest, type SignedRequest } from '../../src/wire/auth/shared-key.js';
+import { signRequest } from '../../src/wire/auth/shared-key.js';
+import type { SignedRequest } from '../../src/wire/auth/signed-request.js';
 import { developmentAccount } from '../../src/services/accounts/directory.js';
 
 /** A response as it came over the socket. Header names in lower case; repeated fields joined. */
@@ -137,7 +138,8 @@ export function signedRequest(request: RawRequest, signer: Signer = developmentS
   };
   const headers = { ...defaults, ...request.headers };
   const mark = target.indexOf('?');
-  const signed: SignedRequest & { xMsDate: string } = {
+  const signed: SignedRequest = {
+    form: 'table',
     method,
     rawPath: mark < 0 ? target : target.slice(0, mark),
     comp: /[?&]comp=([^&]*)/.exec(target)?.[1],

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { requestBodyTooLarge } from '../../wire/errors/query-errors.js';
 
 /** The client went away before its request had arrived: there is nobody to answer. */
 export class AbortedError extends Error {
@@ -20,7 +20,7 @@ export function readBody(request: IncomingMessage, bytesMax: number): Promise<Bu
       if (length <= bytesMax) return;
       request.off('data', onData);
       request.pause();
-      reject(new StorageError('RequestBodyTooLarge'));
+      reject(requestBodyTooLarge(bytesMax));
     };
     request.on('data', onData);
     request.once('end', () => resolve(joined(chunks, length)));

@@ -1,11 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorCode } from '../../wire/errors/registry.js';
-import { parseQueryString, type QueryOptions } from '../../wire/odata/query-options.js';
+import { byLowerName, parseQueryString, type QueryOptions } from '../../wire/http/query-string.js';
 import type { Account } from '../../services/accounts/directory.js';
 import type { QueryReport } from '../../services/tables/types.js';
 import type { Caller } from './authorise.js';
 
 export interface ExchangeStart {
+  /** Name of the service that is asked. */
+  readonly service: string;
   readonly requestId: string;
   readonly timeMicros: number;
   readonly startMs: number;
@@ -20,6 +22,8 @@ export interface ExchangeStart {
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** `table`, `queue` or `blob`. */
+  readonly service: string;
   /** Also `x-ms-request-id`. */
   readonly requestId: string;
   /** Microseconds since 1970 at which the request's header had arrived. */
@@ -39,6 +43,7 @@ export class Exchange {
   bodyBytesDeclared = 0;
 
   #queryOptions: QueryOptions | undefined = undefined;
+  #queryOptionsByLowerName: QueryOptions | undefined = undefined;
 
   /** Set by address. */
   account: Account | undefined = undefined;
@@ -74,6 +79,7 @@ export class Exchange {
   constructor(request: IncomingMessage, response: ServerResponse, start: ExchangeStart) {
     this.request = request;
     this.response = response;
+    this.service = start.service;
     this.requestId = start.requestId;
     this.timeMicros = start.timeMicros;
     this.startMs = start.startMs;
@@ -87,10 +93,21 @@ export class Exchange {
     return typeof value === 'string' ? value : value?.join(', ');
   }
 
+  /** Name, value, name, value, …: every header field as sent. */
+  get rawHeaders(): readonly string[] {
+    return this.request.rawHeaders;
+  }
+
   /** The query string, decoded on first use. Throws `InvalidInput` when it cannot be. */
   get queryOptions(): QueryOptions {
     this.#queryOptions ??= parseQueryString(this.queryText);
     return this.#queryOptions;
+  }
+
+  /** The same under lower-case names, for services that match names in any case. */
+  get queryOptionsByLowerName(): QueryOptions {
+    this.#queryOptionsByLowerName ??= byLowerName(this.queryOptions);
+    return this.#queryOptionsByLowerName;
   }
 
   /** The storage work has begun. */

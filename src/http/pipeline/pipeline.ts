@@ -6,6 +6,7 @@ import { address } from './address.js';
 import { authenticate } from './authenticate.js';
 import { authorise } from './authorise.js';
 import { AbortedError } from './body.js';
+import { verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
 import type { Exchange } from './exchange.js';
 import type { HttpLimits } from './limits.js';
@@ -51,7 +52,7 @@ export class Pipeline {
 
   /** Answers one exchange. Never rejects: whatever goes wrong becomes an answer or a log entry. */
   async serve(exchange: Exchange): Promise<void> {
-    const { clock, limits } = this.#options;
+    const { service, clock, limits } = this.#options;
     try {
       receive(exchange);
       const endpoint = this.#endpointOf(exchange);
@@ -62,6 +63,7 @@ export class Pipeline {
       }
       const { operation, request } = this.#admit(exchange);
       if (expectsBody(exchange, operation)) await receiveBody(exchange, operation.bodyBytesMax);
+      if (service.verifiesContentMd5) verifyContentMd5(exchange, operation);
       const input = operation.parse(request);
       setDeadline(exchange, clock.monotonicMs(), limits.operationTimeoutMs);
       const output = await operation.run(input, request);
@@ -83,7 +85,11 @@ export class Pipeline {
   #admit(exchange: Exchange): Route {
     const { service, accounts, clock, checkClockSkew } = this.#options;
     address(exchange, accounts);
-    exchange.caller = authenticate(exchange, { clock, checkClockSkew });
+    exchange.caller = authenticate(exchange, {
+      signing: service.signing,
+      clock,
+      checkClockSkew,
+    });
     const route = service.route(exchange);
     exchange.operation = route.name;
     authorise(exchange.caller, route.operation.access);

@@ -1,3 +1,4 @@
+import { invalidHeader } from '../../wire/errors/query-errors.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import type { Exchange } from './exchange.js';
 
@@ -59,7 +60,7 @@ export function parseVersion(text: string | undefined): string {
   if (knownVersions.has(text)) return text;
   const millis = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
   const isDate = !Number.isNaN(millis) && new Date(millis).toISOString().startsWith(text);
-  if (!isDate || text < oldestVersion) throw new StorageError('InvalidHeaderValue');
+  if (!isDate || text < oldestVersion) throw invalidHeader('x-ms-version', text);
   if (knownVersions.size < knownVersionsMax) knownVersions.add(text);
   return text;
 }
@@ -72,7 +73,7 @@ export function parseHost(text: string | undefined): string {
   if (text === undefined || text === '') throw new StorageError('HostInformationNotPresent');
   if (text === lastHost) return text;
   if (text.length > hostCharactersMax || !/^[A-Za-z0-9._:[\]%-]+$/.test(text)) {
-    throw new StorageError('InvalidHeaderValue');
+    throw invalidHeader('Host', text);
   }
   lastHost = text;
   return text;

@@ -37,6 +37,7 @@ function recordOf(
     requestId: exchange.requestId,
     clientRequestId: exchange.clientRequestId,
     timeMicros: exchange.timeMicros,
+    service: exchange.service,
     operation: exchange.operation,
     method: exchange.method,
     path: exchange.path,

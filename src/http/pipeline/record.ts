@@ -13,13 +13,15 @@ export interface RequestRecord {
   readonly clientRequestId: string | undefined;
   /** Microseconds since 1970 at which the request's header had arrived. */
   readonly timeMicros: number;
+  /** The service that was asked: `table` or `queue`. */
+  readonly service: string;
   /** The REST operation, e.g. `QueryEntities`; `Unknown` when the request named none. */
   readonly operation: string;
   readonly method: string;
   /** The path as sent, without the query string, so that no signature reaches a log. */
   readonly path: string;
   readonly account: string | undefined;
-  /** The table that the request addressed. */
+  /** The table or queue that the request addressed. */
   readonly resource: string | undefined;
   readonly partitionKey: string | undefined;
   readonly authKind: AuthKind;

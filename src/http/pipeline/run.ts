@@ -1,4 +1,4 @@
-import { parseTimeout } from '../../wire/odata/query-options.js';
+import { parseTimeout } from '../../wire/http/query-string.js';
 import type { Exchange } from './exchange.js';
 
 /**
@@ -9,7 +9,8 @@ import type { Exchange } from './exchange.js';
  * every `deadlineCheckMs` for exchanges whose deadline has passed.
  */
 export function setDeadline(exchange: Exchange, nowMs: number, maxMs: number): void {
-  const seconds = exchange.queryText === '' ? undefined : parseTimeout(exchange.queryOptions);
+  const hasOptions = exchange.queryText !== '';
+  const seconds = hasOptions ? parseTimeout(exchange.queryOptionsByLowerName) : undefined;
   const timeoutMs = seconds === undefined ? maxMs : Math.min(seconds * 1000, maxMs);
   exchange.deadlineMs = nowMs + timeoutMs;
 }

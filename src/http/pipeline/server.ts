@@ -142,6 +142,7 @@ export class HttpServer {
     const connection = this.#connections.get(request.socket);
     invariant(connection !== undefined, 'a request comes over a known connection');
     const exchange = new Exchange(request, response, {
+      service: this.#options.service.name,
       requestId: randomness.uuid(),
       timeMicros: clock.nowMicros(),
       startMs: clock.monotonicMs(),
@@ -194,7 +195,9 @@ export class HttpServer {
   }
 
   #recordRefused(requestId: string, status: number, method: string): void {
-    observe(refusedRecord(this.#options.clock.nowMicros(), { requestId, status, method }), {
+    const { clock, service } = this.#options;
+    const refused = { service: service.name, requestId, status, method };
+    observe(refusedRecord(clock.nowMicros(), refused), {
       observers: this.#options.observers,
       logger: this.#options.logger,
     });
@@ -221,7 +224,7 @@ function ignoreLostClient(): void {}
 
 function refusedRecord(
   timeMicros: number,
-  refused: Pick<RequestRecord, 'requestId' | 'status' | 'method'>,
+  refused: Pick<RequestRecord, 'service' | 'requestId' | 'status' | 'method'>,
 ): RequestRecord {
   return {
     ...refused,

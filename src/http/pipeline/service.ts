@@ -1,3 +1,4 @@
+import type { SigningForm } from '../../wire/auth/signed-request.js';
 import type { StorageError } from '../../wire/errors/storage-error.js';
 import type { Access } from './authorise.js';
 import type { Exchange } from './exchange.js';
@@ -39,6 +40,10 @@ export interface Route {
 export interface HttpService {
   /** `table`, `queue` or `blob`. */
   readonly name: string;
+  /** Which text a shared key signs. */
+  readonly signing: SigningForm;
+  /** A body must match its `Content-MD5`, if the request has one. */
+  readonly verifiesContentMd5: boolean;
   /** Finds the operation by method, path and query string. The body has not been read. */
   route(exchange: Exchange): Route;
   /** An error in the shape that the service gives it. Must not throw. */

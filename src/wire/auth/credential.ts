@@ -1,4 +1,5 @@
 import { StorageError } from '../errors/storage-error.js';
+import { authenticationFailed } from './authentication-failed.js';
 
 /** The two HMAC schemes; Lite signs only date and resource. */
 export type SharedKeyScheme = 'SharedKey' | 'SharedKeyLite';
@@ -12,7 +13,10 @@ export interface SharedKeyCredential {
   readonly signature: string;
 }
 
-/** What a request offers to prove who sent it. Every way to authenticate is a member. */
+/**
+ * What a request offers to prove who sent it. Every way to authenticate, for every service, is a
+ * member, is recognised by `readCredential` and verified by a module of this folder.
+ */
 export type Credential = { readonly kind: 'none' } | SharedKeyCredential;
 
 const none: Credential = { kind: 'none' };
@@ -27,11 +31,15 @@ const none: Credential = { kind: 'none' };
  */
 export function readCredential(authorization: string | undefined, rawQuery: string): Credential {
   if (authorization !== undefined && authorization !== '') {
-    if (/^bearer(?: |$)/i.test(authorization)) throw new StorageError('AuthenticationFailed');
+    if (/^bearer(?: |$)/i.test(authorization)) throw notAccepted('Bearer tokens');
     return parseAuthorization(authorization);
   }
-  if (hasSignatureOption(rawQuery)) throw new StorageError('AuthenticationFailed');
+  if (hasSignatureOption(rawQuery)) throw notAccepted('Shared access signatures');
   return none;
+}
+
+function notAccepted(what: string): StorageError {
+  return authenticationFailed(`${what} are not accepted here; sign with a key of the account.`);
 }
 
 /** `SharedKey account:signature` or `SharedKeyLite account:signature` (spec table-service §8.1). */

@@ -1,43 +1,7 @@
+import { parseHttpDate } from '../http/http-date.js';
+
 /** How far a request's date may lie from the server's clock (spec table-service §8.1). */
 export const clockSkewMsMax = 15 * 60 * 1000;
-
-const months = 'JanFebMarAprMayJunJulAugSepOctNovDec';
-
-const rfc1123 =
-  /^[A-Z][a-z]{2}, (\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) (?:GMT|UTC)$/;
-
-/**
- * Milliseconds since 1970 of `Fri, 21 Nov 2025 10:00:00 GMT`; undefined for text that is no such
- * date. The day of the week is not checked against the date.
- */
-export function parseHttpDate(text: string): number | undefined {
-  if (text !== lastText) {
-    lastTime = readHttpDate(text);
-    lastText = text;
-  }
-  return lastTime;
-}
-
-/** Requests come with the date of the same second again and again. */
-let lastText = '';
-let lastTime: number | undefined;
-
-function readHttpDate(text: string): number | undefined {
-  const found = rfc1123.exec(text);
-  if (!found) return undefined;
-  const [day, , year, hour, minute, second] = found.slice(1).map(Number);
-  const month = months.indexOf(found[2] ?? '');
-  if (month < 0 || month % 3 !== 0) return undefined;
-  const time = Date.UTC(year ?? 0, month / 3, day, hour, minute, second);
-  // A date that rolls over, such as 31 February or 24:00:00, is none.
-  const isExact = new Date(time).toUTCString().slice(-24) === canonicalTail(text);
-  return isExact ? time : undefined;
-}
-
-/** `21 Nov 2025 10:00:00 GMT`, with a leading zero for a one-digit day. */
-function canonicalTail(text: string): string {
-  return text.slice(5).padStart(24, '0').replace('UTC', 'GMT');
-}
 
 /** Whether a request's date is one and lies within the allowed skew, in either direction. */
 export function isDateWithinSkew(date: string, nowMicros: number): boolean {

@@ -1,11 +1,13 @@
-import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
-import { StorageError } from '../errors/storage-error.js';
+import type { KeyObject } from 'node:crypto';
+import { invariant, unreachable } from '../../base/invariant.js';
+import type { StorageError } from '../errors/storage-error.js';
+import { authenticationFailed } from './authentication-failed.js';
 import type { SharedKeyCredential, SharedKeyScheme } from './credential.js';
+import { signature, signatureMatches } from './hmac-signature.js';
 import { isDateWithinSkew } from './request-date.js';
-import { canonicalizedResource, stringToSign, type SignedRequest } from './string-to-sign.js';
-
-export { parseAuthorization } from './credential.js';
-export { canonicalizedResource, stringToSign, type SignedRequest } from './string-to-sign.js';
+import type { SignedRequest, StringToSign } from './signed-request.js';
+import { blobQueueStringsToSign } from './string-to-sign-blob-queue.js';
+import { tableStringsToSign } from './string-to-sign-table.js';
 
 /** Whose keys may have signed. */
 export interface KeyHolder {
@@ -14,110 +16,83 @@ export interface KeyHolder {
   readonly keys: readonly KeyObject[];
 }
 
-/** A request as the front door sees it: the signed parts and both dates. */
-export interface DatedRequest extends SignedRequest {
-  readonly xMsDate: string | undefined;
-  readonly date: string | undefined;
-}
-
 export interface SharedKeyPolicy {
   /** Microseconds since 1970 to compare dates with; undefined when they are not checked. */
   readonly skewCheckedAtMicros: number | undefined;
 }
 
-/** Base64 of HMAC-SHA256. */
-export function signature(key: KeyObject, text: string): string {
-  return createHmac('sha256', key).update(text, 'utf8').digest('base64');
-}
-
-/** Whether one of the keys signed `text`. Takes the same time however much of it is right. */
-export function signatureMatches(
-  keys: readonly KeyObject[],
-  text: string,
-  presented: string,
-): boolean {
-  let matches = false;
-  for (const key of keys) matches = equalText(signature(key, text), presented) || matches;
-  return matches;
-}
-
-/** Compares the text, not the decoded bytes: two base64 texts can decode alike. */
-function equalText(expected: string, presented: string): boolean {
-  if (presented.length !== signatureBytes || expected.length !== signatureBytes) return false;
-  expectedBytes.write(expected, 'latin1');
-  // A character that is not ASCII leaves bytes that no base64 has, so it cannot match.
-  if (presentedBytes.write(presented, 'utf8') !== signatureBytes) return false;
-  return timingSafeEqual(expectedBytes, presentedBytes);
-}
-
-/** Base64 of 32 bytes. */
-const signatureBytes = 44;
-const expectedBytes = Buffer.alloc(signatureBytes);
-const presentedBytes = Buffer.alloc(signatureBytes);
-
 /**
- * Checks that `account`, which the request addresses, signed it (spec table-service §8.1). The date
- * is `x-ms-date`, or else `Date`; when both are present, either may be the signed one. A path-style
- * secondary may be signed with or without its `-secondary`.
+ * Checks that `account`, which the request addresses, signed it in the form of its service (spec
+ * table-service §8.1, queue-service §4.1 and §4.2).
  *
- * @throws {StorageError} `AuthenticationFailed`, whatever is wrong
+ * @throws {StorageError} `AuthenticationFailed`, whatever is wrong with the signature or the date;
+ *   `InvalidHeaderValue` when a header that is signed occurs twice
  */
 export function verifySharedKey(
   credential: SharedKeyCredential,
   account: KeyHolder,
-  request: DatedRequest,
+  request: SignedRequest,
   policy: SharedKeyPolicy,
 ): void {
-  if (credential.account !== account.name) throw new StorageError('AuthenticationFailed');
-  const { xMsDate, date } = request;
-  if (xMsDate !== undefined && accepts(credential, account, request, xMsDate, policy)) return;
-  if (date !== undefined && date !== xMsDate) {
-    if (accepts(credential, account, request, date, policy)) return;
+  if (credential.account !== account.name) {
+    throw authenticationFailed(
+      `The credential is for '${credential.account}', the request is for '${account.name}'.`,
+    );
   }
-  throw new StorageError('AuthenticationFailed');
+  let expected: string | undefined;
+  for (const { date, text } of stringsToSign(credential.scheme, account.name, request)) {
+    if (!isTimely(date, policy)) continue;
+    if (signatureMatches(account.keys, text, credential.signature)) return;
+    expected ??= text;
+  }
+  throw expected === undefined ? untimely() : mismatch(credential.signature, expected);
 }
 
-function accepts(
-  credential: SharedKeyCredential,
-  account: KeyHolder,
-  request: DatedRequest,
-  date: string,
-  policy: SharedKeyPolicy,
-): boolean {
-  const now = policy.skewCheckedAtMicros;
-  if (date === '' || (now !== undefined && !isDateWithinSkew(date, now))) return false;
-  if (isSignedPath(credential, account, request, date, request.rawPath)) return true;
-  const primary = primaryPath(account.name, request.rawPath);
-  return primary !== undefined && isSignedPath(credential, account, request, date, primary);
-}
-
-function isSignedPath(
-  { scheme, signature }: SharedKeyCredential,
-  account: KeyHolder,
+function stringsToSign(
+  scheme: SharedKeyScheme,
+  account: string,
   request: SignedRequest,
-  date: string,
-  rawPath: string,
-): boolean {
-  const resource = canonicalizedResource(account.name, rawPath, request.comp);
-  const text = stringToSign(scheme, request, date, resource);
-  return signatureMatches(account.keys, text, signature);
+): Generator<StringToSign> {
+  switch (request.form) {
+    case 'table':
+      return tableStringsToSign(scheme, account, request);
+    case 'blob-queue':
+      return blobQueueStringsToSign(scheme, account, request);
+    default:
+      return unreachable(request);
+  }
 }
 
-/** `/account-secondary/…` as `/account/…`; undefined for every other path. */
-function primaryPath(account: string, rawPath: string): string | undefined {
-  const secondary = `/${account}-secondary`;
-  if (!rawPath.startsWith(secondary)) return undefined;
-  const rest = rawPath.slice(secondary.length);
-  return rest === '' || rest.startsWith('/') ? `/${account}${rest}` : undefined;
+function isTimely(date: string, { skewCheckedAtMicros: now }: SharedKeyPolicy): boolean {
+  return date !== '' && (now === undefined || isDateWithinSkew(date, now));
 }
 
-/** The value of an `Authorization` header for a request of our own clients. */
+function untimely(): StorageError {
+  return authenticationFailed(
+    'The request has no x-ms-date or Date, or it is more than 15 minutes off this clock.',
+  );
+}
+
+/** A string-to-sign is as long as a request's header; its beginning shows where it differs. */
+const textShownMax = 4096;
+
+/** What was expected is no secret: it is made of the request and of no key. */
+function mismatch(presented: string, expected: string): StorageError {
+  const text = expected.slice(0, textShownMax);
+  return authenticationFailed(
+    `The signature '${presented}' is none over this string-to-sign: '${text}'.`,
+  );
+}
+
+/**
+ * The value of an `Authorization` header for a request of our own clients, which must have a date.
+ */
 export function signRequest(
   scheme: SharedKeyScheme,
   account: { readonly name: string; readonly key: KeyObject },
-  request: SignedRequest & { readonly xMsDate: string },
+  request: SignedRequest,
 ): string {
-  const resource = canonicalizedResource(account.name, request.rawPath, request.comp);
-  const text = stringToSign(scheme, request, request.xMsDate, resource);
-  return `${scheme} ${account.name}:${signature(account.key, text)}`;
+  const [first] = stringsToSign(scheme, account.name, request);
+  invariant(first !== undefined, 'a request that is signed has a date');
+  return `${scheme} ${account.name}:${signature(account.key, first.text)}`;
 }

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { hasLoneSurrogate } from '../edm/text.js';
 import type { ErrorCode } from '../errors/registry.js';
 import { StorageError } from '../errors/storage-error.js';
+import { parseQueryString } from '../http/query-string.js';
 import { encodeToken } from './continuation.js';
-import {
-  parseEntityQuery,
-  parseEntityRead,
-  parseQueryString,
-  parseTableQuery,
-} from './query-options.js';
+import { parseEntityQuery, parseEntityRead, parseTableQuery } from './query-options.js';
 
 function refusal(code: ErrorCode, message?: string) {
   return (error: unknown) =>
@@ -28,48 +23,6 @@ const nothing = {
   timeoutSeconds: undefined,
   select: undefined,
 };
-
-describe('query strings', () => {
-  it('decode names and values once, with + for a space', () => {
-    const options = parseQueryString('%24filter=PartitionKey+eq+%27a%2Bb%2525%27&x=a=b&flag&&y=');
-    assert.deepEqual(
-      [...options],
-      [
-        ['$filter', "PartitionKey eq 'a+b%25'"],
-        ['x', 'a=b'],
-        ['flag', ''],
-        ['y', ''],
-      ],
-    );
-  });
-
-  it('count the first option of a name', () => {
-    assert.equal(parseQueryString('a=1&a=2').get('a'), '1');
-  });
-
-  it('give back what was encoded', () => {
-    const text = fc.string({ unit: 'grapheme' }).filter((value) => !hasLoneSurrogate(value));
-    fc.assert(
-      fc.property(text, text, (name, value) => {
-        const raw = `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
-        assert.equal(parseQueryString(raw).get(name), value);
-        assert.equal(
-          parseQueryString(new URLSearchParams([[name, value]]).toString()).get(name),
-          value,
-        );
-      }),
-    );
-  });
-
-  for (const raw of ['a=%', 'a=%zz', '%ff=1', 'a=%c3', 'a=%ed%a0%80', 'a=%c0%80']) {
-    it(`are refused when ${raw} is no UTF-8`, () => {
-      assert.throws(
-        () => parseQueryString(raw),
-        refusal('InvalidInput', 'Bad Request - Error in query syntax.'),
-      );
-    });
-  }
-});
 
 describe('options of a query of entities', () => {
   it('are all absent from an empty query string', () => {

@@ -1,39 +1,8 @@
 import type { Filter } from '../edm/filter.js';
 import { StorageError } from '../errors/storage-error.js';
+import { filled, parseTimeout, type QueryOptions } from '../http/query-string.js';
 import { decodeToken } from './continuation.js';
 import { parseFilter, parseTableFilter } from './filter-parser.js';
-import { decodeOnce } from './percent.js';
-
-/** Query options by name, decoded; the first of a name counts (spec table-service §1.4). */
-export type QueryOptions = ReadonlyMap<string, string>;
-
-const none: QueryOptions = new Map<string, string>();
-
-function decodePart(text: string): string {
-  return decodeOnce(text.includes('+') ? text.replaceAll('+', ' ') : text);
-}
-
-/**
- * Reads a query string, without its `?`. `+` is a space, `%24` a `$`. Throws `InvalidInput` for
- * malformed percent encoding. Options without `=` have an empty value.
- */
-export function parseQueryString(raw: string): QueryOptions {
-  if (raw === '') return none;
-  const options = new Map<string, string>();
-  for (let start = 0; start < raw.length;) {
-    let end = raw.indexOf('&', start);
-    if (end < 0) end = raw.length;
-    if (end > start) addOption(options, raw.slice(start, end));
-    start = end + 1;
-  }
-  return options;
-}
-
-function addOption(options: Map<string, string>, part: string): void {
-  const equals = part.indexOf('=');
-  const name = decodePart(equals < 0 ? part : part.slice(0, equals));
-  if (!options.has(name)) options.set(name, equals < 0 ? '' : decodePart(part.slice(equals + 1)));
-}
 
 /** What every query says about its page and its rendering. */
 interface PageOptions {
@@ -62,14 +31,7 @@ export interface TableQueryOptions extends PageOptions {
   readonly from?: string;
 }
 
-/** The value of an option; undefined when it is absent or empty. */
-function filled(options: QueryOptions, name: string): string | undefined {
-  const value = options.get(name);
-  return value === '' ? undefined : value;
-}
-
 export const topMax = 1000;
-export const timeoutSecondsMax = 30;
 /** Names in `$select`, at most. */
 export const selectNamesMax = 255;
 
@@ -81,15 +43,6 @@ function parseTop(options: QueryOptions): number | undefined {
   const top = digits.test(text) ? Number(text) : Infinity;
   if (top > topMax) throw new StorageError('InvalidInput');
   return top;
-}
-
-/** Seconds that a request may take; more than 30, and 0, mean 30 (spec §10.4). */
-export function parseTimeout(options: QueryOptions): number | undefined {
-  const text = filled(options, 'timeout');
-  if (text === undefined) return undefined;
-  if (!digits.test(text)) throw new StorageError('InvalidQueryParameterValue');
-  const seconds = Number(text);
-  return seconds === 0 ? timeoutSecondsMax : Math.min(seconds, timeoutSecondsMax);
 }
 
 function parseSelect(text: string | undefined): readonly string[] | undefined {

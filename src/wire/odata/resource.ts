@@ -1,6 +1,6 @@
 import { forbiddenKeyCharacterAt } from '../edm/key.js';
 import { StorageError } from '../errors/storage-error.js';
-import { decodeOnce, querySyntaxError } from './percent.js';
+import { decodeOnce, querySyntaxError } from '../http/percent.js';
 import { closingQuote, unquoted } from './quoted-text.js';
 
 /** What a request's path names, below the account (spec table-service §1.2). */

@@ -1,0 +1,25 @@
+import type { Metadata } from '../../wire/resources/metadata.js';
+import type { Exchange } from './exchange.js';
+
+const prefix = 'x-ms-meta-';
+
+/**
+ * What the request says in `x-ms-meta-` headers, one entry a header field, names spelled as sent
+ * (spec queue-service §5.2). Fields that repeat a name stay apart; nothing is checked.
+ */
+export function metadataOf({ rawHeaders }: Pick<Exchange, 'rawHeaders'>): Metadata {
+  const metadata: (readonly [string, string])[] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (name.length < prefix.length || name.slice(0, prefix.length).toLowerCase() !== prefix) {
+      continue;
+    }
+    metadata.push([name.slice(prefix.length), rawHeaders[index + 1] ?? '']);
+  }
+  return metadata;
+}
+
+/** Metadata as headers of a reply: name, value, name, value, … */
+export function metadataHeaders(metadata: Metadata): string[] {
+  return metadata.flatMap(([name, value]) => [`${prefix}${name}`, value]);
+}

@@ -1,0 +1,41 @@
+/** A request to the table service, whose form has no canonicalized headers. */
+export interface TableSignedRequest {
+  readonly form: 'table';
+  /** As on the request line: a tunnelled MERGE is a `POST`. */
+  readonly method: string;
+  /** The path byte for byte as on the request line, before any decoding, without the query. */
+  readonly rawPath: string;
+  /** Value of the `comp` query option. */
+  readonly comp: string | undefined;
+  readonly contentMd5: string | undefined;
+  readonly contentType: string | undefined;
+  readonly xMsDate: string | undefined;
+  readonly date?: string | undefined;
+}
+
+/** A request to blobs or queues, which sign the whole query string and every `x-ms-` header. */
+export interface BlobQueueSignedRequest {
+  readonly form: 'blob-queue';
+  readonly method: string;
+  /** As for tables. */
+  readonly rawPath: string;
+  /** The query string as on the request line, before any decoding, without its `?`. */
+  readonly rawQuery: string;
+  /** `x-ms-version`: some rules changed. */
+  readonly version: string;
+  /** Name, value, name, value, … of every header as sent. */
+  readonly headers: readonly string[];
+}
+
+/** The parts of a request that a shared key may sign. Header values exactly as sent. */
+export type SignedRequest = TableSignedRequest | BlobQueueSignedRequest;
+
+/** Which string-to-sign a service has. */
+export type SigningForm = SignedRequest['form'];
+
+/** A text that a client may have signed, and the date in it that says when. */
+export interface StringToSign {
+  readonly text: string;
+  /** Empty when the request has none. */
+  readonly date: string;
+}

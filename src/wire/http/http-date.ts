@@ -1,0 +1,42 @@
+const months = 'JanFebMarAprMayJunJulAugSepOctNovDec';
+
+const rfc1123 =
+  /^[A-Z][a-z]{2}, (\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) (?:GMT|UTC)$/;
+
+/** `Fri, 09 Oct 2009 21:04:30 GMT` of microseconds since 1970; a part of a second is cut off. */
+export function httpDate(micros: number): string {
+  return new Date(Math.floor(micros / 1000)).toUTCString();
+}
+
+/**
+ * Milliseconds since 1970 of `Fri, 21 Nov 2025 10:00:00 GMT`; undefined for text that is no such
+ * date. The day of the week is not checked against the date.
+ */
+export function parseHttpDate(text: string): number | undefined {
+  if (text !== lastText) {
+    lastTime = readHttpDate(text);
+    lastText = text;
+  }
+  return lastTime;
+}
+
+/** Requests come with the date of the same second again and again. */
+let lastText = '';
+let lastTime: number | undefined;
+
+function readHttpDate(text: string): number | undefined {
+  const found = rfc1123.exec(text);
+  if (!found) return undefined;
+  const [day, , year, hour, minute, second] = found.slice(1).map(Number);
+  const month = months.indexOf(found[2] ?? '');
+  if (month < 0 || month % 3 !== 0) return undefined;
+  const time = Date.UTC(year ?? 0, month / 3, day, hour, minute, second);
+  // A date that rolls over, such as 31 February or 24:00:00, is none.
+  const isExact = new Date(time).toUTCString().slice(-24) === canonicalTail(text);
+  return isExact ? time : undefined;
+}
+
+/** `21 Nov 2025 10:00:00 GMT`, with a leading zero for a one-digit day. */
+function canonicalTail(text: string): string {
+  return text.slice(5).padStart(24, '0').replace('UTC', 'GMT');
+}
