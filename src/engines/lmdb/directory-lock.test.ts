@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
+import { it } from '../../kv/conformance/limited-test.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
 import { openEnvironment } from './environment.js';
 

@@ -3,9 +3,10 @@ import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
+import { it } from '../../kv/conformance/limited-test.js';
 import type { Store } from '../../kv/store.js';
 import type { LmdbStoreOptions } from './store.js';
 import { openLmdbStore } from './store.js';
@@ -24,6 +25,13 @@ async function open(t: TestContext, options: Omit<LmdbStoreOptions, 'clock'>) {
   const store = await openLmdbStore({ clock, ...options });
   t.after(() => store.close());
   return store;
+}
+
+/** The store in a process of its own, which ends with the test at the latest. */
+async function spawn(t: TestContext, directory: string) {
+  const child = await spawnLmdbStore(directory, 'exclusive');
+  t.after(() => child.kill());
+  return child;
 }
 
 async function put(store: Store, text: string) {
@@ -93,8 +101,7 @@ describe('lock of a data directory', () => {
 
   it('keeps a second owner out of another process, until the first closes', async (t) => {
     const directory = await location(t);
-    const child = await spawnLmdbStore(directory, 'exclusive');
-    t.after(() => child.kill());
+    const child = await spawn(t, directory);
     const inUse = /is in use by process \d+ \(since 20\S+Z\)\. Stop it, or choose another/;
     await assert.rejects(open(t, { directory }), { reason: 'in-use', message: inUse });
     await child.store.close();
@@ -104,7 +111,7 @@ describe('lock of a data directory', () => {
   it('passes on when its owner is killed, and what it left is cleaned up', async (t) => {
     const directory = await location(t);
     for (let round = 0; round < 3; round += 1) {
-      const child = await spawnLmdbStore(directory, 'exclusive');
+      const child = await spawn(t, directory);
       await put(child.store, `round ${round}`);
       await child.kill();
     }
@@ -116,9 +123,9 @@ describe('lock of a data directory', () => {
 
   it('goes to exactly one of many that want it after its owner was killed', async (t) => {
     const directory = await location(t);
-    const killed = await spawnLmdbStore(directory, 'exclusive');
+    const killed = await spawn(t, directory);
     await killed.kill();
-    const attempts = Array.from({ length: 6 }, () => spawnLmdbStore(directory, 'exclusive'));
+    const attempts = Array.from({ length: 6 }, () => spawn(t, directory));
     const settled = await Promise.allSettled(attempts);
     const opened = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
     assert.equal(opened.length, 1);
@@ -128,8 +135,7 @@ describe('lock of a data directory', () => {
 
   it('works in a directory whose path is too long for a socket', async (t) => {
     const directory = join(await location(t), 'long'.repeat(30), 'longer'.repeat(30));
-    const child = await spawnLmdbStore(directory, 'exclusive');
-    t.after(() => child.kill());
+    await spawn(t, directory);
     await assert.rejects(open(t, { directory }), { reason: 'in-use' });
     const socket = (await readdir(directory)).find((name) => name.endsWith('.sock'));
     assert.ok(socket !== undefined && (await stat(join(directory, socket))).isSocket());
@@ -141,8 +147,7 @@ describe('lock of a data directory', () => {
     const directory = await location(t);
     const join = { directory, sharing: 'join' } as const;
     await assert.rejects(open(t, join), { reason: 'no-owner' });
-    const owner = await spawnLmdbStore(directory, 'exclusive');
-    t.after(() => owner.kill());
+    const owner = await spawn(t, directory);
     const worker = await open(t, join);
     await put(owner.store, 'shared');
     assert.equal(String((await worker.get(key))?.value), 'shared');
@@ -154,7 +159,7 @@ describe('lock of a data directory', () => {
 
   it('does not keep a process alive that forgot to close', async (t) => {
     const directory = await location(t);
-    const child = await spawnLmdbStore(directory, 'exclusive');
+    const child = await spawn(t, directory);
     await child.disconnect();
     await open(t, { directory });
   });

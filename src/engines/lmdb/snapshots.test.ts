@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
+import { it } from '../../kv/conformance/limited-test.js';
 import { keyAfter } from '../../kv/tuple.js';
 import { openEnvironment } from './environment.js';
 import { openLmdbStore } from './store.js';

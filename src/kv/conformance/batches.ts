@@ -4,7 +4,7 @@ import type { ManualClock } from '../../base/clock.js';
 import { manualClock } from '../../base/clock.js';
 import { decodeCounter } from '../counter.js';
 import type { Add, Check, CommitBatch, Put, Store } from '../store.js';
-import type { ConformanceSuite, OpenedStore } from './suite.js';
+import type { ConformanceSuite, OpenedStore, SpawnedStore } from './suite.js';
 
 /** Enough for any page of these tests. */
 export const wholeRange = { limit: 100_000, bytesMax: 1_000_000_000 } as const;
@@ -13,12 +13,26 @@ export interface Setting extends OpenedStore {
   readonly clock: ManualClock;
 }
 
-/** A new store that is disposed of when the test ends. */
+/** A new store that is disposed of when the test ends, with whatever was spawned beside it. */
 export async function setUp(suite: ConformanceSuite, t: TestContext): Promise<Setting> {
   const clock = manualClock();
   const opened = await suite.open({ clock });
-  t.after(() => opened.dispose());
-  return { ...opened, clock };
+  const spawned: SpawnedStore[] = [];
+  t.after(async () => {
+    for (const child of spawned) await child.kill();
+    await opened.dispose();
+  });
+  const { spawn } = opened;
+  if (spawn === undefined) return { ...opened, clock };
+  return {
+    ...opened,
+    clock,
+    async spawn(role) {
+      const child = await spawn(role);
+      spawned.push(child);
+      return child;
+    },
+  };
 }
 
 export function bytes(text: string): Buffer {

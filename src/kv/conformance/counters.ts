@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { it } from './limited-test.js';
 import { encodeCounter } from '../counter.js';
 import { keyBytesMax } from '../store.js';
 import { add, batch, bytes, check, commit, counterOf, keysOf, put, setUp } from './batches.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { it } from './limited-test.js';
 import type { Store } from '../store.js';
 import {
   add,
@@ -67,9 +67,11 @@ export function processesConformance(suite: ConformanceSuite): void {
     const stores = [store, ...children.flatMap((child) => (child ? [child.store] : []))];
     assert.equal(stores.length, 3);
     const workers = stores.flatMap((each) => [each, each, each]);
-    const versions = await Promise.all(workers.map((each) => increment(each, 20)));
-    assert.equal(await valueOf(store, 'counter'), `${workers.length * 20}`);
-    assert.equal(new Set(versions.flat()).size, workers.length * 20);
+    const count = workers.length * 20;
+    const options = { times: 20, attemptsMax: count };
+    const versions = await Promise.all(workers.map((each) => increment(each, options)));
+    assert.equal(await valueOf(store, 'counter'), `${count}`);
+    assert.equal(new Set(versions.flat()).size, count);
     for (const own of versions) assert.deepEqual(own.toSorted(byNumber), own);
     for (const child of children) await child?.store.close();
   });
@@ -89,6 +91,9 @@ export function processesConformance(suite: ConformanceSuite): void {
   });
 }
 
+/** Of one writer, so that an engine that acknowledges nothing does not keep it busy forever. */
+const commitsMax = 10_000;
+
 interface Acknowledged {
   readonly key: string;
   readonly version: number;
@@ -102,7 +107,7 @@ async function writeUntilKilled(
   const acknowledged: Acknowledged[] = [];
   let killed: Promise<void> | undefined;
   const writer = async (name: number): Promise<void> => {
-    for (let count = 0; killed === undefined; count += 1) {
+    for (let count = 0; killed === undefined && count < commitsMax; count += 1) {
       const key = `key ${name} ${count}`;
       const counted = batch({ puts: [put(key)], adds: [add('count', 1)] });
       const result = await store.commit(counted).catch(() => undefined);
@@ -116,9 +121,14 @@ async function writeUntilKilled(
   return acknowledged;
 }
 
-async function increment(store: Store, times: number): Promise<number[]> {
+/** Each conflict of one means that another has applied, so `attemptsMax` is the sum of all `times`. */
+async function increment(
+  store: Store,
+  { times, attemptsMax }: { readonly times: number; readonly attemptsMax: number },
+): Promise<number[]> {
   const versions: number[] = [];
-  while (versions.length < times) {
+  for (let attempt = 0; versions.length < times; attempt += 1) {
+    assert.ok(attempt < attemptsMax, 'commits conflict with none that applied');
     const entry = await store.get(bytes('counter'));
     assert.ok(entry !== undefined);
     const puts = [put('counter', `${Number(Buffer.from(entry.value).toString()) + 1}`)];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { it } from './limited-test.js';
 import { compareBytes } from '../../base/bytes.js';
 import type { Candidate, KeyRange, RangeOptions, Store, Verdict } from '../store.js';
 import { keyBytesMax } from '../store.js';

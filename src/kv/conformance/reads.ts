@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { it } from './limited-test.js';
 import { partitionPrefix } from '../partition-prefix.js';
 import { keyBytesMax } from '../store.js';
 import { appendString, stringAt } from '../tuple.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { it } from './limited-test.js';
 import { bytes, commit, put, setUp } from './batches.js';
 import type { ConformanceSuite } from './suite.js';
 
