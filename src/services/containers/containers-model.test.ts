@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { note, noteKind, type NoteRecord } from '../../../test/support/containers.js';
+import { manualClock, type ManualClock } from '../../base/clock.js';
+import { unreachable } from '../../base/invariant.js';
+import { openMemoryStore } from '../../engines/memory/store.js';
+import { withPartitionRule } from '../../kv/partition-rule.js';
+import type { Store } from '../../kv/store.js';
+import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
+import { Containers } from './containers.js';
+import { servicePrefix } from './keys.js';
+import { droppedGraceMicros, reclaimContainers } from './reclaim.js';
+
+// Random operations of two processes against plain maps. A failure prints its seed and the
+// shortest sequence of operations that fails.
+
+const { service } = noteKind;
+const accounts = ['acct', 'acct2', 'bcct'] as const;
+const identities = ['a', 'ab', 'abc', 'b', 'a\0', 'ü', '\ud83d', '\ud83d\udc4d', '\uffff'];
+const bounds = ['', 'A', ...identities, 'zz', '\ud83d\udc4d\0'];
+
+interface Place {
+  readonly account: string;
+  readonly identity: string;
+}
+
+interface ListOptions {
+  readonly from?: string;
+  readonly startsWith?: string;
+  readonly limit: number;
+}
+
+type Step =
+  | { readonly kind: 'create' | 'drop' | 'replace-id' | 'find' }
+  | { readonly kind: 'update'; readonly text: string }
+  | { readonly kind: 'write'; readonly row: string }
+  | { readonly kind: 'list'; readonly options: ListOptions }
+  | { readonly kind: 'reclaim'; readonly entriesMax: number; readonly late: boolean };
+
+const listOptions = fc.record(
+  {
+    from: fc.constantFrom(...bounds),
+    startsWith: fc.constantFrom(...bounds),
+    limit: fc.constantFrom(1, 2, 5, 100),
+  },
+  { requiredKeys: ['limit'] },
+);
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.constant({ kind: 'create' }) },
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom({ kind: 'drop' }, { kind: 'replace-id' }, { kind: 'find' }),
+  },
+  { weight: 2, arbitrary: fc.constantFrom('x', 'y').map((text) => ({ kind: 'update', text })) },
+  { weight: 5, arbitrary: fc.constantFrom('r1', 'r2').map((row) => ({ kind: 'write', row })) },
+  { weight: 2, arbitrary: listOptions.map((options) => ({ kind: 'list', options })) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(fc.constantFrom(1, 3, 100), fc.boolean())
+      .map(([entriesMax, late]) => ({ kind: 'reclaim', entriesMax, late })),
+  },
+) as fc.Arbitrary<Step>;
+
+const operation = fc.record({
+  process: fc.nat(1),
+  place: fc.record({
+    account: fc.constantFrom(...accounts),
+    identity: fc.constantFrom(...identities),
+  }),
+  step,
+});
+
+interface Modelled {
+  record: NoteRecord;
+  rows: Set<string>;
+}
+
+const ordinal = (left: string, right: string) => (left < right ? -1 : left > right ? 1 : 0);
+
+/** Ids are the store's to choose, but it may give out each only once. */
+class World {
+  readonly #store: Store;
+  readonly #clock: ManualClock;
+  readonly #processes: readonly Containers<NoteRecord>[];
+  readonly #model = new Map<string, Map<string, Modelled>>(
+    accounts.map((account) => [account, new Map<string, Modelled>()]),
+  );
+  readonly #ids = new Set<string>();
+
+  constructor(store: Store, clock: ManualClock) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#processes = [new Containers(store, noteKind), new Containers(store, noteKind)];
+  }
+
+  async run(process: number, place: Place, what: Step): Promise<void> {
+    const containers = this.#processes[process];
+    assert.ok(containers !== undefined);
+    switch (what.kind) {
+      case 'create':
+        return this.#create(containers, place);
+      case 'drop':
+        return this.#drop(containers, place);
+      case 'find':
+        return this.#find(containers, place);
+      case 'replace-id':
+        return this.#replaceId(containers, place);
+      case 'update':
+        return this.#update(containers, place, what.text);
+      case 'write':
+        return this.#write(containers, place, what.row);
+      case 'list':
+        return this.#list(containers, place.account, what.options);
+      case 'reclaim':
+        if (what.late) this.#clock.advanceMicros(droppedGraceMicros + 1000);
+        await this.#reclaim(what.entriesMax);
+        return;
+      default:
+        return unreachable(what);
+    }
+  }
+
+  /** What can be read is as modelled, and nothing else is left once the grace time is over. */
+  async settle(): Promise<void> {
+    while (await this.#reclaim(3));
+    this.#clock.advanceMicros(droppedGraceMicros + 1000);
+    await this.#reclaim(3);
+    const everything: { account: string; record: NoteRecord }[] = [];
+    let stored = 0;
+    for (const account of accounts) {
+      for (const [identity, { record, rows }] of this.#sorted(account)) {
+        everything.push({ account, record });
+        stored += 1 + rows.size;
+        assert.deepEqual(await this.#rows({ account, identity }), [...rows].sort(ordinal));
+      }
+      // The counter of ids stays.
+      if ([...this.#ids].some((id) => id.startsWith(`${account}/`))) stored += 1;
+    }
+    for (const containers of this.#processes) {
+      const all: typeof everything = [];
+      for await (const found of containers.all()) all.push(found);
+      assert.deepEqual(all, everything);
+    }
+    assert.equal((await this.#entries(servicePrefix(service))).length, stored);
+  }
+
+  async #create(containers: Containers<NoteRecord>, place: Place): Promise<void> {
+    const { account, identity } = place;
+    const result = await containers.create(account, identity, note(identity));
+    const known = this.#get(place);
+    assert.equal(result.created, known === undefined);
+    if (known !== undefined) {
+      assert.deepEqual(result.record, known.record);
+      return;
+    }
+    this.#takeId(account, result.record.id);
+    assert.deepEqual(result.record, { id: result.record.id, name: identity, text: '' });
+    this.#of(account).set(identity, { record: result.record, rows: new Set() });
+  }
+
+  async #drop(containers: Containers<NoteRecord>, { account, identity }: Place): Promise<void> {
+    const dropped = await containers.drop(account, identity);
+    assert.equal(dropped, this.#of(account).delete(identity));
+  }
+
+  async #find(containers: Containers<NoteRecord>, place: Place): Promise<void> {
+    const found = await containers.find(place.account, place.identity);
+    assert.deepEqual(found, this.#get(place)?.record);
+  }
+
+  async #replaceId(containers: Containers<NoteRecord>, place: Place): Promise<void> {
+    const known = this.#get(place);
+    const record = await containers.replaceId(place.account, place.identity, (old, id) => {
+      assert.deepEqual(old, known?.record);
+      return { ...old, id };
+    });
+    assert.equal(record === undefined, known === undefined);
+    if (record === undefined || known === undefined) return;
+    this.#takeId(place.account, record.id);
+    assert.deepEqual(record, { ...known.record, id: record.id });
+    this.#of(place.account).set(place.identity, { record, rows: new Set() });
+  }
+
+  async #update(containers: Containers<NoteRecord>, place: Place, text: string): Promise<void> {
+    const known = this.#get(place);
+    const change = (old: NoteRecord) => ({ ...old, text: old.text + text });
+    const expected = known === undefined ? undefined : change(known.record);
+    assert.deepEqual(await containers.update(place.account, place.identity, change), expected);
+    if (known === undefined || expected === undefined) return;
+    this.#of(place.account).set(place.identity, { ...known, record: expected });
+  }
+
+  async #write(containers: Containers<NoteRecord>, place: Place, row: string): Promise<void> {
+    const known = this.#get(place);
+    const prefix = await containers.prefixOf(place.account, place.identity);
+    assert.equal(prefix === undefined, known === undefined);
+    if (prefix === undefined) return;
+    const puts = [{ key: appendString(prefix, row), value: new Uint8Array() }];
+    await this.#store.commit({ checks: [], puts, deletes: [] });
+    known?.rows.add(row);
+  }
+
+  async #list(
+    containers: Containers<NoteRecord>,
+    account: string,
+    options: ListOptions,
+  ): Promise<void> {
+    const { from = '', startsWith = '', limit } = options;
+    const wanted = this.#sorted(account).filter(
+      ([identity]) => identity >= from && identity.startsWith(startsWith),
+    );
+    const records = wanted.slice(0, limit).map(([, { record }]) => record);
+    const next = wanted[limit]?.[0];
+    assert.deepEqual(
+      await containers.list(account, options),
+      next === undefined ? { records } : { records, next },
+    );
+  }
+
+  async #reclaim(entriesMax: number): Promise<boolean> {
+    const { deleted, more } = await reclaimContainers(
+      this.#store,
+      this.#clock,
+      service,
+      entriesMax,
+    );
+    assert.ok(deleted <= entriesMax);
+    return more;
+  }
+
+  async #rows({ account, identity }: Place): Promise<string[]> {
+    const prefixes = await Promise.all(
+      this.#processes.map((containers) => containers.prefixOf(account, identity)),
+    );
+    const [prefix] = prefixes;
+    assert.ok(prefix !== undefined);
+    for (const other of prefixes) assert.deepEqual(other, prefix);
+    return (await this.#entries(prefix)).map(({ key }) => stringAt(key, prefix.length));
+  }
+
+  async #entries(prefix: Uint8Array) {
+    const options = { limit: 100_000, bytesMax: 1 << 30 };
+    return (await this.#store.range(prefixRange(prefix), options)).entries;
+  }
+
+  #of(account: string): Map<string, Modelled> {
+    const containers = this.#model.get(account);
+    assert.ok(containers !== undefined);
+    return containers;
+  }
+
+  #get({ account, identity }: Place): Modelled | undefined {
+    return this.#of(account).get(identity);
+  }
+
+  #sorted(account: string): (readonly [string, Modelled])[] {
+    return [...this.#of(account)].sort(([left], [right]) => ordinal(left, right));
+  }
+
+  #takeId(account: string, id: number): void {
+    const name = `${account}/${id}`;
+    assert.ok(!this.#ids.has(name), `the id ${name} was given out twice`);
+    this.#ids.add(name);
+  }
+}
+
+describe('containers', () => {
+  it('do what plain maps do, whatever the order of operations', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { maxLength: 120, size: 'max' }), async (operations) => {
+        const clock = manualClock();
+        const store = await openMemoryStore({ clock });
+        const world = new World(withPartitionRule(store), clock);
+        for (const { process, place, step: what } of operations) {
+          await world.run(process, place, what);
+        }
+        await world.settle();
+        await store.close();
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

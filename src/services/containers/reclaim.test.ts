@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { note, noteKind, type NoteRecord } from '../../../test/support/containers.js';
+import { engineNames, openTestStore, type EngineName } from '../../../test/support/stores.js';
+import { manualClock } from '../../base/clock.js';
+import { invariant } from '../../base/invariant.js';
+import { withPartitionRule } from '../../kv/partition-rule.js';
+import type { Store } from '../../kv/store.js';
+import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
+import { Containers } from './containers.js';
+import { containerPrefix, droppedContainersPrefix } from './keys.js';
+import { droppedGraceMicros, reclaimContainers } from './reclaim.js';
+
+const account = 'acct';
+
+async function open(engine: EngineName, t: TestContext) {
+  const clock = manualClock();
+  const store = withPartitionRule(await openTestStore(engine, t, clock));
+  const containers = new Containers(store, noteKind);
+  const reclaim = (entriesMax: number) =>
+    reclaimContainers(store, clock, noteKind.service, entriesMax);
+  return { clock, store, containers, reclaim };
+}
+
+async function fill(store: Store, prefix: Uint8Array | undefined, rows: readonly string[]) {
+  invariant(prefix !== undefined, 'the container exists');
+  const partition = appendString(prefix, 'p');
+  const puts = rows.map((row) => ({ key: appendString(partition, row), value: new Uint8Array() }));
+  await store.commit({ checks: [], puts, deletes: [] });
+}
+
+async function rowsOf(store: Store, id: number): Promise<string[]> {
+  const partition = appendString(containerPrefix(noteKind.service, account, id), 'p');
+  const range = prefixRange(partition);
+  const { entries } = await store.range(range, { limit: 10_000, bytesMax: 1 << 30 });
+  return entries.map(({ key }) => stringAt(key, partition.length));
+}
+
+async function droppedCount(store: Store): Promise<number> {
+  const range = prefixRange(droppedContainersPrefix(noteKind.service, account));
+  return (await store.range(range, { limit: 10_000, bytesMax: 1 << 30 })).entries.length;
+}
+
+const renewed = (old: NoteRecord, id: number): NoteRecord => ({ ...old, id });
+
+for (const engine of engineNames) {
+  describe(`reclaiming emptied containers over ${engine}`, () => {
+    it('removes what each of their former ids held, and nothing of the present one', async (t) => {
+      const { store, containers, reclaim } = await open(engine, t);
+      await containers.create(account, 'box', note('box'));
+      for (const row of ['first', 'second']) {
+        await fill(store, await containers.prefixOf(account, 'box'), [row, 'same']);
+        await containers.replaceId(account, 'box', renewed);
+      }
+      await fill(store, await containers.prefixOf(account, 'box'), ['third', 'same']);
+      assert.equal(await droppedCount(store), 2);
+      assert.deepEqual(await reclaim(3), { deleted: 3, more: true });
+      assert.deepEqual(await reclaim(3), { deleted: 1, more: false });
+      assert.deepEqual(await rowsOf(store, 1), []);
+      assert.deepEqual(await rowsOf(store, 2), []);
+      assert.deepEqual(await rowsOf(store, 3), ['same', 'third']);
+    });
+
+    it('frees the writes that looked the container up before it was emptied', async (t) => {
+      const { clock, store, containers, reclaim } = await open(engine, t);
+      await containers.create(account, 'box', note('box'));
+      const before = await containers.prefixOf(account, 'box');
+      await containers.replaceId(account, 'box', renewed);
+      await fill(store, await containers.prefixOf(account, 'box'), ['kept']);
+      assert.deepEqual(await reclaim(10), { deleted: 0, more: false });
+      await fill(store, before, ['late']);
+      clock.advanceMicros(droppedGraceMicros + 1000);
+      assert.deepEqual(await reclaim(10), { deleted: 1, more: false });
+      assert.equal(await droppedCount(store), 1);
+      assert.deepEqual(await reclaim(10), { deleted: 0, more: false });
+      assert.equal(await droppedCount(store), 0);
+      assert.deepEqual(await rowsOf(store, 2), ['kept']);
+    });
+
+    it('keeps to one service', async (t) => {
+      const { store, containers, reclaim } = await open(engine, t);
+      const others = new Containers(store, { ...noteKind, service: 'notes' });
+      for (const each of [containers, others]) {
+        await each.create(account, 'box', note('box'));
+        await fill(store, await each.prefixOf(account, 'box'), ['row']);
+        await each.drop(account, 'box');
+      }
+      assert.deepEqual(await reclaim(10), { deleted: 1, more: false });
+      const left = prefixRange(containerPrefix('notes', account, 1));
+      assert.equal((await store.range(left, { limit: 10, bytesMax: 1000 })).entries.length, 1);
+    });
+
+    it('reaches every container of a list longer than a page', async (t) => {
+      const { store, containers, reclaim } = await open(engine, t);
+      await containers.create(account, 'box', note('box'));
+      const clears = 1100;
+      for (let clear = 0; clear < clears; clear += 1) {
+        if (clear % 100 === 99) await fill(store, await containers.prefixOf(account, 'box'), ['r']);
+        await containers.replaceId(account, 'box', renewed);
+      }
+      assert.equal(await droppedCount(store), clears);
+      assert.deepEqual(await reclaim(100), { deleted: 11, more: false });
+    });
+  });
+}
