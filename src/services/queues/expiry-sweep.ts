@@ -31,10 +31,11 @@ export class ExpirySweep {
   /** `more`: another step would find something to do, or this round is not over. */
   async step(messagesMax: number): Promise<Reclaimed> {
     let deleted = 0;
-    this.#round ??= this.#prefixes();
+    // Another step may run beside this one: it can end the round, and one of its own can begin.
+    const round = (this.#round ??= this.#prefixes());
     for (let visits = 0; visits < visitsMax && deleted < messagesMax; visits += 1) {
-      const next = await this.#round.next();
-      if (next.done === true) return { deleted, more: this.#endRound() };
+      const next = await round.next();
+      if (next.done === true) return { deleted, more: this.#endRound(round) };
       const keys = new MessageKeys(next.value);
       const nowMicros = this.#clock.nowMicros();
       const expired = await deleteExpired(this.#store, keys, nowMicros, messagesMax - deleted);
@@ -44,7 +45,8 @@ export class ExpirySweep {
     return { deleted, more: true };
   }
 
-  #endRound(): boolean {
+  #endRound(round: AsyncGenerator<Bytes>): boolean {
+    if (this.#round !== round) return true;
     const left = this.#left;
     this.#round = undefined;
     this.#left = false;
