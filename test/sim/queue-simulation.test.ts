@@ -26,7 +26,8 @@ const reclaimStepsMax = 100_000;
 async function seeded(t: TestContext, simulation: QueueSimulation): Promise<QueueWorld> {
   try {
     const world = await simulateQueues(simulation);
-    for (const [outcome, count] of [...world.outcomes].sort()) t.diagnostic(`${outcome}: ${count}`);
+    const outcomes = [...world.outcomes].map(([outcome, count]) => `${outcome} ${count}`);
+    t.diagnostic(outcomes.toSorted((left, right) => left.localeCompare(right)).join(', '));
     return world;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { it, type TestContext } from 'node:test';
+import { manualClock, type ManualClock } from '../../src/base/clock.js';
+import type { QueueService } from '../../src/services/queues/queue-service.js';
+import { lmdbStore, memoryStore, queueServices } from '../support/queue-services.js';
+import { withRandomPauses } from '../support/random-pauses.js';
+import { SimRandom } from '../support/sim-random.js';
+import { numberSetting, seedSetting } from '../support/sim-settings.js';
+import type { RaceLog } from './queue-race-log.js';
+import { race, raceAccount, raceQueue } from './queue-races.js';
+
+// How to repeat a failure and how to run longer: docs/internals/correctness.md.
+
+const seed = seedSetting('TABULARIUM_SIM_SEED');
+const races = numberSetting('TABULARIUM_SIM_RACES', 6);
+const operationsPerWorker = 60;
+const minuteMicros = 60_000_000;
+
+/** After every timeout: each message that must be there comes once more, and nothing else does. */
+async function assertLeftOver(log: RaceLog, service: QueueService, clock: ManualClock) {
+  const { violations, survivors } = log.explain();
+  assert.deepEqual(violations.slice(0, 5), []);
+  clock.advanceMicros(minuteMicros);
+  const now = clock.nowMicros();
+  const expected = survivors.filter(({ expiresMicros }) => expiresMicros > now);
+  const { approximateMessageCount } = await service.getQueue(raceAccount, raceQueue);
+  assert.equal(approximateMessageCount, expected.length);
+  const counts = new Map<string, number>();
+  for (;;) {
+    const options = { count: 32, visibilitySeconds: 3600 };
+    const messages = await service.getMessages(raceAccount, raceQueue, options);
+    if (messages.length === 0) break;
+    for (const { id, dequeueCount } of messages) {
+      assert.equal(counts.get(id), undefined, `${id} came twice`);
+      counts.set(id, dequeueCount);
+    }
+  }
+  assert.deepEqual(
+    [...counts].toSorted(byId),
+    expected.map(({ id, dequeueCount }): [string, number] => [id, dequeueCount + 1]).toSorted(byId),
+  );
+}
+
+function byId([left]: [string, number], [right]: [string, number]): number {
+  return left < right ? -1 : 1;
+}
+
+/** Races with this many services over one store, each race on a queue and a seed of its own. */
+async function raceOften(
+  t: TestContext,
+  open: typeof memoryStore,
+  settings: { readonly services: number; readonly workers: number },
+): Promise<void> {
+  const totals = new Map<string, number>();
+  for (let round = 0; round < races; round += 1) {
+    const random = new SimRandom(seed + round);
+    const clock = manualClock(1_700_000_000_123_457 + random.int(1_000_000));
+    await using engine = await open(clock);
+    const store = withRandomPauses(engine.store(), random);
+    const services = queueServices(settings.services, { store, clock, randomness: random });
+    const [first] = services;
+    assert.ok(first !== undefined);
+    try {
+      await first.createQueue(raceAccount, raceQueue, []);
+      const log = await race({ ...settings, services, clock, random, operationsPerWorker });
+      await assertLeftOver(log, first, clock);
+      for (const [name, count] of Object.entries(log.totals())) {
+        totals.set(name, (totals.get(name) ?? 0) + count);
+      }
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const repeat = `Repeat with TABULARIUM_SIM_SEED=${seed + round} TABULARIUM_SIM_RACES=1`;
+      throw new Error(`${repeat}\n${reason}`, { cause: error });
+    }
+  }
+  t.diagnostic([...totals].map(([name, count]) => `${count} ${name}`).join(', '));
+  for (const [name, count] of totals) assert.ok(count > 0, `no ${name}: this was no race`);
+}
+
+it(`gives each message to one of many workers of one process (seed ${seed})`, (t) =>
+  raceOften(t, memoryStore, { services: 1, workers: 24 }));
+
+it(`gives each message to one of many workers of several services (seed ${seed})`, (t) =>
+  raceOften(t, memoryStore, { services: 4, workers: 24 }));
+
+it(`gives each message to one of many workers on LMDB (seed ${seed})`, (t) =>
+  raceOften(t, lmdbStore, { services: 3, workers: 24 }));

@@ -1,0 +1,29 @@
+import type { Store } from '../../src/kv/store.js';
+import type { SimRandom } from './sim-random.js';
+
+const turnsMax = 12;
+
+/**
+ * The same store, but every call waits some turns before it begins and before its result is told.
+ * Calls that run side by side so meet in orders that depend on the seed alone, when nothing else
+ * takes time.
+ */
+export function withRandomPauses(store: Store, random: SimRandom): Store {
+  const slowly = async <T>(call: () => Promise<T>): Promise<T> => {
+    await pause(random.int(turnsMax));
+    const result = await call();
+    await pause(random.int(turnsMax));
+    return result;
+  };
+  return {
+    get: (key) => slowly(() => store.get(key)),
+    getMany: (keys) => slowly(() => store.getMany(keys)),
+    range: (range, options) => slowly(() => store.range(range, options)),
+    commit: (batch) => slowly(() => store.commit(batch)),
+    close: () => store.close(),
+  };
+}
+
+async function pause(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+}
