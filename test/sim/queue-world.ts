@@ -8,7 +8,7 @@ import {
   type QueueOperations,
 } from '../support/queue-operations.js';
 import type { SimRandom } from '../support/sim-random.js';
-import { ModelQueue, type ModelAccount, type ModelMessage } from './queue-model.js';
+import type { ModelAccount, ModelMessage, ModelQueue } from './queue-model.js';
 
 export const accounts = ['firstaccount', 'second'] as const;
 export type Account = (typeof accounts)[number];

@@ -1,0 +1,15 @@
+import { systemClock } from '../../src/base/clock.js';
+import { systemRandomness } from '../../src/base/randomness.js';
+import { openLmdbStore } from '../../src/engines/lmdb/store.js';
+import { QueueService } from '../../src/services/queues/queue-service.js';
+import { workOnQueue } from './queue-process-work.js';
+import { SimRandom } from './sim-random.js';
+
+// A process that joins the data directory named first and works on its queue with the others.
+const [directory = '', seed = '0', messages = '0'] = process.argv.slice(2);
+const store = await openLmdbStore({ directory, clock: systemClock, sharing: 'join' });
+const service = new QueueService({ store, clock: systemClock, randomness: systemRandomness });
+const outcome = await workOnQueue(service, new SimRandom(Number(seed)), Number(messages));
+await store.close();
+process.send?.(outcome);
+process.disconnect?.();
