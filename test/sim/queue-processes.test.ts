@@ -28,7 +28,11 @@ async function workElsewhere(directory: string, childSeed: number): Promise<Work
   const died = once(forked, 'exit').then(([code]) => {
     throw new Error(`the process ended with ${code} before it was done`);
   });
-  return (await Promise.race([outcome, died]))[0];
+  died.catch(() => undefined);
+  const [told] = await Promise.race([outcome, died]);
+  forked.send('read');
+  await once(forked, 'exit');
+  return told;
 }
 
 /** Every message was handed out once for each time it was there, and deleted in the end. */

@@ -11,5 +11,6 @@ const store = await openLmdbStore({ directory, clock: systemClock, sharing: 'joi
 const service = new QueueService({ store, clock: systemClock, randomness: systemRandomness });
 const outcome = await workOnQueue(service, new SimRandom(Number(seed)), Number(messages));
 await store.close();
+// Ends when the outcome has been read: it can be long.
+process.once('message', () => process.disconnect?.());
 process.send?.(outcome);
-process.disconnect?.();
