@@ -15,6 +15,8 @@ export class CursorRow implements Candidate {
   readonly #copier = new SlabCopier();
   #keySource = noBytes;
   #keyStart = 0;
+  /** Serves for all keys of one length: the package writes each to the same place. */
+  #keyView = noBytes;
   #valueSource = noBytes;
   /** Reaches beyond the value, so that it serves for the next ones too. */
   #valueView = noBytes;
@@ -22,9 +24,11 @@ export class CursorRow implements Candidate {
   valueLength = 0;
 
   setKey(source: Bytes, start: number, end: number): void {
+    this.keyLength = end - start;
+    if (source === this.#keySource && start === this.#keyStart) return;
     this.#keySource = source;
     this.#keyStart = start;
-    this.keyLength = end - start;
+    this.#keyView = noBytes;
   }
 
   setValue(source: Bytes, length: number): void {
@@ -38,8 +42,11 @@ export class CursorRow implements Candidate {
   }
 
   get key(): Bytes {
-    const { buffer, byteOffset } = this.#keySource;
-    return Buffer.from(buffer, byteOffset + this.#keyStart, this.keyLength);
+    if (this.#keyView.length !== this.keyLength) {
+      const { buffer, byteOffset } = this.#keySource;
+      this.#keyView = Buffer.from(buffer, byteOffset + this.#keyStart, this.keyLength);
+    }
+    return this.#keyView;
   }
 
   get value(): Bytes {

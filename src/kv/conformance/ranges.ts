@@ -139,6 +139,21 @@ export function rangesConformance(suite: ConformanceSuite): void {
     assert.equal(page.more, false);
   });
 
+  it('hands keys of every size to the judge', async (t) => {
+    const { store } = await setUp(suite, t);
+    const names = ['a', 'b', 'bb', 'bc', 'bcd', 'c', 'd'.repeat(keyBytesMax), 'e', 'ee', 'f'];
+    await commit(store, { puts: names.map((name) => put(name)) });
+    for (const reverse of [false, true]) {
+      const judged: string[] = [];
+      const judge = ({ key }: Candidate): Verdict => {
+        judged.push(Buffer.from(key).toString('latin1'));
+        return 'skip';
+      };
+      await store.range({ start: bytes('a') }, { ...wholeRange, reverse, judge });
+      assert.deepEqual(judged, reverse ? names.toReversed() : names);
+    }
+  });
+
   it('hands values of every size to the judge and keeps what it takes unchanged', async (t) => {
     const { store } = await setUp(suite, t);
     const sizes = [0, 1, 100, 5_000, 70_000, 300_000, 10, 900_000, 3];
