@@ -301,6 +301,12 @@ export function formatDateTime(ticks: bigint): string {
   return scratch.toString('latin1', 0, writeInstant(scratch, 0, seconds, fraction, false));
 }
 
+/** The same with exactly seven fraction digits: how error bodies and access policies write it. */
+export function formatFullDateTime(ticks: bigint): string {
+  const text = formatDateTime(ticks);
+  return `${text.slice(0, secondsEnd)}.${text.slice(secondsEnd + 1, -1).padEnd(7, '0')}Z`;
+}
+
 /** An entity's Timestamp from its version, in microseconds since 1970. */
 export function formatTimestamp(versionMicros: number): string {
   return scratch.toString('latin1', 0, writeTimestamp(scratch, 0, versionMicros, false));

@@ -1,3 +1,4 @@
+import { formatFullDateTime, ticksFromMicros } from '../edm/date-time.js';
 import type { StorageError } from './storage-error.js';
 
 /** Where in a batch an error belongs. */
@@ -24,12 +25,6 @@ export interface ErrorStamp {
 
 /** The text that every body shape carries: message, request id and time (spec §3.1). */
 export function stampedMessage(message: string, stamp: ErrorStamp): string {
-  return `${message}\nRequestId:${stamp.requestId}\nTime:${errorTime(stamp.timeMicros)}`;
-}
-
-/** UTC with exactly seven fraction digits, unlike an entity's Timestamp, which is trimmed. */
-function errorTime(micros: number): string {
-  const milliseconds = Math.floor(micros / 1000);
-  const rest = String(micros - milliseconds * 1000).padStart(3, '0');
-  return `${new Date(milliseconds).toISOString().slice(0, -1)}${rest}0Z`;
+  const time = formatFullDateTime(ticksFromMicros(stamp.timeMicros));
+  return `${message}\nRequestId:${stamp.requestId}\nTime:${time}`;
 }

@@ -1,4 +1,4 @@
-import { StorageError } from './storage-error.js';
+import { StorageError, type ErrorDetail } from './storage-error.js';
 
 // Errors about one part of a request that name the part and its value in extra elements of the
 // body (spec queue-service §3.3).
@@ -52,6 +52,24 @@ export function missingHeader(name: string): StorageError {
 /** `limitBytes`: what would have been accepted. */
 export function requestBodyTooLarge(limitBytes: number): StorageError {
   return new StorageError('RequestBodyTooLarge', { details: [['MaxLimit', String(limitBytes)]] });
+}
+
+/** Where in a document something is wrong, both counted from 1. */
+export interface XmlPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A body that is no XML, or no document that the operation can mean. */
+export function invalidXmlDocument(reason: string, place?: XmlPlace): StorageError {
+  const where: readonly ErrorDetail[] =
+    place === undefined
+      ? []
+      : [
+          ['LineNumber', String(place.line)],
+          ['LinePosition', String(place.column)],
+        ];
+  return new StorageError('InvalidXmlDocument', { details: [...where, ['Reason', reason]] });
 }
 
 export function invalidXmlNode(name: string, value: string, reason: string): StorageError {

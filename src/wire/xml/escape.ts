@@ -28,3 +28,8 @@ function escapeCharacter(character: string): string {
 export function escapeXml(text: string): string {
   return text.replace(special, escapeCharacter);
 }
+
+/** Whether XML 1.0 can express a text: it has only characters that documents may have. */
+export function isXmlText(text: string): boolean {
+  return !/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.test(text);
+}

@@ -1,0 +1,99 @@
+import { isUtf8 } from 'node:buffer';
+import { invalidXmlDocument } from '../errors/query-errors.js';
+import { httpDate } from '../http/http-date.js';
+import { isXmlText } from './escape.js';
+import { element, textElement, xmlDocument } from './element.js';
+import { parseXml } from './reader.js';
+
+/** A message as an answer shows it: Put, Get and Peek leave out different members (spec §8). */
+export interface RenderedMessage {
+  readonly id: string;
+  /** This and the other times: microseconds since 1970. */
+  readonly insertedMicros: number;
+  readonly expiresMicros: number;
+  readonly popReceipt?: string | undefined;
+  readonly nextVisibleMicros?: number | undefined;
+  readonly dequeueCount?: number | undefined;
+  readonly text?: string | undefined;
+}
+
+/**
+ * The text of a `QueueMessage` body (spec queue-service §8.1): references decoded, all white space
+ * as sent. Elements inside the text are taken away and what they hold stays; a line break inside
+ * CDATA, or beside such an element, becomes a line feed.
+ *
+ * @throws InvalidXmlDocument
+ */
+export function parseMessageText(body: Buffer): string {
+  return readPlainMessage(body) ?? readMessage(body);
+}
+
+/** What all clients write: nothing but the two elements, their text without markup. */
+const plainMessage =
+  /^\ufeff?(?:<\?xml version="1\.0"(?: encoding="utf-8")?(?: standalone="(?:yes|no)")? ?\?>)?\s*<QueueMessage>\s*<MessageText>([^<]*)<\/MessageText>\s*<\/QueueMessage>\s*$/i;
+
+/**
+ * The text of a body in its usual form, read several times as fast as by the library and with its
+ * carriage returns kept; undefined for any other body, be it right or wrong.
+ */
+function readPlainMessage(body: Buffer): string | undefined {
+  if (!isUtf8(body)) return undefined;
+  const text = plainMessage.exec(body.toString('utf8'))?.[1];
+  if (text === undefined || text.includes(']]>') || !isXmlText(text)) return undefined;
+  return text.includes('&') ? decodeReferences(text) : text;
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&apos;': "'",
+  '&gt;': '>',
+  '&lt;': '<',
+  '&quot;': '"',
+  '&#xD;': '\r',
+  '&#13;': '\r',
+  '&#xA;': '\n',
+  '&#10;': '\n',
+};
+
+/** Undefined when there is a reference that clients do not usually write. */
+function decodeReferences(text: string): string | undefined {
+  let isUsual = true;
+  const decoded = text.replace(/&(?:#?\w{1,4};)?/g, (reference) => {
+    const character = entities[reference];
+    if (character === undefined) isUsual = false;
+    return character ?? '';
+  });
+  return isUsual ? decoded : undefined;
+}
+
+function readMessage(body: Buffer): string {
+  const root = parseXml(body);
+  if (root.name !== 'QueueMessage') {
+    throw invalidXmlDocument(`The root element is ${root.name}, not QueueMessage.`);
+  }
+  const [text, ...others] = root.children;
+  if (text?.name !== 'MessageText' || others.length > 0 || root.text.trim() !== '') {
+    throw invalidXmlDocument('A QueueMessage holds one MessageText and nothing else.');
+  }
+  return text.textContent;
+}
+
+/** A list of messages in the order given (spec queue-service §8). */
+export function renderMessages(messages: readonly RenderedMessage[]): Buffer {
+  return xmlDocument(element('QueueMessagesList', messages.map(renderMessage).join('')));
+}
+
+function renderMessage(message: RenderedMessage): string {
+  const { id, insertedMicros, expiresMicros, popReceipt, nextVisibleMicros } = message;
+  const { dequeueCount, text } = message;
+  let children = textElement('MessageId', id);
+  children += element('InsertionTime', httpDate(insertedMicros));
+  children += element('ExpirationTime', httpDate(expiresMicros));
+  if (popReceipt !== undefined) children += textElement('PopReceipt', popReceipt);
+  if (nextVisibleMicros !== undefined) {
+    children += element('TimeNextVisible', httpDate(nextVisibleMicros));
+  }
+  if (dequeueCount !== undefined) children += element('DequeueCount', String(dequeueCount));
+  if (text !== undefined) children += textElement('MessageText', text);
+  return element('QueueMessage', children);
+}
