@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
+import { createServer } from '../../src/app/index.js';
 import { manualClock, type Clock } from '../../src/base/clock.js';
 import type { Store } from '../../src/kv/store.js';
 import type { QueueService } from '../../src/services/queues/queue-service.js';
@@ -11,12 +12,15 @@ import {
 } from '../support/queue-services.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
+import { shownMicros, WireQueues } from '../support/wire-queues.js';
+import { QueueWireClient } from '../wire/kit/queue-client.js';
 import { simulateQueues, type QueueSimulation } from './queue-simulation.js';
 import { accounts, type QueueWorld } from './queue-world.js';
 
 // How to repeat a failure and how to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_SIM_SEED');
+const stepsOverHttp = numberSetting('TABULARIUM_SIM_STEPS', 1500);
 const stepsInProcess = numberSetting('TABULARIUM_SIM_STEPS', 6000);
 
 const startMicros = 1_700_000_000_123_457;
@@ -26,8 +30,9 @@ const reclaimStepsMax = 100_000;
 async function seeded(t: TestContext, simulation: QueueSimulation): Promise<QueueWorld> {
   try {
     const world = await simulateQueues(simulation);
-    const outcomes = [...world.outcomes].map(([outcome, count]) => `${outcome} ${count}`);
-    t.diagnostic(outcomes.toSorted((left, right) => left.localeCompare(right)).join(', '));
+    const total = (kind: RegExp) =>
+      [...world.outcomes].reduce((sum, [key, count]) => (kind.test(key) ? sum + count : sum), 0);
+    t.diagnostic(`${total(/ done$/)} operations done, ${total(/(?<! done)$/)} refused`);
     return world;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -100,3 +105,32 @@ for (const [name, open] of Object.entries(engines)) {
     await assertReclaimed(world, engine.store(), service);
   });
 }
+
+it(`answers every queue operation as the model does, over HTTP (seed ${seed})`, async (t) => {
+  const clock = manualClock(startMicros);
+  const keys = accounts.map((name) => ({ name, key: Buffer.from(name).toString('base64') }));
+  const server = await createServer({
+    inMemory: true,
+    clock,
+    checkClockSkew: false,
+    accounts: keys,
+  });
+  const clients = keys.map(({ name, key }) => {
+    return new QueueWireClient(server.queuePort, { account: name, key });
+  });
+  const operations = new WireQueues(
+    Object.fromEntries(clients.map((client) => [client.account, client])),
+  );
+  try {
+    await seeded(t, {
+      random: new SimRandom(seed),
+      clock,
+      steps: stepsOverHttp,
+      servers: { operations: [operations] },
+      shownMicros,
+    });
+  } finally {
+    for (const client of clients) client.close();
+    await server.close();
+  }
+});
