@@ -245,6 +245,50 @@ describe('verifySharedKey', () => {
   });
 });
 
+describe('a refused signature', () => {
+  const request = { ...base, contentType: 'text/plain' };
+  const holder = { name, keys: [key] };
+
+  function detailOf(
+    change: Partial<TableSignedRequest>,
+    credential: { readonly account?: string } = {},
+  ): string {
+    const presented = { kind: 'shared-key', scheme: 'SharedKey', signature: 'c2ln' } as const;
+    try {
+      verifySharedKey(
+        { account: name, ...presented, ...credential },
+        holder,
+        { ...request, ...change },
+        { skewCheckedAtMicros: nowMicros },
+      );
+    } catch (error) {
+      assert.ok(error instanceof StorageError);
+      const [detail, ...others] = error.details;
+      assert.deepEqual(others, []);
+      assert.equal(detail?.[0], 'AuthenticationErrorDetail');
+      assert.ok(!detail[1].includes(secret));
+      return detail[1];
+    }
+    return assert.fail('was accepted');
+  }
+
+  it('shows its owner what should have been signed, and no key', () => {
+    const detail = detailOf({});
+    assert.ok(detail.includes(`'GET\n\ntext/plain\n${date}\n/${name}/${name}/Tables'`));
+    assert.ok(detail.includes("'c2ln'"));
+  });
+
+  it('shows a bounded part of it', () => {
+    assert.ok(detailOf({ rawPath: `/${'x'.repeat(60_000)}` }).length < 5000);
+  });
+
+  it('says when the date or the account is what is wrong', () => {
+    assert.match(detailOf({ xMsDate: undefined }), /no x-ms-date or Date/);
+    assert.match(detailOf({ xMsDate: 'Fri, 21 Nov 2025 09:00:00 GMT' }), /15 minutes/);
+    assert.match(detailOf({}, { account: 'other' }), /'other'.*'devstoreaccount1'/);
+  });
+});
+
 describe('signatureMatches', () => {
   it('accepts any of the keys and none but them', () => {
     const signature = sign({});

@@ -1,4 +1,4 @@
-import { invalidHeader } from '../errors/query-errors.js';
+import { StorageError } from '../errors/storage-error.js';
 import type { BlobQueueSignedRequest } from './signed-request.js';
 import { wordSortKey } from './word-sort.js';
 
@@ -90,8 +90,15 @@ function unfolded(value: string): string {
   return line.trim();
 }
 
-function occursTwice(name: string, value: string): Error {
-  return invalidHeader(name, `${value} (a header that is signed may occur only once)`);
+/** Which of the two values was signed cannot be told. */
+function occursTwice(name: string, value: string): StorageError {
+  return new StorageError('InvalidHeaderValue', {
+    message: `The header '${name}' occurs more than once in a request that is signed; send it once.`,
+    details: [
+      ['HeaderName', name],
+      ['HeaderValue', value],
+    ],
+  });
 }
 
 export function headerLines({ lines }: SignedHeaders, order: readonly string[]): string {

@@ -7,14 +7,14 @@ export type QueryParameter = readonly [name: string, value: string];
 export type PlusMeaning = 'plus' | 'space';
 
 /**
- * The parameters of a query string by name, and those of one name by value. Throws `InvalidInput`
- * for malformed percent encoding.
+ * The parameters of a query string in their order. Throws `InvalidInput` for malformed percent
+ * encoding.
  */
 export function queryParameters(rawQuery: string, plus: PlusMeaning): readonly QueryParameter[] {
   if (rawQuery === '') return none;
   const parameters: QueryParameter[] = [];
   for (const part of rawQuery.split('&')) if (part !== '') parameters.push(parameterOf(part, plus));
-  return parameters.length === 1 ? parameters : parameters.sort(byNameAndValue);
+  return parameters;
 }
 
 const none: readonly QueryParameter[] = [];
@@ -35,18 +35,22 @@ function compared(left: string, right: string): number {
   return left < right ? -1 : 1;
 }
 
-/** One line a name, before each a line break; the values of one name joined by commas. */
+/** One line a name, before each a line break; the values of one name sorted, joined by commas. */
 export function canonicalizedQuery(parameters: readonly QueryParameter[]): string {
   let text = '';
   let last: string | undefined;
-  for (const [name, value] of parameters) {
+  const sorted = parameters.length > 1 ? parameters.toSorted(byNameAndValue) : parameters;
+  for (const [name, value] of sorted) {
     text += name === last ? `,${value}` : `\n${name}:${value}`;
     last = name;
   }
   return text;
 }
 
-/** What Shared Key Lite signs of the query: `?comp=…`, if the request has one. */
+/**
+ * What Shared Key Lite signs of the query: `?comp=…`, if the request has one. Of several it is the
+ * first, which is also the one that decides what the request means.
+ */
 export function compOnly(parameters: readonly QueryParameter[]): string {
   const comp = parameters.find(([name]) => name === 'comp');
   return comp === undefined ? '' : `?comp=${comp[1]}`;
