@@ -2,9 +2,15 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { WireClient } from '../wire/kit/client.js';
+import { QueueWireClient } from '../wire/kit/queue-client.js';
 
 const program = fileURLToPath(new URL('../../../bin/tabularium.js', import.meta.url));
 const startTimeoutMs = 60_000;
+
+interface Ports {
+  readonly table: number;
+  readonly queue: number;
+}
 
 export interface ServerExit {
   readonly code: number | null;
@@ -14,18 +20,21 @@ export interface ServerExit {
 
 /** The real program in a process of its own, which a test may end in any way. */
 export class ServerProcess {
+  /** Of the table service. */
   readonly port: number;
+  readonly queuePort: number;
   readonly #process: ChildProcess;
   readonly #exit: Promise<ServerExit>;
 
-  private constructor(child: ChildProcess, port: number, exit: Promise<ServerExit>) {
+  private constructor(child: ChildProcess, ports: Ports, exit: Promise<ServerExit>) {
     this.#process = child;
-    this.port = port;
+    this.port = ports.table;
+    this.queuePort = ports.queue;
     this.#exit = exit;
   }
 
   /**
-   * Starts the program on a data directory and a free port; resolves when it has printed where it
+   * Starts the program on a data directory and free ports; resolves when it has printed where it
    * listens. `fileKiBMax` bounds the size of its files. Throws with its output when it ends instead.
    */
   static async start(
@@ -34,7 +43,7 @@ export class ServerProcess {
   ): Promise<ServerProcess> {
     const { fileKiBMax, flags = [] } = options;
     const args = [program, 'start', '--location', location, '--table-port', '0'];
-    args.push('--log-level', 'error', ...flags);
+    args.push('--queue-port', '0', '--log-level', 'error', ...flags);
     const child =
       fileKiBMax === undefined
         ? spawn(process.execPath, args)
@@ -50,23 +59,23 @@ export class ServerProcess {
     const exit = once(child, 'close').then(([code, signal]): ServerExit => {
       return { code: code as number | null, signal: signal as NodeJS.Signals | null, output };
     });
-    const port = await new Promise<number>((resolve, reject) => {
+    const ports = await new Promise<Ports>((resolve, reject) => {
       const timer = setTimeout(() => {
         child.kill('SIGKILL');
         reject(new Error(`no start within ${startTimeoutMs} ms:\n${output}`));
       }, startTimeoutMs);
       child.stdout.on('data', () => {
-        const found = /Endpoint +http:\/\/[^:]+:(\d+)\//.exec(output)?.[1];
-        if (found === undefined) return;
+        const printed = portsPrinted(output);
+        if (printed === undefined) return;
         clearTimeout(timer);
-        resolve(Number(found));
+        resolve(printed);
       });
       child.once('close', (code, signal) => {
         clearTimeout(timer);
         reject(new Error(`the server ended with ${code ?? signal}:\n${output}`));
       });
     });
-    return new ServerProcess(child, port, exit);
+    return new ServerProcess(child, ports, exit);
   }
 
   get pid(): number {
@@ -77,9 +86,21 @@ export class ServerProcess {
     return new WireClient(this.port);
   }
 
+  queueClient(): QueueWireClient {
+    return new QueueWireClient(this.queuePort);
+  }
+
   /** Sends a signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<ServerExit> {
     this.#process.kill(signal);
     return this.#exit;
   }
+}
+
+function portsPrinted(output: string): Ports | undefined {
+  const portOf = (label: string): string | undefined =>
+    new RegExp(`${label} +http://[^:]+:(\\d+)/`).exec(output)?.[1];
+  const [table, queue] = [portOf('Tables'), portOf('Queues')];
+  if (table === undefined || queue === undefined) return undefined;
+  return { table: Number(table), queue: Number(queue) };
 }
