@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import type { ServiceRoute, RoutedRequest } from '../src/http/operations/route.js';
+import { queueRoutes } from '../src/http/queues/routes.js';
 import { tableRoutes } from '../src/http/tables/routes.js';
-import type { TableRoute } from '../src/http/tables/route.js';
 import { send } from './support/raw-http.js';
 import { startServer } from './support/start-server.js';
+import { QueueWireClient } from './wire/kit/queue-client.js';
 
 // docs/reference/operations.md says which operations there are. Here it is held against the routes
 // and against a server.
+
+const page = readFileSync(new URL('../../docs/reference/operations.md', import.meta.url), 'utf8');
 
 interface DocumentedOperation {
   readonly name: string;
@@ -15,9 +19,10 @@ interface DocumentedOperation {
   readonly state: string;
 }
 
-function documentedOperations(): DocumentedOperation[] {
-  const page = readFileSync(new URL('../../docs/reference/operations.md', import.meta.url), 'utf8');
-  return [...page.matchAll(/^\| (\w+) +\| (.+?) +\| (supported|not yet) +\|$/gm)].map(
+/** The rows in the section of a service. */
+function documentedOperations(service: 'Tables' | 'Queues'): DocumentedOperation[] {
+  const section = page.split(/^## /m).find((text) => text.startsWith(`${service}\n`)) ?? '';
+  return [...section.matchAll(/^\| (\w+) +\| (.+?) +\| (supported|not yet) +\|$/gm)].map(
     ([, name = '', request = '', state = '']) => ({ name, request, state }),
   );
 }
@@ -31,37 +36,60 @@ function methodsIn(request: string): string[] {
 }
 
 /** A request that means the operation, as its row of the page says. */
-function exampleOf({ request }: DocumentedOperation): { method: string; target: string } {
+function exampleOf({ request }: DocumentedOperation): { method: string; path: string } {
   const [method = ''] = methodsIn(request);
   const path = /`[A-Z]+ (\S+)`/.exec(request)?.[1] ?? '/';
-  return { method, target: `/devstoreaccount1${path.replace('name', 'people')}` };
+  return { method, path: path.replace('name', 'people').replaceAll('…', '1') };
+}
+
+function assertListed<R extends RoutedRequest>(
+  documented: readonly DocumentedOperation[],
+  routes: readonly ServiceRoute<R>[],
+): void {
+  const listed = documented.map(({ name, state, request }) =>
+    summary(name, state, methodsIn(request)),
+  );
+  const routed = routes.map(({ name, state, methods }) => summary(name, state, methods));
+  assert.deepEqual(listed.toSorted(), routed.toSorted());
+}
+
+async function assertAnswered(
+  documented: readonly DocumentedOperation[],
+  statusOf: (operation: DocumentedOperation) => Promise<number>,
+): Promise<void> {
+  for (const operation of documented) {
+    const status = await statusOf(operation);
+    assert.equal(status === 501, operation.state === 'not yet', `${operation.name}: ${status}`);
+  }
 }
 
 describe('the page of operations', () => {
-  const documented = documentedOperations();
-
-  it('lists every route with its methods and its state, and nothing else', () => {
-    const routed = tableRoutes.map(({ name, state, methods }: TableRoute) =>
-      summary(name, state, methods),
-    );
-    const listed = documented.map(({ name, state, request }) =>
-      summary(name, state, methodsIn(request)),
-    );
-    assert.deepEqual(listed.toSorted(), routed.toSorted());
+  it('lists every route of tables with its methods and its state, and nothing else', () => {
+    assertListed(documentedOperations('Tables'), tableRoutes);
   });
 
-  it('calls not yet exactly what the server answers 501', async () => {
+  it('lists every route of queues with its methods and its state, and nothing else', () => {
+    assertListed(documentedOperations('Queues'), queueRoutes);
+  });
+
+  it('calls not yet exactly what the server answers 501 for tables', async () => {
     await using started = await startServer();
     const port = started.server.tablePort;
-    for (const operation of documented) {
-      const { method, target } = exampleOf(operation);
+    await assertAnswered(documentedOperations('Tables'), async (operation) => {
+      const { method, path } = exampleOf(operation);
       const headers = { 'If-Match': operation.request.includes('If-Match') ? '*' : undefined };
-      const response = await send(port, { method, target, headers });
-      assert.equal(
-        response.status === 501,
-        operation.state === 'not yet',
-        `${operation.name}: ${method} ${target} answered ${response.status}`,
-      );
-    }
+      const target = `/devstoreaccount1${path}`;
+      return (await send(port, { method, target, headers })).status;
+    });
+  });
+
+  it('calls not yet exactly what the server answers 501 for queues', async () => {
+    await using started = await startServer();
+    const client = new QueueWireClient(started.server.queuePort);
+    await assertAnswered(documentedOperations('Queues'), async (operation) => {
+      const { status } = await client.send(exampleOf(operation));
+      return status;
+    });
+    client.close();
   });
 });

@@ -2,6 +2,7 @@ import type { ServiceProperties } from '../../wire/resources/service-properties.
 import {
   parseServiceProperties,
   renderServiceProperties,
+  type PropertiesDialect,
 } from '../../wire/xml/service-properties.js';
 import type { Operation } from '../pipeline/service.js';
 import { serviceAccess } from './access.js';
@@ -32,13 +33,14 @@ export function getServiceProperties(
 /** `PUT /?restype=service&comp=properties`: parts that the body leaves out stay as they are. */
 export function setServiceProperties(
   service: string,
+  dialect: PropertiesDialect,
 ): Operation<ServiceRequest, Partial<ServiceProperties>, void> {
   return {
     access: serviceAccess('write'),
     bodyBytesMax: xmlBodyBytesMax,
 
     parse({ exchange }) {
-      return parseServiceProperties(exchange.body, exchange.version);
+      return parseServiceProperties(exchange.body, exchange.version, dialect);
     },
 
     run(change, { backend, account }) {

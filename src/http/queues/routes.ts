@@ -1,3 +1,4 @@
+import { queueProperties } from '../../wire/xml/service-properties.js';
 import { ownerAccess, publicAccess } from '../operations/access.js';
 import { planned, supported, type RoutedRequest, type ServiceRoute } from '../operations/route.js';
 import { getServiceProperties, setServiceProperties } from '../operations/service-properties.js';
@@ -46,7 +47,7 @@ const update = { methods: ['PUT'], ...message, since: messageVersions.update };
 const getAcl = getSignedIdentifiers(queuePolicies);
 const setAcl = setSignedIdentifiers(queuePolicies);
 const getProperties = getServiceProperties('queue');
-const setProperties = setServiceProperties('queue');
+const setProperties = setServiceProperties('queue', queueProperties);
 const getStats = getServiceStats('refused');
 
 function isPeek({ query }: RoutedQueueRequest): boolean {

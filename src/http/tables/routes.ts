@@ -1,5 +1,8 @@
-import { ownerAccess, publicAccess, serviceAccess } from '../operations/access.js';
+import { tableProperties } from '../../wire/xml/service-properties.js';
+import { ownerAccess, publicAccess } from '../operations/access.js';
 import { planned, supported } from '../operations/route.js';
+import { getServiceProperties, setServiceProperties } from '../operations/service-properties.js';
+import { getServiceStats } from '../operations/service-stats.js';
 import { batch } from './batch.js';
 import { createTable } from './create-table.js';
 import { deleteTable } from './delete-table.js';
@@ -11,6 +14,11 @@ import type { TableRoute } from './route.js';
 const acl = { resource: 'entities', comp: 'acl' } as const;
 const properties = { resource: 'service', restype: 'service', comp: 'properties' } as const;
 const stats = { resource: 'service', restype: 'service', comp: 'stats' } as const;
+
+const getProperties = getServiceProperties('table');
+const setProperties = setServiceProperties('table', tableProperties);
+/** Clients that are given an IP address ask the primary: they know no other. */
+const getStats = getServiceStats('answered');
 
 /**
  * Every operation of the service (spec table-service §1.2), the most frequent first. A test
@@ -27,8 +35,8 @@ export const tableRoutes: readonly TableRoute[] = [
   supported('DeleteTable', { methods: ['DELETE'], resource: 'table-entry' }, deleteTable),
   planned('GetTableAcl', { methods: ['GET', 'HEAD'], ...acl }, ownerAccess),
   planned('SetTableAcl', { methods: ['PUT'], ...acl }, ownerAccess),
-  planned('GetTableServiceProperties', { methods: ['GET'], ...properties }, serviceAccess('read')),
-  planned('SetTableServiceProperties', { methods: ['PUT'], ...properties }, serviceAccess('write')),
-  planned('GetTableServiceStats', { methods: ['GET'], ...stats }, serviceAccess('read')),
+  supported('GetTableServiceProperties', { methods: ['GET'], ...properties }, getProperties),
+  supported('SetTableServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
+  supported('GetTableServiceStats', { methods: ['GET'], ...stats }, getStats),
   planned('PreflightTableRequest', { methods: ['OPTIONS'], resource: 'any' }, publicAccess),
 ];
