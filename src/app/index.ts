@@ -1,13 +1,21 @@
 /**
- * Tabularium as a library: Azure Table storage inside your process.
+ * Tabularium as a library: Azure Table and Queue storage inside your process.
  *
  *     await using server = await createServer({ inMemory: true });
- *     const client = TableClient.fromConnectionString(server.connectionString(), 'people', {
+ *     const people = TableClient.fromConnectionString(server.connectionString(), 'people', {
  *       allowInsecureConnection: true,
  *     });
+ *     const queues = QueueServiceClient.fromConnectionString(server.connectionString());
  */
 export { createServer, type TabulariumServer } from './server.js';
-export { ServerOptionsError, type AccountOptions, type ServerOptions } from './options.js';
+export { ListenError } from './listen-error.js';
+export type { ServerEndpoints } from './endpoints.js';
+export {
+  ServerOptionsError,
+  type AccountOptions,
+  type ServerOptions,
+  type ServiceName,
+} from './options.js';
 export { AccountSettingsError, developmentAccount } from '../services/accounts/directory.js';
 export { loggerOfPino } from './pino-logger.js';
 export type { HttpLimits } from '../http/pipeline/limits.js';

@@ -4,7 +4,7 @@ import { createServer, ServerOptionsError, type ServerOptions } from './index.js
 import { settingsOf } from './options.js';
 
 describe('server options', () => {
-  it('must say where to keep entities, and the error names both ways', () => {
+  it('must say where to keep data, and the error names both ways', () => {
     assert.throws(
       () => settingsOf({}),
       (error: unknown) =>
@@ -17,8 +17,11 @@ describe('server options', () => {
   const refused: readonly [what: string, options: ServerOptions, names: string][] = [
     ['both places', { inMemory: true, location: 'x' }, 'location'],
     ['an impossible port', { inMemory: true, tablePort: 70_000 }, 'tablePort'],
+    ['an impossible port of queues', { inMemory: true, queuePort: 1.5 }, 'queuePort'],
+    ['one port for both', { inMemory: true, tablePort: 9, queuePort: 9 }, 'queuePort'],
     ['no account', { inMemory: true, accounts: [] }, 'accounts'],
     ['an endless limit', { inMemory: true, limits: { closeTimeoutMs: 0 } }, 'closeTimeoutMs'],
+    ['one of queues', { inMemory: true, queueLimits: { lingerMs: 0 } }, 'lingerMs'],
   ];
   for (const [what, options, names] of refused) {
     it(`refuse ${what} by name`, async () => {

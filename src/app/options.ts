@@ -11,7 +11,7 @@ export type AccountOptions =
   | { readonly name: string; readonly key: string }
   | { readonly name: string; readonly keys: readonly string[] };
 
-/** How to run a server. Exactly one of `location` and `inMemory` says where entities are kept. */
+/** How to run a server. Exactly one of `location` and `inMemory` says where data are kept. */
 export interface ServerOptions {
   /** The data directory; made when it does not exist. */
   readonly location?: string;
@@ -19,8 +19,14 @@ export interface ServerOptions {
   readonly inMemory?: boolean;
   /** The address to listen on. Default `127.0.0.1`. */
   readonly host?: string;
-  /** 0, the default, takes a free port. */
+  /** The port of the table service. 0, the default, takes a free one. */
   readonly tablePort?: number;
+  /** The port of the queue service. 0, the default, takes a free one. */
+  readonly queuePort?: number;
+  /** Where the table service listens instead of `host`. */
+  readonly tableHost?: string;
+  /** Where the queue service listens instead of `host`. */
+  readonly queueHost?: string;
   /** Default: the development account that clients know by `UseDevelopmentStorage=true`. */
   readonly accounts?: readonly AccountOptions[];
   /**
@@ -32,8 +38,12 @@ export interface ServerOptions {
   readonly observers?: readonly RequestObserver[];
   /** Receives what goes wrong inside. Default: nobody does. */
   readonly logger?: Logger;
-  /** Bounds that differ from the defaults. */
+  /** Bounds that differ from the defaults, for every service. */
   readonly limits?: Partial<HttpLimits>;
+  /** Bounds of the table service that differ from `limits`. */
+  readonly tableLimits?: Partial<HttpLimits>;
+  /** Bounds of the queue service that differ from `limits`. */
+  readonly queueLimits?: Partial<HttpLimits>;
   /**
    * Refuse requests whose date is more than 15 minutes off, as the cloud service does. Default
    * true. Turn it off together with a `clock` that does not tell the real time.
@@ -53,16 +63,26 @@ export class ServerOptionsError extends Error {
 export type StorageChoice =
   { readonly kind: 'memory' } | { readonly kind: 'directory'; readonly directory: string };
 
+/** The storage services that a server listens for, each on a port of its own. */
+export const serviceNames = ['table', 'queue'] as const;
+export type ServiceName = (typeof serviceNames)[number];
+
+/** Where one service listens, and within which bounds. */
+export interface ListenerSettings {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly limits: HttpLimits;
+}
+
 /** Options with every default filled in. */
 export interface ServerSettings {
   readonly storage: StorageChoice;
-  readonly host: string;
-  readonly tablePort: number;
+  readonly listeners: Readonly<Record<ServiceName, ListenerSettings>>;
   readonly accounts: readonly AccountSettings[];
   readonly durability: 'durable' | 'relaxed';
   readonly observers: readonly RequestObserver[];
   readonly logger: Logger;
-  readonly limits: HttpLimits;
   readonly checkClockSkew: boolean;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -73,13 +93,11 @@ export interface ServerSettings {
 export function settingsOf(options: ServerOptions): ServerSettings {
   return {
     storage: storageOf(options),
-    host: options.host ?? '127.0.0.1',
-    tablePort: portOf(options.tablePort ?? 0),
+    listeners: listenersOf(options),
     accounts: accountsOf(options.accounts ?? [developmentAccount]),
     durability: durabilityOf(options.durability ?? 'durable'),
     observers: options.observers ?? [],
     logger: options.logger ?? silentLogger,
-    limits: limitsOf(options.limits ?? {}),
     checkClockSkew: options.checkClockSkew ?? true,
     clock: options.clock ?? systemClock,
     timers: options.timers ?? systemTimers,
@@ -94,15 +112,37 @@ function storageOf({ location, inMemory }: ServerOptions): StorageChoice {
   if (inMemory === true) return { kind: 'memory' };
   if (location === undefined || location === '') {
     throw new ServerOptionsError(
-      'say where to keep entities: location (a data directory) or inMemory: true',
+      'say where to keep data: location (a data directory) or inMemory: true',
     );
   }
   return { kind: 'directory', directory: location };
 }
 
-function portOf(port: number): number {
+function listenersOf(options: ServerOptions): Record<ServiceName, ListenerSettings> {
+  const { host = '127.0.0.1', tablePort = 0, queuePort = 0, limits = {} } = options;
+  const listeners = {
+    table: {
+      host: options.tableHost ?? host,
+      port: portOf('tablePort', tablePort),
+      limits: limitsOf({ ...limits, ...options.tableLimits }),
+    },
+    queue: {
+      host: options.queueHost ?? host,
+      port: portOf('queuePort', queuePort),
+      limits: limitsOf({ ...limits, ...options.queueLimits }),
+    },
+  };
+  if (tablePort !== 0 && tablePort === queuePort && listeners.table.host === listeners.queue.host) {
+    throw new ServerOptionsError(
+      `tablePort and queuePort are both ${tablePort}: each service needs a port of its own`,
+    );
+  }
+  return listeners;
+}
+
+function portOf(option: string, port: number): number {
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new ServerOptionsError(`tablePort must be an integer from 0 to 65535, not ${port}`);
+  throw new ServerOptionsError(`${option} must be an integer from 0 to 65535, not ${port}`);
 }
 
 function durabilityOf(durability: string): 'durable' | 'relaxed' {

@@ -1,21 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Timers } from '../base/timers.js';
-import { silentLogger } from '../http/pipeline/logger.js';
+import { silentLogger, type Logger } from '../http/pipeline/logger.js';
 import { Reclaimer, type ReclaimStep } from './reclaimer.js';
+
+type Run = ReclaimStep['run'];
 
 interface Harness {
   readonly reclaimer: Reclaimer;
   readonly delays: number[];
-  readonly logged: string[];
+  readonly logged: unknown[];
   /** Calls back the one timer that waits. */
   readonly fire: () => Promise<void>;
   readonly waiting: () => number;
 }
 
-function harness(step: ReclaimStep, inFlight: () => number = () => 0): Harness {
+function harness(runs: readonly Run[], inFlight: () => number = () => 0): Harness {
   const delays: number[] = [];
-  const logged: string[] = [];
+  const logged: unknown[] = [];
   const waiting = new Set<() => void>();
   const timers: Timers = {
     start(delayMs, callback, argument) {
@@ -25,9 +27,10 @@ function harness(step: ReclaimStep, inFlight: () => number = () => 0): Harness {
       return { close: () => waiting.delete(call) };
     },
   };
-  const logger = { ...silentLogger, error: (message: string) => logged.push(message) };
+  const logger: Logger = { ...silentLogger, error: (_, fields) => logged.push(fields?.['step']) };
+  const steps = runs.map((run, at) => ({ name: `step ${at + 1}`, run }));
   return {
-    reclaimer: new Reclaimer({ step, timers, logger, inFlight }),
+    reclaimer: new Reclaimer({ steps, timers, logger, inFlight }),
     delays,
     logged,
     async fire() {
@@ -43,9 +46,9 @@ function harness(step: ReclaimStep, inFlight: () => number = () => 0): Harness {
 describe('the reclaimer', () => {
   it('goes on soon while there is more and looks again later when there is not', async () => {
     const results = [true, true, false];
-    const { delays, fire } = harness(() =>
-      Promise.resolve({ deleted: 1, more: results.shift() ?? false }),
-    );
+    const { delays, fire } = harness([
+      () => Promise.resolve({ deleted: 1, more: results.shift() ?? false }),
+    ]);
     for (let count = 0; count < 3; count++) await fire();
     const [start = 0, second, third, idle = 0] = delays;
     assert.deepEqual([second, third], [start, start]);
@@ -58,28 +61,48 @@ describe('the reclaimer', () => {
       steps++;
       return Promise.resolve({ deleted: 0, more: false });
     };
-    const { fire } = harness(step, () => 1);
+    const { fire } = harness([step], () => 1);
     await fire();
     assert.equal(steps, 0);
     for (let count = 0; count < 100; count++) await fire();
     assert.ok(steps > 0);
   });
 
-  it('goes on after a failed step and logs it', async () => {
-    const { fire, logged, waiting } = harness(() => Promise.reject(new Error('disk')));
+  it('goes on soon while any of its steps has more', async () => {
+    const done = () => Promise.resolve({ deleted: 0, more: false });
+    const more = () => Promise.resolve({ deleted: 1, more: true });
+    const { delays, fire } = harness([more, done]);
     await fire();
-    assert.equal(logged.length, 1);
+    assert.equal(delays[1], delays[0]);
+  });
+
+  it('goes on after a failed step and logs which it was', async () => {
+    let others = 0;
+    const other = () => {
+      others++;
+      return Promise.resolve({ deleted: 0, more: false });
+    };
+    const failing = () => Promise.reject(new Error('disk'));
+    const { fire, logged, waiting } = harness([failing, other]);
+    await fire();
+    assert.deepEqual(logged, ['step 1']);
+    assert.equal(others, 1);
     assert.equal(waiting(), 1);
   });
 
   it('waits for a running step when it stops, and then rests', async () => {
     let finish: () => void = () => undefined;
-    const { reclaimer, fire, waiting } = harness(
+    let others = 0;
+    const { reclaimer, fire, waiting } = harness([
       () =>
         new Promise((resolve) => {
           finish = () => resolve({ deleted: 1, more: true });
         }),
-    );
+      () => {
+        others++;
+        return Promise.resolve({ deleted: 0, more: false });
+      },
+    ]);
     await fire();
     let stopped = false;
     const stopping = reclaimer.stop().then(() => (stopped = true));
@@ -87,6 +110,7 @@ describe('the reclaimer', () => {
     assert.equal(stopped, false);
     finish();
     await stopping;
+    assert.equal(others, 0);
     assert.equal(waiting(), 0);
   });
 });

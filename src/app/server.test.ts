@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TableClient, TableServiceClient } from '@azure/data-tables';
+import { QueueServiceClient } from '@azure/storage-queue';
 import { startDurableServer, startServer } from '../../test/support/start-server.js';
 import { plainRequest, RawConnection, send, sendBytes } from '../../test/support/raw-http.js';
-import { createServer } from './index.js';
+import { createServer, ListenError } from './index.js';
 
 const insecure = { allowInsecureConnection: true };
 
@@ -69,35 +70,66 @@ describe('createServer', () => {
     assert.equal(response.headers.get('location'), `http://${host}/Tables('hosted')`);
   });
 
-  it('frees its port and its directory when it closes, however often', async () => {
+  it('frees its ports and its directory when it closes, however often', async () => {
     await using started = await startDurableServer();
     const { server } = started;
     await Promise.all([server.close(), server.close()]);
     await server.close();
-    const again = await createServer({
-      location: started.location ?? '',
-      tablePort: server.tablePort,
-    });
+    const { tablePort, queuePort } = server;
+    const again = await createServer({ location: started.location ?? '', tablePort, queuePort });
     await again.close();
   });
 
-  it('leaves nothing open when its port is taken', async () => {
-    await using started = await startDurableServer();
-    await using other = await startServer();
-    await started.server.close();
-    const location = started.location ?? '';
-    const tablePort = other.server.tablePort;
-    await assert.rejects(createServer({ location, tablePort }), { code: 'EADDRINUSE' });
-    const again = await createServer({ location });
-    await again.close();
+  for (const option of ['tablePort', 'queuePort'] as const) {
+    it(`leaves nothing open when its ${option} is taken, and names it`, async () => {
+      await using started = await startDurableServer();
+      await using other = await startServer();
+      const { tablePort, queuePort } = started.server;
+      await started.server.close();
+      const location = started.location ?? '';
+      const taken = other.server[option];
+      await assert.rejects(
+        createServer({ location, tablePort, queuePort, [option]: taken }),
+        (error: unknown) =>
+          error instanceof ListenError &&
+          error.code === 'EADDRINUSE' &&
+          error.message.includes(`${option} ${taken}`),
+      );
+      const again = await createServer({ location, tablePort, queuePort });
+      await again.close();
+    });
+  }
+
+  it('serves queues beside tables, on a port and in a name space of their own', async () => {
+    await using started = await startServer();
+    const { server } = started;
+    assert.notEqual(server.queuePort, server.tablePort);
+    assert.equal(server.queueEndpoint, `http://127.0.0.1:${server.queuePort}/devstoreaccount1`);
+    const connection = server.connectionString();
+    await TableClient.fromConnectionString(connection, 'both', insecure).createTable();
+    const queue = QueueServiceClient.fromConnectionString(connection).getQueueClient('both');
+    await queue.create();
+    await queue.sendMessage('hello');
+    const { receivedMessageItems } = await queue.receiveMessages();
+    assert.deepEqual(
+      receivedMessageItems.map(({ messageText }) => messageText),
+      ['hello'],
+    );
+    assert.deepEqual(await tableNames(connection), ['both']);
+    assert.deepEqual(
+      new Set(started.records.map(({ service }) => service)),
+      new Set(['table', 'queue']),
+    );
   });
 
   it('is unhealthy while it closes', async () => {
     await using started = await startServer();
     const { server } = started;
     const health = plainRequest({ target: '/healthz', headers: { Host: 'x' } });
-    assert.equal((await sendBytes(server.tablePort, health)).status, 200);
-    using connection = new RawConnection(server.tablePort);
+    for (const port of [server.tablePort, server.queuePort]) {
+      assert.equal((await sendBytes(port, health)).status, 200);
+    }
+    using connection = new RawConnection(server.queuePort);
     connection.write(health.subarray(0, -2));
     await new Promise((resolve) => setImmediate(resolve));
     const closed = server.close();

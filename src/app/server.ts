@@ -1,33 +1,25 @@
+import { invariant } from '../base/invariant.js';
 import type { Store } from '../kv/store.js';
-import { openLmdbStore } from '../engines/lmdb/store.js';
-import { openMemoryStore } from '../engines/memory/store.js';
 import { healthEndpoint } from '../http/admin/health.js';
+import type { HttpService } from '../http/pipeline/service.js';
 import { HttpServer } from '../http/pipeline/server.js';
+import { queueHttpService } from '../http/queues/service.js';
 import { tableHttpService } from '../http/tables/service.js';
+import { makeAccountDirectory, type AccountDirectory } from '../services/accounts/directory.js';
+import { backendOver, openStore, reclaimSteps, type Backend, type Sharing } from './backend.js';
+import { endpointsOf, type ServerEndpoints } from './endpoints.js';
+import { ListenError } from './listen-error.js';
 import {
-  makeAccountDirectory,
-  type AccountDirectory,
-  type AccountSettings,
-} from '../services/accounts/directory.js';
-import { TableService } from '../services/tables/table-service.js';
-import { connectionStringOf, originOf } from './connection-string.js';
-import {
-  ServerOptionsError,
+  serviceNames,
   settingsOf,
   type ServerOptions,
   type ServerSettings,
+  type ServiceName,
 } from './options.js';
 import { Reclaimer } from './reclaimer.js';
 
 /** A running server. */
-export interface TabulariumServer extends AsyncDisposable {
-  /** The endpoint of the first account, `http://host:port/account`. */
-  readonly tableEndpoint: string;
-  readonly tablePort: number;
-  /** Names of the accounts it serves. */
-  readonly accounts: readonly string[];
-  /** Ready for `TableClient.fromConnectionString`. Default: the first account. */
-  connectionString(account?: string): string;
+export interface TabulariumServer extends ServerEndpoints, AsyncDisposable {
   /**
    * Stops accepting requests, finishes those in flight within a bounded time, then closes the
    * store. Idempotent.
@@ -39,26 +31,34 @@ export interface TabulariumServer extends AsyncDisposable {
  * Starts a server in this process; it listens when this resolves. Several can run side by side.
  *
  * @throws {ServerOptionsError} for options that cannot be served, `AccountSettingsError` for
- *   accounts that cannot; other errors when the data
- *   directory cannot be opened or the port is taken. Nothing is left open then.
+ *   accounts that cannot, `ListenError` for a port that is taken; other errors when the data
+ *   directory cannot be opened. Nothing is left open then.
  */
-export async function createServer(options: ServerOptions): Promise<TabulariumServer> {
-  const settings = settingsOf(options);
-  const accounts = makeAccountDirectory(settings.accounts);
-  const store = await openStore(settings);
-  try {
-    const server = new RunningServer(settings, accounts, store);
-    await server.listen();
-    return server;
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
+export function createServer(options: ServerOptions): Promise<TabulariumServer> {
+  return startServer(options, 'exclusive');
 }
 
-function openStore({ storage, clock, durability }: ServerSettings): Promise<Store> {
-  if (storage.kind === 'memory') return openMemoryStore({ clock });
-  return openLmdbStore({ directory: storage.directory, clock, durability });
+/**
+ * Starts a server that works on the data directory of another process, which frees its space as
+ * well (`openDirectoryOwner`). Otherwise as `createServer`.
+ */
+export function createWorkerServer(options: ServerOptions): Promise<TabulariumServer> {
+  return startServer(options, 'join');
+}
+
+async function startServer(options: ServerOptions, sharing: Sharing): Promise<TabulariumServer> {
+  const settings = settingsOf(options);
+  const accounts = makeAccountDirectory(settings.accounts);
+  const store = await openStore(settings, sharing);
+  const server = new RunningServer(settings, accounts, store);
+  try {
+    await server.listen();
+    if (sharing === 'exclusive') server.reclaim();
+    return server;
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
 }
 
 /** A key that nothing is stored under: reading it shows whether the store works. */
@@ -67,52 +67,84 @@ const probeKey = Uint8Array.of(0);
 class RunningServer implements TabulariumServer {
   readonly #settings: ServerSettings;
   readonly #store: Store;
-  readonly #http: HttpServer;
-  readonly #tables: TableService;
+  readonly #backend: Backend;
+  readonly #http: Readonly<Record<ServiceName, HttpServer>>;
+  #endpoints: ServerEndpoints | undefined;
   #reclaimer: Reclaimer | undefined;
   #closed: Promise<void> | undefined;
-  tablePort = 0;
 
   constructor(settings: ServerSettings, accounts: AccountDirectory, store: Store) {
-    const { clock, randomness, timers, limits, logger, checkClockSkew } = settings;
     this.#settings = settings;
     this.#store = store;
-    this.#tables = new TableService({ store, clock });
-    this.#http = new HttpServer({
-      service: tableHttpService({ tables: this.#tables, randomness }),
-      accounts,
-      endpoints: [healthEndpoint(() => this.#isHealthy())],
-      observers: settings.observers,
-      clock,
-      randomness,
-      timers,
-      limits,
-      logger,
-      checkClockSkew,
-    });
+    this.#backend = backendOver(store, settings);
+    const { tables, queues, properties } = this.#backend;
+    const { clock, randomness, timers, logger, observers, checkClockSkew } = settings;
+    const serve = (name: ServiceName, service: HttpService): HttpServer =>
+      new HttpServer({
+        service,
+        accounts,
+        endpoints: [healthEndpoint(() => this.#isHealthy())],
+        observers,
+        clock,
+        randomness,
+        timers,
+        limits: settings.listeners[name].limits,
+        logger,
+        checkClockSkew,
+      });
+    this.#http = {
+      table: serve('table', tableHttpService({ tables, properties, clock, randomness })),
+      queue: serve('queue', queueHttpService({ queues, properties, clock })),
+    };
   }
 
+  /** Throws `ListenError` at the first port that cannot be had. */
   async listen(): Promise<void> {
-    const { host, tablePort, timers, logger } = this.#settings;
-    this.tablePort = await this.#http.listen(host, tablePort);
+    const ports = { table: 0, queue: 0 };
+    for (const service of serviceNames) {
+      const { host, port } = this.#settings.listeners[service];
+      try {
+        ports[service] = await this.#http[service].listen(host, port);
+      } catch (error) {
+        throw new ListenError({ service, host, port }, error);
+      }
+    }
+    this.#endpoints = endpointsOf(this.#settings, ports);
+  }
+
+  /** Begins to free space, which the owner of a data directory does. */
+  reclaim(): void {
+    const { timers, logger } = this.#settings;
     this.#reclaimer = new Reclaimer({
-      step: (options) => this.#tables.reclaim(options),
-      inFlight: () => this.#http.inFlight,
+      steps: reclaimSteps(this.#backend),
+      inFlight: () => this.#http.table.inFlight + this.#http.queue.inFlight,
       timers,
       logger,
     });
   }
 
   get tableEndpoint(): string {
-    return `${this.#origin}/${this.#account(undefined).name}`;
+    return this.#listening.tableEndpoint;
+  }
+
+  get tablePort(): number {
+    return this.#listening.tablePort;
+  }
+
+  get queueEndpoint(): string {
+    return this.#listening.queueEndpoint;
+  }
+
+  get queuePort(): number {
+    return this.#listening.queuePort;
   }
 
   get accounts(): readonly string[] {
-    return this.#settings.accounts.map(({ name }) => name);
+    return this.#listening.accounts;
   }
 
   connectionString(account?: string): string {
-    return connectionStringOf(this.#account(account), this.#origin);
+    return this.#listening.connectionString(account);
   }
 
   close(): Promise<void> {
@@ -124,19 +156,13 @@ class RunningServer implements TabulariumServer {
     return this.close();
   }
 
-  get #origin(): string {
-    return originOf(this.#settings.host, this.tablePort);
-  }
-
-  #account(name: string | undefined): AccountSettings {
-    const { accounts } = this.#settings;
-    const account = name === undefined ? accounts[0] : accounts.find((each) => each.name === name);
-    if (account !== undefined) return account;
-    throw new ServerOptionsError(`no account '${name}'; there is: ${this.accounts.join(', ')}`);
+  get #listening(): ServerEndpoints {
+    invariant(this.#endpoints !== undefined, 'a server is handed out when it listens');
+    return this.#endpoints;
   }
 
   async #close(): Promise<void> {
-    await this.#http.close();
+    await Promise.all(serviceNames.map((service) => this.#http[service].close()));
     await this.#reclaimer?.stop();
     await this.#store.close();
   }

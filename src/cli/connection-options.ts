@@ -1,26 +1,37 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { developmentConnection, parseConnectionString, type Connection } from './connection.js';
+import type { ServiceName } from '../app/index.js';
+import { checkQueueName } from '../services/queues/queue-name.js';
 import { isTableName } from '../services/tables/table-name.js';
+import { StorageError } from '../wire/errors/storage-error.js';
+import {
+  defaultPorts,
+  developmentConnection,
+  parseConnectionString,
+  type Connection,
+} from './connection.js';
 
 export interface ConnectionFlags {
   readonly connectionString?: string;
 }
 
-/** Adds the options that say which service a command talks to. */
-export function withConnectionOptions(command: Command): Command {
+/** Adds the options that say which storage account a command talks to. */
+export function withConnectionOptions(command: Command, service: ServiceName): Command {
   return command.addOption(
     new Option(
       '-c, --connection-string <text>',
       'the storage account: of this server, Azurite or the cloud. ' +
-        'Default: the development account at 127.0.0.1:10002',
+        `Default: the development account at 127.0.0.1:${defaultPorts[service]}`,
     ).env('AZURE_STORAGE_CONNECTION_STRING'),
   );
 }
 
-export function connectionOf({ connectionString }: ConnectionFlags): Connection {
+export function connectionOf(
+  { connectionString }: ConnectionFlags,
+  service: ServiceName,
+): Connection {
   return connectionString === undefined || connectionString === ''
-    ? developmentConnection()
-    : parseConnectionString(connectionString);
+    ? developmentConnection(service)
+    : parseConnectionString(connectionString, service);
 }
 
 export function tableOption(): Option {
@@ -34,11 +45,23 @@ export function tableOption(): Option {
     });
 }
 
-/** A parser of whole numbers within bounds, for options. */
-export function wholeNumber(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-  };
+export function queueOption(): Option {
+  return new Option('-q, --queue <name>', 'the queue').makeOptionMandatory().argParser(queueName);
+}
+
+function queueName(name: string): string {
+  try {
+    checkQueueName(name);
+    return name;
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    throw new InvalidArgumentError(
+      'A queue name has 3 to 63 lower-case letters, digits and single dashes between them.',
+    );
+  }
+}
+
+/** `noun`: `table` or `queue`. */
+export function createOption(noun: string): Option {
+  return new Option('--create', `create the ${noun} when it does not exist`);
 }

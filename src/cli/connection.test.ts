@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { ServiceName } from '../app/index.js';
 import { chooseAccounts } from './account-settings.js';
 import { parseConnectionString } from './connection.js';
 import { UsageError } from './failure.js';
@@ -31,11 +32,36 @@ void describe('connection strings', () => {
       ],
     ];
     for (const [text, endpoint, account] of cases) {
-      const connection = parseConnectionString(text);
+      const connection = parseConnectionString(text, 'table');
       assert.deepEqual([connection.endpoint, connection.account], [endpoint, account], text);
     }
-    const sas = parseConnectionString('TableEndpoint=http://h/a;SharedAccessSignature=?sig=a%3D');
+    const text = 'TableEndpoint=http://h/a;SharedAccessSignature=?sig=a%3D';
+    const sas = parseConnectionString(text, 'table');
     assert.deepEqual(sas.credential, { kind: 'sas', query: 'sig=a%3D' });
+  });
+
+  void it('lead to the endpoint of the service that is asked for', () => {
+    const both =
+      'AccountName=a;AccountKey=YQ==;QueueEndpoint=http://h:1/a;TableEndpoint=http://h:2/a';
+    const cases: [string, ServiceName, string][] = [
+      ['UseDevelopmentStorage=true', 'queue', 'http://127.0.0.1:10001/devstoreaccount1'],
+      [
+        'UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://box',
+        'queue',
+        'http://box:10001/devstoreaccount1',
+      ],
+      ['AccountName=acct;AccountKey=YQ==', 'queue', 'https://acct.queue.core.windows.net'],
+      [both, 'queue', 'http://h:1/a'],
+      [both, 'table', 'http://h:2/a'],
+    ];
+    for (const [text, service, endpoint] of cases) {
+      assert.equal(parseConnectionString(text, service).endpoint, endpoint);
+    }
+  });
+
+  void it('of a server without the service do not lead to the cloud', () => {
+    const tables = 'AccountName=a;AccountKey=YQ==;TableEndpoint=http://h:2/a';
+    assert.throws(() => parseConnectionString(tables, 'queue'), /no QueueEndpoint/);
   });
 
   void it('are refused without repeating the secrets in them', () => {
@@ -49,7 +75,7 @@ void describe('connection strings', () => {
     ];
     for (const text of texts) {
       assert.throws(
-        () => parseConnectionString(text),
+        () => parseConnectionString(text, 'table'),
         (error) => error instanceof UsageError && !error.message.includes('c2VjcmV0'),
         text,
       );

@@ -1,4 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
+import type { ServiceName } from '../app/index.js';
 import { developmentAccount } from '../services/accounts/directory.js';
 import { UsageError } from './failure.js';
 
@@ -7,7 +8,7 @@ export type ClientCredential =
   /** The query string of a shared access signature, without its question mark. */
   | { readonly kind: 'sas'; readonly query: string };
 
-/** Where a table service is and how to prove who asks. */
+/** Where a storage service is and how to prove who asks. */
 export interface Connection {
   /** Scheme, authority and base path, without a slash at the end. */
   readonly endpoint: string;
@@ -15,28 +16,33 @@ export interface Connection {
   readonly credential: ClientCredential;
 }
 
-export const defaultTablePort = 10_002;
+/** Where every emulator of storage listens, and where clients look for one. */
+export const defaultPorts: Readonly<Record<ServiceName, number>> = { table: 10_002, queue: 10_001 };
 
-export function developmentConnection(origin = `http://127.0.0.1:${defaultTablePort}`): Connection {
+/** The development account of the emulator on a machine, this one if no other is named. */
+export function developmentConnection(
+  service: ServiceName,
+  machine = 'http://127.0.0.1',
+): Connection {
   const { name, keys } = developmentAccount;
   return {
-    endpoint: `${origin}/${name}`,
+    endpoint: `${machine}:${defaultPorts[service]}/${name}`,
     account: name,
     credential: sharedKey(keys[0] ?? ''),
   };
 }
 
 /**
- * Reads a storage connection string, as the portal, Azurite and this server give it. Throws
- * `UsageError`; its message never repeats the string, which holds a key.
+ * Reads what a storage connection string, as the portal, Azurite and this server give it, says of
+ * one service. Throws `UsageError`; its message never repeats the string, which holds a key.
  */
-export function parseConnectionString(text: string): Connection {
+export function parseConnectionString(text: string, service: ServiceName): Connection {
   const settings = settingsOf(text);
   if (settings.get('usedevelopmentstorage')?.toLowerCase() === 'true') {
     const proxy = settings.get('developmentstorageproxyuri');
-    return developmentConnection(proxy && `${trimmedUrl(proxy)}:${defaultTablePort}`);
+    return developmentConnection(service, proxy && trimmedUrl(proxy));
   }
-  const endpoint = endpointOf(settings);
+  const endpoint = endpointOf(settings, service);
   const account = settings.get('accountname') ?? accountOf(endpoint);
   const key = settings.get('accountkey');
   if (key !== undefined) return { endpoint, account, credential: sharedKey(key) };
@@ -63,16 +69,29 @@ function settingsOf(text: string): ReadonlyMap<string, string> {
   return settings;
 }
 
-function endpointOf(settings: ReadonlyMap<string, string>): string {
-  const explicit = settings.get('tableendpoint');
+const endpointNames: Readonly<Record<ServiceName, string>> = {
+  table: 'TableEndpoint',
+  queue: 'QueueEndpoint',
+};
+
+function endpointOf(settings: ReadonlyMap<string, string>, service: ServiceName): string {
+  const name = endpointNames[service];
+  const explicit = settings.get(name.toLowerCase());
   if (explicit !== undefined) return trimmedUrl(explicit);
+  const suffix = settings.get('endpointsuffix');
+  const others = Array.from(settings.keys()).filter((key) =>
+    /^(table|queue|blob)endpoint$/.test(key),
+  );
+  if (suffix === undefined && others.length > 0) {
+    // A string of another server must not lead to the cloud.
+    throw new UsageError(`The connection string has endpoints, but no ${name}.`);
+  }
   const account = settings.get('accountname');
   if (account === undefined) {
-    throw new UsageError('The connection string has neither a TableEndpoint nor an AccountName.');
+    throw new UsageError(`The connection string has neither a ${name} nor an AccountName.`);
   }
   const protocol = settings.get('defaultendpointsprotocol') ?? 'https';
-  const suffix = settings.get('endpointsuffix') ?? 'core.windows.net';
-  return trimmedUrl(`${protocol}://${account}.table.${suffix}`);
+  return trimmedUrl(`${protocol}://${account}.${service}.${suffix ?? 'core.windows.net'}`);
 }
 
 function trimmedUrl(text: string): string {

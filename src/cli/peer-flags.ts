@@ -12,17 +12,15 @@ interface PeerFlag {
   readonly message: string;
 }
 
-const tableOnly = 'only the table service is served here';
+const noBlobs = 'only tables and queues are served here';
 const useProxy = 'put a proxy that ends TLS (nginx, Caddy, Envoy) in front of the server';
 
 const peerFlags: readonly PeerFlag[] = [
-  ...['Host [address]', 'Port <port>', 'KeepAliveTimeout <seconds>'].flatMap((flag) =>
-    ['blob', 'queue'].map((service): PeerFlag => ({
-      flags: `--${service}${flag}`,
-      effect: 'noted',
-      message: tableOnly,
-    })),
-  ),
+  ...['Host [address]', 'Port <port>', 'KeepAliveTimeout <seconds>'].map((flag): PeerFlag => ({
+    flags: `--blob${flag}`,
+    effect: 'noted',
+    message: noBlobs,
+  })),
   {
     flags: '-L, --loose',
     effect: 'noted',
@@ -46,7 +44,7 @@ const peerFlags: readonly PeerFlag[] = [
   {
     flags: '--extentMemoryLimit <megabytes>',
     effect: 'noted',
-    message: 'it limits blobs, and only the table service is served here',
+    message: `it limits blobs, and ${noBlobs}`,
   },
   {
     flags: '--oauth [level]',

@@ -1,6 +1,7 @@
 import type { Property } from '../wire/edm/value.js';
 import { JsonLexer } from '../wire/odata/json-lexer.js';
-import type { ClientResponse, TableClient } from './client.js';
+import type { ClientResponse } from './storage-client.js';
+import type { TableClient } from './table-client.js';
 import { readEntityJson } from './entity-json.js';
 import { parsePlanHeader, type PlanFacts } from './query-plan.js';
 import { briefRetries, retrying } from './retry.js';
@@ -49,7 +50,7 @@ export async function* queryPages(
 function pageOf(response: ClientResponse): QueryPage {
   const header = response.headers['x-tabularium-plan'];
   return {
-    rows: rowsOf(response.body),
+    rows: rowsOf(response.body.toString('utf8')),
     hasMore: continuationOf(response) !== '',
     plan: typeof header === 'string' ? parsePlanHeader(header) : undefined,
   };

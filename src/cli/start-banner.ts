@@ -1,24 +1,26 @@
-import type { TabulariumServer } from '../app/index.js';
+import type { ServerEndpoints } from '../app/index.js';
 import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
-import { defaultTablePort } from './connection.js';
+import { defaultPorts } from './connection.js';
+import type { StartSettings } from './start-settings.js';
 
-export interface BannerOptions {
-  readonly server: Pick<TabulariumServer, 'tableEndpoint' | 'tablePort' | 'connectionString'>;
-  readonly accounts: readonly AccountSettings[];
-  /** Where the data are, in words. */
-  readonly storage: string;
-  readonly durability: 'durable' | 'relaxed';
-  /** Whether the text goes to a person's terminal, and not into a log that others may read. */
-  readonly isPrivate: boolean;
-}
+type ShownSettings = Pick<StartSettings, 'accounts' | 'flags' | 'storage'>;
 
-/** What is printed once the server listens: where it is and how to connect. */
-export function bannerText(options: BannerOptions): string {
-  const { server, accounts, storage, durability, isPrivate } = options;
+/**
+ * What is printed once the server listens: where it is and how to connect. `isPrivate`: the text
+ * goes to a person's terminal, and not into a log that others may read.
+ */
+export function bannerText(
+  server: ServerEndpoints,
+  { accounts, flags, storage }: ShownSettings,
+  { isPrivate }: { readonly isPrivate: boolean },
+): string {
+  const { durability, workers } = flags;
   const lines = [
-    'Tabularium table service',
-    `  Endpoint    ${server.tableEndpoint}`,
+    'Tabularium',
+    `  Tables      ${server.tableEndpoint}`,
+    `  Queues      ${server.queueEndpoint}`,
     `  Data        ${storage}${durability === 'relaxed' ? ' (relaxed durability)' : ''}`,
+    ...(workers > 1 ? [`  Workers     ${workers}`] : []),
   ];
   for (const account of accounts) {
     lines.push('', `  Connect to ${account.name} with`);
@@ -29,22 +31,35 @@ export function bannerText(options: BannerOptions): string {
   return lines.join('\n');
 }
 
+/** The same for the log, without any key. */
+export function listeningFields(
+  { tableEndpoint, queueEndpoint }: ServerEndpoints,
+  { flags, storage }: ShownSettings,
+): Record<string, unknown> {
+  const { durability, workers } = flags;
+  return { tables: tableEndpoint, queues: queueEndpoint, storage, durability, workers };
+}
+
 function isDevelopmentKey({ name, keys }: AccountSettings): boolean {
   return name === developmentAccount.name && keys[0] === developmentAccount.keys[0];
 }
 
+/** Whether clients that look for the emulator find both services here. */
 function isDevelopmentDefault(
   account: AccountSettings,
-  { tableEndpoint, tablePort }: BannerOptions['server'],
+  { tableEndpoint, queueEndpoint }: ServerEndpoints,
 ): boolean {
-  const isReachable = tableEndpoint.startsWith('http://127.0.0.1:');
-  return isDevelopmentKey(account) && tablePort === defaultTablePort && isReachable;
+  return (
+    isDevelopmentKey(account) &&
+    tableEndpoint.startsWith(`http://127.0.0.1:${defaultPorts.table}/`) &&
+    queueEndpoint.startsWith(`http://127.0.0.1:${defaultPorts.queue}/`)
+  );
 }
 
 /** A key that is not public never reaches a log. */
 function shownConnectionString(
   account: AccountSettings,
-  server: BannerOptions['server'],
+  server: ServerEndpoints,
   isPrivate: boolean,
 ): string {
   const text = server.connectionString(account.name);

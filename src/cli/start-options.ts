@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import { wholeNumber } from './connection-options.js';
-import { defaultTablePort } from './connection.js';
+import { defaultPorts } from './connection.js';
+import { repeated, wholeNumber } from './option-parsers.js';
 import { addPeerFlags } from './peer-flags.js';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -12,25 +12,34 @@ export interface StartFlags {
   readonly inMemoryPersistence?: boolean;
   readonly host: string;
   readonly tableHost?: string | true;
+  readonly queueHost?: string | true;
   readonly tablePort: number;
+  readonly queuePort: number;
   readonly account?: readonly string[];
+  readonly workers: number;
   readonly durability: 'durable' | 'relaxed';
   readonly logLevel: LogLevel;
   readonly silent?: boolean;
   readonly debug?: string;
   readonly tableKeepAliveTimeout?: number;
+  readonly queueKeepAliveTimeout?: number;
   readonly clockCheck: boolean;
 }
 
 const portMax = 65_535;
+const workersMax = 64;
 const keepAliveSecondsMax = 3600;
 const likeAzurite = 'Spellings of Azurite that work here:';
+const port = wholeNumber(0, portMax);
 
 /** Adds all options of `start`. */
 export function addStartOptions(command: Command): void {
-  const port = wholeNumber(0, portMax);
-  const collect = (text: string, all: readonly string[] = []): string[] => [...all, text];
-  const options = [
+  for (const option of [...ownOptions(), ...azuriteSpellings()]) command.addOption(option);
+  addPeerFlags(command);
+}
+
+function ownOptions(): Option[] {
+  return [
     new Option('-l, --location <directory>', 'the data directory; made when it does not exist')
       .env('TABULARIUM_LOCATION')
       .default('./.tabularium'),
@@ -44,13 +53,21 @@ export function addStartOptions(command: Command): void {
     new Option('--table-port <port>', 'the port of the table service; 0 picks a free one')
       .env('TABULARIUM_TABLE_PORT')
       .argParser(port)
-      .default(defaultTablePort),
+      .default(defaultPorts.table),
+    new Option('--queue-port <port>', 'the port of the queue service; 0 picks a free one')
+      .env('TABULARIUM_QUEUE_PORT')
+      .argParser(port)
+      .default(defaultPorts.queue),
     new Option(
       '--account <name:key>',
       'an account to serve; may be repeated, and may have two keys (name:key1:key2). Default: ' +
         'TABULARIUM_ACCOUNTS or AZURITE_ACCOUNTS (several separated by ;), or else the ' +
         'development account devstoreaccount1',
-    ).argParser(collect),
+    ).argParser(repeated),
+    new Option('--workers <count>', 'how many processes serve the data directory')
+      .env('TABULARIUM_WORKERS')
+      .argParser(wholeNumber(1, workersMax))
+      .default(1),
     new Option(
       '--durability <mode>',
       'durable: a write is on disk when it is acknowledged; relaxed: soon after',
@@ -65,16 +82,18 @@ export function addStartOptions(command: Command): void {
     new Option('-s, --silent', 'log no requests, whatever the level'),
     new Option('-d, --debug <file>', 'append the log to this file, at level debug'),
     new Option('--no-clock-check', 'accept requests whose date is more than 15 minutes off'),
-    new Option('--tablePort <port>', 'as --table-port').argParser(port).helpGroup(likeAzurite),
-    new Option('--tableHost [address]', 'as --host').helpGroup(likeAzurite),
-    new Option('--inMemoryPersistence', 'as --in-memory').helpGroup(likeAzurite),
-    new Option(
-      '--tableKeepAliveTimeout <seconds>',
-      'how long an idle connection is kept (default: 60)',
-    )
-      .argParser(wholeNumber(1, keepAliveSecondsMax))
-      .helpGroup(likeAzurite),
   ];
-  for (const option of options) command.addOption(option);
-  addPeerFlags(command);
+}
+
+function azuriteSpellings(): Option[] {
+  const services = ['table', 'queue'].flatMap((service) => [
+    new Option(`--${service}Port <port>`, `as --${service}-port`).argParser(port),
+    new Option(`--${service}Host [address]`, `as --host, for the ${service} service alone`),
+    new Option(
+      `--${service}KeepAliveTimeout <seconds>`,
+      `how long an idle connection of the ${service} service is kept (default: 60)`,
+    ).argParser(wholeNumber(1, keepAliveSecondsMax)),
+  ]);
+  const options = [...services, new Option('--inMemoryPersistence', 'as --in-memory')];
+  return options.map((option) => option.helpGroup(likeAzurite));
 }

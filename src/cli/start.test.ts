@@ -13,15 +13,16 @@ import { developmentAccount } from '../services/accounts/directory.js';
 
 const developmentKey = developmentAccount.keys[0] ?? '';
 const bannerEnd = 'to stop.';
+const freePorts = ['--table-port', '0', '--queue-port', '0'];
 
 async function started(args: readonly string[], options: CliOptions = {}): Promise<CliProcess> {
-  const process = new CliProcess(['start', '--in-memory', '--table-port', '0', ...args], options);
+  const process = new CliProcess(['start', '--in-memory', ...freePorts, ...args], options);
   await process.printed(bannerEnd);
   return process;
 }
 
-function endpointOf(process: CliProcess): URL {
-  return new URL(/Endpoint +(\S+)/.exec(process.stdout)?.[1] ?? '');
+function endpointOf(process: CliProcess, label = 'Tables'): URL {
+  return new URL(new RegExp(`${label} +(\\S+)`).exec(process.stdout)?.[1] ?? '');
 }
 
 async function stopped(process: CliProcess): Promise<number | null> {
@@ -75,9 +76,11 @@ async function temporaryDirectory(): Promise<AsyncDisposable & { readonly path: 
 void describe('tabularium start', () => {
   void it('prints the endpoint, where data are and a connection string that works', async () => {
     await using directory = await temporaryDirectory();
-    const server = new CliProcess(['start', '--table-port', '0', '--location', directory.path]);
+    const server = new CliProcess(['start', ...freePorts, '--location', directory.path]);
     await server.printed(bannerEnd);
-    assert.match(server.stdout, /Endpoint +http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1\n/);
+    for (const label of ['Tables', 'Queues']) {
+      assert.match(endpointOf(server, label).href, /^http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1$/);
+    }
     assert.ok(server.stdout.includes(directory.path));
     assert.ok(!server.stdout.includes('UseDevelopmentStorage'), 'the port is not the default one');
     const [connection = ''] = /DefaultEndpointsProtocol\S+/.exec(server.stdout) ?? [];
@@ -114,19 +117,28 @@ void describe('tabularium start', () => {
     assert.equal(code, 143);
   });
 
-  void it('names the port that is in use and what to do', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as AddressInfo;
-    const result = await runCli(['start', '--in-memory', '--table-port', String(port)]);
-    other.close();
-    assert.equal(result.code, 1);
-    assert.match(result.stderr, new RegExp(`Port ${port} .*in use.*--table-port`));
+  for (const service of ['table', 'queue']) {
+    void it(`names the port in use that the ${service} service needs, and what to do`, async () => {
+      const other = createServer().listen(0, '127.0.0.1');
+      await once(other, 'listening');
+      const { port } = other.address() as AddressInfo;
+      const args = ['--in-memory', ...freePorts, `--${service}-port`, String(port)];
+      const result = await runCli(['start', ...args]);
+      other.close();
+      assert.equal(result.code, 1);
+      assert.match(result.stderr, new RegExp(`Port ${port} .*in use.*--${service}-port`));
+    });
+  }
+
+  void it('refuses one port for both services', async () => {
+    const result = await runCli(['start', '--in-memory', '--queue-port', '10002']);
+    assert.equal(result.code, 2);
+    assert.match(result.stderr, /tablePort and queuePort are both 10002/);
   });
 
   void it('names a data directory that is in use', async () => {
     await using directory = await temporaryDirectory();
-    const args = ['start', '--table-port', '0', '--location', directory.path];
+    const args = ['start', ...freePorts, '--location', directory.path];
     const first = new CliProcess(args);
     await first.printed(bannerEnd);
     const second = await runCli(args);
@@ -139,13 +151,23 @@ void describe('tabularium start', () => {
   void it('accepts the spellings of Azurite', async () => {
     const line =
       'start --inMemoryPersistence --tablePort 0 --tableHost 127.0.0.1 -s --skipApiVersionCheck ' +
-      '--loose --disableTelemetry --disableProductStyleUrl --blobPort 1 --queueHost :: ' +
-      '--extentMemoryLimit 5 --tableKeepAliveTimeout 7';
+      '--loose --disableTelemetry --disableProductStyleUrl --blobPort 1 --blobHost :: ' +
+      '--queuePort 0 --queueHost 127.0.0.2 --extentMemoryLimit 5 --tableKeepAliveTimeout 7 ' +
+      '--queueKeepAliveTimeout 8';
     const server = new CliProcess(line.split(' '));
     await server.printed(bannerEnd);
     assert.match(server.stdout, /in memory/);
+    assert.equal(endpointOf(server, 'Tables').hostname, '127.0.0.1');
+    assert.equal(endpointOf(server, 'Queues').hostname, '127.0.0.2');
+    for (const [label, seconds] of [
+      ['Tables', 7],
+      ['Queues', 8],
+    ] as const) {
+      const { headers } = await fetch(`${endpointOf(server, label).origin}/healthz`);
+      assert.equal(headers.get('keep-alive'), `timeout=${seconds}`);
+    }
     const flags = ['skipApiVersionCheck', 'loose', 'disableTelemetry', 'disableProductStyleUrl'];
-    for (const flag of [...flags, 'blobPort', 'queueHost', 'extentMemoryLimit']) {
+    for (const flag of [...flags, 'blobPort', 'blobHost', 'extentMemoryLimit']) {
       assert.match(server.stderr, new RegExp(`Note: --${flag} has no effect: .+\\.\n`));
     }
     assert.equal(await stopped(server), 0);
@@ -153,7 +175,7 @@ void describe('tabularium start', () => {
 
   for (const flag of ['--cert', '--key', '--pwd', '--oauth']) {
     void it(`refuses ${flag} instead of ignoring it`, async () => {
-      const result = await runCli(['start', '--in-memory', '--table-port', '0', flag, 'x']);
+      const result = await runCli(['start', '--in-memory', ...freePorts, flag, 'x']);
       assert.equal(result.code, 2);
       assert.match(result.stderr, new RegExp(`${flag} is refused: .+`));
     });
@@ -211,7 +233,7 @@ void describe('tabularium start', () => {
 
   void it('keeps data in memory only when it is told so plainly', async () => {
     const env = { TABULARIUM_IN_MEMORY: 'nope' };
-    const result = await runCli(['start', '--table-port', '0'], { env });
+    const result = await runCli(['start', ...freePorts], { env });
     assert.equal(result.code, 2);
     assert.match(result.stderr, /TABULARIUM_IN_MEMORY/);
   });

@@ -1,10 +1,9 @@
 import { Command, Option } from 'commander';
 import type { EdmType } from '../wire/edm/value.js';
-import type { WriteMode } from './client.js';
+import type { WriteMode } from './table-client.js';
 import {
   connectionOf,
   tableOption,
-  wholeNumber,
   withConnectionOptions,
   type ConnectionFlags,
 } from './connection-options.js';
@@ -14,6 +13,7 @@ import { detectFormat, inputFormats, type InputFormat } from './import/input-for
 import { openInput } from './import/input.js';
 import { parseKeyTemplate } from './import/key-template.js';
 import { runImport } from './import/run-import.js';
+import { repeated, wholeNumber } from './option-parsers.js';
 
 interface ImportFlags extends ConnectionFlags {
   readonly table: string;
@@ -50,7 +50,7 @@ export function tableImportCommand(): Command {
     .addOption(tableOption());
   addMappingOptions(command);
   addRunOptions(command);
-  return withConnectionOptions(command)
+  return withConnectionOptions(command, 'table')
     .addHelpText(
       'after',
       `
@@ -66,7 +66,6 @@ Examples:
 }
 
 function addMappingOptions(command: Command): void {
-  const collect = (text: string, all: readonly string[] = []): string[] => [...all, text];
   command
     .option('-p, --partition-key <template>', 'what the PartitionKey is made of', 'PartitionKey')
     .option('-r, --row-key <template>', 'what the RowKey is made of', 'RowKey')
@@ -87,7 +86,7 @@ function addMappingOptions(command: Command): void {
       new Option(
         '--rename <from=to>',
         'store a column under another name; may be repeated',
-      ).argParser(collect),
+      ).argParser(repeated),
     )
     .option('--omit <names>', 'columns to leave out, separated by commas; keys may still use them')
     .addOption(
@@ -119,7 +118,7 @@ function addRunOptions(command: Command): void {
 }
 
 async function importFile(file: string, flags: ImportFlags): Promise<void> {
-  const connection = connectionOf(flags);
+  const connection = connectionOf(flags, 'table');
   const mapping = {
     partitionKey: parseKeyTemplate(flags.partitionKey),
     rowKey: parseKeyTemplate(flags.rowKey),

@@ -4,9 +4,10 @@ import { propertyBagOf } from '../wire/edm/bag.js';
 import { isPropertyName } from '../wire/edm/property-name.js';
 import { StorageError } from '../wire/errors/storage-error.js';
 import type { Entity, Property } from '../wire/edm/value.js';
-import { TableClient, type WriteMode } from './client.js';
+import { TableClient, type WriteMode } from './table-client.js';
 import {
   connectionOf,
+  createOption,
   tableOption,
   withConnectionOptions,
   type ConnectionFlags,
@@ -43,8 +44,8 @@ export function tableInsertCommand(): Command {
         'write even if the row exists: replace all of it, or merge into it',
       ).choices(['replace', 'merge']),
     )
-    .option('--create', 'create the table when it does not exist');
-  return withConnectionOptions(command)
+    .addOption(createOption('table'));
+  return withConnectionOptions(command, 'table')
     .addHelpText(
       'after',
       `
@@ -59,7 +60,7 @@ Examples:
 async function insert(pairs: string[], flags: InsertFlags): Promise<void> {
   const entity = entityOf(flags.json, pairs);
   const mode: WriteMode = flags.upsert ?? 'insert';
-  const client = new TableClient(connectionOf(flags));
+  const client = new TableClient(connectionOf(flags, 'table'));
   try {
     if (flags.create === true) {
       await retrying(briefRetries, () => client.createTable(flags.table));

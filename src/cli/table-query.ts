@@ -1,17 +1,18 @@
 import { Command, Option } from 'commander';
 import { systemClock } from '../base/clock.js';
-import { TableClient } from './client.js';
+import { TableClient } from './table-client.js';
 import {
   connectionOf,
   tableOption,
-  wholeNumber,
   withConnectionOptions,
   type ConnectionFlags,
 } from './connection-options.js';
+import { entityView } from './entity-view.js';
 import { UsageError } from './failure.js';
+import { wholeNumber } from './option-parsers.js';
 import { estimatePlan, planLines, type PlanFacts } from './query-plan.js';
 import { queryPages } from './query-pages.js';
-import { rowFormats, rowPrinter, type RowFormat } from './row-output.js';
+import { formatOption, outputDrained, outputPrinter, type RowFormat } from './row-output.js';
 
 interface QueryFlags extends ConnectionFlags {
   readonly table: string;
@@ -42,13 +43,9 @@ export function tableQueryCommand(): Command {
         .conflicts('all'),
     )
     .option('--all', 'print all rows, however many pages they take')
-    .addOption(
-      new Option('-o, --format <format>', 'how to print rows: for people or as typed JSON')
-        .choices(rowFormats)
-        .default('table'),
-    )
+    .addOption(formatOption())
     .option('--no-plan', 'do not explain what the query cost');
-  return withConnectionOptions(command)
+  return withConnectionOptions(command, 'table')
     .addHelpText(
       'after',
       `
@@ -62,9 +59,9 @@ Examples:
 
 async function query(flags: QueryFlags): Promise<void> {
   if (flags.select?.trim() === '') throw new UsageError('--select names no column.');
-  const client = new TableClient(connectionOf(flags));
+  const client = new TableClient(connectionOf(flags, 'table'));
   const startMs = systemClock.monotonicMs();
-  const print = rowPrinter(flags.format, (text) => process.stdout.write(text), terminalWidth());
+  const print = outputPrinter(flags.format, entityView);
   const limit = flags.all === true ? undefined : (flags.top ?? topDefault);
   let facts: PlanFacts | undefined;
   let rowsReturned = 0;
@@ -78,7 +75,7 @@ async function query(flags: QueryFlags): Promise<void> {
       requests++;
       hasMore = page.hasMore;
       print.page(page.rows);
-      await drained();
+      await outputDrained();
     }
     print.end();
   } finally {
@@ -102,16 +99,4 @@ function addedFacts(
 ): PlanFacts | undefined {
   if (sum === undefined || page === undefined) return sum ?? page;
   return { ...sum, rowsScanned: (sum.rowsScanned ?? 0) + (page.rowsScanned ?? 0) };
-}
-
-/** Columns to fill; unbounded when the output goes to a file or another program. */
-function terminalWidth(): number {
-  if (process.stdout.isTTY) return process.stdout.columns || 80;
-  return Infinity;
-}
-
-/** Waits until a slow reader of our output has caught up. */
-async function drained(): Promise<void> {
-  if (!process.stdout.writableNeedDrain) return;
-  await new Promise((resolve) => process.stdout.once('drain', resolve));
 }

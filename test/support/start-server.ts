@@ -20,7 +20,7 @@ export interface StartedServer extends AsyncDisposable {
   recorded(count: number): Promise<void>;
 }
 
-/** A server in memory, on a free port, for one test or suite. */
+/** A server in memory, on free ports, for one test or suite. */
 export function startServer(options: ServerOptions = {}): Promise<StartedServer> {
   const where = options.location === undefined ? { inMemory: true } : {};
   return start({ ...where, ...options }, () => Promise.resolve());

@@ -1,5 +1,5 @@
 import type { Entity } from '../../wire/edm/value.js';
-import type { TableClient, WriteMode } from '../client.js';
+import type { TableClient, WriteMode } from '../table-client.js';
 import { patientRetries, retrying, type RetryPolicy } from '../retry.js';
 import { ServiceError } from '../service-error.js';
 

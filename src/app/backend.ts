@@ -1,0 +1,49 @@
+import type { Store } from '../kv/store.js';
+import { openLmdbStore } from '../engines/lmdb/store.js';
+import { openMemoryStore } from '../engines/memory/store.js';
+import { ServicePropertiesService } from '../services/accounts/service-properties.js';
+import { QueueService } from '../services/queues/queue-service.js';
+import { TableService } from '../services/tables/table-service.js';
+import type { ServerSettings } from './options.js';
+import type { ReclaimStep } from './reclaimer.js';
+
+/**
+ * What a process has to do with the data directory: `exclusive` owns it, `join` works on one that
+ * another process owns. In memory there is nothing to share.
+ */
+export type Sharing = 'exclusive' | 'join';
+
+/** Throws when the data directory cannot be opened or belongs to somebody else. */
+export function openStore(
+  { storage, clock, durability }: ServerSettings,
+  sharing: Sharing,
+): Promise<Store> {
+  if (storage.kind === 'memory') return openMemoryStore({ clock });
+  return openLmdbStore({ directory: storage.directory, clock, durability, sharing });
+}
+
+/** The storage services, all over one store. */
+export interface Backend {
+  readonly tables: TableService;
+  readonly queues: QueueService;
+  readonly properties: ServicePropertiesService;
+}
+
+export function backendOver(
+  store: Store,
+  { clock, randomness }: Pick<ServerSettings, 'clock' | 'randomness'>,
+): Backend {
+  return {
+    tables: new TableService({ store, clock }),
+    queues: new QueueService({ store, clock, randomness }),
+    properties: new ServicePropertiesService(store),
+  };
+}
+
+/** What frees the space that the services have no use for any more. */
+export function reclaimSteps({ tables, queues }: Backend): readonly ReclaimStep[] {
+  return [
+    { name: 'dropped tables', run: (options) => tables.reclaim(options) },
+    { name: 'dropped queues and expired messages', run: (options) => queues.reclaim(options) },
+  ];
+}

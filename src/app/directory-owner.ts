@@ -1,0 +1,39 @@
+import { makeAccountDirectory } from '../services/accounts/directory.js';
+import { backendOver, openStore, reclaimSteps } from './backend.js';
+import { endpointsOf, type ServerEndpoints } from './endpoints.js';
+import { settingsOf, type ServerOptions, type ServiceName } from './options.js';
+import { Reclaimer } from './reclaimer.js';
+
+/** The process that a data directory belongs to while workers serve it. */
+export interface DirectoryOwner {
+  /** Where workers that listen on these ports can be reached. */
+  endpoints(ports: Readonly<Record<ServiceName, number>>): ServerEndpoints;
+  /** Gives the directory up. Its workers must have ended before. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Takes a data directory for workers (`createWorkerServer`) and frees its space meanwhile. Serves
+ * nothing itself. Throws as `createServer` does, but for ports, which it leaves to the workers.
+ */
+export async function openDirectoryOwner(options: ServerOptions): Promise<DirectoryOwner> {
+  const settings = settingsOf(options);
+  makeAccountDirectory(settings.accounts);
+  const store = await openStore(settings, 'exclusive');
+  const reclaimer = new Reclaimer({
+    steps: reclaimSteps(backendOver(store, settings)),
+    // Requests are in flight in other processes only.
+    inFlight: () => 0,
+    timers: settings.timers,
+    logger: settings.logger,
+  });
+  let closed: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await reclaimer.stop();
+    await store.close();
+  };
+  return {
+    endpoints: (ports) => endpointsOf(settings, ports),
+    close: () => (closed ??= close()),
+  };
+}

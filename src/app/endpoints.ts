@@ -1,0 +1,71 @@
+import type { AccountSettings } from '../services/accounts/directory.js';
+import { ServerOptionsError, type ServerSettings, type ServiceName } from './options.js';
+
+/** Where a server can be reached and how to connect to it. */
+export interface ServerEndpoints {
+  /** The table endpoint of the first account, `http://host:port/account`. */
+  readonly tableEndpoint: string;
+  readonly tablePort: number;
+  /** The queue endpoint of the first account, `http://host:port/account`. */
+  readonly queueEndpoint: string;
+  readonly queuePort: number;
+  /** Names of the accounts it serves. */
+  readonly accounts: readonly string[];
+  /**
+   * Ready for `TableClient.fromConnectionString` and `QueueServiceClient.fromConnectionString`.
+   * Default: the first account.
+   */
+  connectionString(account?: string): string;
+}
+
+/** The endpoints of a server that listens on these ports. */
+export function endpointsOf(
+  { accounts, listeners }: Pick<ServerSettings, 'accounts' | 'listeners'>,
+  ports: Readonly<Record<ServiceName, number>>,
+): ServerEndpoints {
+  const names = accounts.map(({ name }) => name);
+  const accountOf = (name: string | undefined): AccountSettings => {
+    const found = name === undefined ? accounts[0] : accounts.find((each) => each.name === name);
+    if (found !== undefined) return found;
+    throw new ServerOptionsError(`no account '${name}'; there is: ${names.join(', ')}`);
+  };
+  const endpointOf = (service: ServiceName, { name }: AccountSettings): string =>
+    `http://${reachable(listeners[service].host)}:${ports[service]}/${name}`;
+  const first = accountOf(undefined);
+  return {
+    tableEndpoint: endpointOf('table', first),
+    tablePort: ports.table,
+    queueEndpoint: endpointOf('queue', first),
+    queuePort: ports.queue,
+    accounts: names,
+    connectionString(name) {
+      const account = accountOf(name);
+      return connectionStringOf(account, {
+        table: endpointOf('table', account),
+        queue: endpointOf('queue', account),
+      });
+    },
+  };
+}
+
+/** What every client library takes; it signs with the account's first key. */
+function connectionStringOf(
+  account: AccountSettings,
+  endpoints: Readonly<Record<ServiceName, string>>,
+): string {
+  return [
+    'DefaultEndpointsProtocol=http',
+    `AccountName=${account.name}`,
+    `AccountKey=${account.keys[0] ?? ''}`,
+    `QueueEndpoint=${endpoints.queue}`,
+    `TableEndpoint=${endpoints.table}`,
+    '',
+  ].join(';');
+}
+
+/** An address that stands for all of them cannot be connected to everywhere. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

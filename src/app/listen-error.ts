@@ -1,0 +1,27 @@
+import type { ServiceName } from './options.js';
+
+/** A service cannot listen where it was told to. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+  /** What the system says, such as `EADDRINUSE`. */
+  readonly code: string | undefined;
+  readonly service: ServiceName;
+  readonly host: string;
+  readonly port: number;
+
+  constructor(
+    place: { readonly service: ServiceName; readonly host: string; readonly port: number },
+    cause: unknown,
+  ) {
+    const { service, host, port } = place;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    super(`the ${service} service cannot listen on ${service}Port ${port} of ${host}: ${reason}`, {
+      cause,
+    });
+    const hasCode = cause instanceof Error && 'code' in cause && typeof cause.code === 'string';
+    this.code = hasCode ? String(cause.code) : undefined;
+    this.service = service;
+    this.host = host;
+    this.port = port;
+  }
+}

@@ -1,0 +1,36 @@
+import { ListenError, ServerOptionsError } from '../app/index.js';
+import { codeOf, CommandFailure, messageOf, UsageError } from './failure.js';
+
+/** The same failure to start, in words for people. */
+export function startFailure(error: unknown): Error {
+  if (error instanceof ServerOptionsError) return new UsageError(error.message);
+  const text = error instanceof ListenError ? listenText(error) : directoryText(error);
+  return new CommandFailure(text, { cause: error });
+}
+
+function listenText(error: ListenError): string {
+  const { service, host, port, code } = error;
+  switch (code) {
+    case 'EADDRINUSE':
+      return (
+        `Port ${port} of ${host} is in use, perhaps by another server of storage. Stop that one, ` +
+        `or choose another port for the ${service} service with --${service}-port (0 picks a ` +
+        'free one).'
+      );
+    case 'EACCES':
+      return (
+        `Not allowed to listen on port ${port} of ${host}; choose another port for the ` +
+        `${service} service with --${service}-port.`
+      );
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${host} is no address of this machine; choose another with --host.`;
+    default:
+      return messageOf(error);
+  }
+}
+
+function directoryText(error: unknown): string {
+  if (codeOf(error) !== 'EACCES') return messageOf(error);
+  return `Not allowed to use the data directory: ${messageOf(error)}`;
+}

@@ -1,0 +1,152 @@
+import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { systemClock } from '../../base/clock.js';
+import { CommandFailure } from '../failure.js';
+import { isMessage, samePorts, type Ports, type PrimaryMessage } from './messages.js';
+import { Restarts, type Death } from './restarts.js';
+import { workerVariable } from './worker.js';
+
+export interface WorkerPoolOptions {
+  /** Workers are numbered from 1. */
+  readonly count: number;
+  /** On which they listen, all on the same. */
+  readonly ports: Ports;
+  readonly log: Logger;
+}
+
+/** How long a worker may take to end when it is told to; it cuts requests off well before. */
+const stopTimeoutMs = 20_000;
+
+/** How the process of a worker ended. */
+interface End extends Death {
+  readonly pid: number | undefined;
+  readonly exit: string;
+  /** Why it could not serve, if it said so. */
+  readonly failure: string | undefined;
+}
+
+/**
+ * The worker processes of a primary. Each is replaced when it ends without being told to, until one
+ * fails to start too often. `node:cluster` accepts connections in the primary and hands them to the
+ * workers in turn.
+ */
+export class WorkerPool {
+  readonly #options: WorkerPoolOptions;
+  readonly #stopping = new AbortController();
+  /** Processes that have not ended. */
+  readonly #alive = new Set<Worker>();
+  /** Numbers of workers that have listened. */
+  readonly #started = new Set<number>();
+  /** Where the workers listen, once one does. */
+  #ports: Ports | undefined;
+  /** What workers are told. Those that live were told the same, or they would share no socket. */
+  #told: Ports;
+  #allListen: (ports: Ports) => void = () => undefined;
+  #places: readonly Promise<void>[] = [];
+
+  constructor(options: WorkerPoolOptions) {
+    this.#options = options;
+    this.#told = options.ports;
+    cluster.schedulingPolicy = cluster.SCHED_RR;
+  }
+
+  /**
+   * Resolves when all workers listen. Throws `CommandFailure` when they cannot, for a reason that
+   * one of them gives or because they end again and again.
+   */
+  async start(): Promise<Ports> {
+    const allListen = new Promise<Ports>((resolve) => (this.#allListen = resolve));
+    const numbers = Array.from({ length: this.#options.count }, (_, at) => at + 1);
+    this.#places = numbers.map((number) => this.#keep(number));
+    return Promise.race([allListen, this.broken()]);
+  }
+
+  /** Throws `CommandFailure` when a worker is not replaced any more. Never resolves. */
+  async broken(): Promise<never> {
+    await Promise.all(this.#places);
+    return new Promise(() => undefined);
+  }
+
+  /** Lets requests in flight finish. Resolves when every process has ended. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    for (const worker of this.#alive) tell(worker, { kind: 'stop' });
+    const timer = setTimeout(() => {
+      for (const worker of this.#alive) worker.process.kill('SIGKILL');
+    }, stopTimeoutMs);
+    await Promise.allSettled(this.#places);
+    while (this.#alive.size > 0) await delay(10);
+    clearTimeout(timer);
+  }
+
+  /** Keeps one worker alive until the pool stops. */
+  async #keep(number: number): Promise<void> {
+    const { log } = this.#options;
+    const { signal } = this.#stopping;
+    const restarts = new Restarts();
+    while (!signal.aborted) {
+      const end = await this.#run(number);
+      if (signal.aborted) return;
+      const { pid, exit, failure } = end;
+      if (failure !== undefined && !this.#started.has(number)) throw new CommandFailure(failure);
+      const verdict = restarts.after(end);
+      log.error({ worker: number, pid, exit, failure, ...verdict }, 'a worker ended unexpectedly');
+      if (verdict.kind === 'give-up') {
+        throw new CommandFailure(
+          `Worker ${number} ends again and again before it serves; the last time: ${failure ?? exit}.`,
+        );
+      }
+      await delay(verdict.delayMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** One process of a worker, from its start to its end. */
+  #run(number: number): Promise<End> {
+    // The shared socket closes with the last worker; the next ones open it where it was.
+    if (this.#alive.size === 0 && this.#ports !== undefined) this.#told = this.#ports;
+    const worker = cluster.fork({ [workerVariable]: String(number) });
+    this.#alive.add(worker);
+    let listeningSinceMs: number | undefined;
+    let failure: string | undefined;
+    worker.on('message', (message: unknown) => {
+      if (isMessage(message, 'failed')) failure = message.message;
+      else if (isMessage(message, 'listening') && this.#isExpected(worker, message.ports)) {
+        listeningSinceMs = systemClock.monotonicMs();
+        this.#listens(number, worker, message.ports);
+      }
+    });
+    tell(worker, { kind: 'serve', ports: this.#told });
+    return new Promise((resolve) => {
+      const ended = (exit: string): void => {
+        this.#alive.delete(worker);
+        const listenedMs =
+          listeningSinceMs === undefined ? undefined : systemClock.monotonicMs() - listeningSinceMs;
+        resolve({ listenedMs, pid: worker.process.pid, exit, failure });
+      };
+      worker.once('exit', (code, signal) => ended(signal ?? `exit code ${code}`));
+      worker.process.once('error', (error) => {
+        if (worker.process.pid === undefined) ended(error.message);
+      });
+    });
+  }
+
+  /** A worker elsewhere, where no client looks for it, has to start again. */
+  #isExpected(worker: Worker, ports: Ports): boolean {
+    if (this.#ports === undefined || samePorts(this.#ports, ports)) return true;
+    worker.process.kill('SIGKILL');
+    return false;
+  }
+
+  #listens(number: number, worker: Worker, ports: Ports): void {
+    this.#ports = ports;
+    this.#started.add(number);
+    this.#options.log.info({ worker: number, pid: worker.process.pid }, 'a worker listens');
+    if (this.#started.size === this.#options.count) this.#allListen(ports);
+  }
+}
+
+/** A worker that is gone hears nothing; its end is noticed elsewhere. */
+function tell(worker: Worker, message: PrimaryMessage): void {
+  worker.send(message, () => undefined);
+}

@@ -1,0 +1,37 @@
+import { openDirectoryOwner } from '../../app/directory-owner.js';
+import { bannerText, listeningFields } from '../start-banner.js';
+import { startFailure } from '../start-failure.js';
+import { openStartLog } from '../start-log.js';
+import type { StartSettings } from '../start-settings.js';
+import { firstStopSignal } from '../stop-signals.js';
+import { WorkerPool } from './pool.js';
+
+/**
+ * Owns the data directory and watches the workers that serve it, until a signal stops all of them.
+ * Throws `CommandFailure` when they cannot serve.
+ */
+export async function runPrimary(settings: StartSettings): Promise<void> {
+  const { options, flags } = settings;
+  const { log, options: logging, flush } = openStartLog(flags);
+  const stopSignal = firstStopSignal();
+  const owner = await openDirectoryOwner({ ...options, ...logging }).catch((error: unknown) => {
+    throw startFailure(error);
+  });
+  const ports = { table: options.tablePort, queue: options.queuePort };
+  const pool = new WorkerPool({ count: flags.workers, ports, log });
+  const serve = async (): Promise<never> => {
+    const endpoints = owner.endpoints(await pool.start());
+    process.stdout.write(bannerText(endpoints, settings, { isPrivate: process.stdout.isTTY }));
+    log.info(listeningFields(endpoints, settings), 'listening');
+    return pool.broken();
+  };
+  try {
+    const signal = await Promise.race([serve(), stopSignal]);
+    log.info({ signal }, 'stopping: requests in flight are finished');
+  } finally {
+    await pool.stop();
+    await owner.close();
+    log.info('stopped');
+    flush();
+  }
+}

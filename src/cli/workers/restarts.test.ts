@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { failedStartsMax, Restarts, type Death } from './restarts.js';
+
+function delays(deaths: readonly Death[]): (number | 'give-up')[] {
+  const restarts = new Restarts();
+  return deaths.map((death) => {
+    const verdict = restarts.after(death);
+    return verdict.kind === 'restart' ? verdict.delayMs : verdict.kind;
+  });
+}
+
+const failedStart: Death = { listenedMs: undefined };
+const quick: Death = { listenedMs: 50 };
+const late: Death = { listenedMs: 3_600_000 };
+
+void describe('restarts of a worker', () => {
+  void it('come at once when it had served for long', () => {
+    assert.deepEqual(delays([late, late, late]), [0, 0, 0]);
+  });
+
+  void it('come later and later when it dies quickly, but never too late', () => {
+    const waits = delays(Array.from({ length: 12 }, () => quick));
+    assert.deepEqual(waits.slice(0, 5), [0, 100, 200, 400, 800]);
+    assert.deepEqual(waits.slice(-2), [5000, 5000]);
+    assert.deepEqual(delays([quick, quick, late, quick]), [0, 100, 0, 100]);
+  });
+
+  void it('end when it fails to start again and again', () => {
+    const failures = Array.from({ length: failedStartsMax }, () => failedStart);
+    assert.equal(delays(failures).at(-1), 'give-up');
+    assert.ok(!delays(failures.slice(1)).includes('give-up'));
+    assert.ok(!delays([...failures.slice(1), quick, ...failures.slice(1)]).includes('give-up'));
+  });
+});

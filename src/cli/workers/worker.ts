@@ -1,0 +1,67 @@
+import cluster from 'node:cluster';
+import { createWorkerServer } from '../../app/server.js';
+import { messageOf } from '../failure.js';
+import { startFailure } from '../start-failure.js';
+import { openStartLog } from '../start-log.js';
+import type { StartSettings } from '../start-settings.js';
+import { isMessage, type PrimaryMessage, type WorkerMessage } from './messages.js';
+
+/** Set by the primary: a process manager may have made this process a worker of its own. */
+export const workerVariable = 'TABULARIUM_WORKER_NUMBER';
+
+/** Which worker of a primary this process is, from 1; undefined when it is none. */
+export function workerNumber(): number | undefined {
+  const number = Number(process.env[workerVariable]);
+  return cluster.isWorker && number >= 1 ? number : undefined;
+}
+
+/**
+ * Serves until the primary says stop, and ends the process. A worker whose primary is gone ends at
+ * once: nobody owns the data directory for it any more (`node:cluster` sees to that).
+ */
+export async function runWorker(settings: StartSettings, number: number): Promise<never> {
+  // A terminal and a service manager send them to every process; the primary decides.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
+  const serve = told('serve');
+  const stop = told('stop');
+  const { options: logging, flush } = openStartLog(settings.flags, { worker: number });
+  const { ports } = await serve;
+  try {
+    const server = await createWorkerServer({
+      ...settings.options,
+      ...logging,
+      tablePort: ports.table,
+      queuePort: ports.queue,
+    });
+    await tell({
+      kind: 'listening',
+      ports: { table: server.tablePort, queue: server.queuePort },
+    });
+    await stop;
+    await server.close();
+    flush();
+  } catch (error) {
+    await tell({ kind: 'failed', message: messageOf(startFailure(error)) });
+    process.exit(1);
+  }
+  process.exit(0);
+}
+
+/** Resolves with the first message of a kind. */
+function told<Kind extends PrimaryMessage['kind']>(
+  kind: Kind,
+): Promise<Extract<PrimaryMessage, { readonly kind: Kind }>> {
+  return new Promise((resolve) => {
+    process.on('message', (message: unknown) => {
+      if (isMessage(message, kind)) resolve(message);
+    });
+  });
+}
+
+/** Resolves when the message is on its way. A primary that is gone hears nothing. */
+function tell(message: WorkerMessage): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.send === undefined) resolve();
+    else process.send(message, undefined, undefined, () => resolve());
+  });
+}
