@@ -158,6 +158,17 @@ describe('a message over the wire', () => {
     assert.deepEqual(answer(await queues.send({ path: peek })), none);
   });
 
+  it('says nothing of its count before 2009-09-19', async () => {
+    const queue = await queues.newQueue('uncounted');
+    await putOne(queue);
+    for (const query of ['?peekonly=true', '']) {
+      const path = `/${queue}/messages${query}`;
+      const response = await queues.expect(200, { path, version: '2009-07-17' });
+      const [message] = messagesOf(response);
+      assert.deepEqual([message?.MessageText, message?.DequeueCount], ['text', undefined]);
+    }
+  });
+
   it('is updated, deleted and cleared away', async () => {
     const queue = await queues.newQueue('change');
     const { id, receipt } = await putOne(queue);

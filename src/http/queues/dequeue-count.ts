@@ -7,5 +7,5 @@ export function countedMessages(
   version: string,
 ): readonly RenderedMessage[] {
   if (version >= messageVersions.dequeueCount) return messages;
-  return messages.map(({ dequeueCount: _, ...message }) => message);
+  return messages.map((message) => ({ ...message, dequeueCount: undefined }));
 }

@@ -26,8 +26,8 @@ const updateVisibility: Parameter = { name: 'visibilitytimeout', read: updateVis
 const timeToLive: Parameter = { name: 'messagettl', read: timeToLiveOf };
 const popReceipt: Parameter = { name: 'popreceipt', read: popReceiptOf };
 
-function read({ read: of }: Parameter, query: string, version: string): unknown {
-  return of(byLowerName(parseQueryString(query)), version);
+function read(parameter: Parameter, query: string, version: string): unknown {
+  return parameter.read(byLowerName(parseQueryString(query)), version);
 }
 
 const accepted: readonly [Parameter, query: string, value: unknown, version?: string][] = [
