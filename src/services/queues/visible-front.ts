@@ -50,6 +50,7 @@ export class VisibleFront {
       // The end was reached: what lies before the resume point may have become free.
       this.release(found);
     }
+    this.#resumeUntilMs = this.#clock.monotonicMs() + resumeMsMax;
     return this.#search(undefined, options);
   }
 
@@ -87,23 +88,18 @@ export class VisibleFront {
       // At once, not when the page has come: the next request may search before that.
       this.#claimed.add(name);
       names.push(name);
+      if (names.length === count) this.#resumeAt = Buffer.from(key);
       return 'take';
     };
     const visible = this.#keys.visibleAt(nowMicros);
     const range = resumeAt === undefined ? visible : { ...visible, start: resumeAt };
     try {
       const page = await this.#store.range(range, { limit: count, bytesMax: Infinity, judge });
-      this.#remember(page.entries, count, resumeAt === undefined);
       return page.entries;
     } catch (error) {
       for (const name of names) this.#claimed.delete(name);
       throw error;
     }
-  }
-
-  #remember(entries: readonly Entry[], count: number, fromStart: boolean): void {
-    this.#resumeAt = entries.length === count ? entries.at(-1)?.key : undefined;
-    if (fromStart) this.#resumeUntilMs = this.#clock.monotonicMs() + resumeMsMax;
   }
 }
 
