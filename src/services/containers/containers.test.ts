@@ -116,11 +116,41 @@ for (const engine of engineNames) {
       for (let from: string | undefined = ''; from !== undefined; pages += 1) {
         const page = await containers.list(account, { from, limit: 1000 });
         read.push(...page.records.map(({ name }) => name));
-        assert.ok(page.records.length <= 21);
+        assert.ok(page.records.length <= 21 && pages < 9);
         from = page.next;
       }
       assert.deepEqual(read, names);
       assert.equal(pages, 3);
+    });
+
+    it('whose names would be longer than any key do not exist, and bound lists all the same', async (t) => {
+      const containers = new Containers(await open(engine, t), noteKind);
+      await containers.create(account, 'abc', note('abc'));
+      const long = 'a'.repeat(10_000);
+      assert.equal(await containers.find(account, long), undefined);
+      assert.equal(await containers.prefixOf(account, long), undefined);
+      assert.equal(await containers.drop(account, long), false);
+      assert.equal((await containers.list(account, { from: long, limit: 9 })).records.length, 1);
+      const behind = await containers.list(account, { from: `z${long}`, limit: 9 });
+      assert.deepEqual(behind, { records: [] });
+      const none = await containers.list(account, { startsWith: long, limit: 9 });
+      assert.deepEqual(none, { records: [] });
+    });
+
+    it('are listed to the end of their prefix, also from behind it', async (t) => {
+      const containers = new Containers(await open(engine, t), noteKind);
+      for (const name of ['a', 'ab', 'b']) await containers.create(account, name, note(name));
+      const list = (from: string) => containers.list(account, { from, startsWith: 'a', limit: 9 });
+      for (const [from, count] of [
+        ['', 2],
+        ['a', 2],
+        ['aa', 1],
+        ['ac', 0],
+        ['b', 0],
+        ['zz', 0],
+      ] as const) {
+        assert.equal((await list(from)).records.length, count, from);
+      }
     });
   });
 }
@@ -175,18 +205,33 @@ describe('a container', () => {
     assert.deepEqual(await containers.find(account, 'box'), { id: 1, name: 'box', text: 'kept' });
   });
 
-  it('whose name is longer than any key does not exist, and bounds a list all the same', async (t) => {
-    const containers = new Containers(await open('lmdb', t), noteKind);
-    await containers.create(account, 'abc', note('abc'));
-    const long = 'a'.repeat(10_000);
-    assert.equal(await containers.find(account, long), undefined);
-    assert.equal(await containers.prefixOf(account, long), undefined);
-    assert.equal(await containers.drop(account, long), false);
-    assert.equal((await containers.list(account, { from: long, limit: 9 })).records.length, 1);
-    const behind = await containers.list(account, { from: `z${long}`, limit: 9 });
-    assert.deepEqual(behind, { records: [] });
-    const none = await containers.list(account, { startsWith: long, limit: 9 });
-    assert.deepEqual(none, { records: [] });
+  it('that loses to one which is dropped at once is created all the same', async (t) => {
+    const store = await open('memory', t);
+    const others = new Containers(store, noteKind);
+    await others.create(account, 'other', note('other'));
+    let race = true;
+    const containers = new Containers(
+      {
+        ...counted(store).store,
+        async commit(batch) {
+          if (!race || !batch.checks.some(({ version }) => version === 'absent')) {
+            return store.commit(batch);
+          }
+          race = false;
+          await others.create(account, 'box', note('box', 'theirs'));
+          const result = await store.commit(batch);
+          await others.drop(account, 'box');
+          return result;
+        },
+      },
+      noteKind,
+    );
+    // Two blocks of ids: one for the others, one for this process.
+    const mine = await containers.create(account, 'box', note('box', 'mine'));
+    assert.deepEqual(mine, { created: true, record: { id: 101, name: 'box', text: 'mine' } });
+    assert.deepEqual(await containers.find(account, 'box'), mine.record);
+    const next = await containers.create(account, 'next', note('next'));
+    assert.equal(next.record.id, 102);
   });
 
   it('gives up after a hundred changes of others, as a busy server does', async (t) => {

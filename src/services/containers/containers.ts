@@ -1,4 +1,4 @@
-import { compareBytes, type Bytes } from '../../base/bytes.js';
+import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import type { CommitBatch, Entry, KeyRange, Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
@@ -71,8 +71,8 @@ interface Replacement<T> extends Pick<CommitBatch, 'puts' | 'deletes'> {
  * The _identity_ is what tells the containers of an account apart and orders them: the name, or for
  * names that differ by more than case, the name in lower case.
  *
- * Every change is atomic. One that meets concurrent changes of the same container is tried again; it
- * throws `ServerBusy` after a hundred of them.
+ * Every change is atomic. One that meets concurrent changes of the same container is tried again,
+ * and throws `ServerBusy` after a hundred of them.
  */
 export class Containers<R extends ContainerRecord> {
   readonly #store: Store;
@@ -191,17 +191,16 @@ export class Containers<R extends ContainerRecord> {
   ): Promise<ContainerPage<R>> {
     const { from = '', startsWith = '', limit } = options;
     const names = containerNamesPrefix(this.#kind.service, account);
-    if (startsWith.length > identityLengthMax) return Promise.resolve({ records: [] });
     const wanted = beginningWith(names, startsWith);
-    const start = from > startsWith ? appendString(names, legalBound(from)) : wanted.start;
+    const start = from > startsWith ? appendString(names, from) : wanted.start;
     return this.#page(names, { ...wanted, start }, limit);
   }
 
   /** One page of a range, in order of identity. `limit` may be 0: then only `next` is found. */
   range(account: string, { start, end }: IdentityRange, limit: number): Promise<ContainerPage<R>> {
     const names = containerNamesPrefix(this.#kind.service, account);
-    const from = { ...prefixRange(names), start: appendString(names, legalBound(start)) };
-    const range = end === undefined ? from : { ...from, end: appendString(names, legalBound(end)) };
+    const from = { ...prefixRange(names), start: appendString(names, start) };
+    const range = end === undefined ? from : { ...from, end: appendString(names, end) };
     return this.#page(names, range, limit);
   }
 
@@ -219,9 +218,6 @@ export class Containers<R extends ContainerRecord> {
   }
 
   async #page(names: Bytes, range: KeyRange, limit: number): Promise<ContainerPage<R>> {
-    if (range.end !== undefined && compareBytes(range.start, range.end) >= 0) {
-      return { records: [] };
-    }
     // One more than the page holds: it starts the next page.
     const options = { limit: limit + 1, bytesMax: pageBytesMax };
     const { entries, more } = await this.#store.range(range, options);
@@ -261,15 +257,7 @@ export class Containers<R extends ContainerRecord> {
   }
 }
 
-/** The directory entries of identities that begin with a text: all of the key but its terminator. */
+/** The directory entries of identities that begin with a text: of its key all but the terminator. */
 function beginningWith(names: Bytes, text: string): KeyRange {
   return text === '' ? prefixRange(names) : prefixRange(appendString(names, text).subarray(0, -1));
-}
-
-/**
- * A bound that divides identities as this one does and fits into a key. What is longer than every
- * identity lies directly behind its longest beginning that an identity can have.
- */
-function legalBound(bound: string): string {
-  return bound.length <= identityLengthMax ? bound : `${bound.slice(0, identityLengthMax)}\u0000`;
 }
