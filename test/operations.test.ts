@@ -92,4 +92,24 @@ describe('the page of operations', () => {
     });
     client.close();
   });
+
+  it('says what records call a get and a peek, by the count that was asked for', async () => {
+    await using started = await startServer();
+    const client = new QueueWireClient(started.server.queuePort);
+    const queue = await client.newQueue();
+    for (const query of [
+      '',
+      '?numofmessages=2',
+      '?peekonly=true',
+      '?peekonly=true&numofmessages=2',
+    ])
+      await client.expect(200, { path: `/${queue}/messages${query}` });
+    client.close();
+    await started.recorded(5);
+    const [, ...records] = started.records;
+    assert.deepEqual(
+      records.map(({ operation, resource }) => [operation, resource]),
+      ['GetMessage', 'GetMessages', 'PeekMessage', 'PeekMessages'].map((name) => [name, queue]),
+    );
+  });
 });
