@@ -43,6 +43,17 @@ describe('httpDate', () => {
     assert.equal(httpDate(253_402_300_799_000_000), 'Fri, 31 Dec 9999 23:59:59 GMT');
   });
 
+  it('says the same of a second whatever was asked before', () => {
+    const anySecond = fc.integer({ min: -200, max: 200 });
+    fc.assert(
+      fc.property(fc.array(anySecond), (seconds) => {
+        for (const second of seconds) {
+          assert.equal(httpDate(second * 1_000_000), new Date(second * 1000).toUTCString());
+        }
+      }),
+    );
+  });
+
   it('is read back', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 253_402_300_799_000 }), (millis) => {

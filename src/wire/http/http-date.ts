@@ -3,9 +3,22 @@ const months = 'JanFebMarAprMayJunJulAugSepOctNovDec';
 const rfc1123 =
   /^[A-Z][a-z]{2}, (\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) (?:GMT|UTC)$/;
 
+/**
+ * Lists of messages repeat few seconds: now, and what lies a fixed time ahead. A prime, so that
+ * seconds which are a round number of hours or days apart take different places.
+ */
+const rememberedDates = 61;
+const lastDates: { readonly second: number; readonly text: string }[] = [];
+
 /** `Fri, 09 Oct 2009 21:04:30 GMT` of microseconds since 1970; a part of a second is cut off. */
 export function httpDate(micros: number): string {
-  return new Date(Math.floor(micros / 1000)).toUTCString();
+  const second = Math.floor(micros / 1_000_000);
+  const place = Math.abs(second % rememberedDates);
+  const last = lastDates[place];
+  if (last?.second === second) return last.text;
+  const text = new Date(second * 1000).toUTCString();
+  lastDates[place] = { second, text };
+  return text;
 }
 
 /**

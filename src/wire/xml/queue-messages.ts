@@ -43,27 +43,26 @@ function readPlainMessage(body: Buffer): string | undefined {
   return text.includes('&') ? decodeReferences(text) : text;
 }
 
-const entities: Readonly<Record<string, string>> = {
-  '&amp;': '&',
-  '&apos;': "'",
-  '&gt;': '>',
-  '&lt;': '<',
-  '&quot;': '"',
-  '&#xD;': '\r',
-  '&#13;': '\r',
-  '&#xA;': '\n',
-  '&#10;': '\n',
-};
+/** Anything but a reference that clients write. */
+const unusualReference = /&(?!(?:amp|apos|gt|lt|quot|#xD|#13|#xA|#10);)/;
 
-/** Undefined when there is a reference that clients do not usually write. */
+/** `&amp;` is the last one, so that what it makes is not read again. */
+const references = [
+  ['&quot;', '"'],
+  ['&lt;', '<'],
+  ['&gt;', '>'],
+  ['&apos;', "'"],
+  ['&#xD;', '\r'],
+  ['&#13;', '\r'],
+  ['&#xA;', '\n'],
+  ['&#10;', '\n'],
+  ['&amp;', '&'],
+] as const;
+
+/** Undefined when there is an unusual reference, or a malformed one. */
 function decodeReferences(text: string): string | undefined {
-  let isUsual = true;
-  const decoded = text.replace(/&(?:#?\w{1,4};)?/g, (reference) => {
-    const character = entities[reference];
-    if (character === undefined) isUsual = false;
-    return character ?? '';
-  });
-  return isUsual ? decoded : undefined;
+  if (unusualReference.test(text)) return undefined;
+  return references.reduce((decoded, [from, to]) => decoded.replaceAll(from, to), text);
 }
 
 function readMessage(body: Buffer): string {
