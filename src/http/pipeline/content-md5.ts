@@ -11,7 +11,10 @@ const md5Text = /^[A-Za-z0-9+/]{22}==$/;
  * Checks `Content-MD5` against the body that has been received (spec queue-service §3.1). A body
  * that the operation does not read is not compared. Throws `InvalidMd5` and `Md5Mismatch`.
  */
-export function verifyContentMd5(exchange: Exchange, operation: Operation): void {
+export function verifyContentMd5(
+  exchange: Pick<Exchange, 'header' | 'body' | 'bodyBytesDeclared'>,
+  operation: Pick<Operation, 'bodyBytesMax'>,
+): void {
   const text = exchange.header('content-md5');
   if (text === undefined) return;
   const claimed = Buffer.from(text, 'base64');

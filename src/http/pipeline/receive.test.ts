@@ -22,6 +22,20 @@ describe('x-ms-version', () => {
       assert.throws(() => parseVersion(version), failsWith('InvalidHeaderValue'), version);
     }
   });
+
+  it('is named, with its value, when it is refused', () => {
+    assert.throws(
+      () => parseVersion('latest'),
+      (error) => {
+        assert.ok(error instanceof StorageError);
+        assert.deepEqual(error.details, [
+          ['HeaderName', 'x-ms-version'],
+          ['HeaderValue', 'latest'],
+        ]);
+        return true;
+      },
+    );
+  });
 });
 
 describe('the host', () => {

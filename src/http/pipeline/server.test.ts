@@ -1,99 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { manualClock } from '../../base/clock.js';
-import { systemRandomness } from '../../base/randomness.js';
-import type { Timers } from '../../base/timers.js';
-import { developmentAccount, makeAccountDirectory } from '../../services/accounts/directory.js';
+import { startEcho as start } from '../../../test/support/echo-server.js';
 import {
   plainRequest,
   RawConnection,
   sendBytes,
   signedRequest,
 } from '../../../test/support/raw-http.js';
-import type { RequestRecord } from './record.js';
-import { defaultLimits, type HttpLimits } from './limits.js';
-import { HttpServer } from './server.js';
-import type { HttpService, Operation } from './service.js';
-
-/** A service that has nothing to do with tables: one operation, which a test supplies. */
-interface Harness extends AsyncDisposable {
-  readonly server: HttpServer;
-  readonly port: number;
-  readonly records: RequestRecord[];
-  readonly errors: string[];
-  readonly timers: ManualTimers;
-  readonly clock: ReturnType<typeof manualClock>;
-}
-
-interface ManualTimers extends Timers {
-  /** Calls back everything that waits, once. */
-  fire(): void;
-}
-
-function manualTimers(): ManualTimers {
-  let waiting = new Set<() => void>();
-  return {
-    start(_delayMs, callback, argument) {
-      const call = () => callback(argument);
-      waiting.add(call);
-      return { close: () => waiting.delete(call) };
-    },
-    fire() {
-      const due = waiting;
-      waiting = new Set();
-      for (const call of due) call();
-    },
-  };
-}
-
-function serviceOf(run: () => Promise<string>): HttpService {
-  const operation: Operation<unknown, unknown, string> = {
-    access: { kind: 'granted', scope: 'object', permissions: ['read'], needs: 'all' },
-    bodyBytesMax: 1000,
-    parse: () => undefined,
-    run,
-    render: (text) => ({ status: 200, headers: [], body: Buffer.from(text) }),
-  };
-  return {
-    name: 'echo',
-    signing: 'table',
-    verifiesContentMd5: false,
-    route: (exchange) => ({ name: 'Echo', operation, request: exchange }),
-    renderError: (error) => ({
-      status: error.status,
-      headers: [],
-      body: Buffer.from(error.code),
-    }),
-  };
-}
-
-async function start(
-  run: () => Promise<string>,
-  more: { readonly limits?: Partial<HttpLimits>; readonly observer?: () => void } = {},
-): Promise<Harness> {
-  const [records, errors]: [RequestRecord[], string[]] = [[], []];
-  const clock = manualClock();
-  const timers = manualTimers();
-  const server = new HttpServer({
-    service: serviceOf(run),
-    accounts: makeAccountDirectory([developmentAccount]),
-    endpoints: [],
-    observers: [() => more.observer?.(), (record) => records.push(record)],
-    logger: {
-      info: () => undefined,
-      warn: () => undefined,
-      error: (message) => errors.push(message),
-    },
-    limits: { ...defaultLimits, ...more.limits },
-    randomness: systemRandomness,
-    checkClockSkew: false,
-    clock,
-    timers,
-  });
-  const port = await server.listen('127.0.0.1', 0);
-  const close = () => server.close();
-  return { server, port, records, errors, timers, clock, [Symbol.asyncDispose]: close };
-}
 
 const echo = { target: '/devstoreaccount1/x' };
 

@@ -1,0 +1,93 @@
+import { manualClock } from '../../src/base/clock.js';
+import { systemRandomness } from '../../src/base/randomness.js';
+import type { Timers } from '../../src/base/timers.js';
+import { defaultLimits, type HttpLimits } from '../../src/http/pipeline/limits.js';
+import type { RequestRecord } from '../../src/http/pipeline/record.js';
+import { HttpServer } from '../../src/http/pipeline/server.js';
+import type { HttpService, Operation } from '../../src/http/pipeline/service.js';
+import { developmentAccount, makeAccountDirectory } from '../../src/services/accounts/directory.js';
+
+/** A server of a service with one operation, which a test supplies. */
+export interface EchoServer extends AsyncDisposable {
+  readonly server: HttpServer;
+  readonly port: number;
+  readonly records: RequestRecord[];
+  readonly errors: string[];
+  readonly timers: ManualTimers;
+  readonly clock: ReturnType<typeof manualClock>;
+}
+
+export interface ManualTimers extends Timers {
+  /** Calls back everything that waits, once. */
+  fire(): void;
+}
+
+function manualTimers(): ManualTimers {
+  let waiting = new Set<() => void>();
+  return {
+    start(_delayMs, callback, argument) {
+      const call = () => callback(argument);
+      waiting.add(call);
+      return { close: () => waiting.delete(call) };
+    },
+    fire() {
+      const due = waiting;
+      waiting = new Set();
+      for (const call of due) call();
+    },
+  };
+}
+
+function serviceOf(run: () => Promise<string>): HttpService {
+  const operation: Operation<unknown, unknown, string> = {
+    access: { kind: 'granted', scope: 'object', permissions: ['read'], needs: 'all' },
+    bodyBytesMax: 1000,
+    parse: () => undefined,
+    run,
+    render: (text) => ({ status: 200, headers: [], body: Buffer.from(text) }),
+  };
+  return {
+    name: 'echo',
+    signing: 'table',
+    verifiesContentMd5: false,
+    route: (exchange) => ({ name: 'Echo', operation, request: exchange }),
+    renderError: (error) => ({
+      status: error.status,
+      headers: [],
+      body: Buffer.from(error.code),
+    }),
+  };
+}
+
+/** Clock and timers are the test's; dates of signatures are not checked. */
+export async function startEcho(
+  run: () => Promise<string>,
+  more: {
+    readonly limits?: Partial<HttpLimits>;
+    readonly observer?: () => void;
+    readonly service?: Partial<HttpService>;
+  } = {},
+): Promise<EchoServer> {
+  const [records, errors]: [RequestRecord[], string[]] = [[], []];
+  const clock = manualClock();
+  const timers = manualTimers();
+  const server = new HttpServer({
+    service: { ...serviceOf(run), ...more.service },
+    accounts: makeAccountDirectory([developmentAccount]),
+    endpoints: [],
+    observers: [() => more.observer?.(), (record) => records.push(record)],
+    logger: {
+      info: () => undefined,
+      warn: () => undefined,
+      error: (message) => errors.push(message),
+    },
+    limits: { ...defaultLimits, ...more.limits },
+    randomness: systemRandomness,
+    checkClockSkew: false,
+    clock,
+    timers,
+  });
+  const port = await server.listen('127.0.0.1', 0);
+  const close = () => server.close();
+  return { server, port, records, errors, timers, clock, [Symbol.asyncDispose]: close };
+}
