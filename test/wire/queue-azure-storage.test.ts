@@ -11,7 +11,6 @@ type Message = azure.services.queue.QueueService.QueueMessageResult;
 type Queue = azure.services.queue.QueueService.QueueResult;
 type Queues = azure.services.queue.QueueService.ListQueueResult;
 type Properties = azure.common.models.ServicePropertiesResult.ServiceProperties;
-type Statistics = azure.common.models.ServiceStats;
 
 interface LegacyError extends Error {
   readonly statusCode?: number;
@@ -156,21 +155,7 @@ describe('azure-storage: the service', () => {
     assert.equal(Logging?.Read, true);
     assert.deepEqual({ ...Logging?.RetentionPolicy }, { Enabled: true, Days: 7 });
   });
-
-  it('asks the secondary endpoint for its state', async () => {
-    const { host, pathname } = new URL(server.queueEndpoint);
-    const geo = azure.createQueueService('devstoreaccount1', keyOf(server.connectionString()), {
-      primaryHost: `http://${host}${pathname}`,
-      secondaryHost: `http://${host}${pathname}-secondary`,
-    } as never);
-    const stats = await call<Statistics>((done) => geo.getServiceStats(done));
-    assert.equal(stats.GeoReplication?.Status, 'live');
-  });
 });
-
-function keyOf(connectionString: string): string {
-  return /AccountKey=([^;]+)/.exec(connectionString)?.[1] ?? '';
-}
 
 describe('azure-storage: messages', () => {
   it('puts, peeks, gets, updates and deletes', async () => {

@@ -155,7 +155,7 @@ describe('§8.1: put', () => {
 
   it('with a time to live of -1 never expires, and one beyond the end of time is cut', async () => {
     const queue = await queues.newQueue();
-    for (const messagettl of [-1, 251_000_000_000, 999_999_999_999]) {
+    for (const messagettl of [-1, 252_000_000_000, 999_999_999_999]) {
       const sent = await queues.put(queue, 'x', { messagettl });
       assert.equal(sent.ExpirationTime, never, String(messagettl));
     }
@@ -207,6 +207,11 @@ describe('§8.1: put', () => {
     ['an empty element', '<QueueMessage><MessageText /></QueueMessage>', ''],
     ['only blanks', '<QueueMessage><MessageText>   </MessageText></QueueMessage>', '   '],
     [
+      'carriage returns as they are sent',
+      '<QueueMessage><MessageText>a\r\nb\rc</MessageText></QueueMessage>',
+      'a\r\nb\rc',
+    ],
+    [
       'an escaped carriage return',
       '<QueueMessage><MessageText>a&#13;&#10;b&#xD;c</MessageText></QueueMessage>',
       'a\r\nb\rc',
@@ -231,6 +236,7 @@ describe('§8.1: put', () => {
     ['no XML', 'hello'],
     ['an open element', '<QueueMessage><MessageText>x</MessageText>'],
     ['no MessageText', '<QueueMessage></QueueMessage>'],
+    ['names in another case', '<queuemessage><messagetext>x</messagetext></queuemessage>'],
     ['another root', '<Message><MessageText>x</MessageText></Message>'],
     ['an undefined entity', '<QueueMessage><MessageText>&nbsp;</MessageText></QueueMessage>'],
     ['a document type', `<!DOCTYPE a [<!ENTITY b "c">]>${messageBody('x')}`],
