@@ -1,0 +1,187 @@
+/** A message as it was handed out. */
+export interface Delivered {
+  readonly id: string;
+  readonly text: string;
+  readonly dequeueCount: number;
+  readonly popReceipt: string;
+}
+
+/** What clients know of one message. Only who holds it changes it, one request at a time. */
+export interface Known {
+  readonly serial: number;
+  /** Told with the answer to the put, or by the first delivery. */
+  id: string | undefined;
+  /** The text, and the one that an unanswered update may have written. */
+  readonly texts: Set<string>;
+  /** Of the last delivery that was answered. */
+  dequeueCount: number;
+  /** Deliveries that were answered. */
+  deliveries: number;
+  /** undefined: whoever knows the current one has died. */
+  receipt: string | undefined;
+  /** Nobody may get it before; 0 when somebody may have it, or anybody may get it. */
+  hiddenUntilMs: number;
+  /** From then on the next get must find it, unless an unanswered get has. */
+  freeFromMs: number;
+  /** `maybe`: put or deleted by a request that was not answered. */
+  presence: 'stored' | 'maybe' | 'deleted';
+}
+
+/** A put of a message, and whether it begins hidden. */
+export interface Planned {
+  readonly serial: number;
+  readonly text: string;
+}
+
+const never = Infinity;
+
+export function textOf(serial: number, pad: string): string {
+  return `${serial}:${pad}`;
+}
+
+function serialOf(text: string): number {
+  return Number(text.slice(0, text.indexOf(':')));
+}
+
+/**
+ * What clients know of one queue: what was acknowledged, and what was sent and never answered. It
+ * says what is broken in `violations`.
+ */
+export class QueueLedger {
+  readonly violations: string[] = [];
+  readonly #messages = new Map<number, Known>();
+  /** Messages that gets under way may take. */
+  #slotsUnderWay = 0;
+  /** Messages that gets which were never answered may have taken. */
+  #slotsLost = 0;
+  #serial = 0;
+  acknowledged = 0;
+
+  nextSerial(): number {
+    this.#serial += 1;
+    return this.#serial;
+  }
+
+  all(presence: Known['presence']): Known[] {
+    return [...this.#messages.values()].filter((message) => message.presence === presence);
+  }
+
+  issuePut({ serial, text }: Planned): Known {
+    const message: Known = {
+      serial,
+      id: undefined,
+      texts: new Set([text]),
+      dequeueCount: 0,
+      deliveries: 0,
+      receipt: undefined,
+      hiddenUntilMs: 0,
+      freeFromMs: never,
+      presence: 'maybe',
+    };
+    this.#messages.set(serial, message);
+    return message;
+  }
+
+  /** Another worker may have been handed the message before this answer came. */
+  acknowledgePut(message: Known, { id, popReceipt }: Pick<Delivered, 'id' | 'popReceipt'>): void {
+    this.acknowledged += 1;
+    if (message.id !== undefined && message.id !== id) this.#broken(message, 'has two ids');
+    message.id = id;
+    if (message.presence === 'maybe') message.presence = 'stored';
+    if (message.dequeueCount > 0) return;
+    message.receipt = popReceipt;
+    message.freeFromMs = message.hiddenUntilMs === 0 ? 0 : never;
+  }
+
+  issueGet(count: number): void {
+    this.#slotsUnderWay += count;
+  }
+
+  /** `holdMs`: how long nobody else may get them, told by the answer. */
+  acknowledgeGet(count: number, found: readonly Delivered[], holdMs: number): Known[] {
+    this.acknowledged += 1;
+    this.#slotsUnderWay -= count;
+    return found.flatMap((delivered) => {
+      const message = this.#take(delivered);
+      if (message === undefined) return [];
+      message.hiddenUntilMs = Date.now() + holdMs;
+      message.freeFromMs = never;
+      return [message];
+    });
+  }
+
+  /** The request that holds the message will not hide it any longer, or only for a moment. */
+  letGo(message: Known, freeFromMs: number): void {
+    message.hiddenUntilMs = 0;
+    message.freeFromMs = freeFromMs;
+  }
+
+  /** Gets that were under way when the server died. */
+  crash(): void {
+    this.#slotsLost += this.#slotsUnderWay;
+    this.#slotsUnderWay = 0;
+  }
+
+  /** The number of messages that the server counts must be possible. */
+  checkCount(count: number): void {
+    const least = this.all('stored').length;
+    const most = least + this.all('maybe').length;
+    if (count >= least && count <= most) return;
+    this.violations.push(`the count is ${count}, not ${least} to ${most}`);
+  }
+
+  /**
+   * After everything visible since `sinceMs` was taken: what is free and did not come is with gets
+   * that were never answered, and those did not ask for so many.
+   */
+  checkNothingLost(sinceMs: number): void {
+    const untold = this.#untoldDeliveries();
+    if (untold < 0 || untold > this.#slotsLost) {
+      this.violations.push(`${untold} deliveries too many; ${this.#slotsLost} may be unknown`);
+    }
+    const missing = this.all('stored').filter(({ freeFromMs }) => freeFromMs <= sinceMs);
+    const left = this.#slotsLost - untold;
+    if (missing.length <= left) return;
+    const serials = missing.map(({ serial }) => serial).join(', ');
+    this.violations.push(`messages ${serials} did not come; unanswered gets have ${left} at most`);
+  }
+
+  #take({ id, text, dequeueCount, popReceipt }: Delivered): Known | undefined {
+    const message = this.#messages.get(serialOf(text));
+    if (message === undefined) {
+      this.violations.push(`${text} was never put`);
+      return undefined;
+    }
+    if (message.presence === 'deleted') this.#broken(message, 'came back after its deletion');
+    if (!message.texts.has(text)) this.#broken(message, `has the text ${text}`);
+    if (message.id !== undefined && message.id !== id) this.#broken(message, 'has two ids');
+    if (Date.now() < message.hiddenUntilMs) this.#broken(message, 'came while it was hidden');
+    message.id = id;
+    message.presence = 'stored';
+    message.deliveries += 1;
+    // Two answers can be read in the other order than they were given.
+    if (dequeueCount < message.dequeueCount) return undefined;
+    if (dequeueCount === message.dequeueCount) this.#broken(message, 'came twice with one count');
+    message.dequeueCount = dequeueCount;
+    message.receipt = popReceipt;
+    message.texts.clear();
+    message.texts.add(text);
+    return message;
+  }
+
+  /** Deliveries that nobody was told of, as dequeue counts show. */
+  #untoldDeliveries(): number {
+    let untold = 0;
+    for (const { dequeueCount, deliveries } of this.#messages.values()) {
+      untold += dequeueCount - deliveries;
+    }
+    return untold;
+  }
+
+  #broken(message: Known, what: string): void {
+    const { serial, dequeueCount, presence } = message;
+    this.violations.push(
+      `message ${serial} ${what} (${presence}, delivered ${dequeueCount} times so far)`,
+    );
+  }
+}

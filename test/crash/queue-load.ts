@@ -1,0 +1,157 @@
+import { WireRefusal } from '../support/queue-operations.js';
+import type { SimRandom } from '../support/sim-random.js';
+import type { WireQueues } from '../support/wire-queues.js';
+import { developmentAccount as account } from '../wire/kit/signature.js';
+import { textOf, type Known, type QueueLedger } from './queue-ledger.js';
+
+export const crashQueue = 'crash';
+/** Longer than the whole test. */
+export const holdSeconds = 3600;
+const momentSeconds = 1;
+const forEver = Infinity;
+
+export interface QueueLoad {
+  readonly ledger: QueueLedger;
+  readonly random: SimRandom;
+  /** Set to end the load after the requests under way. */
+  isOver: boolean;
+  /** Answers that a sound server does not give. */
+  readonly surprises: string[];
+}
+
+/**
+ * Puts, gets, updates and deletes on one connection until the load is over or the server gone.
+ * `held` are the messages that this worker alone may change; what is left of them stays in it.
+ */
+export async function workOnCrashQueue(
+  load: QueueLoad,
+  queues: WireQueues,
+  held: Known[],
+): Promise<void> {
+  const worker = new Worker(load, queues, held);
+  while (!load.isOver) {
+    try {
+      await worker.step();
+    } catch (error) {
+      if (error instanceof WireRefusal) load.surprises.push(error.message);
+      // The connection broke: what was sent stays unanswered in the ledger.
+      else if (isBroken(error)) return;
+      else throw error;
+    }
+  }
+}
+
+function isBroken(error: unknown): boolean {
+  const broken = /closed without a whole answer|ECONN|EPIPE/;
+  return error instanceof Error && broken.test(error.message);
+}
+
+class Worker {
+  readonly #load: QueueLoad;
+  readonly #queues: WireQueues;
+  readonly #held: Known[];
+
+  constructor(load: QueueLoad, queues: WireQueues, held: Known[]) {
+    this.#load = load;
+    this.#queues = queues;
+    this.#held = held;
+  }
+
+  step(): Promise<void> {
+    const kind = this.#load.random.weighted({ put: 10, get: 6, delete: 10, update: 6 });
+    if (kind === 'put') return this.#put();
+    if (kind === 'get' || this.#held.length === 0) return this.#get();
+    return kind === 'delete' ? this.#delete() : this.#update();
+  }
+
+  async #put(): Promise<void> {
+    const { ledger, random } = this.#load;
+    const serial = ledger.nextSerial();
+    const text = textOf(serial, padOf(random));
+    const message = ledger.issuePut({ serial, text });
+    const isDelayed = random.chance(0.1);
+    if (isDelayed) message.hiddenUntilMs = Date.now() + holdSeconds * 1000;
+    const put = await this.#queues.putMessage(account, crashQueue, {
+      text,
+      visibilitySeconds: isDelayed ? holdSeconds + 1 : 0,
+      timeToLiveSeconds: forEver,
+    });
+    ledger.acknowledgePut(message, put);
+    if (isDelayed) this.#held.push(message);
+  }
+
+  async #get(): Promise<void> {
+    const { ledger, random } = this.#load;
+    const count = random.pick([1, 2, 8, 32]);
+    const forAMoment = random.chance(0.2);
+    ledger.issueGet(count);
+    const found = await this.#queues.getMessages(account, crashQueue, {
+      count,
+      visibilitySeconds: forAMoment ? momentSeconds : holdSeconds,
+    });
+    const messages = ledger.acknowledgeGet(count, found, 1000 * (forAMoment ? 0 : holdSeconds - 1));
+    if (!forAMoment) this.#held.push(...messages);
+    else for (const message of messages) ledger.letGo(message, Date.now() + momentSeconds * 1000);
+  }
+
+  async #delete(): Promise<void> {
+    const message = this.#pull();
+    message.presence = 'maybe';
+    await this.#queues.deleteMessage(account, crashQueue, shown(message));
+    message.presence = 'deleted';
+    this.#load.ledger.acknowledged += 1;
+  }
+
+  /** Hides it again, with another text or the same, or gives it back. */
+  async #update(): Promise<void> {
+    const { ledger, random } = this.#load;
+    const message = this.#pull();
+    const held = shown(message);
+    const isGivenBack = random.chance(0.5);
+    const text = random.chance(0.5) ? textOf(message.serial, padOf(random)) : undefined;
+    if (text !== undefined) message.texts.add(text);
+    // Until the answer comes, neither receipt is known to work and anybody may get the message.
+    message.receipt = undefined;
+    if (isGivenBack) ledger.letGo(message, forEver);
+    const { dequeueCount } = message;
+    const { popReceipt } = await this.#queues.updateMessage(account, crashQueue, {
+      ...held,
+      visibilitySeconds: isGivenBack ? 0 : holdSeconds,
+      ...(text === undefined ? {} : { text }),
+    });
+    ledger.acknowledged += 1;
+    // Another worker may have been handed it before this answer came.
+    if (message.dequeueCount !== dequeueCount) return;
+    if (text !== undefined) replaceTexts(message, text);
+    message.receipt = popReceipt;
+    if (isGivenBack) ledger.letGo(message, 0);
+    else this.#held.push(message);
+  }
+
+  #pull(): Known {
+    const { random } = this.#load;
+    const [message] = this.#held.splice(random.int(this.#held.length), 1);
+    if (message === undefined) throw new Error('nothing is held');
+    return message;
+  }
+}
+
+function replaceTexts(message: Known, text: string): void {
+  message.texts.clear();
+  message.texts.add(text);
+}
+
+/** What an update or a deletion presents. */
+export function shown({ id, receipt }: Known): {
+  readonly id: string;
+  readonly popReceipt: string;
+} {
+  if (id === undefined || receipt === undefined) throw new Error('nothing to present');
+  return { id, popReceipt: receipt };
+}
+
+function padOf(random: SimRandom): string {
+  const size = random.weighted({ none: 10, small: 20, medium: 8, large: 1 });
+  const length = { none: 0, small: random.int(100), medium: random.int(4000), large: 20_000 }[size];
+  return random.pick(['x', '-', '<']).repeat(length);
+}
