@@ -5,6 +5,7 @@ import { startEcho } from '../../../test/support/echo-server.js';
 import { sendBytes, type RawResponse } from '../../../test/support/raw-http.js';
 import { developmentAccount } from '../../services/accounts/directory.js';
 import { signRequest } from '../../wire/auth/shared-key.js';
+import { defaultVersion } from './receive.js';
 import type { HttpService } from './service.js';
 
 // The pipeline as queues use it, in front of one operation that reads at most 1,000 bytes.
@@ -49,18 +50,19 @@ function bytesOf(request: Request, more: readonly string[] = []): string {
   return `${method} ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-function signed(request: Request): string {
+/** An empty version: the header is left out. */
+function signed(request: Request, version = '2021-12-02'): string {
   const { method = 'GET', query: rawQuery = '', headers = [] } = request;
-  const version = '2021-12-02';
+  const versionHeader = version === '' ? [] : ['x-ms-version', version];
   const authorization = signRequest('SharedKey', signer, {
     form: 'blob-queue',
     method,
     rawPath: path,
     rawQuery,
     version,
-    headers: [...common, ...headers, 'x-ms-version', version],
+    headers: [...common, ...headers, ...versionHeader],
   });
-  return bytesOf(request, ['x-ms-version', version, 'Authorization', authorization]);
+  return bytesOf(request, [...versionHeader, 'Authorization', authorization]);
 }
 
 function md5Of(text: string): string {
@@ -125,6 +127,12 @@ describe('who sends a request', () => {
 });
 
 describe('what a request must have', () => {
+  it('is no version: one without is executed as the default, also when it is signed', async () => {
+    const response = await answered(signed({}, ''));
+    assert.equal(response.text, 'fine');
+    assert.equal(response.headers.get('x-ms-version'), defaultVersion);
+  });
+
   it('is a version that is one', async () => {
     assert.deepEqual(await refused(bytesOf({}, ['x-ms-version', 'latest'])), [
       400,
