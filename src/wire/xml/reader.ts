@@ -24,6 +24,11 @@ export interface XmlElement {
  */
 export const xmlElementsMax = 1_000;
 
+export interface XmlLimits {
+  /** Default: `xmlElementsMax`, which suits the bodies of requests. */
+  readonly elementsMax?: number;
+}
+
 /** Longest reason quoted from the library: it may hold a name of the document. */
 const reasonLengthMax = 200;
 
@@ -35,11 +40,14 @@ const reasonLengthMax = 200;
  * @throws InvalidXmlDocument, with the reason and where known the place: not well-formed, another
  *   encoding, a document type declaration (so that there is nothing to expand), too many elements.
  */
-export function parseXml(body: Buffer): XmlElement {
+export function parseXml(
+  body: Buffer,
+  { elementsMax = xmlElementsMax }: XmlLimits = {},
+): XmlElement {
   if (!isUtf8(body)) throw invalidXmlDocument('The body is not valid UTF-8.');
   // Before the library, which takes quadratic time over carriage returns.
   const source = body.toString('utf8').replace(/\r\n?/g, '\n');
-  checkMarkup(source);
+  checkMarkup(source, elementsMax);
   const { children, root } = parseWellFormed(source);
   const declaration = children[0];
   if (declaration instanceof XmlDeclaration) checkEncoding(declaration);
@@ -51,7 +59,7 @@ export function parseXml(body: Buffer): XmlElement {
  * Goes from `<` to `<` and past what may hold any text. Counts start tags and finds the declaration
  * of a document type; what is malformed is left to the library.
  */
-function checkMarkup(source: string): void {
+function checkMarkup(source: string, elementsMax: number): void {
   let elements = 0;
   for (let at = source.indexOf('<'); at >= 0; at = source.indexOf('<', at)) {
     if (source.startsWith('<!--', at)) at = endOf(source, '-->', at + 4);
@@ -60,8 +68,8 @@ function checkMarkup(source: string): void {
     else if (source.startsWith('<!', at)) {
       throw invalidXmlDocument('A document type declaration is not allowed.');
     } else {
-      if (source[at + 1] !== '/' && ++elements > xmlElementsMax) {
-        throw invalidXmlDocument(`The document has more than ${xmlElementsMax} elements.`);
+      if (source[at + 1] !== '/' && ++elements > elementsMax) {
+        throw invalidXmlDocument(`The document has more than ${elementsMax} elements.`);
       }
       at += 1;
     }
