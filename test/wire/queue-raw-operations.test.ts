@@ -80,6 +80,11 @@ describe('a queue over the wire', () => {
     assert.equal((await queues.send({ method: 'DELETE', path })).status, 404);
   });
 
+  it('is created whatever the body says', async () => {
+    const request = { method: 'PUT', path: '/with-body', body: 'nobody reads this' };
+    assert.deepEqual(answer(await queues.send(request)), empty(201));
+  });
+
   it('has a percent-encoded name that is decoded once', async () => {
     await queues.expect(201, { method: 'PUT', path: '/%72aw-%71' });
     await queues.expect(200, { path: '/raw-q?comp=metadata' });
@@ -125,13 +130,11 @@ describe('a message over the wire', () => {
         '<TimeNextVisible>Fri, 01 Mar 2024 12:01:00 GMT</TimeNextVisible>' +
         '</QueueMessage></QueueMessagesList>',
     ]);
-    const old = await queues.send({
-      method: 'POST',
-      path: `/${queue}/messages`,
-      body: messageBody('old'),
-      version: '2015-12-11',
-    });
+    const put = { method: 'POST', path: `/${queue}/messages`, body: messageBody('old') };
+    const old = await queues.send({ ...put, version: '2015-12-11' });
     assert.deepEqual([old.status, old.text, old.header('content-type')], [201, '', undefined]);
+    const first = await queues.send({ ...put, version: '2016-05-31' });
+    assert.equal(messagesOf(first).length, 1);
   });
 
   it('is peeked, taken and looked for again', async () => {

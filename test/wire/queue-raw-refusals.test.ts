@@ -164,10 +164,16 @@ describe('the body of a message', () => {
     const version = '2009-09-19';
     const fits = messageBody('x'.repeat(8192));
     await queues.expect(201, { method: 'POST', path, body: fits, version });
-    const body = messageBody('x'.repeat(8193));
-    const response = await queues.send({ method: 'POST', path, body, version });
-    const details = [['MaxLimit', '8192']] as const;
-    assertQueueError(response, { status: 413, code: 'RequestBodyTooLarge', details });
+    for (const text of ['x'.repeat(8193), '\u20ac'.repeat(2731)]) {
+      const response = await queues.send({
+        method: 'POST',
+        path,
+        body: messageBody(text),
+        version,
+      });
+      const details = [['MaxLimit', '8192']] as const;
+      assertQueueError(response, { status: 413, code: 'RequestBodyTooLarge', details });
+    }
   });
 
   for (const body of [
