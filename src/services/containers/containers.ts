@@ -34,6 +34,11 @@ export interface ContainerRecord {
 export interface ContainerKind<R extends ContainerRecord> {
   /** First element of every key: `table`, `queue`. */
   readonly service: string;
+  /**
+   * The identity of what a client calls so; undefined when nothing can have this name. Absent where
+   * the name is the identity.
+   */
+  readonly identityOf?: (name: string) => string | undefined;
   encode(record: R): Bytes;
   decode(value: Bytes): R;
 }
@@ -78,7 +83,7 @@ export class Containers<R extends ContainerRecord> {
   readonly #store: Store;
   readonly #kind: ContainerKind<R>;
   readonly #ids: ContainerIds;
-  /** By account and identity. Only saves encoding: each use checks the stored version. */
+  /** By account and name as spelled. Only saves encoding: each use checks the stored version. */
   readonly #known = new Map<string, KnownContainer>();
 
   constructor(store: Store, kind: ContainerKind<R>) {
@@ -163,21 +168,21 @@ export class Containers<R extends ContainerRecord> {
   }
 
   /**
-   * The prefix of what a container holds; undefined when there is no such container. One read: any
-   * process may have dropped the container.
+   * The prefix of what the container of this name holds, the name spelled as a client does;
+   * undefined when there is no such container. One read: any process may have dropped it.
    */
-  async prefixOf(account: string, identity: string): Promise<Bytes | undefined> {
-    const name = `${account}/${identity}`;
-    const known = this.#known.get(name);
-    if (known === undefined && identity.length > identityLengthMax) return undefined;
-    const key = known?.key ?? this.#nameKey(account, identity);
+  async prefixOf(account: string, name: string): Promise<Bytes | undefined> {
+    const spelled = `${account}/${name}`;
+    const known = this.#known.get(spelled);
+    const key = known?.key ?? this.#keyOfName(account, name);
+    if (key === undefined) return undefined;
     const entry = await this.#store.get(key);
     if (entry === undefined) return undefined;
     if (known?.version === entry.version) return known.prefix;
     const { id } = this.#kind.decode(entry.value);
     const prefix = containerPrefix(this.#kind.service, account, id);
     if (this.#known.size >= knownContainersMax) this.#known.clear();
-    this.#known.set(name, { key, version: entry.version, prefix });
+    this.#known.set(spelled, { key, version: entry.version, prefix });
     return prefix;
   }
 
@@ -252,12 +257,19 @@ export class Containers<R extends ContainerRecord> {
     return { key: droppedContainerKey(this.#kind.service, account, id), value };
   }
 
+  #keyOfName(account: string, name: string): Bytes | undefined {
+    const { identityOf } = this.#kind;
+    const identity = identityOf === undefined ? name : identityOf(name);
+    if (identity === undefined || identity.length > identityLengthMax) return undefined;
+    return this.#nameKey(account, identity);
+  }
+
   #nameKey(account: string, identity: string): Bytes {
     return containerNameKey(this.#kind.service, account, identity);
   }
 }
 
-/** The directory entries of identities that begin with a text: of its key all but the terminator. */
+/** The directory entries of identities that begin with a text: its key without the terminator. */
 function beginningWith(names: Bytes, text: string): KeyRange {
   return text === '' ? prefixRange(names) : prefixRange(appendString(names, text).subarray(0, -1));
 }

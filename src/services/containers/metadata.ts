@@ -25,7 +25,7 @@ export function checkMetadata(metadata: Metadata): void {
   if (bytes > metadataBytesMax) throw new StorageError('MetadataTooLarge');
 }
 
-/** Whether both have the same names, in whatever case and order, with exactly the same values. */
+/** Whether both have the same names, in any case and order, with exactly the same values. */
 export function sameMetadata(left: Metadata, right: Metadata): boolean {
   if (left.length !== right.length) return false;
   const values = new Map(left.map(([name, value]) => [name.toLowerCase(), value]));

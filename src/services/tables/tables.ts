@@ -42,9 +42,7 @@ export class Tables {
 
   /** The prefix of a table's entities. */
   async prefixOf(account: string, name: string): Promise<Bytes> {
-    const prefix = isTableName(name)
-      ? await this.#containers.prefixOf(account, tableIdentity(name))
-      : undefined;
+    const prefix = await this.#containers.prefixOf(account, name);
     if (prefix === undefined) throw new StorageError('TableNotFound');
     return prefix;
   }
