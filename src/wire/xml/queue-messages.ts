@@ -30,7 +30,7 @@ export function parseMessageText(body: Buffer): string {
 
 /** What all clients write: nothing but the two elements, their text without markup. */
 const plainMessage =
-  /^\ufeff?(?:<\?xml version="1\.0"(?: encoding="[Uu][Tt][Ff]-8")?(?: standalone="(?:yes|no)")? ?\?>)?\s*<QueueMessage>\s*<MessageText>([^<]*)<\/MessageText>\s*<\/QueueMessage>\s*$/;
+  /^\ufeff?(?:<\?xml version="1\.0"(?: encoding="(?:utf|UTF)-8")?(?: standalone="(?:yes|no)")? ?\?>)?[ \t\r\n]*<QueueMessage>[ \t\r\n]*<MessageText>([^<]*)<\/MessageText>[ \t\r\n]*<\/QueueMessage>[ \t\r\n]*$/;
 
 /**
  * The text of a body in its usual form, read several times as fast as by the library and with its
