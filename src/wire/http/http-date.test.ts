@@ -54,6 +54,15 @@ describe('httpDate', () => {
     );
   });
 
+  it('is what the platform writes', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 253_402_300_799_000 }), (millis) => {
+        assert.equal(httpDate(millis * 1000), new Date(millis).toUTCString());
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
   it('is read back', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 253_402_300_799_000 }), (millis) => {
