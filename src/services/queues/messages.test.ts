@@ -73,6 +73,8 @@ for (const engine of engineNames) {
       assert.ok(!(await isEmpty(service)));
       clock.advanceMicros(1);
       assert.ok(await isEmpty(service));
+      const wanted = { count: 1, visibilitySeconds: 1 };
+      assert.deepEqual(await service.getMessages(account, queue, wanted), []);
       assert.equal(await count(service), 0);
       const stale = { id: put.id, popReceipt };
       await assert.rejects(
