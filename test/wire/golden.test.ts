@@ -3,9 +3,16 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { WireClient } from './kit/client.js';
+import { QueueWireClient } from './kit/queue-client.js';
+import { queueAuthorizationOf } from './kit/queue-signature.js';
 import { readResponse, type WireResponse } from './kit/response.js';
 import { authorizationOf } from './kit/signature.js';
-import { createServer } from '../../src/app/index.js';
+import {
+  createServer,
+  manualClock,
+  type ManualClock,
+  type TabulariumServer,
+} from '../../src/app/index.js';
 
 // Golden transcripts: `test/golden/*.http`, one conversation a file, each with a server of its own.
 //
@@ -27,6 +34,11 @@ import { createServer } from '../../src/app/index.js';
 //     {{date}} {{time}}  an HTTP date, the time in an error
 //     {{token}} {{number}} {{any}}   a continuation token, digits, anything up to the end of the line
 //     {{lf}}             a line feed without a carriage return
+//     {{receipt:label}}  a pop receipt; percent-encoded in a request, where `guid` serves as well
+//
+// Files named `queue-…` speak to the queues, signed with SharedKey. There the clock stands at
+// Fri, 01 Mar 2024 12:00:00 GMT, so that times are what they are, and a request line
+// `{{wait:SECONDS}}` in front of a request moves it.
 
 const folder = fileURLToPath(new URL('../../../test/golden/', import.meta.url));
 
@@ -58,35 +70,54 @@ const patterns: Readonly<Record<string, string>> = {
   number: '\\d+',
   any: '[^\\r\\n]+',
   lf: '\\n',
+  receipt: '[A-Za-z0-9+/_=-]+',
 };
 
 /** Labels whose value is another one in each response. */
 const perResponse = ['guid:request', 'guid:outer', 'guid:inner', 'guid:any'];
 
+/** The end of a transcript that speaks to a server. */
+interface Speaker {
+  readonly authority: string;
+  now(): Date;
+  wait(seconds: number): void;
+  /** For a head that is complete but for its signature. */
+  authorizationFor(method: string, target: string, headers: Record<string, string>): string;
+  exchange(bytes: Buffer, toHead: boolean): Promise<WireResponse>;
+}
+
 class Transcript {
-  readonly #client: WireClient;
+  readonly #speaker: Speaker;
   /** Labelled values, stamps with colons. */
   readonly #values = new Map<string, string>();
 
-  constructor(client: WireClient) {
-    this.#client = client;
+  constructor(speaker: Speaker) {
+    this.#speaker = speaker;
   }
 
-  async exchange(request: string): Promise<WireResponse> {
-    const { account, key, authority } = this.#client;
-    const date = new Date().toUTCString();
+  async exchange(text: string): Promise<WireResponse> {
+    const [, seconds, request = ''] = /^(?:\{\{wait:(\d+)\}\}\r\n)?([^]*)$/.exec(text) ?? [];
+    if (seconds !== undefined) this.#speaker.wait(Number(seconds));
     const [head = '', ...rest] = request.split('\r\n\r\n');
     const body = this.#fill(rest.join('\r\n\r\n'));
-    const [method = '', target = ''] = head.split(' ');
-    const scheme = 'SharedKeyLite';
-    const authorization = authorizationOf({ scheme, account, key, method, target, date });
     const filled = this.#fill(head)
-      .replaceAll('{{now}}', date)
-      .replaceAll('{{authorization}}', authorization)
+      .replaceAll('{{now}}', this.#speaker.now().toUTCString())
       .replaceAll('{{length}}', String(Buffer.byteLength(body)));
-    assert.doesNotMatch(filled + body, /\{\{/, 'a placeholder of the request has no value');
-    assert.ok(filled.includes(authority));
-    return this.#client.sendRaw(Buffer.from(`${filled}\r\n\r\n${body}`));
+    const signed = filled.replaceAll('{{authorization}}', this.#authorizationFor(filled));
+    assert.doesNotMatch(signed + body, /\{\{/, 'a placeholder of the request has no value');
+    assert.ok(signed.includes(this.#speaker.authority));
+    const bytes = Buffer.from(`${signed}\r\n\r\n${body}`);
+    return this.#speaker.exchange(bytes, signed.startsWith('HEAD '));
+  }
+
+  #authorizationFor(head: string): string {
+    const [requestLine = '', ...fields] = head.split('\r\n');
+    const [method = '', target = ''] = requestLine.split(' ');
+    const headers = fields.map((field) => {
+      const colon = field.indexOf(':');
+      return [field.slice(0, colon), field.slice(colon + 1).trim()];
+    });
+    return this.#speaker.authorizationFor(method, target, Object.fromEntries(headers));
   }
 
   check(expected: string, response: WireResponse): void {
@@ -142,16 +173,51 @@ class Transcript {
   }
 
   #authorised(text: string): string {
-    return text.replaceAll('{{authority}}', this.#client.authority);
+    return text.replaceAll('{{authority}}', this.#speaker.authority);
   }
 
   #fill(text: string): string {
-    return this.#authorised(text).replace(/\{\{(stamp|etag):([^}]+)\}\}/g, (whole, kind, label) => {
-      const value = this.#values.get(`stamp:${label}`);
+    const pattern = /\{\{(stamp|etag|guid|receipt):([^}]+)\}\}/g;
+    return this.#authorised(text).replace(pattern, (whole, kind, label) => {
+      const value = this.#values.get(`${kind === 'etag' ? 'stamp' : kind}:${label}`);
       if (value === undefined) return whole;
+      if (kind === 'receipt') return encodeURIComponent(value);
       return kind === 'etag' ? value.replaceAll(':', '%3A') : value;
     });
   }
+}
+
+function tableSpeaker(server: TabulariumServer): Speaker & Disposable {
+  const client = WireClient.of(server);
+  const { account, key, authority } = client;
+  return {
+    authority,
+    now: () => new Date(),
+    wait: () => assert.fail('transcripts of tables cannot wait'),
+    authorizationFor(method, target, headers) {
+      const date = headers['x-ms-date'] ?? '';
+      return authorizationOf({ scheme: 'SharedKeyLite', account, key, method, target, date });
+    },
+    exchange: (bytes) => client.sendRaw(bytes),
+    [Symbol.dispose]: () => client.close(),
+  };
+}
+
+const queueEpochMicros = Date.UTC(2024, 2, 1, 12) * 1000;
+
+function queueSpeaker(server: TabulariumServer, clock: ManualClock): Speaker & Disposable {
+  const client = QueueWireClient.of(server);
+  const { account, key, authority } = client;
+  return {
+    authority,
+    now: () => new Date(clock.nowMicros() / 1000),
+    wait: (seconds) => clock.advanceMicros(seconds * 1_000_000),
+    authorizationFor(method, target, headers) {
+      return queueAuthorizationOf({ scheme: 'SharedKey', account, key, method, target, headers });
+    },
+    exchange: (bytes, toHead) => client.sendRaw(bytes, toHead),
+    [Symbol.dispose]: () => client.close(),
+  };
 }
 
 describe('golden transcripts', () => {
@@ -159,9 +225,11 @@ describe('golden transcripts', () => {
   assert.ok(files.length > 0, `no transcripts in ${folder}`);
   for (const file of files) {
     it(file, async () => {
-      await using server = await createServer({ inMemory: true });
-      const client = WireClient.of(server);
-      const transcript = new Transcript(client);
+      const clock = manualClock(queueEpochMicros);
+      const isOfQueues = file.startsWith('queue-');
+      await using server = await createServer({ inMemory: true, ...(isOfQueues ? { clock } : {}) });
+      using speaker = isOfQueues ? queueSpeaker(server, clock) : tableSpeaker(server);
+      const transcript = new Transcript(speaker);
       const sections = sectionsOf(file);
       for (let at = 0; at < sections.length; at += 2) {
         const request = sections[at];
@@ -169,7 +237,6 @@ describe('golden transcripts', () => {
         assert.ok(request?.kind === 'request' && response?.kind === 'response', file);
         transcript.check(response.text, await transcript.exchange(request.text));
       }
-      client.close();
     });
   }
 });

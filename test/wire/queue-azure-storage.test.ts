@@ -45,7 +45,7 @@ const get = (queue: string, options: object = {}) =>
 const peek = (queue: string, options: object = { numOfMessages: 32 }) =>
   call<Message[]>((done) => service.peekMessages(queue, options, done));
 const remove = (queue: string, { messageId = '', popReceipt = '' }: Message) =>
-  call((done) => service.deleteMessage(queue, messageId, popReceipt, done as Callback<unknown>));
+  call((done) => service.deleteMessage(queue, messageId, popReceipt, done));
 
 async function peekTexts(queue: string): Promise<(string | undefined)[]> {
   return (await peek(queue)).map(({ messageText }) => messageText);
@@ -125,7 +125,7 @@ describe('azure-storage: queues', () => {
       writers: { Permissions: 'raup', Start: new Date('2020-01-01T00:00:00Z') },
     };
     await call((done) => service.setQueueAcl(queue, policies as never, done));
-    const { signedIdentifiers = {} } = await call<
+    const { signedIdentifiers } = await call<
       Queue & { signedIdentifiers?: Record<string, { Permissions?: string }> }
     >((done) => service.getQueueAcl(queue, done as Callback<Queue>));
     assert.deepEqual(Object.keys(signedIdentifiers), ['readers', 'writers']);
@@ -204,7 +204,7 @@ describe('azure-storage: messages', () => {
     );
     const read = () => call<Queue>((done) => service.getQueueMetadata(queue, done));
     assert.equal((await read()).approximateMessageCount, 3);
-    await call((done) => service.clearMessages(queue, done as Callback<unknown>));
+    await call((done) => service.clearMessages(queue, done));
     assert.equal((await read()).approximateMessageCount ?? 0, 0);
   });
 

@@ -7,6 +7,7 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-queue';
 import { developmentAccount, developmentKey } from './kit/signature.js';
+import { statusOf } from './kit/sdk.js';
 import { startFixture } from './kit/server.js';
 
 // The samples of the official client's README and of its quick start, with nothing changed but where
@@ -45,7 +46,7 @@ describe('samples of the README of @azure/storage-queue', () => {
         userAgentPrefix: 'BasicSample V10.0.0',
       }, // Customized telemetry string
     });
-    assert.equal((await client.getProperties())._response.status, 200);
+    assert.equal(statusOf(await client.getProperties()), 200);
   });
 
   it('lists queues in both ways', async () => {

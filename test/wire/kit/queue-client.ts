@@ -87,8 +87,8 @@ export class QueueWireClient {
   }
 
   /** Bytes as they are, on the kept connection. */
-  sendRaw(bytes: Buffer | string): Promise<WireResponse> {
-    return this.#connection.exchange(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes, 'latin1'));
+  sendRaw(bytes: Buffer, toHead = false): Promise<WireResponse> {
+    return this.#connection.exchange(bytes, toHead);
   }
 
   /** The request as it goes over the wire. */

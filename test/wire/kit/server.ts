@@ -40,7 +40,7 @@ export interface QueueFixture {
   /** The server's only clock. It stands still until a test moves it; the client follows it. */
   readonly clock: ManualClock;
   /** Moves the clock. */
-  wait(seconds: number): void;
+  readonly wait: (seconds: number) => void;
 }
 
 /** As `startFixture`, for queues, where the test decides what time it is. */
