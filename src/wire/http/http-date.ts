@@ -10,33 +10,14 @@ const rfc1123 =
 const rememberedDates = 61;
 const lastDates: { readonly second: number; readonly text: string }[] = [];
 
-const secondsPerDay = 86_400;
-/** ` 21:04:30 GMT`. */
-const timeCharacters = 13;
-
 /** `Fri, 09 Oct 2009 21:04:30 GMT` of microseconds since 1970; a part of a second is cut off. */
 export function httpDate(micros: number): string {
-  const seconds = Math.floor(micros / 1_000_000);
-  const day = Math.floor(seconds / secondsPerDay);
-  const second = seconds - day * secondsPerDay;
-  const hour = Math.floor(second / 3600);
-  const minute = Math.floor(second / 60) % 60;
-  const time = `${twoDigits[hour]}:${twoDigits[minute]}:${twoDigits[second % 60]}`;
-  return `${dayText(day)} ${time} GMT`;
-}
-
-const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
-
-/** An answer about messages has many dates, all of a few days. */
-const dayTexts = new Map<number, string>();
-const dayTextsMax = 64;
-
-function dayText(day: number): string {
-  const known = dayTexts.get(day);
-  if (known !== undefined) return known;
-  const text = new Date(day * secondsPerDay * 1000).toUTCString().slice(0, -timeCharacters);
-  if (dayTexts.size === dayTextsMax) dayTexts.clear();
-  dayTexts.set(day, text);
+  const second = Math.floor(micros / 1_000_000);
+  const place = Math.abs(second % rememberedDates);
+  const last = lastDates[place];
+  if (last?.second === second) return last.text;
+  const text = new Date(second * 1000).toUTCString();
+  lastDates[place] = { second, text };
   return text;
 }
 
