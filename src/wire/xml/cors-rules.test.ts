@@ -35,14 +35,15 @@ function parse(...rules: readonly string[]): readonly CorsRule[] {
 
 /** The code of a refusal, and what it names. */
 function refusal(...rules: readonly string[]): readonly unknown[] {
+  let error: unknown;
   try {
     parse(...rules);
-  } catch (error) {
-    assert.ok(error instanceof StorageError, String(error));
-    const details = Object.fromEntries(error.details);
-    return [error.code, details['XmlNodeName'] ?? details['Reason'], details['XmlNodeValue']];
+  } catch (caught) {
+    error = caught;
   }
-  assert.fail(`read: ${rules.join('')}`);
+  assert.ok(error instanceof StorageError, rules.join(''));
+  const details = Object.fromEntries(error.details);
+  return [error.code, details['XmlNodeName'] ?? details['Reason'], details['XmlNodeValue']];
 }
 
 function numbered(count: number, prefix = 'h'): readonly string[] {

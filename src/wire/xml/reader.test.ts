@@ -6,14 +6,15 @@ import { parseXml, xmlElementsMax } from './reader.js';
 
 /** The details of the refusal of a document. */
 function refusal(body: string | Buffer): Readonly<Record<string, string>> {
+  let error: unknown;
   try {
     parseXml(Buffer.from(body));
-  } catch (error) {
-    assert.ok(error instanceof StorageError, String(error));
-    assert.equal(error.code, 'InvalidXmlDocument');
-    return Object.fromEntries(error.details);
+  } catch (caught) {
+    error = caught;
   }
-  assert.fail(`read: ${body.toString('latin1')}`);
+  assert.ok(error instanceof StorageError, body.toString('latin1'));
+  assert.equal(error.code, 'InvalidXmlDocument');
+  return Object.fromEntries(error.details);
 }
 
 describe('parseXml', () => {

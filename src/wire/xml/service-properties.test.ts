@@ -69,14 +69,15 @@ function refusal(
   asVersion = version,
   dialect = queueProperties,
 ): readonly [string, string | undefined] {
+  let error: unknown;
   try {
     parseServiceProperties(body, asVersion, dialect);
-  } catch (error) {
-    assert.ok(error instanceof StorageError, String(error));
-    const details = Object.fromEntries(error.details);
-    return [error.code, details['XmlNodeName'] ?? details['Reason']];
+  } catch (caught) {
+    error = caught;
   }
-  assert.fail(`read: ${body.toString()}`);
+  assert.ok(error instanceof StorageError, body.toString());
+  const details = Object.fromEntries(error.details);
+  return [error.code, details['XmlNodeName'] ?? details['Reason']];
 }
 
 describe('parseServiceProperties', () => {
