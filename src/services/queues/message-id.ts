@@ -57,7 +57,8 @@ export class MessageIds {
 /** As clients see it: lower-case hexadecimal in the groups of a GUID. */
 export function formatMessageId(id: Bytes): string {
   const hex = Buffer.from(id.buffer, id.byteOffset, messageIdBytes).toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  const groups = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
+  return `${groups.join('-')}-${hex.slice(20)}`;
 }
 
 /** The bytes of an id, whatever the case of its digits; undefined for text that is no GUID. */

@@ -62,7 +62,7 @@ export async function putMessage(
   };
 }
 
-/** The first visible messages as they are. Two reads, so a message deleted in between is left out. */
+/** The first visible messages as they are. One that is deleted between two reads is left out. */
 export async function peekMessages(
   { store, clock }: MessageContext,
   keys: MessageKeys,

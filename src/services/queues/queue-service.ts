@@ -166,7 +166,7 @@ export class QueueService {
     return deleteMessage(this.#context, keys, message);
   }
 
-  /** Removes all messages in one commit, whatever their number. A put under way may be among them. */
+  /** Removes all messages in one commit, whatever their number; also one that is just being put. */
   async clearMessages(account: string, queue: string): Promise<void> {
     const record = await this.#queues.replaceId(account, queue, (old, id) => ({ ...old, id }));
     if (record === undefined) throw notFound(queue);
