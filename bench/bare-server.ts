@@ -2,7 +2,8 @@
 // with the same kind of headers. It checks nothing and stores nothing.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { batchRows, bucketCount, entityJson, partitionRows } from './dataset.js';
-import { endWithParent, reportPort } from './child.js';
+import { messageText } from './queue-workloads.js';
+import { endWithParent, reportPorts } from './child.js';
 
 const etag = `W/"datetime'2025-11-21T10%3A00%3A00.1234567Z'"`;
 
@@ -29,6 +30,24 @@ const batchAnswer = Buffer.from(
   ).repeat(batchRows),
 );
 
+function messages(count: number, text: string): Buffer {
+  const message =
+    '<QueueMessage><MessageId>5974b586-0df3-4e2d-ad0c-18e3892bfca2</MessageId>' +
+    '<InsertionTime>Fri, 21 Nov 2025 10:00:00 GMT</InsertionTime>' +
+    '<ExpirationTime>Fri, 28 Nov 2025 10:00:00 GMT</ExpirationTime>' +
+    '<PopReceipt>AZhDVqOOcAGAAAAAAAQ2bzkQQkZDeFdzMkVBQkZDeFdzMkUA</PopReceipt>' +
+    '<TimeNextVisible>Fri, 21 Nov 2025 10:00:30 GMT</TimeNextVisible>' +
+    `${text}</QueueMessage>`;
+  const declaration = '<?xml version="1.0" encoding="utf-8"?>';
+  const list = `<QueueMessagesList>${message.repeat(count)}</QueueMessagesList>`;
+  return Buffer.from(`${declaration}${list}`);
+}
+
+const putAnswer = messages(1, '');
+const taken = `<DequeueCount>1</DequeueCount><MessageText>${messageText}</MessageText>`;
+const oneMessage = messages(1, taken);
+const manyMessages = messages(32, taken);
+
 function answer(response: ServerResponse, status: number, type: string, body: Buffer): void {
   response.writeHead(status, {
     'Content-Type': type,
@@ -47,16 +66,22 @@ function answerPost(request: IncomingMessage, response: ServerResponse): void {
   request.on('data', (piece: Buffer) => pieces.push(piece));
   request.on('end', () => {
     Buffer.concat(pieces);
+    const isMessage = request.url?.includes('/messages') === true;
+    if (isMessage) return answer(response, 201, xml, putAnswer);
     const isBatch = request.url?.endsWith('$batch') === true;
     if (isBatch) answer(response, 202, 'multipart/mixed; boundary=b', batchAnswer);
     else answer(response, 204, 'application/json', Buffer.alloc(0));
   });
 }
 
+const xml = 'application/xml';
 const json = 'application/json;odata=minimalmetadata;streaming=true;charset=utf-8';
 const server = createServer((request, response) => {
   const url = request.url ?? '';
   if (request.method === 'POST') answerPost(request, response);
+  else if (request.method === 'DELETE') answer(response, 204, xml, Buffer.alloc(0));
+  else if (url.includes('numofmessages=1&')) answer(response, 200, xml, oneMessage);
+  else if (url.includes('numofmessages')) answer(response, 200, xml, manyMessages);
   else if (url.includes('Bucket')) answer(response, 200, json, scan);
   else if (url.includes('$filter')) answer(response, 200, json, range);
   else answer(response, 200, json, point);
@@ -64,7 +89,8 @@ const server = createServer((request, response) => {
 
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();
-  reportPort(typeof address === 'object' && address !== null ? address.port : 0);
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  reportPorts({ table: port, queue: port });
 });
 endWithParent(async () => {
   server.closeAllConnections();

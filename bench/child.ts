@@ -1,6 +1,12 @@
-/** Tells the benchmark which port this server listens on. */
-export function reportPort(port: number): void {
-  process.send?.(port);
+/** Where a server listens, by service. */
+export interface Ports {
+  readonly table: number;
+  readonly queue: number;
+}
+
+/** Tells the benchmark on which ports this server listens. */
+export function reportPorts(ports: Ports): void {
+  process.send?.(ports);
 }
 
 /** Ends this process in order when it is asked to, or when the benchmark is gone. */

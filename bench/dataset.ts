@@ -21,7 +21,7 @@ export function rowKey(row: number): string {
 const words = 'amber basalt cedar delta ember fjord granite harbour island juniper'.split(' ');
 
 /** A text of exactly `length` characters that depends on `seed`. */
-function prose(seed: number, length: number): string {
+export function prose(seed: number, length: number): string {
   let text = '';
   for (let state = seed; text.length < length; state = Math.imul(state, 1664525) + 1013904223) {
     text += `${words[(state >>> 16) % words.length] ?? ''} `;

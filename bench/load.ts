@@ -2,15 +2,29 @@ import { createConnection, type Socket } from 'node:net';
 import type { Target } from './http-request.js';
 import { ResponseReader } from './response-reader.js';
 
-/** What to send, and what the answer must be: a benchmark of error answers is worthless. */
-export interface Workload {
+interface Requests {
   /** The next request of a connection, or `undefined` when there is no more to send. */
   next(connection: number): Buffer | undefined;
+}
+
+/** What to send, and what the answer must be: a benchmark of error answers is worthless. */
+export interface UniformWorkload extends Requests {
   readonly status: number;
   /** How often `marker` must occur in a body: proof that the rows asked for came. */
   readonly marker: string;
   readonly occurrences: number;
 }
+
+/** What is sent next depends on the answers before. */
+export interface DialogueWorkload extends Requests {
+  /**
+   * Takes an answer and tells how many units of work are done with it. Throws when it is not what
+   * was asked for.
+   */
+  answered(connection: number, status: number, body: readonly Buffer[]): number;
+}
+
+export type Workload = UniformWorkload | DialogueWorkload;
 
 export interface LoadOptions {
   readonly connections: number;
@@ -22,6 +36,8 @@ export interface LoadOptions {
 
 export interface LoadResult {
   readonly requests: number;
+  /** What was done: requests, or what a dialogue counts instead. */
+  readonly units: number;
   readonly seconds: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -44,7 +60,12 @@ function occurrences(body: readonly Buffer[], marker: string): number {
 }
 
 /** Complains when an answer is not the one that the workload promises. */
-function verify(workload: Workload, status: number, body: readonly Buffer[], deep: boolean): void {
+function verify(
+  workload: UniformWorkload,
+  status: number,
+  body: readonly Buffer[],
+  deep: boolean,
+): void {
   const found = status === workload.status && deep ? occurrences(body, workload.marker) : undefined;
   if (status === workload.status && (found ?? workload.occurrences) === workload.occurrences)
     return;
@@ -64,6 +85,7 @@ function quantile(sorted: Float64Array, share: number): number {
 class LoadRun {
   readonly #workload: Workload;
   readonly #latencies: number[] = [];
+  #units = 0;
   #sequence = 0;
   #recording = false;
   #stopping = false;
@@ -74,14 +96,15 @@ class LoadRun {
 
   startClock(): void {
     this.#latencies.length = 0;
+    this.#units = 0;
     this.#recording = true;
   }
 
   /** Ends the measured time; requests under way are still answered and checked. */
-  stop(): Float64Array {
+  stop(): { readonly latencies: Float64Array; readonly units: number } {
     this.#recording = false;
     this.#stopping = true;
-    return Float64Array.from(this.#latencies).sort();
+    return { latencies: Float64Array.from(this.#latencies).sort(), units: this.#units };
   }
 
   /** Runs one connection until the run stops or the workload ends. */
@@ -101,13 +124,23 @@ class LoadRun {
     };
     const reader = new ResponseReader((status, body) => {
       const latency = performance.now() - sentAt;
-      if (this.#recording) this.#latencies.push(latency);
-      this.#sequence += 1;
-      verify(this.#workload, status, body, this.#sequence % sampleInterval === 1);
+      const units = this.#accept(connection, status, body);
+      if (this.#recording) {
+        this.#latencies.push(latency);
+        this.#units += units;
+      }
       send();
     });
     listen(socket, reader, send, reject);
     return promise;
+  }
+
+  #accept(connection: number, status: number, body: readonly Buffer[]): number {
+    const workload = this.#workload;
+    if ('answered' in workload) return workload.answered(connection, status, body);
+    this.#sequence += 1;
+    verify(workload, status, body, this.#sequence % sampleInterval === 1);
+    return 1;
   }
 }
 
@@ -169,10 +202,11 @@ export async function runLoad(
   await (options.durationMs === Infinity ? all : Promise.race([sleep(options.durationMs), all]));
   const seconds = (performance.now() - start) / 1000;
   const cpu = process.cpuUsage(cpuStart);
-  const latencies = run.stop();
+  const { latencies, units } = run.stop();
   await all;
   return {
     requests: latencies.length,
+    units,
     seconds,
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),

@@ -1,8 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { tableName } from './dataset.js';
-import { runLoad, type LoadResult } from './load.js';
+import { createQueues, fillTable, isMeasured, topUp } from './fill.js';
+import { isQueueKind, isTableKind, services, type Service, type WorkloadKind } from './kinds.js';
+import { runLoad, type LoadResult, type Workload } from './load.js';
 import { parseOptions, usage, type BenchOptions } from './options.js';
 import { profileTable } from './profile.js';
+import { progress } from './progress.js';
+import { makeQueueWorkload } from './queue-workloads.js';
 import * as report from './report.js';
 import {
   abandonServers,
@@ -11,13 +14,7 @@ import {
   type ServerName,
   type ServerProcess,
 } from './server-process.js';
-import {
-  dataLoading,
-  makeWorkload,
-  RowNumbers,
-  tableCreation,
-  type WorkloadKind,
-} from './workloads.js';
+import { makeTableWorkload, RowNumbers } from './table-workloads.js';
 
 /** Warm-up before each measurement: code compiles and connections open outside the clock. */
 const warmupMs = 700;
@@ -25,26 +22,13 @@ const warmupMs = 700;
 const loadShareMax = 0.9;
 const profileRows = 40;
 
-function progress(text: string): void {
-  process.stderr.write(`${text}\n`);
-}
-
-function describe({ requests, seconds, p50Ms, p99Ms, loadCpuShare }: LoadResult): string {
-  const rate = report.shortNumber(requests / seconds);
+function describe({ units, seconds, p50Ms, p99Ms, loadCpuShare }: LoadResult): string {
+  const rate = report.shortNumber(units / seconds);
   const busy = loadCpuShare > loadShareMax ? ', LOAD GENERATOR SATURATED' : '';
   return (
-    `${rate} req/s, p50 ${report.shortNumber(p50Ms)} ms, p99 ${report.shortNumber(p99Ms)} ms, ` +
+    `${rate} /s, p50 ${report.shortNumber(p50Ms)} ms, p99 ${report.shortNumber(p99Ms)} ms, ` +
     `load at ${Math.round(loadCpuShare * 100)} % of a core${busy}`
   );
-}
-
-/** Creates the table and its rows: the same bytes for every server. */
-async function fill(server: ServerProcess, connections: number): Promise<void> {
-  const untimed = { warmupMs: 0, durationMs: Infinity };
-  if (server.name === 'bare') return;
-  await runLoad(server.target, tableCreation(server.target), { connections: 1, ...untimed });
-  await runLoad(server.target, dataLoading(server.target), { connections, ...untimed });
-  progress(`${server.name}: table ${tableName} is filled`);
 }
 
 function cpuPerRequest(
@@ -56,28 +40,41 @@ function cpuPerRequest(
   return ((after.cpuSeconds - before.cpuSeconds) * 1e6) / requests;
 }
 
+/** Measures one service of several servers. */
 class Bench {
   readonly #options: BenchOptions;
+  readonly #kinds: readonly WorkloadKind[];
   readonly #servers: readonly ServerProcess[];
   readonly #rows = new RowNumbers();
   readonly measurements: report.Measurement[] = [];
 
-  constructor(options: BenchOptions, servers: readonly ServerProcess[]) {
+  constructor(
+    options: BenchOptions,
+    kinds: readonly WorkloadKind[],
+    servers: readonly ServerProcess[],
+  ) {
     this.#options = options;
+    this.#kinds = kinds;
     this.#servers = servers;
   }
 
   async fill(): Promise<void> {
-    for (const server of this.#servers) await fill(server, this.#options.connections);
+    const queueKinds = this.#kinds.filter(isQueueKind);
+    for (const server of this.#servers) {
+      if (this.#kinds.some(isTableKind)) await fillTable(server, this.#options.connections);
+      await createQueues(server, queueKinds);
+    }
   }
 
   /** Kind by kind; in each round the servers take turns, and the first of a round changes. */
   async measureAll(): Promise<void> {
-    const { kinds, rounds } = this.#options;
-    for (const kind of kinds) {
-      for (let round = 0; round < rounds; round += 1) {
-        const first = round % this.#servers.length;
-        const order = [...this.#servers.slice(first), ...this.#servers.slice(0, first)];
+    for (const kind of this.#kinds) {
+      const servers = this.#servers.filter(
+        ({ name }) => !isQueueKind(kind) || isMeasured(name, kind),
+      );
+      for (let round = 0; round < this.#options.rounds; round += 1) {
+        const first = round % Math.max(1, servers.length);
+        const order = [...servers.slice(first), ...servers.slice(0, first)];
         for (const server of order) await this.#measure(server, kind, round);
       }
     }
@@ -85,7 +82,10 @@ class Bench {
 
   async #measure(server: ServerProcess, kind: WorkloadKind, round: number): Promise<void> {
     const { connections, seconds } = this.#options;
-    const workload = makeWorkload(kind, server.target, this.#rows);
+    if (isQueueKind(kind)) {
+      await topUp(server, kind, { seconds: seconds + warmupMs / 1000, connections });
+    }
+    const workload = this.#workload(server, kind);
     const warm = { connections, warmupMs: 0, durationMs: warmupMs };
     await runLoad(server.target, workload, warm);
     const before = server.usage();
@@ -95,14 +95,19 @@ class Bench {
     this.measurements.push({ kind, server: server.name, round, serverCpuMicros, ...result });
     progress(`${kind} round ${round + 1}, ${server.name}: ${describe(result)}`);
   }
+
+  #workload({ target }: ServerProcess, kind: WorkloadKind): Workload {
+    if (isQueueKind(kind)) return makeQueueWorkload(kind, target);
+    return makeTableWorkload(kind, target, this.#rows);
+  }
 }
 
-async function startAll(options: BenchOptions): Promise<ServerProcess[]> {
+async function startAll(options: BenchOptions, service: Service): Promise<ServerProcess[]> {
   const servers: ServerProcess[] = [];
   for (const name of options.servers) {
     const profiled = options.profileDirectory !== undefined && name.startsWith('tabularium');
     const start = profiled ? { profileDirectory: options.profileDirectory ?? '' } : {};
-    servers.push(await startServer(name, start));
+    servers.push(await startServer(name, service, start));
   }
   return servers;
 }
@@ -117,31 +122,48 @@ function memoryReports(
   });
 }
 
-function print(options: BenchOptions, bench: Bench, memory: report.MemoryReport[]): void {
-  const { kinds, servers, jsonFile } = options;
-  const table = report.loadTable(bench.measurements, kinds, servers);
-  process.stdout.write(`\n${table}\n\n${report.memoryTable(memory)}\n\n${report.machineLine()}\n`);
-  if (jsonFile === undefined) return;
-  const everything = { options, measurements: bench.measurements, memory };
-  writeFileSync(jsonFile, `${JSON.stringify(everything, undefined, 2)}\n`);
+interface ServiceResults {
+  readonly service: Service;
+  readonly measurements: readonly report.Measurement[];
+  readonly memory: readonly report.MemoryReport[];
 }
 
-async function run(options: BenchOptions): Promise<void> {
-  if (options.profileDirectory !== undefined) {
-    mkdirSync(options.profileDirectory, { recursive: true });
-  }
-  const servers = await startAll(options);
+/** Starts servers for one service, measures it and stops them. */
+async function benchService(
+  options: BenchOptions,
+  service: Service,
+  kinds: readonly WorkloadKind[],
+): Promise<ServiceResults> {
+  const servers = await startAll(options, service);
   try {
-    const bench = new Bench(options, servers);
+    const bench = new Bench(options, kinds, servers);
     await bench.fill();
     const loaded = new Map(servers.map((server) => [server.name, server.usage()]));
     await bench.measureAll();
-    print(options, bench, memoryReports(servers, loaded));
+    const memory = memoryReports(servers, loaded);
+    const table = report.loadTable(bench.measurements, service, kinds, options.servers);
+    process.stdout.write(`\n${table}\n\n${report.memoryTable(memory)}\n`);
+    return { service, measurements: bench.measurements, memory };
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
   }
-  if (options.profileDirectory !== undefined) {
-    process.stdout.write(`\n${profileTable(options.profileDirectory, profileRows)}`);
+}
+
+async function run(options: BenchOptions): Promise<void> {
+  const { profileDirectory, jsonFile } = options;
+  if (profileDirectory !== undefined) mkdirSync(profileDirectory, { recursive: true });
+  const results: ServiceResults[] = [];
+  for (const service of services) {
+    const isAsked = service === 'queue' ? isQueueKind : isTableKind;
+    const kinds = options.kinds.filter((kind) => isAsked(kind));
+    if (kinds.length > 0) results.push(await benchService(options, service, kinds));
+  }
+  process.stdout.write(`\n${report.machineLine()}\n`);
+  if (jsonFile !== undefined) {
+    writeFileSync(jsonFile, `${JSON.stringify({ options, results }, undefined, 2)}\n`);
+  }
+  if (profileDirectory !== undefined) {
+    process.stdout.write(`\n${profileTable(profileDirectory, profileRows)}`);
   }
 }
 

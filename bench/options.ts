@@ -1,6 +1,12 @@
 import { parseArgs } from 'node:util';
+import {
+  queueKinds,
+  queueOperations,
+  tableKinds,
+  workloadKinds,
+  type WorkloadKind,
+} from './kinds.js';
 import { serverNames, type ServerName } from './server-process.js';
-import { workloadKinds, type WorkloadKind } from './workloads.js';
 
 export interface BenchOptions {
   /** Measured seconds per kind, server and round. */
@@ -13,13 +19,19 @@ export interface BenchOptions {
   readonly profileDirectory: string | undefined;
 }
 
+const kindGroups = { tables: tableKinds, queues: queueKinds } as const;
+
 export const usage = `npm run bench -- [options]
 
   --seconds N       measured seconds per kind, server and round (default 4)
   --rounds N        rounds; the servers take turns in each (default 3)
   --connections N   keep-alive connections, a closed loop on each (default 32)
-  --kinds LIST      of ${workloadKinds.join(',')} (default: all)
-  --servers LIST    of ${serverNames.join(',')} (default: bare,azurite,tabularium)
+  --kinds LIST      tables and queues (the default) or single kinds:
+                    ${tableKinds.join(',')},
+                    ${queueOperations.map((operation) => `queue-${operation}`).join(',')};
+                    the queue kinds also with -100k or -1m behind them: so many messages wait
+  --servers LIST    of ${serverNames.join(',')}
+                    (default: bare,azurite,tabularium)
   --json FILE       write all numbers there
   --profile DIR     write processor profiles of Tabularium there and print where the time goes;
                     alone with Tabularium unless --servers says otherwise
@@ -42,6 +54,17 @@ function names<T extends string>(option: string, text: string, known: readonly T
   });
 }
 
+/** Names of kinds and of groups of kinds, in the order in which they are measured. */
+function kindsOf(text: string): readonly WorkloadKind[] {
+  const groups = Object.keys(kindGroups) as (keyof typeof kindGroups)[];
+  const asked = new Set<string>(
+    names('kinds', text, [...groups, ...workloadKinds]).flatMap((name): readonly string[] =>
+      name === 'tables' || name === 'queues' ? kindGroups[name] : [name],
+    ),
+  );
+  return workloadKinds.filter((kind) => asked.has(kind));
+}
+
 /** The options, or `undefined` when the usage was asked for. Throws on what it does not know. */
 export function parseOptions(args: readonly string[]): BenchOptions | undefined {
   const { values } = parseArgs({
@@ -50,7 +73,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
       seconds: { type: 'string', default: '4' },
       rounds: { type: 'string', default: '3' },
       connections: { type: 'string', default: '32' },
-      kinds: { type: 'string', default: workloadKinds.join(',') },
+      kinds: { type: 'string', default: Object.keys(kindGroups).join(',') },
       servers: { type: 'string' },
       json: { type: 'string' },
       profile: { type: 'string' },
@@ -63,7 +86,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     seconds: positive('seconds', values.seconds),
     rounds: positive('rounds', values.rounds),
     connections: positive('connections', values.connections),
-    kinds: names('kinds', values.kinds, workloadKinds),
+    kinds: kindsOf(values.kinds),
     servers: names('servers', values.servers ?? defaultServers, serverNames),
     jsonFile: values.json,
     profileDirectory: values.profile,

@@ -1,7 +1,15 @@
 import { cpus } from 'node:os';
+import { unreachable } from '../src/base/invariant.js';
+import { batchRows, partitionRows } from './dataset.js';
+import {
+  isQueueKind,
+  queuePlan,
+  type QueueKind,
+  type Service,
+  type WorkloadKind,
+} from './kinds.js';
 import type { LoadResult } from './load.js';
 import type { ProcessUsage, ServerName } from './server-process.js';
-import { workloadTitles, type WorkloadKind } from './workloads.js';
 
 /** One server under one kind of load for one round. */
 export interface Measurement extends LoadResult {
@@ -16,6 +24,38 @@ export interface MemoryReport {
   readonly server: ServerName;
   readonly afterLoading: ProcessUsage;
   readonly atEnd: ProcessUsage;
+}
+
+/** What a queue is to do with messages in a second (docs/internals/benchmark.md). */
+const queueTargetPerSecond = 10_000;
+
+function titleOf(kind: WorkloadKind): string {
+  if (isQueueKind(kind)) return queueTitle(kind);
+  switch (kind) {
+    case 'point':
+      return 'point read';
+    case 'range':
+      return `range of ${batchRows}`;
+    case 'scan':
+      return `scan of ${partitionRows}, 1 % match`;
+    case 'insert':
+      return 'insert';
+    case 'batch':
+      return `EGT of ${batchRows} inserts`;
+    default:
+      return unreachable(kind);
+  }
+}
+
+function queueTitle(kind: QueueKind): string {
+  const { operation, waiting } = queuePlan(kind);
+  const titles = {
+    put: 'put',
+    'get-delete': 'get 32, delete each',
+    'get-delete-one': 'get 1, delete it',
+  };
+  const among = waiting === 0 ? '' : `, ${waiting.toLocaleString('en-US')} waiting`;
+  return `${titles[operation]}${among}`;
 }
 
 function median(values: readonly number[]): number {
@@ -48,7 +88,7 @@ function summarize(
   const own = measurements.filter((one) => one.kind === kind && one.server === server);
   if (own.length === 0) return undefined;
   return {
-    rate: median(own.map((one) => one.requests / one.seconds)),
+    rate: median(own.map((one) => one.units / one.seconds)),
     p50Ms: median(own.map((one) => one.p50Ms)),
     p99Ms: median(own.map((one) => one.p99Ms)),
     cpuMicros: median(own.map((one) => one.serverCpuMicros ?? Number.NaN)),
@@ -66,16 +106,19 @@ function row(cells: readonly string[]): string {
 /** One row per kind and server, in the order in which they were measured. */
 export function loadTable(
   measurements: readonly Measurement[],
+  service: Service,
   kinds: readonly WorkloadKind[],
   servers: readonly ServerName[],
 ): string {
+  const isQueue = service === 'queue';
   const head = [
     'kind',
     'server',
-    'req/s',
+    isQueue ? 'messages/s' : 'req/s',
     'p50 ms',
     'p99 ms',
     'CPU µs/req',
+    ...(isQueue ? [`of ${queueTargetPerSecond.toLocaleString('en-US')}/s`] : []),
     'of Azurite',
     'of bare',
   ];
@@ -87,16 +130,23 @@ export function loadTable(
       const numbers = [summary.rate, summary.p50Ms, summary.p99Ms, summary.cpuMicros];
       lines.push(
         row([
-          workloadTitles[kind],
+          titleOf(kind),
           server,
           ...numbers.map((value) => shortNumber(value)),
-          ratio(summary, summarize(measurements, kind, 'azurite')),
-          ratio(summary, summarize(measurements, kind, 'bare')),
+          ...(isQueue ? [`${shortNumber(summary.rate / queueTargetPerSecond)} ×`] : []),
+          ratio(summary, summarize(measurements, emptyKind(kind), 'azurite')),
+          ratio(summary, summarize(measurements, emptyKind(kind), 'bare')),
         ]),
       );
     }
   }
   return lines.join('\n');
+}
+
+/** What a kind with waiting messages is compared with: the same without. Only this server has both. */
+function emptyKind(kind: WorkloadKind): WorkloadKind {
+  if (!isQueueKind(kind)) return kind;
+  return `queue-${queuePlan(kind).operation}`;
 }
 
 /** Resident memory in MB; in brackets the private part, which excludes mapped files. */

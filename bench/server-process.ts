@@ -1,20 +1,31 @@
 import { createSecretKey } from 'node:crypto';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createConnection, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { unreachable } from '../src/base/invariant.js';
 import { developmentAccount } from '../src/services/accounts/directory.js';
+import type { Ports } from './child.js';
 import type { Target } from './http-request.js';
+import type { Service } from './kinds.js';
 
-export const serverNames = ['bare', 'azurite', 'tabularium', 'tabularium-relaxed'] as const;
+export const serverNames = [
+  'bare',
+  'azurite',
+  'tabularium',
+  'tabularium-relaxed',
+  'tabularium-workers',
+] as const;
 export type ServerName = (typeof serverNames)[number];
 
 /** A server in a process of its own, listening on a free port. */
 export interface ServerProcess {
   readonly name: ServerName;
   readonly target: Target;
+  /** Where its data is. */
+  readonly directory: string;
   readonly usage: () => ProcessUsage;
   /** Ends the process in order, then removes its data. */
   stop(): Promise<void>;
@@ -46,17 +57,39 @@ export function abandonServers(): void {
   for (const stop of stoppers) stop();
 }
 
+/** A process and those that it started, and so on. */
+function processTree(pid: number): readonly number[] {
+  const tasks = `/proc/${pid}/task`;
+  const children = readdirSync(tasks).flatMap((task) =>
+    readFileSync(`${tasks}/${task}/children`, 'utf8').trim().split(' '),
+  );
+  return [
+    pid,
+    ...children.filter((each) => each !== '').flatMap((each) => processTree(Number(each))),
+  ];
+}
+
+function readProcess(pid: number): Record<keyof ProcessUsage, number> {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const megabytes = (field: string): number =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const cpuSeconds = (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+  return { cpuSeconds, residentMb: megabytes('VmRSS'), privateMb: megabytes('RssAnon') };
+}
+
+/** Sums over the process and its workers. Pages that they share count for each of them. */
 function readUsage(pid: number): ProcessUsage {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const megabytes = (field: string): number | undefined => {
-      const kilobytes = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1];
-      return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
+    const all = processTree(pid).map(readProcess);
+    const sum = (field: keyof ProcessUsage): number =>
+      all.reduce((total, each) => total + each[field], 0);
+    return {
+      cpuSeconds: sum('cpuSeconds'),
+      residentMb: sum('residentMb'),
+      privateMb: sum('privateMb'),
     };
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const cpuSeconds = (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
-    return { cpuSeconds, residentMb: megabytes('VmRSS'), privateMb: megabytes('RssAnon') };
   } catch {
     return { cpuSeconds: undefined, residentMb: undefined, privateMb: undefined };
   }
@@ -95,10 +128,10 @@ async function listening(child: ChildProcess, port: number): Promise<void> {
   }
 }
 
-/** The port that a child of ours reports once it listens. */
-function reportedPort(child: ChildProcess): Promise<number> {
+/** The ports that a child of ours reports once it listens. */
+function reportedPorts(child: ChildProcess): Promise<Ports> {
   return new Promise((resolve, reject) => {
-    child.on('message', (message) => resolve(Number(message)));
+    child.on('message', (message) => resolve(message as Ports));
     child.on('error', reject);
     child.on('exit', (code) => reject(new Error(`The server ended with ${code}.`)));
   });
@@ -116,38 +149,68 @@ function ended(child: ChildProcess): Promise<void> {
 }
 
 interface Launch {
-  readonly args: (directory: string, port: number) => readonly string[];
-  /** Whether the child tells its port itself. */
-  readonly reportsPort: boolean;
+  readonly args: (directory: string, ports: Ports) => readonly string[];
+  /** Whether the child tells its ports itself. */
+  readonly reportsPorts: boolean;
 }
 
 function script(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url));
 }
 
-function launchOf(name: ServerName): Launch {
-  if (name === 'bare') return { args: () => [script('bare-server.js')], reportsPort: true };
-  if (name === 'azurite') return azurite;
-  const durability = name === 'tabularium' ? 'durable' : 'relaxed';
+function launchOf(name: ServerName, service: Service): Launch {
+  switch (name) {
+    case 'bare':
+      return { args: () => [script('bare-server.js')], reportsPorts: true };
+    case 'azurite':
+      return azurite(service);
+    case 'tabularium-workers':
+      return withWorkers;
+    case 'tabularium':
+      return inOneProcess('durable');
+    case 'tabularium-relaxed':
+      return inOneProcess('relaxed');
+    default:
+      return unreachable(name);
+  }
+}
+
+function inOneProcess(durability: 'durable' | 'relaxed'): Launch {
   return {
     args: (directory) => [script('tabularium-server.js'), directory, durability],
-    reportsPort: true,
+    reportsPorts: true,
   };
 }
 
-/** Azurite as a user runs it: persistence in a directory, which is its default, and no access log. */
-const azurite: Launch = {
-  args: (directory, port) => [
-    script('../../node_modules/azurite/dist/src/table/main.js'),
+/** The command line with two processes on the data directory. */
+const withWorkers: Launch = {
+  args: (directory, ports) => [
+    script('../../bin/tabularium.js'),
+    'start',
     `--location=${directory}`,
-    `--tableHost=${host}`,
-    `--tablePort=${port}`,
-    '--silent',
-    '--skipApiVersionCheck',
-    '--disableTelemetry',
+    `--table-port=${ports.table}`,
+    `--queue-port=${ports.queue}`,
+    '--workers=2',
+    '--log-level=error',
   ],
-  reportsPort: false,
+  reportsPorts: false,
 };
+
+/** Azurite as a user runs it: persistence in a directory, which is its default, and no access log. */
+function azurite(service: Service): Launch {
+  return {
+    args: (directory, ports) => [
+      script(`../../node_modules/azurite/dist/src/${service}/main.js`),
+      `--location=${directory}`,
+      `--${service}Host=${host}`,
+      `--${service}Port=${ports[service]}`,
+      '--silent',
+      '--skipApiVersionCheck',
+      '--disableTelemetry',
+    ],
+    reportsPorts: false,
+  };
+}
 
 export interface StartOptions {
   /** Where to write a processor profile when the server ends; none when absent. */
@@ -164,10 +227,15 @@ function spawnNode(args: readonly string[]): ChildProcess {
   });
 }
 
-export async function startServer(name: ServerName, options: StartOptions): Promise<ServerProcess> {
+/** Starts a server to measure one of its services. */
+export async function startServer(
+  name: ServerName,
+  service: Service,
+  options: StartOptions,
+): Promise<ServerProcess> {
   const directory = mkdtempSync(join(tmpdir(), `tabularium-bench-${name}-`));
-  const launch = launchOf(name);
-  const asked = launch.reportsPort ? 0 : await freePort();
+  const launch = launchOf(name, service);
+  const asked = { table: await freePort(), queue: await freePort() };
   const profile = options.profileDirectory;
   const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
   const child = spawnNode([...profiling, ...launch.args(directory, asked)]);
@@ -183,10 +251,10 @@ export async function startServer(name: ServerName, options: StartOptions): Prom
     rmSync(directory, { recursive: true, force: true });
   };
   try {
-    const port = launch.reportsPort ? await reportedPort(child) : asked;
-    await listening(child, port);
-    const target = { host, port, account };
-    return { name, target, usage: () => readUsage(child.pid ?? 0), stop };
+    const ports = launch.reportsPorts ? await reportedPorts(child) : asked;
+    await listening(child, ports[service]);
+    const target = { host, port: ports[service], account };
+    return { name, target, directory, usage: () => readUsage(child.pid ?? 0), stop };
   } catch (error) {
     await stop();
     throw error;

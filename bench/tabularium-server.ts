@@ -1,6 +1,6 @@
 // The product in a process of its own: `tabularium-server.js DIRECTORY durable|relaxed`.
 import { createServer } from '../src/app/index.js';
-import { endWithParent, reportPort } from './child.js';
+import { endWithParent, reportPorts } from './child.js';
 
 const [, , location = '', durability] = process.argv;
 
@@ -8,5 +8,5 @@ const server = await createServer({
   location,
   durability: durability === 'relaxed' ? 'relaxed' : 'durable',
 });
-reportPort(server.tablePort);
+reportPorts({ table: server.tablePort, queue: server.queuePort });
 endWithParent(() => server.close());

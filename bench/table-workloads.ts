@@ -13,18 +13,8 @@ import {
   tableName,
 } from './dataset.js';
 import { signedRequest, type Target } from './http-request.js';
+import type { TableKind } from './kinds.js';
 import type { Workload } from './load.js';
-
-export const workloadKinds = ['point', 'range', 'scan', 'insert', 'batch'] as const;
-export type WorkloadKind = (typeof workloadKinds)[number];
-
-export const workloadTitles: Readonly<Record<WorkloadKind, string>> = {
-  point: 'point read',
-  range: `range of ${batchRows}`,
-  scan: `scan of ${partitionRows}, 1 % match`,
-  insert: 'insert',
-  batch: `EGT of ${batchRows} inserts`,
-};
 
 /** Different requests that are signed before the clock starts. */
 const poolSize = 2000;
@@ -180,7 +170,7 @@ function batches(target: Target, numbers: RowNumbers): Workload {
 }
 
 /** Signs what the kind needs and returns its load. Call it again for every measurement. */
-export function makeWorkload(kind: WorkloadKind, target: Target, numbers: RowNumbers): Workload {
+export function makeTableWorkload(kind: TableKind, target: Target, numbers: RowNumbers): Workload {
   switch (kind) {
     case 'point':
       return pointReads(target);

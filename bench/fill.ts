@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { tableName } from './dataset.js';
+import { queuePlan, type QueueKind } from './kinds.js';
+import { runLoad, type Workload } from './load.js';
+import { progress } from './progress.js';
+import { countMessages, puts, queueCreation } from './queue-workloads.js';
+import type { ServerName, ServerProcess } from './server-process.js';
+import { dataLoading, tableCreation } from './table-workloads.js';
+
+const preload = fileURLToPath(new URL('./queue-preload.js', import.meta.url));
+
+/** Messages a second that a server can hand out at most: so many must be there to be taken. */
+const takenPerSecondMax: Readonly<Record<ServerName, number>> = {
+  bare: 0,
+  azurite: 200,
+  tabularium: 30_000,
+  'tabularium-relaxed': 40_000,
+  'tabularium-workers': 40_000,
+};
+
+async function sendAll(
+  { target }: ServerProcess,
+  workload: Workload,
+  connections: number,
+): Promise<void> {
+  await runLoad(target, workload, { connections, warmupMs: 0, durationMs: Infinity });
+}
+
+/** Creates the table and its rows: the same bytes for every server. */
+export async function fillTable(server: ServerProcess, connections: number): Promise<void> {
+  if (server.name === 'bare') return;
+  await sendAll(server, tableCreation(server.target), 1);
+  await sendAll(server, dataLoading(server.target), connections);
+  progress(`${server.name}: table ${tableName} is filled`);
+}
+
+/** Creates the queues of the kinds, empty. */
+export async function createQueues(
+  server: ServerProcess,
+  kinds: readonly QueueKind[],
+): Promise<void> {
+  if (server.name === 'bare') return;
+  for (const queue of new Set(kinds.map((kind) => queuePlan(kind).queue))) {
+    await sendAll(server, queueCreation(server.target, queue), 1);
+  }
+}
+
+/** Whether a server is measured under a kind: those with a backlog are about this server alone. */
+export function isMeasured(server: ServerName, kind: QueueKind): boolean {
+  return queuePlan(kind).waiting === 0 || (server !== 'bare' && server !== 'azurite');
+}
+
+/** Puts what is missing, so that enough messages wait for `seconds` of a kind of load. */
+export async function topUp(
+  server: ServerProcess,
+  kind: QueueKind,
+  options: { readonly seconds: number; readonly connections: number },
+): Promise<void> {
+  if (server.name === 'bare') return;
+  const { operation, waiting, queue } = queuePlan(kind);
+  const taken = operation === 'put' ? 0 : takenPerSecondMax[server.name] * options.seconds;
+  const missing = Math.ceil(waiting + taken) - (await countMessages(server.target, queue));
+  if (missing <= 0) return;
+  progress(`${server.name}: ${missing} messages more in ${queue}`);
+  if (server.name === 'azurite') {
+    await sendAll(server, puts(server.target, queue, missing), options.connections);
+  } else {
+    await preloadMessages(server, queue, missing);
+  }
+}
+
+async function preloadMessages(
+  { directory, target }: ServerProcess,
+  queue: string,
+  count: number,
+): Promise<void> {
+  const args = [preload, directory, target.account.name, queue, String(count)];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`Filling ${queue} ended with ${code}.`);
+}

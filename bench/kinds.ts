@@ -1,0 +1,57 @@
+/** Kinds of load by the service that they are for, in the order in which they are measured. */
+export const tableKinds = ['point', 'range', 'scan', 'insert', 'batch'] as const;
+export const queueKinds = [
+  'queue-put',
+  'queue-get-delete',
+  'queue-get-delete-one',
+  'queue-put-100k',
+  'queue-get-delete-100k',
+  'queue-get-delete-one-100k',
+  'queue-put-1m',
+  'queue-get-delete-1m',
+  'queue-get-delete-one-1m',
+] as const;
+export const workloadKinds = [...tableKinds, ...queueKinds] as const;
+
+export type TableKind = (typeof tableKinds)[number];
+export type QueueKind = (typeof queueKinds)[number];
+export type WorkloadKind = TableKind | QueueKind;
+
+export const services = ['table', 'queue'] as const;
+export type Service = (typeof services)[number];
+
+export function isQueueKind(kind: WorkloadKind): kind is QueueKind {
+  return kind.startsWith('queue-');
+}
+
+export function isTableKind(kind: WorkloadKind): kind is TableKind {
+  return !isQueueKind(kind);
+}
+
+export const queueOperations = ['put', 'get-delete', 'get-delete-one'] as const;
+export type QueueOperation = (typeof queueOperations)[number];
+
+/** What a kind does to which queue. */
+export interface QueuePlan {
+  readonly operation: QueueOperation;
+  /** Messages that wait in the queue while it is measured, at least. */
+  readonly waiting: number;
+  readonly queue: string;
+}
+
+const waitingBySuffix = [
+  ['-100k', 100_000],
+  ['-1m', 1_000_000],
+  ['', 0],
+] as const;
+
+export function queuePlan(kind: QueueKind): QueuePlan {
+  for (const [suffix, waiting] of waitingBySuffix) {
+    const operation = queueOperations.find((each) => kind === `queue-${each}${suffix}`);
+    if (operation === undefined) continue;
+    // What is put without a backlog stays in a queue of its own: the others begin as they should.
+    const name = waiting === 0 && operation === 'put' ? '-put' : suffix;
+    return { operation, waiting, queue: `bench${name}` };
+  }
+  throw new Error(`${kind} has no plan`);
+}
