@@ -48,6 +48,22 @@ describe('the load generator', () => {
     assert.ok((await load('/', 3)) > requests);
   });
 
+  it('counts the units of a dialogue, and lets each answer decide what comes next', async () => {
+    const seen: number[] = [0, 0];
+    const workload: Workload = {
+      next: (connection) =>
+        (seen[connection] ?? 0) < 5 ? Buffer.from('GET / HTTP/1.1\r\nHost: h\r\n\r\n') : undefined,
+      answered(connection, status) {
+        assert.equal(status, 200);
+        seen[connection] = (seen[connection] ?? 0) + 1;
+        return 3;
+      },
+    };
+    const options = { connections: 2, warmupMs: 0, durationMs: Infinity };
+    const { requests: sent, units } = await runLoad({ host, port, account }, workload, options);
+    assert.deepEqual({ sent, units, seen }, { sent: 10, units: 30, seen: [5, 5] });
+  });
+
   it('fails on a status that was not expected', async () => {
     await assert.rejects(load('/missing', 3), /got status 404/);
   });
