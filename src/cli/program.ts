@@ -1,24 +1,41 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { queueClearCommand } from './queue-clear.js';
+import { queueGetCommand } from './queue-get.js';
+import { queueListCommand } from './queue-list.js';
+import { queuePeekCommand } from './queue-peek.js';
+import { queuePutCommand } from './queue-put.js';
 import { startCommand } from './start.js';
 import { tableImportCommand } from './table-import.js';
 import { tableInsertCommand } from './table-insert.js';
 import { tableQueryCommand } from './table-query.js';
 
+const tableCommands = [tableQueryCommand, tableInsertCommand, tableImportCommand];
+const queueCommands = [
+  queueListCommand,
+  queuePutCommand,
+  queueGetCommand,
+  queuePeekCommand,
+  queueClearCommand,
+];
+
 /** The whole command line. Errors of use are thrown, never exited on. */
 export function buildProgram(): Command {
   const program = new Command('tabularium')
-    .description('Azure Table storage that anyone can run.')
+    .description('Azure Table and Queue storage that anyone can run.')
     .version(packageVersion(), '-v, --version', 'print the version')
     .addHelpText('after', '\nSee what a command can do with: tabularium <command> --help');
   const table = new Command('table')
     .summary('read and write tables, here or in the cloud')
     .description('Read and write the tables of this server, of Azurite or of the cloud service.');
-  for (const make of [tableQueryCommand, tableInsertCommand, tableImportCommand]) {
-    table.addCommand(make());
-  }
+  for (const make of tableCommands) table.addCommand(make());
+  const queue = new Command('queue')
+    .summary('put and get messages, here or in the cloud')
+    .description('Put and get messages of this server, of Azurite or of the cloud service.');
+  for (const make of queueCommands) queue.addCommand(make());
   program.addCommand(startCommand());
   program.addCommand(table);
+  program.addCommand(queue);
   prepare(program);
   return program;
 }

@@ -1,7 +1,7 @@
 import { planQuery } from '../services/tables/plan.js';
 import { parseFilter } from '../wire/odata/filter-parser.js';
 import { StorageError } from '../wire/errors/storage-error.js';
-import { grouped } from './terminal.js';
+import { counted, grouped } from './terminal.js';
 
 /** What is known about how a query was answered, over all of its pages. */
 export interface PlanFacts {
@@ -70,8 +70,4 @@ export function planLines(facts: PlanFacts | undefined, cost: QueryCost): string
     lines.push("Warning: this reads the whole table; a filter with PartitionKey eq '…' would not.");
   }
   return lines;
-}
-
-function counted(count: number, noun: string): string {
-  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 }

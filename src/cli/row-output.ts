@@ -45,6 +45,11 @@ export async function outputDrained(): Promise<void> {
   await new Promise((resolve) => process.stdout.once('drain', resolve));
 }
 
+/** Resolves when standard output has taken all that was written. */
+export async function outputFlushed(): Promise<void> {
+  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+}
+
 interface Output {
   readonly write: (text: string) => void;
   /** Columns of a table to fill. */

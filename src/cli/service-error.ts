@@ -1,4 +1,7 @@
-/** An answer of the table service that is no success. */
+import { StorageError } from '../wire/errors/storage-error.js';
+import { parseXml, type XmlElement } from '../wire/xml/reader.js';
+
+/** An answer of a storage service that is no success. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly status: number;
@@ -61,20 +64,34 @@ function jsonError(body: string): ErrorText | undefined {
   }
 }
 
+/** `<Error>` of queues, `<m:error>` or `<error>` of tables: code, message and perhaps details. */
 function xmlError(body: string): ErrorText | undefined {
-  const code = /<(?:\w+:)?code[^>]*>([^<]*)</i.exec(body)?.[1];
+  const root = parsedXml(body);
+  if (root === undefined || !/^(m:)?error$/i.test(root.name)) return undefined;
+  const textOf = (name: string): string | undefined =>
+    root.children.find((child) => child.name.replace(/^m:/, '').toLowerCase() === name)?.text;
+  const code = textOf('code');
   if (code === undefined) return undefined;
-  const message = /<(?:\w+:)?message[^>]*>([^<]*)</i.exec(body)?.[1] ?? '';
-  return { code, message: unescapeXml(message) };
+  const [first = ''] = (textOf('message') ?? '').split('\nRequestId:');
+  return { code, message: [first.trim(), ...detailsOf(root)].join(' ') };
 }
 
-function unescapeXml(text: string): string {
-  return text
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&apos;', "'")
-    .replaceAll('&amp;', '&');
+function parsedXml(body: string): XmlElement | undefined {
+  try {
+    return parseXml(Buffer.from(body));
+  } catch (error) {
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  }
+}
+
+/** What is wrong and where. The detail about signatures is left out: it is long and for programs. */
+function detailsOf({ children }: XmlElement): string[] {
+  const details = children.filter(
+    ({ name }) => !/^(m:)?(code|message|AuthenticationErrorDetail)$/i.test(name),
+  );
+  if (details.length === 0) return [];
+  return [`(${details.map(({ name, text }) => `${name}: ${text}`).join('; ')})`];
 }
 
 /** The first failure in the answer to an entity group transaction; undefined when it succeeded. */

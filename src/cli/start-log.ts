@@ -9,7 +9,7 @@ export interface StartLog {
   /** What a server needs to write into it. */
   readonly options: Required<Pick<ServerOptions, 'logger' | 'observers'>>;
   /** Writes out what waits to be written; for the end of the process. */
-  flush(): void;
+  readonly flush: () => void;
 }
 
 /** `fields` are in every line. */

@@ -81,3 +81,8 @@ export function truncated(text: string, widthMax: number): string {
 export function grouped(count: number): string {
   return count.toLocaleString('en-US');
 }
+
+/** `1 row`, `1,234 rows`. */
+export function counted(count: number, noun: string): string {
+  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+}

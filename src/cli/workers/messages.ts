@@ -8,14 +8,16 @@ export function samePorts(left: Ports, right: Ports): boolean {
   return left.table === right.table && left.queue === right.queue;
 }
 
-/** What the primary tells a worker: each once, in this order. */
+/** What the primary tells a worker that is ready to hear it. */
 export type PrimaryMessage =
   | { readonly kind: 'serve'; readonly ports: Ports }
   /** Finish the requests in flight, then end. */
   | { readonly kind: 'stop' };
 
-/** What a worker tells the primary: one of them, once. */
+/** What a worker tells the primary: that it is ready, and then one of the others. */
 export type WorkerMessage =
+  /** It hears messages now; those that came before are lost. */
+  | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly ports: Ports }
   /** It cannot serve, for a reason that another attempt would not mend. For people. */
   | { readonly kind: 'failed'; readonly message: string };

@@ -91,7 +91,10 @@ export class WorkerPool {
       const { pid, exit, failure } = end;
       if (failure !== undefined && !this.#started.has(number)) throw new CommandFailure(failure);
       const verdict = restarts.after(end);
-      log.error({ worker: number, pid, exit, failure, ...verdict }, 'a worker ended unexpectedly');
+      log.error(
+        { worker: number, pid, exit, failure, next: verdict.kind },
+        'a worker ended unexpectedly',
+      );
       if (verdict.kind === 'give-up') {
         throw new CommandFailure(
           `Worker ${number} ends again and again before it serves; the last time: ${failure ?? exit}.`,
@@ -110,13 +113,13 @@ export class WorkerPool {
     let listeningSinceMs: number | undefined;
     let failure: string | undefined;
     worker.on('message', (message: unknown) => {
-      if (isMessage(message, 'failed')) failure = message.message;
+      if (isMessage(message, 'ready')) tell(worker, this.#order);
+      else if (isMessage(message, 'failed')) failure = message.message;
       else if (isMessage(message, 'listening') && this.#isExpected(worker, message.ports)) {
         listeningSinceMs = systemClock.monotonicMs();
         this.#listens(number, worker, message.ports);
       }
     });
-    tell(worker, { kind: 'serve', ports: this.#told });
     return new Promise((resolve) => {
       const ended = (exit: string): void => {
         this.#alive.delete(worker);
@@ -129,6 +132,12 @@ export class WorkerPool {
         if (worker.process.pid === undefined) ended(error.message);
       });
     });
+  }
+
+  /** What a worker that has just become ready is to do. */
+  get #order(): PrimaryMessage {
+    if (this.#stopping.signal.aborted) return { kind: 'stop' };
+    return { kind: 'serve', ports: this.#told };
   }
 
   /** A worker elsewhere, where no client looks for it, has to start again. */

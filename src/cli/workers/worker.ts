@@ -24,8 +24,11 @@ export async function runWorker(settings: StartSettings, number: number): Promis
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
   const serve = told('serve');
   const stop = told('stop');
+  await tell({ kind: 'ready' });
+  const order = await Promise.race([serve, stop]);
+  if (order.kind === 'stop') process.exit(0);
+  const { ports } = order;
   const { options: logging, flush } = openStartLog(settings.flags, { worker: number });
-  const { ports } = await serve;
   try {
     const server = await createWorkerServer({
       ...settings.options,

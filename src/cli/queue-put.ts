@@ -1,0 +1,161 @@
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { Command, Option } from 'commander';
+import { visibilitySecondsMax } from '../services/queues/limits.js';
+import {
+  connectionOf,
+  createOption,
+  queueOption,
+  withConnectionOptions,
+  type ConnectionFlags,
+} from './connection-options.js';
+import { CommandFailure, messageOf, UsageError } from './failure.js';
+import { base64Option, sentText } from './message-text.js';
+import { duration } from './option-parsers.js';
+import { QueueClient } from './queue-client.js';
+import { briefRetries, retrying } from './retry.js';
+import { counted } from './terminal.js';
+
+interface PutFlags extends ConnectionFlags {
+  readonly queue: string;
+  readonly file?: string;
+  readonly lines?: boolean;
+  readonly visibility?: number;
+  readonly ttl?: number | 'never';
+  readonly base64?: boolean;
+  readonly create?: boolean;
+}
+
+const ttlSecondsMax = 2_147_483_647;
+
+export function queuePutCommand(): Command {
+  const command = new Command('put')
+    .summary('add messages and print their ids')
+    .description(
+      'Add a message to the queue and print its id. Its text is the argument, a file or standard ' +
+        'input, as it is. With --lines, every line that is not empty is a message of its own; they ' +
+        'are added in order.',
+    )
+    .argument('[text]', 'the text of the message')
+    .addOption(queueOption())
+    .option('-f, --file <path>', 'take the text from a file; - for standard input')
+    .option('--lines', 'one message per line')
+    .addOption(
+      new Option(
+        '--visibility <duration>',
+        'how long it stays invisible at first: 90, 90s, 5m, 2h, 7d (default: 0)',
+      ).argParser(duration(0, visibilitySecondsMax)),
+    )
+    .addOption(
+      new Option(
+        '--ttl <duration>',
+        'how long it lives if nobody deletes it: 90, 90s, 5m, 2h, 30d or never (default: 7d)',
+      ).argParser((text) => (text === 'never' ? text : duration(1, ttlSecondsMax)(text))),
+    )
+    .addOption(base64Option('put the base64 of the text, as many clients expect it'))
+    .addOption(createOption('queue'));
+  return withConnectionOptions(command, 'queue')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tabularium queue put -q work --create 'resize 42.png'
+  tabularium queue put -q work --visibility 5m --ttl never < job.json
+  tabularium queue put -q work --lines --file jobs.txt`,
+    )
+    .action(put);
+}
+
+async function put(text: string | undefined, flags: PutFlags): Promise<void> {
+  const { queue, base64 = false } = flags;
+  const options = { visibilitySeconds: flags.visibility, timeToLive: flags.ttl };
+  const chunks = source(text, flags.file);
+  const messages = flags.lines === true ? lines(chunks) : whole(chunks);
+  const client = new QueueClient(connectionOf(flags, 'queue'));
+  let count = 0;
+  try {
+    if (flags.create === true) await retrying(briefRetries, () => client.createQueue(queue));
+    for await (const bytes of messages) {
+      // Tried once: a repeated put could add the message a second time.
+      const id = await client.put(queue, sentText(bytes, { base64 }), options);
+      process.stdout.write(`${id}\n`);
+      count++;
+    }
+    report(count, queue);
+  } catch (error) {
+    if (count > 0) report(count, queue);
+    throw error;
+  } finally {
+    client.close();
+  }
+}
+
+function report(count: number, queue: string): void {
+  process.stderr.write(`Put ${counted(count, 'message')} into ${queue}.\n`);
+}
+
+function source(text: string | undefined, file: string | undefined): AsyncIterable<Buffer> {
+  if (text !== undefined && file !== undefined) {
+    throw new UsageError('Give the text either as an argument or with --file, not both.');
+  }
+  if (text !== undefined) return one(Buffer.from(text));
+  if (file !== undefined && file !== '-') return read(createReadStream(file));
+  if (file === undefined && process.stdin.isTTY) {
+    throw new UsageError('Give the text as an argument, with --file, or on standard input.');
+  }
+  return read(process.stdin);
+}
+
+async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
+
+async function* read(stream: Readable): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) yield chunk;
+  } catch (error) {
+    throw new CommandFailure(`The input cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Far beyond the longest message, so that the service judges what is a little too long. */
+const messageBytesMax = 1024 * 1024;
+
+async function* whole(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > messageBytesMax) throw tooLong();
+    parts.push(chunk);
+  }
+  yield Buffer.concat(parts);
+}
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+
+/** Without their ends; empty ones are left out. */
+async function* lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    rest = Buffer.concat([rest, chunk]);
+    let start = 0;
+    for (let end = rest.indexOf(lineFeed); end >= 0; end = rest.indexOf(lineFeed, start)) {
+      yield* line(rest.subarray(start, end));
+      start = end + 1;
+    }
+    rest = rest.subarray(start);
+    if (rest.length > messageBytesMax) throw tooLong();
+  }
+  yield* line(rest);
+}
+
+function* line(bytes: Buffer): Generator<Buffer> {
+  const text = bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes;
+  if (text.length > 0) yield text;
+}
+
+function tooLong(): UsageError {
+  return new UsageError('The message is longer than 1 MiB; the service takes 64 KiB.');
+}
