@@ -4,6 +4,8 @@ import { changesetBody, insertOperation, sendBatch, writeOperation } from './kit
 import { entityPath, type WireRequest } from './kit/client.js';
 import { sendBytes } from './kit/connection.js';
 import { assertJsonError } from './kit/errors.js';
+import { isRefusal, malformedHttp, statusesOf } from './kit/malformed-http.js';
+import { generator, mutate, visible, type Random } from './kit/mutation.js';
 import { startFixture } from './kit/server.js';
 
 // Whatever arrives, the answer is a documented 4xx: never a 5xx, a hang or a crash.
@@ -22,67 +24,8 @@ async function assertUnharmed(): Promise<void> {
   assert.equal((await client.get(table, 'canary', 'r')).text, canaryText);
 }
 
-/** Statuses of all responses in what came back on one connection. */
-function statusesOf(received: Buffer): number[] {
-  return [...received.toString('latin1').matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map((match) =>
-    Number(match[1]),
-  );
-}
-
-const isRefusal = (status: number) => status >= 400 && status < 500;
-
 describe('malformed HTTP', () => {
-  const host = 'Host: x\r\n';
-  const cases: readonly (readonly [name: string, bytes: string])[] = [
-    ['no HTTP at all', 'hello\r\n\r\n'],
-    ['binary', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'],
-    ['a line without version', 'GET /\r\n\r\n'],
-    ['an unknown version', `GET / HTTP/9.9\r\n${host}\r\n`],
-    ['an unknown method', `FROB / HTTP/1.1\r\n${host}\r\n`],
-    ['a space in the target', `GET /a b HTTP/1.1\r\n${host}\r\n`],
-    ['no Host', 'GET /devstoreaccount1/Tables HTTP/1.1\r\n\r\n'],
-    ['an empty Host', 'GET /devstoreaccount1/Tables HTTP/1.1\r\nHost:\r\n\r\n'],
-    ['a Host that is none', 'GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: <script>\r\n\r\n'],
-    ['a header without colon', `GET / HTTP/1.1\r\n${host}nonsense\r\n\r\n`],
-    ['a header name with a space', `GET / HTTP/1.1\r\n${host}a b: c\r\n\r\n`],
-    ['a zero byte in a header', `GET / HTTP/1.1\r\n${host}a: b\u0000c\r\n\r\n`],
-    ['a bare CR in a header', `GET / HTTP/1.1\r\n${host}a: b\rc: d\r\n\r\n`],
-    ['a negative Content-Length', `POST / HTTP/1.1\r\n${host}Content-Length: -1\r\n\r\n`],
-    ['a Content-Length that is no number', `POST / HTTP/1.1\r\n${host}Content-Length: x\r\n\r\n`],
-    [
-      'an absurd Content-Length',
-      `POST / HTTP/1.1\r\n${host}Content-Length: 99999999999999999999\r\n\r\n`,
-    ],
-    [
-      'two Content-Lengths',
-      `POST / HTTP/1.1\r\n${host}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
-    ],
-    [
-      'Content-Length beside chunks',
-      `POST / HTTP/1.1\r\n${host}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-    ],
-    ['an unknown transfer encoding', `POST / HTTP/1.1\r\n${host}Transfer-Encoding: zip\r\n\r\n`],
-    [
-      'a chunk size that is none',
-      `POST / HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\nxyz\r\n`,
-    ],
-    [
-      'a chunk longer than it says',
-      `POST / HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n2\r\nabcdef\r\n0\r\n\r\n`,
-    ],
-    ['a huge header', `GET / HTTP/1.1\r\n${host}a: ${'x'.repeat(200_000)}\r\n\r\n`],
-    ['a huge target', `GET /${'x'.repeat(200_000)} HTTP/1.1\r\n${host}\r\n`],
-    ['10,000 headers', `GET / HTTP/1.1\r\n${host}${'a: b\r\n'.repeat(10_000)}\r\n`],
-    ['an asterisk target', `GET * HTTP/1.1\r\n${host}\r\n`],
-    ['CONNECT', `CONNECT example:443 HTTP/1.1\r\n${host}\r\n`],
-    ['TRACE', `TRACE / HTTP/1.1\r\n${host}\r\n`],
-    ['an upgrade', `GET / HTTP/1.1\r\n${host}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`],
-    ['an upgrade to HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['an unknown expectation', `GET / HTTP/1.1\r\n${host}Expect: miracles\r\n\r\n`],
-    ['an absolute target of another host', `GET http://evil.example/x HTTP/1.1\r\n${host}\r\n`],
-    ['dots in the path', `GET /devstoreaccount1/../../etc/passwd HTTP/1.1\r\n${host}\r\n`],
-  ];
-  for (const [name, bytes] of cases) {
+  for (const [name, bytes] of malformedHttp) {
     it(`${name} is refused`, async () => {
       const sent = Buffer.from(bytes, 'latin1');
       const { received, closed } = await sendBytes(port, sent, { endAfter: true, quietMs: 3000 });
@@ -232,17 +175,6 @@ describe('batches made to hurt', () => {
   });
 });
 
-/** A small generator with a seed (mulberry32), so that a run can be repeated. */
-function generator(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
 /** Requests that are right, to be spoilt. None of them may reach the canary by one change. */
 function validRequests(): WireRequest[] {
   const entity = { PartitionKey: 'fuzz', RowKey: 'r', n: 1, 'd@odata.type': 'Edm.Double', d: '3' };
@@ -270,60 +202,6 @@ function validRequests(): WireRequest[] {
       },
     },
   ];
-}
-
-type Random = (below: number) => number;
-
-const pieces = [
-  "'",
-  '"',
-  '%',
-  '\u0000',
-  '\r\n',
-  '{',
-  '}',
-  '(',
-  ')',
-  '\\',
-  'é',
-  '--',
-  '\uFEFF',
-  '1e999',
-];
-
-/** One to three bytes or pieces of a text changed, removed, doubled or added. */
-function mutate(bytes: Buffer, random: Random): Buffer {
-  let result = bytes;
-  for (let count = 1 + random(3); count > 0; count -= 1) {
-    const at = random(result.length + 1);
-    const before = result.subarray(0, at);
-    const after = result.subarray(at);
-    switch (random(6)) {
-      case 0:
-        result = Buffer.concat([before, Buffer.of(random(256)), after.subarray(1)]);
-        break;
-      case 1:
-        result = Buffer.concat([before, after.subarray(1 + random(8))]);
-        break;
-      case 2:
-        result = Buffer.concat([before, Buffer.from(pieces[random(pieces.length)] ?? ''), after]);
-        break;
-      case 3:
-        result = Buffer.concat([before, after.subarray(0, random(20)), after]);
-        break;
-      case 4:
-        result = before;
-        break;
-      default:
-        result = Buffer.concat([before, Buffer.of(random(256)), after]);
-    }
-  }
-  return result;
-}
-
-/** Printable ASCII without space: what a target may consist of and still reach our own parsers. */
-function visible(bytes: Buffer): string {
-  return bytes.toString('latin1').replace(/[^\x21-\x7e]/g, '~');
 }
 
 /** A valid request with its path, query, a header or its body spoilt, and signed again. */
