@@ -12,6 +12,15 @@ const account = 'devstoreaccount1';
 const accountKey =
   'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
+const options = [
+  '--blobHost=127.0.0.1',
+  '--blobPort=0',
+  '--inMemoryPersistence',
+  '--skipApiVersionCheck',
+  '--disableTelemetry',
+  '--silent',
+];
+
 export interface StartedBlobs extends AsyncDisposable {
   /** For `BlobServiceClient.fromConnectionString`. */
   readonly connectionString: string;
@@ -19,15 +28,10 @@ export interface StartedBlobs extends AsyncDisposable {
 
 /** Azurite's blob service in a process of its own, in memory, on a free port. */
 export async function startAzuriteBlobs(): Promise<StartedBlobs> {
-  const child = spawn(
-    process.execPath,
-    [
-      program,
-      ...['--blobHost', '127.0.0.1', '--blobPort', '0'],
-      ...['--inMemoryPersistence', '--skipApiVersionCheck', '--disableTelemetry', '--silent'],
-    ],
-    { cwd: tmpdir(), stdio: ['ignore', 'pipe', 'pipe'] },
-  );
+  const child = spawn(process.execPath, [program, ...options], {
+    cwd: tmpdir(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   const ended = once(child, 'close');
   const origin = new Promise<string>((resolve, reject) => {
