@@ -13,6 +13,7 @@ import { race, raceAccount, raceQueue } from './queue-races.js';
 
 const seed = seedSetting('TABULARIUM_SIM_SEED');
 const races = numberSetting('TABULARIUM_SIM_RACES', 6);
+const workers = 24;
 const operationsPerWorker = 60;
 const minuteMicros = 60_000_000;
 
@@ -49,20 +50,22 @@ function byId([left]: [string, number], [right]: [string, number]): number {
 async function raceOften(
   t: TestContext,
   open: typeof memoryStore,
-  settings: { readonly services: number; readonly workers: number },
+  settings: { readonly services: number; readonly skewMicros?: number },
 ): Promise<void> {
+  const { skewMicros = 0 } = settings;
   const totals = new Map<string, number>();
   for (let round = 0; round < races; round += 1) {
     const random = new SimRandom(seed + round);
     const clock = manualClock(1_700_000_000_123_457 + random.int(1_000_000));
     await using engine = await open(clock);
     const store = withRandomPauses(engine.store(), random);
-    const services = queueServices(settings.services, { store, clock, randomness: random });
+    const parts = { store, clock, randomness: random, skewMicros };
+    const services = queueServices(settings.services, parts);
     const [first] = services;
     assert.ok(first !== undefined);
     try {
       await first.createQueue(raceAccount, raceQueue, []);
-      const log = await race({ ...settings, services, clock, random, operationsPerWorker });
+      const log = await race({ services, clock, random, workers, operationsPerWorker, skewMicros });
       await assertLeftOver(log, first, clock);
       for (const [name, count] of Object.entries(log.totals())) {
         totals.set(name, (totals.get(name) ?? 0) + count);
@@ -78,10 +81,13 @@ async function raceOften(
 }
 
 it(`gives each message to one of many workers of one process (seed ${seed})`, (t) =>
-  raceOften(t, memoryStore, { services: 1, workers: 24 }));
+  raceOften(t, memoryStore, { services: 1 }));
 
 it(`gives each message to one of many workers of several services (seed ${seed})`, (t) =>
-  raceOften(t, memoryStore, { services: 4, workers: 24 }));
+  raceOften(t, memoryStore, { services: 4 }));
 
 it(`gives each message to one of many workers on LMDB (seed ${seed})`, (t) =>
-  raceOften(t, lmdbStore, { services: 3, workers: 24 }));
+  raceOften(t, lmdbStore, { services: 3 }));
+
+it(`gives each message to one of many workers while clocks differ (seed ${seed})`, (t) =>
+  raceOften(t, memoryStore, { services: 4, skewMicros: 1_500_000 }));

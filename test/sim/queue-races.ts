@@ -16,6 +16,8 @@ export interface Race {
   readonly random: SimRandom;
   readonly workers: number;
   readonly operationsPerWorker: number;
+  /** How far the clock of a service may be off. */
+  readonly skewMicros: number;
 }
 
 const weights = {
@@ -137,12 +139,15 @@ class Runner {
     this.#remember({ id: held.id, popReceipt: done.value.popReceipt });
   }
 
+  /** No service had an earlier time than the start of a span tells, and none a later than its end. */
   #begin(): Pick<Span, 'startTick' | 'startMicros'> {
-    return { startTick: this.#log.tick(), startMicros: this.#race.clock.nowMicros() };
+    const { clock, skewMicros } = this.#race;
+    return { startTick: this.#log.tick(), startMicros: clock.nowMicros() - skewMicros };
   }
 
   #end(begun: Pick<Span, 'startTick' | 'startMicros'>): Span {
-    return { ...begun, endTick: this.#log.tick(), endMicros: this.#race.clock.nowMicros() };
+    const { clock, skewMicros } = this.#race;
+    return { ...begun, endTick: this.#log.tick(), endMicros: clock.nowMicros() + skewMicros };
   }
 
   #remember(held: Presented): void {

@@ -40,11 +40,27 @@ export async function lmdbStore(clock: Clock): Promise<ReopenableStore> {
   };
 }
 
-/** Services that share a store as processes do: none knows what the others do. */
+/**
+ * Services that share a store as processes do: none knows what the others do. Their clocks differ
+ * by up to `skewMicros`; the first has the clock itself.
+ */
 export function queueServices(
   count: number,
-  parts: { readonly store: Store; readonly clock: Clock; readonly randomness: Randomness },
+  parts: {
+    readonly store: Store;
+    readonly clock: Clock;
+    readonly randomness: Randomness;
+    readonly skewMicros?: number;
+  },
 ): QueueService[] {
+  const { clock, randomness, skewMicros = 0 } = parts;
   const store = withPartitionRule(parts.store);
-  return Array.from({ length: count }, () => new QueueService({ ...parts, store }));
+  return Array.from({ length: count }, (_, index) => {
+    const own = skewed(clock, index % 2 === 0 ? -skewMicros : skewMicros);
+    return new QueueService({ store, clock: index === 0 ? clock : own, randomness });
+  });
+}
+
+function skewed(clock: Clock, micros: number): Clock {
+  return { ...clock, nowMicros: () => clock.nowMicros() + micros };
 }
