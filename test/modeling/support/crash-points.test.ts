@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { crashEverywhere, type Doomed } from './crash-points.js';
+
+// The harness itself, over a store of numbers: it must find the patterns that break.
+
+class Numbers {
+  readonly #values = new Map<string, number>();
+
+  async put(name: string, value: number): Promise<void> {
+    await Promise.resolve();
+    this.#values.set(name, value);
+  }
+
+  async get(name: string): Promise<number | undefined> {
+    await Promise.resolve();
+    return this.#values.get(name);
+  }
+
+  async remove(name: string): Promise<void> {
+    await Promise.resolve();
+    if (!this.#values.delete(name)) throw new Error(`${name} is not there`);
+  }
+
+  sum(): number {
+    return [...this.#values.values()].reduce((total, value) => total + value, 0);
+  }
+}
+
+async function withSeven(): Promise<Numbers> {
+  const numbers = new Numbers();
+  await numbers.put('from', 7);
+  return numbers;
+}
+
+async function move(numbers: Numbers): Promise<void> {
+  const value = await numbers.get('from');
+  if (value === undefined) return;
+  await numbers.put('to', value);
+  await numbers.remove('from');
+}
+
+const checkSum = (numbers: Numbers) => {
+  assert.equal(numbers.sum(), 7);
+  return Promise.resolve();
+};
+
+describe('crashEverywhere', () => {
+  it('lets a pattern pass that any crash leaves recoverable, and tells its requests', async () => {
+    const requests = await crashEverywhere({
+      prepare: withSeven,
+      run: (numbers, doomed) => move(doomed.wrap(numbers)),
+      recover: move,
+      check: checkSum,
+    });
+    assert.deepEqual(requests, ['get', 'put', 'remove']);
+  });
+
+  it('kills before and after each request, and withholds each answer', async () => {
+    const points: string[] = [];
+    await crashEverywhere({
+      prepare: withSeven,
+      run: (numbers, doomed) => move(doomed.wrap(numbers)),
+      recover: async (numbers) => {
+        points.push(`${await numbers.get('from')} ${await numbers.get('to')}`);
+        return move(numbers);
+      },
+      check: checkSum,
+    });
+    const neither = 'undefined 7';
+    const before = ['7 undefined', '7 undefined', '7 7', neither];
+    const after = ['7 undefined', '7 7', neither, neither];
+    assert.deepEqual(points, [neither, ...before, ...after, ...after]);
+  });
+
+  it('names the point at which a pattern breaks', async () => {
+    const broken = async (numbers: Numbers) => {
+      const value = await numbers.get('from');
+      if (value === undefined) return;
+      await numbers.remove('from');
+      await numbers.put('to', value);
+    };
+    const run = crashEverywhere({
+      prepare: withSeven,
+      run: (numbers, doomed) => broken(doomed.wrap(numbers)),
+      recover: broken,
+      check: checkSum,
+    });
+    await assert.rejects(run, /fault at request 3 \(before\), requests so far: get remove put/);
+  });
+
+  it('kills the recovery, too, until one completes', async () => {
+    let recoveries = 0;
+    await crashEverywhere({
+      prepare: withSeven,
+      run: (numbers, doomed) => move(doomed.wrap(numbers)),
+      recover: (numbers: Numbers, doomed: Doomed) => {
+        recoveries += 1;
+        return move(doomed.wrap(numbers));
+      },
+      check: checkSum,
+      moments: ['before'],
+      crashRecovery: true,
+    });
+    assert.ok(recoveries > 8, `${recoveries} recoveries`);
+  });
+
+  it('lets nothing of a dead process run on', async () => {
+    const ranOn: boolean[] = [];
+    await crashEverywhere({
+      prepare: () => Promise.resolve(new Numbers()),
+      run: async (numbers, doomed) => {
+        const run = ranOn.push(false) - 1;
+        await doomed
+          .wrap(numbers)
+          .get('nothing')
+          .finally(() => {
+            ranOn[run] = true;
+          });
+      },
+      recover: () => Promise.resolve(),
+      check: () => Promise.resolve(),
+      moments: ['before', 'after'],
+    });
+    assert.deepEqual(ranOn, [true, false, true, false, true]);
+  });
+
+  it('does not take an error of the pattern itself for a crash', async () => {
+    const run = crashEverywhere({
+      prepare: withSeven,
+      run: (numbers) => numbers.remove('nothing'),
+      recover: () => Promise.resolve(),
+      check: checkSum,
+    });
+    await assert.rejects(run, (error: Error) => /nothing is not there/.test(String(error.cause)));
+  });
+});

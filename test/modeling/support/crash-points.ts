@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+
+// Kills a pattern between any two of its requests, lets it recover, and checks what is left.
+//
+//   await crashEverywhere<World>({
+//     prepare: () => newTablesWithOneEmployee(),          // fresh, not counted
+//     run: async ({ current, archive }, doomed) =>        // what may be killed
+//       moveEmployee(doomed.wrap(current), doomed.wrap(archive)),
+//     restart: ({ clock }) => clock.advanceMicros(60e6),  // e.g. visibility timeouts pass
+//     recover: async (world, doomed) => ...,              // the worker, `verify`, `rebuild`, …
+//     check: async ({ current, archive }) => ...,         // throws when a promise is broken
+//   });
+//
+// Every method call on what `wrap` returned is one request, so wrap what sends exactly one request
+// a call: a TableGateway, a queue, blob or file port, or an `httpClient` given to an SDK client
+// (each `sendRequest` is then one request, the SDK's own retries included). Whatever is not wrapped
+// belongs to the test and survives.
+
+/**
+ * What happens at a request. `before`: the process dies, and the request was never sent. `after`:
+ * the service has applied it, and the process dies before it hears so. `unanswered`: the service
+ * has applied it, and the process lives, but gets a network error instead of the answer.
+ */
+export type Moment = 'before' | 'after' | 'unanswered';
+
+export interface CrashPoint {
+  /** Counted from 1, in the order in which requests are sent. */
+  readonly request: number;
+  readonly moment: Moment;
+}
+
+/** A process that dies at one point. A dead process hears nothing any more and sends nothing. */
+export interface Doomed {
+  /**
+   * The same object, each of whose methods is a request. Methods must return promises. After the
+   * death no call ever settles, as nothing of a killed process runs on: no `finally`, no `catch`.
+   */
+  wrap<T extends object>(port: T): T;
+  /** Names of the methods called so far: the pattern's requests, in order. */
+  readonly requests: readonly string[];
+}
+
+export interface CrashScenario<World> {
+  /** Makes a fresh world before each run. */
+  prepare(): Promise<World>;
+  /** What is killed. It may reject only when an answer was withheld (`unanswered`). */
+  run(world: World, doomed: Doomed): Promise<unknown>;
+  /** What happens while nobody runs, such as visibility timeouts that pass. */
+  restart?(world: World): Promise<void> | void;
+  /** Brings the world to its end state. Must not depend on anything that `run` kept in memory. */
+  recover(world: World, doomed: Doomed): Promise<unknown>;
+  /** Throws when a promise is broken. Also called after the run that nothing killed. */
+  check(world: World): Promise<void>;
+  /** Which moments to try. Default: all. */
+  readonly moments?: readonly Moment[];
+  /**
+   * Also kill the recovery, at its first request, the next recovery at its second, and so on until
+   * one completes, all in one world. Default false.
+   */
+  readonly crashRecovery?: boolean;
+}
+
+/** No pattern has more requests. A run that has does not end. */
+const requestsMax = 1000;
+
+class DoomedProcess implements Doomed {
+  readonly requests: string[] = [];
+  readonly death: Promise<void>;
+  readonly #point: CrashPoint | undefined;
+  readonly #inFlight = new Set<Promise<unknown>>();
+  #dead = false;
+  #die: () => void = () => undefined;
+
+  constructor(point: CrashPoint | undefined) {
+    this.#point = point;
+    this.death = new Promise((resolve) => {
+      this.#die = resolve;
+    });
+  }
+
+  wrap<T extends object>(port: T): T {
+    return new Proxy(port, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== 'function') return member;
+        return (...given: unknown[]) =>
+          this.#request(String(name), () => Reflect.apply(member, target, given));
+      },
+    });
+  }
+
+  /** Requests that were sent before the death may still be applied: waits until they are. */
+  async settled(): Promise<void> {
+    while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
+  }
+
+  /** Whether the run got as far as the point. */
+  get reached(): boolean {
+    return this.#point !== undefined && this.requests.length >= this.#point.request;
+  }
+
+  async #request(name: string, send: () => unknown): Promise<unknown> {
+    if (this.#dead) return forever();
+    this.requests.push(name);
+    const moment = this.requests.length === this.#point?.request ? this.#point.moment : undefined;
+    if (moment === 'before') return this.#kill();
+    const sent = Promise.resolve(send());
+    this.#inFlight.add(sent);
+    const [answer] = await Promise.allSettled([sent]);
+    this.#inFlight.delete(sent);
+    if (moment === 'after') return this.#kill();
+    if (this.#dead) return forever();
+    if (moment === 'unanswered') throw new LostAnswerError(name);
+    return sent.then(() => (answer.status === 'fulfilled' ? answer.value : undefined));
+  }
+
+  #kill(): Promise<never> {
+    this.#dead = true;
+    this.#die();
+    return forever();
+  }
+}
+
+/** As an SDK reports a connection that broke before the answer came. */
+export class LostAnswerError extends Error {
+  override readonly name = 'RestError';
+  readonly code = 'ECONNRESET';
+
+  constructor(request: string) {
+    super(`connection reset before the answer to ${request}`);
+  }
+}
+
+function forever(): Promise<never> {
+  return new Promise(() => undefined);
+}
+
+/**
+ * Runs the scenario once for every request and moment until a run completes without reaching its
+ * point, and once with no fault at all. After each: restart, recover, check. A failure names its
+ * point. Returns the requests of the run without a fault, so that a test can also assert how many
+ * a pattern makes.
+ */
+export async function crashEverywhere<World>(
+  scenario: CrashScenario<World>,
+): Promise<readonly string[]> {
+  const { moments = ['before', 'after', 'unanswered'] } = scenario;
+  const undisturbed = await runWithFault(scenario, undefined);
+  for (const moment of moments) {
+    for (let request = 1, reached = true; reached; request += 1) {
+      assert.ok(request <= requestsMax, `the run makes more than ${requestsMax} requests`);
+      reached = (await runWithFault(scenario, { request, moment })).reached;
+    }
+  }
+  return undisturbed.requests;
+}
+
+async function runWithFault<World>(
+  scenario: CrashScenario<World>,
+  point: CrashPoint | undefined,
+): Promise<DoomedProcess> {
+  const world = await scenario.prepare();
+  const doomed = new DoomedProcess(point);
+  try {
+    await runUntilDeath(doomed, () => scenario.run(world, doomed));
+    await scenario.restart?.(world);
+    await recover(scenario, world);
+    await scenario.check(world);
+  } catch (error) {
+    throw new Error(`${describePoint(point)}, requests so far: ${doomed.requests.join(' ')}`, {
+      cause: error,
+    });
+  }
+  return doomed;
+}
+
+async function runUntilDeath(doomed: DoomedProcess, run: () => Promise<unknown>): Promise<boolean> {
+  const life = run().catch((error: unknown) => {
+    if (!(doomed.reached && isLostAnswer(error))) throw error;
+  });
+  const survived = await Promise.race([life.then(() => true), doomed.death.then(() => false)]);
+  await doomed.settled();
+  return survived;
+}
+
+async function recover<World>(scenario: CrashScenario<World>, world: World): Promise<void> {
+  if (scenario.crashRecovery === true) {
+    for (let request = 1, survived = false; !survived; request += 1) {
+      assert.ok(request <= requestsMax, 'the recovery does not end');
+      const doomed = new DoomedProcess({ request, moment: request % 2 === 0 ? 'before' : 'after' });
+      survived = await runUntilDeath(doomed, () => scenario.recover(world, doomed));
+      await scenario.restart?.(world);
+    }
+    return;
+  }
+  await scenario.recover(world, new DoomedProcess(undefined));
+}
+
+/** Whether the error is, or was caused by, an answer that was withheld. */
+function isLostAnswer(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 10; depth += 1) {
+    if (cause instanceof LostAnswerError) return true;
+    cause = cause.cause;
+  }
+  return false;
+}
+
+function describePoint(point: CrashPoint | undefined): string {
+  return point === undefined
+    ? 'without a fault'
+    : `fault at request ${point.request} (${point.moment})`;
+}
