@@ -5,6 +5,7 @@ import { StorageError } from '../errors/storage-error.js';
 import { parseMessageText, renderMessages } from './queue-messages.js';
 import {
   parseServiceProperties,
+  queueProperties,
   renderServiceProperties,
   tableProperties,
 } from './service-properties.js';
@@ -16,8 +17,8 @@ const version = '2021-12-02';
 const readers: readonly ((body: Buffer) => unknown)[] = [
   parseMessageText,
   (body) => parseSignedIdentifiers(body, 'raup'),
-  (body) => parseServiceProperties(body, version),
-  (body) => parseServiceProperties(body, '2012-02-12'),
+  (body) => parseServiceProperties(body, version, queueProperties),
+  (body) => parseServiceProperties(body, '2012-02-12', queueProperties),
   (body) => parseServiceProperties(body, version, tableProperties),
 ];
 

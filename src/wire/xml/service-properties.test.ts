@@ -82,21 +82,26 @@ function refusal(
 
 describe('parseServiceProperties', () => {
   it('reads the documented body, in any order and indented', () => {
-    assert.deepEqual(parseServiceProperties(document(whole), version), expected);
+    assert.deepEqual(parseServiceProperties(document(whole), version, queueProperties), expected);
     const shuffled = document(cors + metrics('MinuteMetrics') + metrics('HourMetrics') + logging);
-    assert.deepEqual(parseServiceProperties(shuffled, version), expected);
+    assert.deepEqual(parseServiceProperties(shuffled, version, queueProperties), expected);
     const indented = Buffer.from(document(whole).toString().replaceAll('><', '>\r\n  <'));
-    assert.deepEqual(parseServiceProperties(indented, version), expected);
+    assert.deepEqual(parseServiceProperties(indented, version, queueProperties), expected);
   });
 
   it('leaves out what the body leaves out', () => {
-    assert.deepEqual(parseServiceProperties(document('<Cors />'), version), { cors: [] });
-    assert.deepEqual(parseServiceProperties(document(logging), version), {
+    assert.deepEqual(parseServiceProperties(document('<Cors />'), version, queueProperties), {
+      cors: [],
+    });
+    assert.deepEqual(parseServiceProperties(document(logging), version, queueProperties), {
       logging: expected.logging,
     });
-    assert.deepEqual(parseServiceProperties(document(metrics('MinuteMetrics')), ''), {
-      minuteMetrics: expected.minuteMetrics,
-    });
+    assert.deepEqual(
+      parseServiceProperties(document(metrics('MinuteMetrics')), '', queueProperties),
+      {
+        minuteMetrics: expected.minuteMetrics,
+      },
+    );
   });
 
   it('refuses a body that says nothing', () => {
@@ -165,7 +170,7 @@ describe('parseServiceProperties', () => {
 
   it('reads Logging version 2.0 of queues, and days up to a year', () => {
     const content = logging.replace('1.0', '2.0').replace('<Days>7', '<Days> 365 ');
-    const { logging: read } = parseServiceProperties(document(content), version);
+    const { logging: read } = parseServiceProperties(document(content), version, queueProperties);
     assert.equal(read?.version, '2.0');
     assert.deepEqual(read.retention, { enabled: true, days: 365 });
   });
@@ -177,20 +182,26 @@ describe('parseServiceProperties', () => {
       'HourMetrics is not enabled, so it must have no IncludeAPIs.',
     ]);
     const sound = off.replace('<IncludeAPIs>true</IncludeAPIs>', '');
-    assert.deepEqual(parseServiceProperties(document(sound), version).hourMetrics, {
-      version: '1.0',
-      enabled: false,
-      retention: { enabled: false },
-    });
+    assert.deepEqual(
+      parseServiceProperties(document(sound), version, queueProperties).hourMetrics,
+      {
+        version: '1.0',
+        enabled: false,
+        retention: { enabled: false },
+      },
+    );
     const days = logging.replace('<Enabled>true', '<Enabled>false');
-    assert.deepEqual(parseServiceProperties(document(days), version).logging?.retention, {
-      enabled: false,
-    });
+    assert.deepEqual(
+      parseServiceProperties(document(days), version, queueProperties).logging?.retention,
+      {
+        enabled: false,
+      },
+    );
   });
 
   it('reads Metrics, and wants all parts, before 2013-08-15', () => {
     const old = logging + metrics('Metrics');
-    assert.deepEqual(parseServiceProperties(document(old), '2012-02-12'), {
+    assert.deepEqual(parseServiceProperties(document(old), '2012-02-12', queueProperties), {
       logging: expected.logging,
       hourMetrics: expected.hourMetrics,
     });

@@ -45,7 +45,7 @@ const rootName = 'StorageServiceProperties';
 export function parseServiceProperties(
   body: Buffer,
   version: string,
-  dialect: PropertiesDialect = queueProperties,
+  dialect: PropertiesDialect,
 ): Partial<ServiceProperties> {
   const root = parseXml(body);
   try {
