@@ -1,7 +1,11 @@
 import type { WireResponse } from '../wire/kit/response.js';
+import type { FuzzRequest } from './requests.js';
 
 /** What is wrong with an answer as such, whatever was asked; undefined when nothing is. */
-export function faultOf(method: string, response: WireResponse): string | undefined {
+export function faultOf(
+  { service, method }: Pick<FuzzRequest, 'service' | 'method'>,
+  response: WireResponse,
+): string | undefined {
   const { status } = response;
   if (!Number.isInteger(status) || status < 200) return `status ${status}`;
   if (status >= 500 && status !== 501) return `status ${status}`;
@@ -11,10 +15,38 @@ export function faultOf(method: string, response: WireResponse): string | undefi
   const type = response.header('content-type') ?? '';
   // Node's parser answers what is no HTTP by itself, and closes.
   if ([400, 431].includes(status) && type === '' && response.text === '') return undefined;
+  if (service === 'queue') return queueFault(status, type, response.text);
   if (status >= 400) return errorFault(type, response.text);
   if (type.startsWith('multipart/mixed')) return multipartFault(type, response.text);
   if (type.includes('json')) return jsonFault(response.text);
   return undefined;
+}
+
+/** A document in XML or nothing; for an error its one shape (spec queue-service §3.3). */
+function queueFault(status: number, type: string, text: string): string | undefined {
+  if (text === '') return status < 400 ? undefined : `no body for status ${status}`;
+  const shape =
+    status < 400
+      ? /^<\?xml version="1\.0" encoding="utf-8"\?><(\w+)(?: \w+="[^"<]*")?(?:>[^]*<\/\1>| \/>)$/
+      : /^<\?xml version="1\.0" encoding="utf-8"\?><Error><Code>\w+<\/Code><Message>[^<]+\nRequestId:[^<]+\nTime:[^<]+Z<\/Message>(?:<(\w+)(?: \/>|>[^<]*<\/\1>))*<\/Error>$/;
+  const isWhole = type === 'application/xml' && shape.test(text) && isBalanced(text);
+  return isWhole ? undefined : `body of type '${type}': ${text.slice(0, 300)}`;
+}
+
+/** Every element is closed, and no character is one that XML cannot say. */
+function isBalanced(text: string): boolean {
+  const open: string[] = [];
+  for (const [, slash, name = '', empty] of text.matchAll(/<(\/?)([\w-]+)[^>]*?(\/?)>/g)) {
+    if (slash === '/') {
+      if (open.pop() !== name) return false;
+    } else if (empty !== '/') open.push(name);
+  }
+  return open.length === 0 && Array.from(text).every(isXmlCharacter);
+}
+
+function isXmlCharacter(character: string): boolean {
+  if (character < ' ') return '\t\n\r'.includes(character);
+  return character !== '\ufffe' && character !== '\uffff';
 }
 
 /** One of the three shapes of spec §3.1. */

@@ -8,8 +8,10 @@ import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import type { WireClient } from '../wire/kit/client.js';
 import { WireConnection } from '../wire/kit/connection.js';
+import { QueueWireClient } from '../wire/kit/queue-client.js';
 import { faultOf } from './answers.js';
 import { fuzzRequest } from './mutations.js';
+import { fuzzQueues } from './queue-requests.js';
 import { fuzzTables, type FuzzRequest } from './requests.js';
 
 // How to repeat and to run longer: docs/internals/correctness.md.
@@ -20,14 +22,16 @@ const streams = 4;
 const sentinels = 50;
 const growthMiBMax = 100;
 
+type Clients = Readonly<Record<FuzzRequest['service'], WireClient | QueueWireClient>>;
+
 /** The bytes of a request: signed as it is, so that it gets past the front door. */
-function bytesOf(random: SimRandom, client: WireClient, request: FuzzRequest): Buffer {
+function bytesOf(random: SimRandom, clients: Clients, request: FuzzRequest): Buffer {
   const { method, path, query, headers, body } = request;
   const options = query.map(([name, value]) => `${name}=${encoded(random, value)}`).join('&');
   const target = `/devstoreaccount1${onRequestLine(path)}${options === '' ? '' : `?${options}`}`;
   const isChunked = body !== undefined && body !== '' && random.chance(0.1);
   const framing = isChunked ? { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' } : {};
-  return client.bytes({
+  return clients[request.service].bytes({
     method,
     target,
     headers: { ...headers, ...framing },
@@ -69,15 +73,19 @@ const statuses = new Map<number, number>();
 
 async function runStream(server: ServerProcess, stream: number, count: number): Promise<void> {
   const random = new SimRandom(seed + stream);
-  const client = server.client();
-  const connection = new WireConnection(server.port);
+  const clients = { table: server.client(), queue: new QueueWireClient(server.queuePort) };
+  const connections = {
+    table: new WireConnection(server.port),
+    queue: new WireConnection(server.queuePort),
+  };
   for (let index = 1; index <= count; index += 1) {
     const request = fuzzRequest(random);
-    const bytes = bytesOf(random, client, request);
+    const bytes = bytesOf(random, clients, request);
     let fault: string | undefined;
     try {
-      const response = await connection.exchange(bytes, request.method === 'HEAD');
-      fault = faultOf(request.method, response);
+      const isHead = request.method === 'HEAD';
+      const response = await connections[request.service].exchange(bytes, isHead);
+      fault = faultOf(request, response);
       statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
     } catch (error) {
       fault = String(error);
@@ -90,22 +98,46 @@ async function runStream(server: ServerProcess, stream: number, count: number): 
       );
     }
   }
-  connection.close();
+  connections.table.close();
+  connections.queue.close();
 }
 
-async function addSentinels(client: WireClient): Promise<string> {
+/** Puts what no request of the fuzzer means; returns all that there is to see of it. */
+async function addSentinels(client: WireClient, queues: QueueWireClient): Promise<string> {
   await client.send({ method: 'POST', path: '/Tables', body: '{"TableName":"sentinels"}' });
   for (let index = 0; index < sentinels; index += 1) {
     const entity = { PartitionKey: `p${index % 5}`, RowKey: `r${index}`, index, text: 'ünïcödé' };
     await client.put('sentinels', entity);
   }
-  return (await client.query('sentinels')).text;
+  await queues.expect(201, {
+    method: 'PUT',
+    path: '/sentinels',
+    headers: { 'x-ms-meta-Guard': 'true' },
+  });
+  for (let index = 0; index < sentinels; index += 1) {
+    await queues.put('sentinels', `ünïcödé ${index}`, { messagettl: -1 });
+  }
+  return sentinelsOf(client, queues);
 }
 
-async function assertIntact(client: WireClient, expected: string): Promise<void> {
+async function sentinelsOf(client: WireClient, queues: QueueWireClient): Promise<string> {
+  const entities = await client.query('sentinels');
+  const messages = await queues.expect(200, {
+    path: '/sentinels/messages?peekonly=true&numofmessages=32',
+  });
+  const metadata = await queues.expect(200, { path: '/sentinels?comp=metadata' });
+  const count = metadata.header('x-ms-approximate-messages-count');
+  return [entities.text, messages.text, metadata.header('x-ms-meta-Guard'), count].join('\n');
+}
+
+async function assertIntact(
+  client: WireClient,
+  queues: QueueWireClient,
+  expected: string,
+): Promise<void> {
   const health = await client.send({ target: '/healthz', auth: 'none' });
   assert.equal(health.status, 200);
-  assert.equal((await client.query('sentinels')).text, expected);
+  assert.equal(await sentinelsOf(client, queues), expected);
 }
 
 /** A line of the log that tells more than an operation that the server does not have. */
@@ -129,7 +161,9 @@ it(`answers ${requests} spoiled requests properly and stays sound (seed ${seed})
   const server = await ServerProcess.start(directory, { flags: ['--durability', 'relaxed'] });
   try {
     const client = server.client();
-    const intact = await addSentinels(client);
+    const queues = new QueueWireClient(server.queuePort);
+    const intact = await addSentinels(client, queues);
+    for (const name of fuzzQueues) await queues.expect(201, { method: 'PUT', path: `/${name}` });
     for (const name of fuzzTables) {
       await client.send({ method: 'POST', path: '/Tables', body: `{"TableName":"${name}"}` });
     }
@@ -138,18 +172,19 @@ it(`answers ${requests} spoiled requests properly and stays sound (seed ${seed})
       Array.from({ length: streams }, (_, stream) => runStream(server, stream, warm)),
     );
     const memory = await privateMiB(server.pid);
-    await assertIntact(client, intact);
+    await assertIntact(client, queues, intact);
     const rest = Math.ceil((requests - warm * streams) / streams);
     await Promise.all(
       Array.from({ length: streams }, (_, stream) => runStream(server, streams + stream, rest)),
     );
-    await assertIntact(client, intact);
+    await assertIntact(client, queues, intact);
     const after = await privateMiB(server.pid);
     t.diagnostic(`private memory ${memory?.toFixed(0)} MiB, then ${after?.toFixed(0)} MiB`);
     if (memory !== undefined && after !== undefined) {
       assert.ok(after - memory < growthMiBMax, `grew from ${memory} to ${after} MiB`);
     }
     client.close();
+    queues.close();
     const { code, output } = await server.end('SIGTERM');
     assert.equal(code, 0);
     const logged = output.split('\n').filter(isFailure);

@@ -1,5 +1,13 @@
 import type { SimRandom } from '../support/sim-random.js';
+import {
+  queueHeaderValues,
+  queueTokens,
+  randomQueueOption,
+  mutatedXml,
+} from './queue-mutations.js';
+import { soundQueueRequest } from './queue-requests.js';
 import { fuzzTables, soundRequest, type FuzzRequest } from './requests.js';
+import { spliced } from './splice.js';
 
 const pathTokens = [
   "'",
@@ -212,7 +220,7 @@ const methods = [
 
 /** A sound request with some of its parts spoiled. */
 export function fuzzRequest(random: SimRandom): FuzzRequest {
-  let request = soundRequest(random);
+  let request = random.chance(0.4) ? soundQueueRequest(random) : soundRequest(random);
   for (let rounds = random.pick([0, 1, 1, 1, 2, 3, 6]); rounds > 0; rounds -= 1) {
     request = mutated(random, request);
   }
@@ -220,7 +228,9 @@ export function fuzzRequest(random: SimRandom): FuzzRequest {
 }
 
 function mutated(random: SimRandom, request: FuzzRequest): FuzzRequest {
-  const { path, query, headers, body } = request;
+  const { service, path, query, headers, body } = request;
+  const isOfQueues = service === 'queue';
+  const tokens = isOfQueues ? queueTokens : [];
   const part = random.weighted({
     path: 5,
     query: query.length > 0 ? 8 : 0,
@@ -231,29 +241,35 @@ function mutated(random: SimRandom, request: FuzzRequest): FuzzRequest {
   });
   switch (part) {
     case 'path':
-      return { ...request, path: `/${spliced(random, path.slice(1), pathTokens)}` };
+      return { ...request, path: `/${spliced(random, path.slice(1), [...pathTokens, ...tokens])}` };
     case 'query': {
       const index = random.int(query.length);
       return {
         ...request,
         query: query.map(([name, value], at) =>
-          at === index ? [name, spliced(random, value, valueTokens)] : [name, value],
+          at === index
+            ? [name, spliced(random, value, [...valueTokens, ...tokens])]
+            : [name, value],
         ),
       };
     }
     case 'option':
-      return { ...request, query: [...query, randomOption(random)] };
-    case 'header': {
-      const name = random.pick(Object.keys(headerValues));
       return {
         ...request,
-        headers: { ...headers, [name]: random.pick(headerValues[name] ?? ['']) },
+        query: [...query, isOfQueues ? randomQueueOption(random) : randomOption(random)],
       };
+    case 'header': {
+      const values = isOfQueues ? { ...headerValues, ...queueHeaderValues } : headerValues;
+      const name = random.pick(Object.keys(values));
+      return { ...request, headers: { ...headers, [name]: random.pick(values[name] ?? ['']) } };
     }
     case 'method':
       return { ...request, method: random.pick(methods) };
     default:
-      return { ...request, body: mutatedBody(random, path, body ?? '') };
+      return {
+        ...request,
+        body: isOfQueues ? mutatedXml(random, body ?? '') : mutatedBody(random, path, body ?? ''),
+      };
   }
 }
 
@@ -334,26 +350,4 @@ function mutatedLines(random: SimRandom, body: string): string {
       return body + body;
   }
   return lines.join('\n');
-}
-
-/** The text with a token put in, a piece taken out, doubled, or replaced. */
-function spliced(random: SimRandom, text: string, tokens: readonly string[]): string {
-  const from = random.int(text.length + 1);
-  const to = Math.min(text.length, from + random.int(8));
-  switch (random.weighted({ insert: 5, remove: 2, replace: 3, twice: 1, whole: 1, long: 1 })) {
-    case 'insert':
-      return text.slice(0, from) + random.pick(tokens) + text.slice(from);
-    case 'remove':
-      return text.slice(0, from) + text.slice(to);
-    case 'replace':
-      return text.slice(0, from) + random.pick(tokens) + text.slice(to);
-    case 'twice':
-      return text.slice(0, to) + text.slice(from);
-    case 'whole':
-      return random.pick(tokens);
-    default:
-      return (
-        text.slice(0, from) + random.pick(tokens).repeat(random.between(2, 600)) + text.slice(from)
-      );
-  }
 }

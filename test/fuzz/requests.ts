@@ -4,6 +4,7 @@ import { entityPath } from '../wire/kit/client.js';
 
 /** A request in its parts, ready to be spoiled. The path has no account in front of it. */
 export interface FuzzRequest {
+  readonly service: 'table' | 'queue';
   readonly method: string;
   readonly path: string;
   readonly query: readonly (readonly [name: string, value: string])[];
@@ -12,6 +13,7 @@ export interface FuzzRequest {
 }
 
 export const fuzzTables = ['fuzza', 'FuzzB', 'fuzzc'];
+const service = 'table' as const;
 const json = { 'Content-Type': 'application/json' };
 const bodies = [
   '{"PartitionKey":"p","RowKey":"r","n":1,"s":"text","d":3.5,"b":true}',
@@ -48,7 +50,7 @@ export function soundRequest(random: SimRandom): FuzzRequest {
     batch: 10,
     service: 3,
   });
-  const request = { query: [], headers: {}, body: undefined };
+  const request = { service, query: [], headers: {}, body: undefined };
   const entity = entityPath(table, random.pick(keys), random.pick(keys));
   switch (kind) {
     case 'tables':
@@ -130,7 +132,7 @@ function batchRequest(random: SimRandom, table: string): FuzzRequest {
   const body = random.chance(0.2) ? text.replaceAll('\r\n', '\n') : text;
   const boundary = /^--(\S+)/.exec(body)?.[1] ?? '';
   const headers = { 'Content-Type': `multipart/mixed; boundary=${boundary}` };
-  return { method: 'POST', path: '/$batch', query: [], headers, body };
+  return { service, method: 'POST', path: '/$batch', query: [], headers, body };
 }
 
 function soundWrite(random: SimRandom, table: string): FuzzRequest {
@@ -138,7 +140,7 @@ function soundWrite(random: SimRandom, table: string): FuzzRequest {
   const path = entityPath(table, 'p', rowKey);
   const body = `{"PartitionKey":"p","RowKey":"${rowKey}","n":${random.int(1000)}}`;
   const method = random.pick(['POST', 'PUT', 'MERGE', 'DELETE']);
-  const request = { method, path, query: [], headers: json, body };
+  const request = { service, method, path, query: [], headers: json, body };
   if (method === 'POST') return { ...request, path: `/${table}` };
   if (method === 'DELETE') return { ...request, headers: { 'If-Match': '*' }, body: undefined };
   return request;

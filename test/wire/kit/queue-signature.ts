@@ -52,14 +52,23 @@ function canonicalHeaders(headers: Headers): string {
     .join('');
 }
 
+/** A percent sign that says nothing stays as it is: a server must refuse the request anyway. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function canonicalQuery(query: string): string {
   const values = new Map<string, string[]>();
   for (const option of query.split('&').filter((each) => each !== '')) {
     const equals = option.indexOf('=');
     const name = equals < 0 ? option : option.slice(0, equals);
     const value = equals < 0 ? '' : option.slice(equals + 1);
-    const key = decodeURIComponent(name).toLowerCase();
-    values.set(key, [...(values.get(key) ?? []), decodeURIComponent(value)]);
+    const key = decoded(name).toLowerCase();
+    values.set(key, [...(values.get(key) ?? []), decoded(value)]);
   }
   return [...values]
     .sort(([left], [right]) => (left < right ? -1 : 1))
@@ -82,7 +91,7 @@ export function queueStringToSign(request: QueueSignedRequest): string {
   if (request.scheme === 'SharedKeyLite') {
     const lines = ['content-md5', 'content-type', 'date'].map((name) => values.get(name) ?? '');
     const comp = /(?:^|&)comp=([^&]*)/i.exec(query)?.[1];
-    const lite = `${resource}${comp === undefined ? '' : `?comp=${decodeURIComponent(comp)}`}`;
+    const lite = `${resource}${comp === undefined ? '' : `?comp=${decoded(comp)}`}`;
     return `${[method, ...lines].join('\n')}\n${canonicalHeaders(headers)}${lite}`;
   }
   const lines = signedHeaders.map((name) => values.get(name) ?? '');
