@@ -1,4 +1,4 @@
-// Runs the official Python client against this server: `npm run test:interop`. Opt-in, because it
+// Runs the official Python clients against this server: `npm run test:interop`. Opt-in, because it
 // needs Python and, the first time, a package index. Extra arguments go to unittest.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -7,7 +7,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createServer } from '../dist/src/app/index.js';
 
-const packages = ['azure-data-tables==12.7.0', 'azure-core==1.41.0'];
+const packages = [
+  'azure-data-tables==12.7.0',
+  'azure-storage-queue==12.18.1',
+  'azure-core==1.41.0',
+];
 const tests = fileURLToPath(new URL('../test/interop/python', import.meta.url));
 /** Named after what is in it, so that another pin makes another one. */
 const environment = join(tmpdir(), `tabularium-${packages.join('-').replaceAll('==', '-')}`);
@@ -34,8 +38,9 @@ function run(command, args) {
 
 /** Makes the virtual environment unless an earlier run left a whole one. */
 function prepareEnvironment() {
-  if (existsSync(python) && run(python, ['-c', 'import azure.data.tables'])) return;
-  process.stdout.write(`Installing ${packages.join(' and ')} for Python…\n`);
+  if (existsSync(python) && run(python, ['-c', 'import azure.data.tables, azure.storage.queue']))
+    return;
+  process.stdout.write(`Installing ${packages.join(', ')} for Python…\n`);
   rmSync(environment, { recursive: true, force: true });
   const made = run(findPython(), ['-m', 'venv', environment]);
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages];
