@@ -40,10 +40,26 @@ export function backendOver(
   };
 }
 
-/** What frees the space that the services have no use for any more. */
+/**
+ * What frees the space that the services have no use for any more. Dropped containers are left
+ * alone for some minutes anyway. Expired messages are in the way of requests, so they go soon, also
+ * while the server is busy.
+ */
 export function reclaimSteps({ tables, queues }: Backend): readonly ReclaimStep[] {
   return [
-    { name: 'dropped tables', run: (options) => tables.reclaim(options) },
-    { name: 'dropped queues and expired messages', run: (options) => queues.reclaim(options) },
+    {
+      name: 'dropped tables',
+      run: (options) => tables.reclaim(options),
+      entriesMax: 500,
+      idleMs: 60_000,
+      patienceMs: 5_000,
+    },
+    {
+      name: 'dropped queues and expired messages',
+      run: (options) => queues.reclaim(options),
+      entriesMax: 1_000,
+      idleMs: 5_000,
+      patienceMs: 50,
+    },
   ];
 }

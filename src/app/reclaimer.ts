@@ -9,44 +9,54 @@ export interface ReclaimStep {
   run(options: {
     readonly entriesMax: number;
   }): Promise<{ readonly deleted: number; readonly more: boolean }>;
+  /** Entries deleted in one step: a few milliseconds of work. */
+  readonly entriesMax: number;
+  /** How often to look again when nothing was left to delete. */
+  readonly idleMs: number;
+  /** How long a step that is due lets requests go first. After that it runs beside them. */
+  readonly patienceMs: number;
 }
 
 export interface ReclaimerOptions {
-  /** Run one after the other, each of them in every round. */
   readonly steps: readonly ReclaimStep[];
   readonly timers: Timers;
   readonly logger: Logger;
-  /** Requests that a round would compete with. */
+  /** Requests that a step would compete with. */
   readonly inFlight: () => number;
 }
 
-/** Entries deleted in one step: a few milliseconds of work. */
-const entriesMax = 500;
-const nextRoundMs = 20;
-/** How often to look for more. What was dropped is left alone for some minutes anyway. */
-const idleMs = 60_000;
-const busyRetryMs = 100;
-/** After so many retries a round runs beside requests, so that a busy server frees space as well. */
-const busyRetriesMax = 50;
+const nextStepMs = 20;
+const busyRetryMs = 50;
 
-/**
- * Frees space in rounds of small steps, preferably while no request is in flight.
- *
- * At any time either a timer waits for the next round or a round runs; after `stop` neither.
- */
+/** Frees space in small steps of each kind, preferably while no request is in flight. */
 export class Reclaimer {
+  readonly #tasks: readonly ReclaimTask[];
+
+  constructor(options: ReclaimerOptions) {
+    this.#tasks = options.steps.map((step) => new ReclaimTask(step, options));
+  }
+
+  /** Resolves when no step runs any more. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#tasks.map((task) => task.stop()));
+  }
+}
+
+/** At any time either a timer waits for the next step or a step runs; after `stop` neither. */
+class ReclaimTask {
+  readonly #step: ReclaimStep;
   readonly #options: ReclaimerOptions;
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #stopped = false;
-  #busyRetries = 0;
+  #waitedMs = 0;
 
-  constructor(options: ReclaimerOptions) {
+  constructor(step: ReclaimStep, options: ReclaimerOptions) {
+    this.#step = step;
     this.#options = options;
-    this.#schedule(nextRoundMs);
+    this.#schedule(nextStepMs);
   }
 
-  /** Resolves when no step runs any more. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.close();
@@ -60,31 +70,24 @@ export class Reclaimer {
   }
 
   readonly #due = (): void => {
-    if (this.#options.inFlight() > 0 && this.#busyRetries < busyRetriesMax) {
-      this.#busyRetries++;
+    if (this.#options.inFlight() > 0 && this.#waitedMs < this.#step.patienceMs) {
+      this.#waitedMs += busyRetryMs;
       this.#schedule(busyRetryMs);
       return;
     }
-    this.#busyRetries = 0;
-    this.#running = this.#round().finally(() => (this.#running = undefined));
+    this.#waitedMs = 0;
+    this.#running = this.#run().finally(() => (this.#running = undefined));
   };
 
-  async #round(): Promise<void> {
-    let more = false;
-    for (const step of this.#options.steps) {
-      if (this.#stopped) return;
-      if (await this.#hasMoreAfter(step)) more = true;
-    }
-    this.#schedule(more ? nextRoundMs : idleMs);
-  }
-
-  /** A step that fails keeps no other from running; it is tried again when it is due. */
-  async #hasMoreAfter(step: ReclaimStep): Promise<boolean> {
+  /** A step that fails is tried again when it is due. */
+  async #run(): Promise<void> {
+    const { name, entriesMax, idleMs } = this.#step;
+    let delayMs = idleMs;
     try {
-      return (await step.run({ entriesMax })).more;
+      if ((await this.#step.run({ entriesMax })).more) delayMs = nextStepMs;
     } catch (error) {
-      this.#options.logger.error('freeing space failed', { step: step.name, error });
-      return false;
+      this.#options.logger.error('freeing space failed', { step: name, error });
     }
+    this.#schedule(delayMs);
   }
 }
