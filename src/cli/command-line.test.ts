@@ -55,7 +55,9 @@ void describe('docs/reference/command-line.md', () => {
         }
       }
       const known = new Set(command.options.map(({ long }) => long));
-      const named = [...section.matchAll(/(?<![\w-])--[A-Za-z][A-Za-z0-9-]*/g)].map(([flag]) => flag);
+      const named = [...section.matchAll(/(?<![\w-])--[A-Za-z][A-Za-z0-9-]*/g)].map(
+        ([flag]) => flag,
+      );
       assert.deepEqual(
         named.filter((flag) => !known.has(flag)),
         [],

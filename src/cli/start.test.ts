@@ -1,93 +1,43 @@
 import assert from 'node:assert/strict';
-import { createSecretKey } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
-import { connect, type AddressInfo, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { CliProcess, runCli, type CliOptions } from '../../test/support/cli-process.js';
-import { signRequest } from '../wire/auth/shared-key.js';
+import {
+  bannerEnd,
+  connectionStringOf,
+  endpointOf,
+  freePorts,
+  heldRequest,
+  releasedAnswer,
+  startCli,
+  stopCli,
+  temporaryDirectory,
+} from '../../test/support/cli-server.js';
 import { developmentAccount } from '../services/accounts/directory.js';
 
 const developmentKey = developmentAccount.keys[0] ?? '';
-const bannerEnd = 'to stop.';
-const freePorts = ['--table-port', '0', '--queue-port', '0'];
 
-async function started(args: readonly string[], options: CliOptions = {}): Promise<CliProcess> {
-  const process = new CliProcess(['start', '--in-memory', ...freePorts, ...args], options);
-  await process.printed(bannerEnd);
-  return process;
-}
-
-function endpointOf(process: CliProcess, label = 'Tables'): URL {
-  return new URL(new RegExp(`${label} +(\\S+)`).exec(process.stdout)?.[1] ?? '');
-}
-
-async function stopped(process: CliProcess): Promise<number | null> {
-  process.child.kill('SIGTERM');
-  return (await process.result).code;
-}
-
-const heldBody = '{"TableName":"held"}';
-
-/** A connection on which the server waits for the body of a signed Create Table. */
-async function heldRequest(server: CliProcess): Promise<Socket> {
-  const { hostname, port } = endpointOf(server);
-  const rawPath = '/devstoreaccount1/Tables';
-  const xMsDate = new Date().toUTCString();
-  const authorization = signRequest(
-    'SharedKeyLite',
-    { name: developmentAccount.name, key: createSecretKey(Buffer.from(developmentKey, 'base64')) },
-    {
-      form: 'table',
-      method: 'POST',
-      rawPath,
-      comp: undefined,
-      contentMd5: undefined,
-      contentType: 'application/json',
-      xMsDate,
-    },
-  );
-  const socket = connect(Number(port), hostname);
-  socket.on('error', () => undefined);
-  const head = [
-    `POST ${rawPath} HTTP/1.1`,
-    'Host: x',
-    `x-ms-date: ${xMsDate}`,
-    `Authorization: ${authorization}`,
-    'Content-Type: application/json',
-    `Content-Length: ${heldBody.length}`,
-    'Accept: application/json',
-    'Expect: 100-continue',
-  ];
-  socket.write(`${head.join('\r\n')}\r\n\r\n`);
-  const [answer] = (await once(socket, 'data')) as [Buffer];
-  assert.match(answer.toString(), /^HTTP\/1\.1 100 /);
-  return socket;
-}
-
-async function temporaryDirectory(): Promise<AsyncDisposable & { readonly path: string }> {
-  const path = await mkdtemp(join(tmpdir(), 'tabularium-cli-'));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+function started(args: readonly string[], options: CliOptions = {}): Promise<CliProcess> {
+  return startCli(['--in-memory', ...args], options);
 }
 
 void describe('tabularium start', () => {
   void it('prints the endpoint, where data are and a connection string that works', async () => {
     await using directory = await temporaryDirectory();
-    const server = new CliProcess(['start', ...freePorts, '--location', directory.path]);
-    await server.printed(bannerEnd);
-    for (const label of ['Tables', 'Queues']) {
+    const server = await startCli(['--location', directory.path]);
+    for (const label of ['Tables', 'Queues'] as const) {
       assert.match(endpointOf(server, label).href, /^http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1$/);
     }
     assert.ok(server.stdout.includes(directory.path));
     assert.ok(!server.stdout.includes('UseDevelopmentStorage'), 'the port is not the default one');
-    const [connection = ''] = /DefaultEndpointsProtocol\S+/.exec(server.stdout) ?? [];
     const insert = ['table', 'insert', '-t', 'people', '--create', 'PartitionKey=a', 'RowKey=b'];
-    const written = await runCli([...insert, '-c', connection]);
+    const written = await runCli([...insert, '-c', connectionStringOf(server)]);
     assert.equal(written.code, 0, written.stderr);
-    assert.equal(await stopped(server), 0);
+    assert.equal(await stopCli(server), 0);
   });
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -97,10 +47,7 @@ void describe('tabularium start', () => {
       const stopping = server.printed('stopping');
       server.child.kill(signal);
       await stopping;
-      socket.write(heldBody);
-      const chunks: Buffer[] = [];
-      for await (const chunk of socket as AsyncIterable<Buffer>) chunks.push(chunk);
-      assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 201 /);
+      assert.match(await releasedAnswer(socket), /^HTTP\/1\.1 201 /);
       const { code } = await server.result;
       assert.equal(code, 0);
     });
@@ -145,7 +92,7 @@ void describe('tabularium start', () => {
     assert.equal(second.code, 1);
     assert.ok(second.stderr.includes(directory.path));
     assert.match(second.stderr, /in use/);
-    assert.equal(await stopped(first), 0);
+    assert.equal(await stopCli(first), 0);
   });
 
   void it('accepts the spellings of Azurite', async () => {
@@ -170,7 +117,7 @@ void describe('tabularium start', () => {
     for (const flag of [...flags, 'blobPort', 'blobHost', 'extentMemoryLimit']) {
       assert.match(server.stderr, new RegExp(`Note: --${flag} has no effect: .+\\.\n`));
     }
-    assert.equal(await stopped(server), 0);
+    assert.equal(await stopCli(server), 0);
   });
 
   for (const flag of ['--cert', '--key', '--pwd', '--oauth']) {
@@ -199,7 +146,7 @@ void describe('tabularium start', () => {
     const wrong = `AccountName=two;AccountKey=${keys[0]};TableEndpoint=${origin}/two`;
     const refused = await runCli(['table', 'query', '-t', 'none', '-c', wrong]);
     assert.match(refused.stderr, /AuthenticationFailed \(403\)/);
-    assert.equal(await stopped(server), 0);
+    assert.equal(await stopCli(server), 0);
     for (const key of keys) assert.ok(!(server.stdout + server.stderr).includes(key));
     assert.match(server.stderr, /"operation":"QueryEntities"/);
     assert.doesNotMatch(server.stderr, /SharedKey/);
@@ -214,7 +161,7 @@ void describe('tabularium start', () => {
     const connection = `AccountName=mine;AccountKey=${text};TableEndpoint=${href}`;
     const result = await runCli(['table', 'query', '-t', 'none', '-c', connection]);
     assert.match(result.stderr, /TableNotFound/);
-    assert.equal(await stopped(server), 0);
+    assert.equal(await stopCli(server), 0);
   });
 
   void it('logs no requests with --silent, and all of them into the file of --debug', async () => {
@@ -223,8 +170,8 @@ void describe('tabularium start', () => {
     const loud = await started(['--debug', file]);
     const quiet = await started(['--silent', '--log-level', 'debug']);
     for (const server of [loud, quiet]) await fetch(`${endpointOf(server).href}/Tables`);
-    assert.equal(await stopped(loud), 0);
-    assert.equal(await stopped(quiet), 0);
+    assert.equal(await stopCli(loud), 0);
+    assert.equal(await stopCli(quiet), 0);
     assert.match(await readFile(file, 'utf8'), /"msg":"request"/);
     assert.doesNotMatch(loud.stderr, /"msg":/);
     assert.doesNotMatch(quiet.stderr, /"msg":"request"/);
@@ -241,7 +188,7 @@ void describe('tabularium start', () => {
   void it('shows the public key of the development account alone', async () => {
     const server = await started([]);
     assert.ok(server.stdout.includes(developmentKey));
-    assert.equal(await stopped(server), 0);
+    assert.equal(await stopCli(server), 0);
   });
 });
 

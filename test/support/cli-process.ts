@@ -9,6 +9,8 @@ export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string;
+  /** For node itself. */
+  readonly nodeArgs?: readonly string[];
 }
 
 export interface CliResult {
@@ -25,9 +27,9 @@ export class CliProcess {
   #stdout = '';
   #stderr = '';
 
-  constructor(args: readonly string[], { env = {}, cwd, input }: CliOptions = {}) {
+  constructor(args: readonly string[], { env = {}, cwd, input, nodeArgs = [] }: CliOptions = {}) {
     const { PATH = '' } = process.env;
-    this.child = spawn(process.execPath, [bin, ...args], {
+    this.child = spawn(process.execPath, [...nodeArgs, bin, ...args], {
       cwd,
       env: { PATH, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -47,9 +49,13 @@ export class CliProcess {
     return this.#stderr;
   }
 
-  /** Resolves when the process has printed the text to either output; rejects when it ends first. */
-  async printed(text: string): Promise<void> {
-    const isPrinted = (): boolean => this.#stdout.includes(text) || this.#stderr.includes(text);
+  /**
+   * Resolves when the process has printed the text to its outputs, so many times in all; rejects
+   * when it ends first.
+   */
+  async printed(text: string, times = 1): Promise<void> {
+    const isPrinted = (): boolean =>
+      `${this.#stdout}${this.#stderr}`.split(text).length - 1 >= times;
     while (!isPrinted()) {
       const next = Promise.race([
         once(this.child.stdout, 'data'),

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { systemClock } from '../../base/clock.js';
 import { CommandFailure } from '../failure.js';
+import { closeUntakenConnections } from './untaken-connections.js';
 import { isMessage, samePorts, type Ports, type PrimaryMessage } from './messages.js';
 import { Restarts, type Death } from './restarts.js';
 import { workerVariable } from './worker.js';
@@ -40,7 +41,9 @@ export class WorkerPool {
   readonly #started = new Set<number>();
   /** Where the workers listen, once one does. */
   #ports: Ports | undefined;
-  /** What workers are told. Those that live were told the same, or they would share no socket. */
+  /** Processes that were told to serve and have not ended. */
+  readonly #serving = new Set<Worker>();
+  /** What they were told: all the same, or they would share no socket. */
   #told: Ports;
   #allListen: (ports: Ports) => void = () => undefined;
   #places: readonly Promise<void>[] = [];
@@ -76,7 +79,6 @@ export class WorkerPool {
       for (const worker of this.#alive) worker.process.kill('SIGKILL');
     }, stopTimeoutMs);
     await Promise.allSettled(this.#places);
-    while (this.#alive.size > 0) await delay(10);
     clearTimeout(timer);
   }
 
@@ -106,14 +108,13 @@ export class WorkerPool {
 
   /** One process of a worker, from its start to its end. */
   #run(number: number): Promise<End> {
-    // The shared socket closes with the last worker; the next ones open it where it was.
-    if (this.#alive.size === 0 && this.#ports !== undefined) this.#told = this.#ports;
     const worker = cluster.fork({ [workerVariable]: String(number) });
     this.#alive.add(worker);
+    closeUntakenConnections(worker);
     let listeningSinceMs: number | undefined;
     let failure: string | undefined;
     worker.on('message', (message: unknown) => {
-      if (isMessage(message, 'ready')) tell(worker, this.#order);
+      if (isMessage(message, 'ready')) tell(worker, this.#order(worker));
       else if (isMessage(message, 'failed')) failure = message.message;
       else if (isMessage(message, 'listening') && this.#isExpected(worker, message.ports)) {
         listeningSinceMs = systemClock.monotonicMs();
@@ -123,20 +124,25 @@ export class WorkerPool {
     return new Promise((resolve) => {
       const ended = (exit: string): void => {
         this.#alive.delete(worker);
+        this.#serving.delete(worker);
         const listenedMs =
           listeningSinceMs === undefined ? undefined : systemClock.monotonicMs() - listeningSinceMs;
         resolve({ listenedMs, pid: worker.process.pid, exit, failure });
       };
       worker.once('exit', (code, signal) => ended(signal ?? `exit code ${code}`));
-      worker.process.once('error', (error) => {
+      // A process that never was, or a message to one that has just ended.
+      worker.on('error', (error) => {
         if (worker.process.pid === undefined) ended(error.message);
       });
     });
   }
 
   /** What a worker that has just become ready is to do. */
-  get #order(): PrimaryMessage {
+  #order(worker: Worker): PrimaryMessage {
     if (this.#stopping.signal.aborted) return { kind: 'stop' };
+    // The shared socket closes with the last of them; the next one opens it where it was.
+    if (this.#serving.size === 0 && this.#ports !== undefined) this.#told = this.#ports;
+    this.#serving.add(worker);
     return { kind: 'serve', ports: this.#told };
   }
 

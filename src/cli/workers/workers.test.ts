@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { TableClient } from '@azure/data-tables';
+import { QueueServiceClient, type QueueClient } from '@azure/storage-queue';
+import { runCli, type CliProcess } from '../../../test/support/cli-process.js';
+import {
+  connectionStringOf,
+  endpointOf,
+  freePorts,
+  heldRequest,
+  releasedAnswer,
+  startCli,
+  stopCli,
+  temporaryDirectory,
+} from '../../../test/support/cli-server.js';
+import { createServer as createTabularium } from '../../app/index.js';
+
+const listens = '"msg":"a worker listens"';
+const twoWorkers = ['--workers', '2'];
+
+/** A server of two workers, when both have logged that they listen. */
+async function startWorkers(location: string, ...args: readonly string[]): Promise<CliProcess> {
+  const server = await startCli([...twoWorkers, '--location', location, ...args]);
+  await server.printed(listens, 2);
+  return server;
+}
+
+/** Process ids of the workers that have listened, in the order in which they did. */
+function workerPids({ stderr }: CliProcess): number[] {
+  return Array.from(stderr.matchAll(/"pid":(\d+),"msg":"a worker listens"/g), ([, pid]) =>
+    Number(pid),
+  );
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function untilGone(pids: readonly number[]): Promise<void> {
+  while (pids.some(isAlive)) await pause(20);
+}
+
+function clients(server: CliProcess): { readonly table: TableClient; readonly queue: QueueClient } {
+  const connection = connectionStringOf(server);
+  const insecure = { allowInsecureConnection: true };
+  return {
+    table: TableClient.fromConnectionString(connection, 'shared', insecure),
+    queue: QueueServiceClient.fromConnectionString(connection).getQueueClient('shared'),
+  };
+}
+
+/** The texts of all messages, which it deletes. */
+async function drained(queue: QueueClient): Promise<string[]> {
+  const texts: string[] = [];
+  for (;;) {
+    const { receivedMessageItems } = await queue.receiveMessages({ numberOfMessages: 32 });
+    if (receivedMessageItems.length === 0) return texts;
+    for (const { messageId, popReceipt, messageText } of receivedMessageItems) {
+      await queue.deleteMessage(messageId, popReceipt);
+      texts.push(messageText);
+    }
+  }
+}
+
+async function health(server: CliProcess): Promise<number[]> {
+  const urls = (['Tables', 'Queues'] as const).map(
+    (label) => `${endpointOf(server, label).origin}/healthz`,
+  );
+  const answers = await Promise.all(
+    urls.map((url) => fetch(url, { headers: { Connection: 'close' } })),
+  );
+  return answers.map(({ status }) => status);
+}
+
+/** The data directory belongs to nobody: a server can have it. */
+async function assertFree(location: string): Promise<void> {
+  await using server = await createTabularium({ location });
+  assert.deepEqual(server.accounts, ['devstoreaccount1']);
+}
+
+void describe('tabularium start --workers', () => {
+  void it('serves one data directory on the same ports from every worker', async () => {
+    await using directory = await temporaryDirectory();
+    const server = await startWorkers(directory.path, '--log-level', 'debug');
+    assert.equal(server.stdout.split('Tabularium\n').length, 2, 'one banner');
+    assert.match(server.stdout, /Workers +2\n/);
+    assert.deepEqual(await health(server), [200, 200]);
+    const { table, queue } = clients(server);
+    await table.createTable();
+    await queue.create();
+    const names = Array.from({ length: 40 }, (_, at) => `n${at}`);
+    await Promise.all(
+      names.flatMap((name) => [
+        table.createEntity({ partitionKey: 'p', rowKey: name }),
+        queue.sendMessage(name),
+      ]),
+    );
+    for (const name of names) {
+      assert.equal((await table.getEntity('p', name)).rowKey, name);
+    }
+    assert.deepEqual((await drained(queue)).toSorted(), names.toSorted());
+    assert.equal(await stopCli(server), 0);
+    for (const worker of [1, 2]) {
+      for (const operation of ['InsertEntity', 'PutMessage']) {
+        const line = new RegExp(`"worker":${worker},.*"operation":"${operation}"`);
+        assert.match(server.stderr, line);
+      }
+    }
+  });
+
+  void it('ends with every process and leaves the data directory to others', async () => {
+    await using directory = await temporaryDirectory();
+    const server = await startWorkers(directory.path);
+    const pids = workerPids(server);
+    assert.equal(pids.length, 2);
+    assert.ok(pids.every(isAlive));
+    const held = await Promise.all([heldRequest(server), heldRequest(server)]);
+    server.child.kill('SIGTERM');
+    // As a terminal or a service manager does, which signal every process of the group.
+    for (const pid of pids) process.kill(pid, 'SIGTERM');
+    await server.printed('stopping');
+    const answers = await Promise.all(held.map(releasedAnswer));
+    assert.deepEqual(answers.map((answer) => answer.slice(9, 12)).toSorted(), ['201', '409']);
+    assert.equal((await server.result).code, 0);
+    assert.ok(!pids.some(isAlive));
+    await assertFree(directory.path);
+  });
+
+  void it('replaces a killed worker and loses nothing that was acknowledged', async () => {
+    await using directory = await temporaryDirectory();
+    const server = await startWorkers(directory.path);
+    const { table, queue } = clients(server);
+    await table.createTable();
+    await queue.create();
+    const acknowledged: string[] = [];
+    const stopping = new AbortController();
+    const write = async (client: number): Promise<void> => {
+      for (let at = 0; !stopping.signal.aborted; at++) {
+        const name = `c${client}-${at}`;
+        try {
+          await table.upsertEntity({ partitionKey: 'p', rowKey: name });
+          await queue.sendMessage(name);
+          acknowledged.push(name);
+        } catch {
+          // The worker was killed under it: nothing was promised.
+        }
+      }
+    };
+    const writers = Array.from({ length: 6 }, (_, client) => write(client));
+    for (let kill = 1; kill <= 2; kill++) {
+      await pause(200);
+      process.kill(workerPids(server).at(-1) ?? 0, 'SIGKILL');
+      await server.printed(listens, 2 + kill);
+    }
+    await pause(200);
+    stopping.abort();
+    await Promise.all(writers);
+    assert.ok(acknowledged.length > 0);
+    assert.deepEqual(await health(server), [200, 200]);
+    const rows = new Set<string | undefined>();
+    for await (const { rowKey } of table.listEntities()) rows.add(rowKey);
+    const messages = new Set(await drained(queue));
+    assert.deepEqual(
+      acknowledged.filter((name) => !rows.has(name) || !messages.has(name)),
+      [],
+    );
+    assert.match(server.stderr, /"exit":"SIGKILL","next":"restart","msg":"a worker ended/);
+    assert.equal(await stopCli(server), 0);
+  });
+
+  void it('comes back on the same ports when all workers were killed', async () => {
+    await using directory = await temporaryDirectory();
+    const server = await startWorkers(directory.path);
+    for (const pid of workerPids(server)) process.kill(pid, 'SIGKILL');
+    await server.printed(listens, 4);
+    assert.equal(
+      server.stderr.split('"msg":"a worker ended').length - 1,
+      2,
+      'none failed to start',
+    );
+    assert.deepEqual(await health(server), [200, 200]);
+    assert.equal(await stopCli(server), 0);
+  });
+
+  void it('gives up when a worker cannot be replaced', async () => {
+    await using directory = await temporaryDirectory();
+    const server = await startWorkers(directory.path);
+    const pids = workerPids(server);
+    await rm(join(directory.path, 'format'));
+    process.kill(pids[0] ?? 0, 'SIGKILL');
+    const { code, stderr } = await server.result;
+    assert.equal(code, 1);
+    assert.match(stderr, /error: Worker \d ends again and again.*There is no data directory/);
+    assert.ok(!pids.some(isAlive));
+  });
+
+  void it('has no worker without its primary', async () => {
+    await using directory = await temporaryDirectory();
+    const server = await startWorkers(directory.path);
+    server.child.kill('SIGKILL');
+    await untilGone(workerPids(server));
+    await assertFree(directory.path);
+  });
+
+  void it('says once what keeps its workers from listening, and leaves nothing behind', async () => {
+    await using directory = await temporaryDirectory();
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const port = String((other.address() as AddressInfo).port);
+    const args = ['start', ...freePorts, '--queue-port', port, '--location', directory.path];
+    const result = await runCli([...args, ...twoWorkers]);
+    other.close();
+    assert.equal(result.code, 1);
+    assert.equal(result.stdout, '');
+    assert.match(result.stderr, new RegExp(`error: Port ${port} .*in use.*--queue-port`));
+    assert.equal(result.stderr.split('in use').length, 2);
+    await assertFree(directory.path);
+  });
+
+  void it('refuses to share what is in memory', async () => {
+    const result = await runCli(['start', '--in-memory', ...freePorts, ...twoWorkers]);
+    assert.equal(result.code, 2);
+    assert.match(result.stderr, /--workers 2 needs a data directory/);
+  });
+
+  const skip = process.platform === 'linux' ? false : 'needs /proc';
+  void it('gives its workers the options of node', { skip }, async () => {
+    await using directory = await temporaryDirectory();
+    const option = '--max-semi-space-size=64';
+    const args = [...twoWorkers, '--location', directory.path];
+    const server = await startCli(args, { nodeArgs: [option] });
+    await server.printed(listens, 2);
+    for (const pid of workerPids(server)) {
+      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
+      assert.ok(command.split('\0').includes(option), command);
+    }
+    assert.equal(await stopCli(server), 0);
+  });
+});
