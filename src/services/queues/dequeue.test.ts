@@ -147,6 +147,38 @@ for (const engine of engineNames) {
       assert.equal((await peekAll(service)).length, 0);
     });
 
+    it('in large number are looked at once, not by every request', async (t) => {
+      let seen = 0;
+      const wrap = (store: Store): Store => ({
+        ...counting().wrap(store),
+        range: (range, { judge, ...options }) =>
+          store.range(range, {
+            ...options,
+            ...(judge && {
+              judge(candidate) {
+                seen += 1;
+                return judge(candidate);
+              },
+            }),
+          }),
+      });
+      const { service, clock } = await openQueues(engine, t, { wrap });
+      for (let index = 0; index < 1000; index += 1) {
+        await service.putMessage(account, queue, message('old', { timeToLiveSeconds: 1 }));
+      }
+      clock.advanceMicros(60 * second);
+      const texts = await fill(service, 40);
+      seen = 0;
+      const got: string[] = [];
+      for (let round = 0; round < 10; round += 1) {
+        const options = { count: 4, visibilitySeconds: 60 };
+        got.push(...textsOf(await service.getMessages(account, queue, options)));
+        await service.peekMessages(account, queue, 1);
+      }
+      assert.deepEqual(got, texts);
+      assert.ok(seen < 3000, `${seen} entries were looked at`);
+    });
+
     it('leave nothing behind', async (t) => {
       const { service, store, clock } = await openQueues(engine, t);
       const everything = { start: new Uint8Array() };

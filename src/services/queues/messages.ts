@@ -9,6 +9,7 @@ import { formatMessageId, parseMessageId, type MessageIds } from './message-id.j
 import { encodeMoment, type MessageKeys } from './message-keys.js';
 import { decodeMessageState, encodeMessageState, expiryOfState } from './message-state.js';
 import { textOf } from './dequeue.js';
+import type { OpenQueue } from './open-queues.js';
 import { decodePopReceipt, encodePopReceipt, isReceiptOf, type PopReceipt } from './pop-receipt.js';
 import type {
   HeldMessage,
@@ -65,11 +66,11 @@ export async function putMessage(
 /** The first visible messages as they are. One that is deleted between two reads is left out. */
 export async function peekMessages(
   { store, clock }: MessageContext,
-  keys: MessageKeys,
+  { keys, front }: OpenQueue,
   count: number,
 ): Promise<readonly PeekedMessage[]> {
   const nowMicros = clock.nowMicros();
-  const { entries } = await store.range(keys.visibleAt(nowMicros), {
+  const { entries } = await store.range(front.visible(nowMicros), {
     limit: count,
     bytesMax: Infinity,
     judge: ({ value }) => (expiryOfState(value) <= nowMicros ? 'skip' : 'take'),

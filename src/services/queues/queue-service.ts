@@ -152,8 +152,8 @@ export class QueueService {
     queue: string,
     count: number,
   ): Promise<readonly PeekedMessage[]> {
-    const { keys } = await this.#openQueue(account, queue);
-    return peekMessages(this.#context, keys, count);
+    const opened = await this.#openQueue(account, queue);
+    return peekMessages(this.#context, opened, count);
   }
 
   async updateMessage(account: string, queue: string, change: MessageChange): Promise<Renewal> {

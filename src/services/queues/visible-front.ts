@@ -1,11 +1,18 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
-import type { Candidate, Entry, Store } from '../../kv/store.js';
+import type { Candidate, Entry, KeyRange, Store } from '../../kv/store.js';
 import type { MessageKeys } from './message-keys.js';
 import { expiryOfState } from './message-state.js';
 
 /** How long a search may begin where the one before it ended instead of at the oldest message. */
 const resumeMsMax = 1_000;
+
+/** How long a run of expired messages is passed over without being looked at again. */
+const expiredRunMsMax = 60_000;
+/** No process is so late to store a message that became visible this long ago. In microseconds. */
+const settledMicros = 10_000_000;
+/** Expired messages between two notes of how far their run goes. */
+const expiredRunStride = 64;
 
 export interface ClaimOptions {
   readonly nowMicros: number;
@@ -27,6 +34,9 @@ export class VisibleFront {
   /** Everything visible before this key is claimed, taken or expired, as far as is known. */
   #resumeAt: Bytes | undefined;
   #resumeUntilMs = 0;
+  /** Everything visible before this key has expired, which never changes. */
+  #expiredBefore: Bytes | undefined;
+  #expiredUntilMs = 0;
 
   constructor(store: Store, keys: MessageKeys, clock: Clock) {
     this.#store = store;
@@ -72,12 +82,40 @@ export class VisibleFront {
     return this.#resumeAt;
   }
 
+  /**
+   * The states of visible messages, without most of those that have expired and are not yet deleted:
+   * there may be very many, and every search would begin with them.
+   */
+  visible(nowMicros: number): KeyRange {
+    const range = this.#keys.visibleAt(nowMicros);
+    const isLate = this.#clock.monotonicMs() >= this.#expiredUntilMs;
+    if (isLate) {
+      this.#expiredBefore = undefined;
+      this.#expiredUntilMs = this.#clock.monotonicMs() + expiredRunMsMax;
+    }
+    return this.#expiredBefore === undefined ? range : { ...range, start: this.#expiredBefore };
+  }
+
+  /** Notes that all up to `key`, the one at `place` of a search from the start, have expired. */
+  #noteExpired(key: Bytes, place: number, nowMicros: number): void {
+    if (place % expiredRunStride !== 0) return;
+    if (this.#keys.read(key).micros > nowMicros - settledMicros) return;
+    this.#expiredBefore = Buffer.from(key);
+  }
+
   async #search(resumeAt: Bytes | undefined, options: ClaimOptions): Promise<readonly Entry[]> {
     const { nowMicros, count } = options;
     const names: string[] = [];
     let { passOver } = options;
+    let expired = 0;
+    let isLeading = resumeAt === undefined;
     const judge = ({ key, value }: Candidate) => {
-      if (expiryOfState(value) <= nowMicros) return 'skip';
+      if (expiryOfState(value) <= nowMicros) {
+        expired += 1;
+        if (isLeading) this.#noteExpired(key, expired, nowMicros);
+        return 'skip';
+      }
+      isLeading = false;
       const name = nameOf(key);
       if (this.#claimed.has(name)) return 'skip';
       if (passOver > 0) {
@@ -91,7 +129,7 @@ export class VisibleFront {
       if (names.length === count) this.#resumeAt = Buffer.from(key);
       return 'take';
     };
-    const visible = this.#keys.visibleAt(nowMicros);
+    const visible = this.visible(nowMicros);
     const range = resumeAt === undefined ? visible : { ...visible, start: resumeAt };
     try {
       const page = await this.#store.range(range, { limit: count, bytesMax: Infinity, judge });
