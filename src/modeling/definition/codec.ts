@@ -1,0 +1,407 @@
+import { DecodeError, ModelError, ValueError } from '../rows/model-error.js';
+import { rowBytes, rowBytesMax, rowPropertiesMax } from '../rows/row-size.js';
+import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../rows/row.js';
+import { keyNamesOf, storedNameOf, type AnyDefinition } from './entity-definition.js';
+import {
+  formatKey,
+  parseKey,
+  prefixOf,
+  rangeOfPrefix,
+  type KeyRange,
+  type KeyValues,
+} from './key-template.js';
+import type { AnyProperty, PropertyModel } from './property.js';
+import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf, RowKeyPrefixOf } from './shapes.js';
+import { storedAs, storedAsOf, type Stored, type StoredAs } from './stored-entity.js';
+
+/** Between entities of a definition and rows. Pure: sends nothing, reads no clock of its own. */
+export interface EntityCodec<D extends AnyDefinition> {
+  readonly definition: D;
+  /**
+   * The row of an entity: defaults filled in, computed properties computed, type and version added,
+   * unknown properties of an entity that was read kept. Throws `ValueError`.
+   */
+  toRow(entity: CreateOf<D> | ReadOf<D>): Row;
+  /** The row of a merge: only what changes. Throws `ValueError`. */
+  toMergeRow(key: KeyOf<D>, changes: MergeOf<D>): Row;
+  /**
+   * The entity of a row, upgraded when the row is of an older version. Throws `DecodeError` when the
+   * row is of another type, of a newer version, or lacks what the definition has.
+   */
+  fromRow(row: StoredRow): Stored<ReadOf<D>>;
+  /** As `fromRow`, for a row read with `select`: only these properties are there. */
+  fromPartialRow(row: StoredRow, names: readonly string[]): Stored<Partial<ReadOf<D>>>;
+  /** Whether a row is of this type, as far as its keys and its type property tell. */
+  matches(row: Row): boolean;
+  key(key: KeyOf<D>): RowKey;
+  partitionKey(partition: PartitionOf<D>): string;
+  /** Throws `DecodeError` for keys that this definition did not write. */
+  parseKey(key: RowKey): KeyOf<D>;
+  /** All RowKeys whose leading parts have these values; undefined when every RowKey has. */
+  rowKeyRange(leading: RowKeyPrefixOf<D>): KeyRange | undefined;
+  /** The stored names to select for some properties, with what tells type and version. */
+  selectOf(names: readonly string[]): readonly string[];
+}
+
+const codecs = new WeakMap<AnyDefinition, unknown>();
+
+/** The codec of a definition; always the same one. */
+export function codecOf<D extends AnyDefinition>(definition: D): EntityCodec<D> {
+  const known = codecs.get(definition) as EntityCodec<D> | undefined;
+  if (known !== undefined) return known;
+  const codec = new DefinitionCodec(definition);
+  codecs.set(definition, codec);
+  return codec;
+}
+
+interface Field {
+  readonly name: string;
+  readonly property: AnyProperty;
+  readonly model: PropertyModel;
+  /** Under which the value is stored. */
+  readonly stored: string;
+  readonly isInKeys: boolean;
+  readonly isStored: boolean;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
+  readonly definition: D;
+  readonly #fields: readonly Field[];
+  readonly #knownNames: ReadonlySet<string>;
+  readonly #encrypted: readonly string[];
+
+  constructor(definition: D) {
+    this.definition = definition;
+    const inKeys = keyNamesOf(definition);
+    this.#fields = Object.entries(definition.properties).map(([name, property]) => ({
+      name,
+      property,
+      model: property.model,
+      stored: storedNameOf(name, property),
+      isInKeys: inKeys.has(name),
+      isStored: !inKeys.has(name) || property.model.flags.has('stored'),
+    }));
+    const { type, version } = definition.system;
+    this.#knownNames = new Set([
+      ...this.#fields.flatMap(namesOf),
+      ...(type === undefined ? [] : [type]),
+      version,
+    ]);
+    this.#encrypted = this.#fields
+      .filter(({ model }) => model.flags.has('encrypted'))
+      .flatMap(namesOf);
+  }
+
+  toRow(entity: CreateOf<D> | ReadOf<D>): Row {
+    const before = storedAsOf(entity);
+    if (before?.isPartial === true) {
+      throw new ValueError(
+        `${this.definition.type}: only some properties of the entity were selected; ` +
+          'writing it would lose the others',
+      );
+    }
+    const values = this.#complete(entity);
+    const properties: Record<string, WireValue> = { ...before?.unknown };
+    this.#writeSystem(properties);
+    for (const field of this.#fields) {
+      if (!field.isStored) continue;
+      const value = values[field.name];
+      if (value === undefined || value === null) continue;
+      this.#write(field, value, properties, before);
+    }
+    return this.#checked({ ...this.#keyOf(values), properties });
+  }
+
+  toMergeRow(key: KeyOf<D>, changes: MergeOf<D>): Row {
+    const { type } = this.definition;
+    if (this.#encrypted.length > 0) {
+      throw new ValueError(`${type} has encrypted properties: a merge would lose their key`);
+    }
+    const properties: Record<string, WireValue> = {};
+    const values = this.#withComputed(changes);
+    for (const [name, value] of Object.entries(values)) {
+      if (value === undefined) continue;
+      const field = this.#fields.find((each) => each.name === name);
+      if (field === undefined) throw new ValueError(`${type} has no property '${name}'`);
+      refuseMerge(type, field, value, name in (changes as Values));
+      this.#write(field, value, properties, undefined);
+    }
+    return this.#checked({ ...this.key(key), properties });
+  }
+
+  fromRow(row: StoredRow): Stored<ReadOf<D>> {
+    const version = this.#versionOf(row);
+    if (version < this.definition.version) return this.#upgraded(row, version);
+    return this.#decode(row, this.#fields, false) as Stored<ReadOf<D>>;
+  }
+
+  fromPartialRow(row: StoredRow, names: readonly string[]): Stored<Partial<ReadOf<D>>> {
+    const version = this.#versionOf(row);
+    if (version < this.definition.version) {
+      throw this.#fault(row, `is of version ${version}, which is read only whole, without select`);
+    }
+    const wanted = this.#fields.filter(({ name }) => names.includes(name));
+    return this.#decode(row, wanted, true) as Stored<Partial<ReadOf<D>>>;
+  }
+
+  matches(row: Row): boolean {
+    const { type, system, partitionKey, rowKey } = this.definition;
+    const told = system.type === undefined ? undefined : row.properties[system.type];
+    if (told !== undefined) return told.value === type;
+    return (
+      parseKey(rowKey, row.rowKey) !== undefined &&
+      parseKey(partitionKey, row.partitionKey) !== undefined
+    );
+  }
+
+  key(key: KeyOf<D>): RowKey {
+    return this.#keyOf(key);
+  }
+
+  partitionKey(partition: PartitionOf<D>): string {
+    return this.#named(() => formatKey(this.definition.partitionKey, partition as KeyValues));
+  }
+
+  parseKey(key: RowKey): KeyOf<D> {
+    return this.#keyValues(key) as KeyOf<D>;
+  }
+
+  rowKeyRange(leading: RowKeyPrefixOf<D>): KeyRange | undefined {
+    return rangeOfPrefix(this.#named(() => prefixOf(this.definition.rowKey, leading as KeyValues)));
+  }
+
+  selectOf(names: readonly string[]): readonly string[] {
+    const { type, version } = this.definition.system;
+    const stored = names.flatMap((name) => {
+      const field = this.#fields.find((each) => each.name === name);
+      if (field === undefined) {
+        throw new ValueError(`${this.definition.type} has no property '${name}'`);
+      }
+      return field.isStored ? namesOf(field) : [];
+    });
+    return [...stored, ...(type === undefined ? [] : [type]), version];
+  }
+
+  /** Defaults and computed values filled in; nothing that is required lacks. */
+  #complete(given: Values): Values {
+    const values: Record<string, unknown> = {};
+    for (const { name, model } of this.#fields) {
+      if (model.computation !== undefined) continue;
+      const value = given[name] ?? model.defaultValue?.();
+      if (value !== undefined && value !== null) values[name] = value;
+      else if (!model.flags.has('optional')) {
+        throw new ValueError(`${this.definition.type} needs '${name}'`);
+      }
+    }
+    for (const { name, model } of this.#fields) {
+      if (model.computation === undefined) continue;
+      const value = model.computation.compute(values);
+      if (value !== undefined && value !== null) values[name] = value;
+    }
+    return values;
+  }
+
+  /** The changes of a merge, with the computed properties that follow from them. */
+  #withComputed(changes: Values): Values {
+    const values: Record<string, unknown> = { ...changes };
+    for (const { name, model } of this.#fields) {
+      const sources = Object.keys(model.computation?.from ?? {});
+      const changed = sources.filter((source) => changes[source] !== undefined);
+      if (model.computation === undefined || changed.length === 0) continue;
+      const missing = sources.filter((source) => changes[source] === undefined);
+      if (missing.length > 0) {
+        throw new ValueError(
+          `${this.definition.type}.${name} is computed from ${sources.join(', ')}: ` +
+            `a merge of ${changed.join(', ')} needs ${missing.join(', ')} as well`,
+        );
+      }
+      values[name] = model.computation.compute(changes);
+    }
+    return values;
+  }
+
+  #write(
+    { name, model, stored }: Field,
+    value: unknown,
+    properties: Record<string, WireValue>,
+    before: StoredAs | undefined,
+  ): void {
+    try {
+      model.codec.write(stored, value, {
+        put: (wireName, wire) => (properties[wireName] = wire),
+        finer: (wireName) => before?.finer[wireName],
+      });
+    } catch (error) {
+      if (!(error instanceof ValueError)) throw error;
+      throw new ValueError(`${this.definition.type}.${name}: ${error.message}`);
+    }
+  }
+
+  #writeSystem(properties: Record<string, WireValue>): void {
+    const { type, version, system } = this.definition;
+    if (system.type !== undefined) properties[system.type] = { type: 'String', value: type };
+    if (version > 1) properties[system.version] = { type: 'Int32', value: version };
+  }
+
+  #checked(row: Row): Row {
+    const bytes = rowBytes(row);
+    const count = Object.keys(row.properties).length;
+    const { type } = this.definition;
+    if (bytes > rowBytesMax) {
+      throw new ValueError(`${type}: an entity of ${bytes} bytes is larger than 1 MiB`);
+    }
+    if (count > rowPropertiesMax) {
+      throw new ValueError(`${type}: ${count} properties are more than ${rowPropertiesMax}`);
+    }
+    const encrypt = this.#encrypted.filter((name) => row.properties[name] !== undefined);
+    return encrypt.length === 0 ? row : { ...row, encrypt };
+  }
+
+  #versionOf(row: StoredRow): number {
+    const { type, version, system } = this.definition;
+    const told = system.type === undefined ? undefined : row.properties[system.type];
+    if (told !== undefined && told.value !== type) {
+      throw this.#fault(row, `is a ${String(told.value)}, not a ${type}`);
+    }
+    const stored = row.properties[system.version];
+    const found = stored?.type === 'Int32' ? stored.value : 1;
+    if (found <= version) return found;
+    throw this.#fault(row, `is of version ${found}; this program knows ${type} up to ${version}`);
+  }
+
+  #upgraded(row: StoredRow, version: number): Stored<ReadOf<D>> {
+    const { upgradeFrom } = this.definition;
+    if (upgradeFrom === undefined) {
+      throw this.#fault(row, `is of version ${version}, and nothing upgrades it`);
+    }
+    const old = codecOf(upgradeFrom.from).fromRow(row);
+    const values = this.#complete(upgradeFrom.upgrade(old) as Values);
+    const key = this.#keyOf(values);
+    if (key.partitionKey !== row.partitionKey || key.rowKey !== row.rowKey) {
+      throw this.#fault(
+        row,
+        `would be upgraded to other keys: '${key.partitionKey}', '${key.rowKey}'`,
+      );
+    }
+    const before = old[storedAs];
+    const unknown = Object.fromEntries(
+      Object.entries(before.unknown).filter(([name]) => !this.#knownNames.has(name)),
+    );
+    return { ...values, [storedAs]: { ...before, unknown } } as Stored<ReadOf<D>>;
+  }
+
+  #decode(row: StoredRow, fields: readonly Field[], isPartial: boolean): unknown {
+    const finer: Record<string, bigint> = {};
+    const reader = {
+      get: (name: string) => row.properties[name],
+      keepFiner: (name: string, ticks: bigint) => (finer[name] = ticks),
+    };
+    const keyValues = this.#keyValues(row);
+    const values: Record<string | symbol, unknown> = {};
+    for (const field of fields) {
+      const { name, model, stored } = field;
+      let value: unknown;
+      try {
+        value = field.isInKeys ? keyValues[name] : model.codec.read(stored, reader);
+      } catch (cause) {
+        if (!(cause instanceof ModelError)) throw cause;
+        throw this.#fault(row, `has a '${name}' that cannot be read: ${cause.message}`, cause);
+      }
+      value ??= isPartial && model.flags.has('optional') ? undefined : absentValue(model);
+      if (value !== undefined) values[name] = value;
+      else if (!model.flags.has('optional')) {
+        throw this.#fault(
+          row,
+          `lacks '${name}'; the definition can make it optional(), give it a default() or upgrade`,
+        );
+      }
+    }
+    values[storedAs] = this.#storedAs(row, finer, isPartial);
+    return values;
+  }
+
+  #storedAs(row: StoredRow, finer: Record<string, bigint>, isPartial: boolean): StoredAs {
+    return {
+      key: { partitionKey: row.partitionKey, rowKey: row.rowKey },
+      etag: row.etag,
+      timestamp: row.timestamp,
+      version: this.#versionOf(row),
+      unknown: this.#unknownOf(row.properties),
+      finer,
+      isPartial,
+    };
+  }
+
+  #unknownOf(properties: RowProperties): RowProperties {
+    const unknown: Record<string, WireValue> = {};
+    for (const name in properties) {
+      const wire = properties[name];
+      if (wire !== undefined && !this.#knownNames.has(name)) unknown[name] = wire;
+    }
+    return unknown;
+  }
+
+  #keyOf(values: Values): RowKey {
+    return this.#named(() => ({
+      partitionKey: formatKey(this.definition.partitionKey, values),
+      rowKey: formatKey(this.definition.rowKey, values),
+    }));
+  }
+
+  #keyValues(key: RowKey): Values {
+    const partition = parseKey(this.definition.partitionKey, key.partitionKey);
+    const row = parseKey(this.definition.rowKey, key.rowKey);
+    if (partition !== undefined && row !== undefined) return { ...partition, ...row };
+    throw this.#fault(key, `has keys that ${this.definition.type} does not have`);
+  }
+
+  #named<R>(work: () => R): R {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof ValueError)) throw error;
+      throw new ValueError(`${this.definition.type}: ${error.message}`);
+    }
+  }
+
+  #fault({ partitionKey, rowKey }: RowKey, text: string, cause?: unknown): DecodeError {
+    return new DecodeError(
+      `The row ('${partitionKey}', '${rowKey}') ${text}`,
+      cause === undefined ? {} : { cause },
+    );
+  }
+}
+
+function namesOf({ model, stored }: Field): readonly string[] {
+  return model.codec.wireNames(stored);
+}
+
+/** What a row that lacks a property is read as. */
+function absentValue({ defaultValue, kind, flags, properties = {} }: PropertyModel): unknown {
+  if (defaultValue !== undefined) return defaultValue();
+  const isEmptyObject =
+    kind === 'embedded' &&
+    !flags.has('optional') &&
+    Object.values(properties).every(({ model }) => model.flags.has('optional'));
+  return isEmptyObject ? {} : undefined;
+}
+
+function refuseMerge(
+  type: string,
+  { name, model, isInKeys }: Field,
+  value: unknown,
+  isGiven: boolean,
+) {
+  const why = isInKeys
+    ? 'is in the keys, which never change'
+    : value === null
+      ? 'cannot be removed by a merge; read the entity and replace it'
+      : model.flags.has('readOnly')
+        ? 'is read-only'
+        : isGiven && model.computation !== undefined
+          ? 'is computed'
+          : undefined;
+  if (why !== undefined) throw new ValueError(`${type}.${name} ${why}`);
+}

@@ -1,0 +1,95 @@
+import { ValueError } from '../rows/model-error.js';
+
+/**
+ * Text inside of keys. The service forbids / \ # ? and the control characters U+0000–1F and U+007F–9F
+ * in keys, and a template forbids the characters that separate its parts. Escaping keeps texts
+ * apart and keeps their order:
+ *
+ * - A forbidden character becomes the nearest allowed character below it, then `above` (U+FFEE) and
+ *   its code as two hexadecimal digits: `a/b` is `a.￮2Fb`. It sorts after every text that begins with
+ *   the allowed character, because no text begins with U+FFEE, and before the next character.
+ * - Characters from U+FFED on, which would sort with or above the mark, become `literal` (U+FFED) and
+ *   the low byte of their code.
+ * - Every other character stays as it is.
+ *
+ * Only U+0000–1F have no allowed character below them. They are written as if above the space, and so
+ * sort just after it.
+ */
+
+const above = '\uffee';
+const literal = '\uffed';
+const literalFrom = 0xffed;
+
+/** Sorts after everything that can follow the beginning of an escaped text. */
+export const afterEscapedText = above;
+
+const loneSurrogate = /\p{Surrogate}/u;
+/** What no key may contain, whatever the template. */
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const forbidden = /[/\\#?\u0000-\u001f\u007f-\u009f]/;
+/** What always needs a second look. */
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const notable = /[/\\#?\u0000-\u001f\u007f-\u009f\uffed-\uffff]/;
+
+export function isForbiddenInKeys(text: string): boolean {
+  return forbidden.test(text) || loneSurrogate.test(text);
+}
+
+/** Whether a character can separate an open part from what follows it. */
+export function isSeparator(char: string): boolean {
+  return /^[ -~]$/.test(char) && !forbidden.test(char);
+}
+
+function isForbidden(char: string, separator: string): boolean {
+  return char === separator || forbidden.test(char);
+}
+
+function baseOf(char: string, separator: string): string {
+  const code = char.charCodeAt(0);
+  for (let below = code - 1; below >= 0x20; below--) {
+    const base = String.fromCharCode(below);
+    if (!isForbidden(base, separator)) return base;
+  }
+  return separator === ' ' ? '!' : ' ';
+}
+
+function hexOf(code: number): string {
+  return code.toString(16).toUpperCase().padStart(2, '0');
+}
+
+/**
+ * The text as a part of a key. `separator` is the character that ends the part, '' at the end of a
+ * key. Throws `ValueError` for half of a surrogate pair, which has no form on the wire.
+ */
+export function escapeKeyText(text: string, separator: string): string {
+  const isPlain = !notable.test(text) && (separator === '' || !text.includes(separator));
+  if (loneSurrogate.test(text)) {
+    throw new ValueError('a string with half a surrogate pair cannot be in a key');
+  }
+  if (isPlain) return text;
+  let escaped = '';
+  for (let index = 0; index < text.length; index++) {
+    const char = text.charAt(index);
+    const code = text.charCodeAt(index);
+    if (code >= literalFrom) escaped += literal + hexOf(code & 0xff);
+    else if (isForbidden(char, separator)) escaped += baseOf(char, separator) + above + hexOf(code);
+    else escaped += char;
+  }
+  return escaped;
+}
+
+/** The text that was escaped; undefined when nothing is escaped like this. */
+export function unescapeKeyText(escaped: string, separator: string): string | undefined {
+  if (!escaped.includes(above) && !escaped.includes(literal)) {
+    return isForbiddenInKeys(escaped) ? undefined : escaped;
+  }
+  const text = escaped.replace(
+    /([^\uffed\uffee])\uffee([0-9A-F]{2})|\uffed([0-9A-F]{2})/g,
+    (_whole, _base: string | undefined, code: string | undefined, low: string | undefined) =>
+      code === undefined
+        ? String.fromCharCode(0xff00 | Number.parseInt(low ?? '', 16))
+        : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  // Whatever is not exactly what would have been written is somebody else's key.
+  return !loneSurrogate.test(text) && escapeKeyText(text, separator) === escaped ? text : undefined;
+}

@@ -1,0 +1,192 @@
+import { DefinitionError, ValueError } from '../rows/model-error.js';
+import { keyUnitsMax } from '../rows/row-size.js';
+import {
+  afterEscapedText,
+  escapeKeyText,
+  isForbiddenInKeys,
+  isSeparator,
+  unescapeKeyText,
+} from './key-escape.js';
+import type { KeyPart } from './key-part.js';
+
+/**
+ * How a key is made of literal text and values. `texts` has one element more than `parts`: the text
+ * before each part, and the rest.
+ */
+export interface KeyTemplate<P extends readonly KeyPart[] = readonly KeyPart[]> {
+  readonly texts: readonly string[];
+  readonly parts: P;
+}
+
+/** Values by the names of their properties. */
+export type KeyValues = Readonly<Record<string, unknown>>;
+
+/** All keys `k` with `from <= k < before`, in ordinal order. */
+export interface KeyRange {
+  readonly from: string;
+  readonly before: string;
+}
+
+/**
+ * A key template: ``key`empid_${p.id.padded(6)}` ``. Different values give different keys and keys
+ * can be parsed back. Throws `DefinitionError` when a value that is written as text is followed by
+ * nothing that ends it.
+ */
+export function key<const P extends readonly KeyPart[]>(
+  texts: TemplateStringsArray,
+  ...parts: P
+): KeyTemplate<P> {
+  return keyTemplate([...texts], parts);
+}
+
+/** The same from an array of texts, for templates that are put together. */
+export function keyTemplate<const P extends readonly KeyPart[]>(
+  texts: readonly string[],
+  parts: P,
+): KeyTemplate<P> {
+  for (const text of texts) {
+    if (isForbiddenInKeys(text) || /[\ud7ff\uffed-\uffff]/.test(text)) {
+      throw new DefinitionError(
+        `the text '${text}' of a key has a character that keys must not have: / \\ # ? or a control`,
+      );
+    }
+  }
+  parts.forEach(({ property, format }, index) => {
+    const isLast = index === parts.length - 1 && texts[index + 1] === '';
+    if (format.width !== undefined || isLast) return;
+    if (!isSeparator((texts[index + 1] ?? '').charAt(0))) {
+      throw new DefinitionError(
+        `'${property}' in a key needs a separator after it, such as _ or another ASCII character`,
+      );
+    }
+  });
+  return Object.freeze({ texts, parts });
+}
+
+function separatorAfter({ texts }: KeyTemplate, index: number): string {
+  return (texts[index + 1] ?? '').charAt(0);
+}
+
+function formatPart(template: KeyTemplate, index: number, value: unknown): string {
+  const found = template.parts[index];
+  if (found === undefined) return '';
+  try {
+    const text = found.format.format(value);
+    return found.format.width === undefined
+      ? escapeKeyText(text, separatorAfter(template, index))
+      : text;
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+    throw new ValueError(`${found.property} in a key: ${error.message}`);
+  }
+}
+
+/** The key of values. Throws `ValueError` for one that is missing, does not fit or is too long. */
+export function formatKey(template: KeyTemplate, values: KeyValues): string {
+  const { texts, parts } = template;
+  let text = texts[0] ?? '';
+  parts.forEach(({ property }, index) => {
+    const value = values[property];
+    if (value === undefined || value === null) {
+      throw new ValueError(`the key needs '${property}'`);
+    }
+    text += formatPart(template, index, value) + (texts[index + 1] ?? '');
+  });
+  if (text.length > keyUnitsMax) {
+    throw new ValueError(
+      `a key of ${text.length} UTF-16 code units is longer than ${keyUnitsMax} (1 KiB)`,
+    );
+  }
+  return text;
+}
+
+/** The values of a key; undefined when the template did not write it. */
+export function parseKey(template: KeyTemplate, text: string): KeyValues | undefined {
+  const { texts, parts } = template;
+  const first = texts[0] ?? '';
+  if (!text.startsWith(first)) return undefined;
+  const values: Record<string, unknown> = {};
+  let at = first.length;
+  for (const [index, { property, format }] of parts.entries()) {
+    const next = texts[index + 1] ?? '';
+    const end = endOfPart(text, at, format.width, next);
+    if (end < 0 || !text.startsWith(next, end)) return undefined;
+    const written = text.slice(at, end);
+    const separator = separatorAfter(template, index);
+    const plain = format.width === undefined ? unescapeKeyText(written, separator) : written;
+    const value = plain === undefined ? undefined : format.parse(plain);
+    if (value === undefined) return undefined;
+    const isAgain = property in values;
+    if (isAgain && format.format(values[property]) !== plain) return undefined;
+    if (!isAgain) values[property] = value;
+    at = end + next.length;
+  }
+  return at === text.length ? values : undefined;
+}
+
+function endOfPart(text: string, at: number, width: number | undefined, next: string): number {
+  if (width !== undefined) return at + width <= text.length ? at + width : -1;
+  return next === '' ? text.length : text.indexOf(next.charAt(0), at);
+}
+
+/** The beginning that some leading values give to a key. */
+export interface KeyPrefix {
+  readonly text: string;
+  /** Every part had a value: the text is the whole key. */
+  readonly isWhole: boolean;
+  /** The text ends within a value that could go on. */
+  readonly isOpen: boolean;
+  /** How many parts had values. */
+  readonly count: number;
+}
+
+/**
+ * The prefix of the leading parts that have values. Throws `ValueError` when a value is given whose
+ * predecessor is not: no range of keys has it.
+ */
+export function prefixOf(template: KeyTemplate, values: KeyValues): KeyPrefix {
+  const { texts, parts } = template;
+  const has = (index: number): boolean => {
+    const name = parts[index]?.property;
+    return name !== undefined && values[name] !== undefined && values[name] !== null;
+  };
+  let text = texts[0] ?? '';
+  let count = 0;
+  for (; count < parts.length && has(count); count++) {
+    text += formatPart(template, count, values[parts[count]?.property ?? '']);
+    text += texts[count + 1] ?? '';
+  }
+  for (let later = count + 1; later < parts.length; later++) {
+    if (!has(later)) continue;
+    throw new ValueError(
+      `a range of keys cannot have '${parts[later]?.property}' without '${parts[count]?.property}'`,
+    );
+  }
+  return { text, isWhole: count === parts.length, isOpen: false, count };
+}
+
+/** The prefix with the beginning of the next value, which is written as text. */
+export function openPrefix(template: KeyTemplate, prefix: KeyPrefix, start: string): KeyPrefix {
+  const next = template.parts[prefix.count];
+  if (next === undefined || next.format.width !== undefined) {
+    throw new ValueError(
+      `a key can begin with a text only where its next part is text; this is ${next?.property ?? 'its end'}`,
+    );
+  }
+  const text = prefix.text + escapeKeyText(start, separatorAfter(template, prefix.count));
+  return { ...prefix, text, isWhole: false, isOpen: true };
+}
+
+/** Every key that begins with a prefix; undefined when every key does. */
+export function rangeOfPrefix({ text, isOpen }: KeyPrefix): KeyRange | undefined {
+  if (text === '') return undefined;
+  return { from: text, before: isOpen ? text + afterEscapedText : successorOfPrefix(text) };
+}
+
+/** The first text after all those that begin with `text`, which is not empty. */
+export function successorOfPrefix(text: string): string {
+  const last = text.charCodeAt(text.length - 1);
+  const next = last + 1;
+  // The next unit may be forbidden in keys; bounds of ranges are literals of filters, not keys.
+  return text.slice(0, -1) + String.fromCharCode(next);
+}

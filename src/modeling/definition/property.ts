@@ -1,0 +1,204 @@
+import { DefinitionError } from '../rows/model-error.js';
+import type { WireValue } from '../rows/row.js';
+import { wireNameOf } from './wire-name.js';
+
+export type PropertyKind =
+  | 'string'
+  | 'int32'
+  | 'int64'
+  | 'double'
+  | 'boolean'
+  | 'guid'
+  | 'binary'
+  | 'instant'
+  | 'dateTime'
+  | 'enumeration'
+  | 'json'
+  | 'embedded'
+  | 'list';
+
+export type PropertyFlag =
+  'optional' | 'default' | 'computed' | 'readOnly' | 'encrypted' | 'stored';
+
+/** Where a property's value is written. */
+export interface WireWriter {
+  put(name: string, wire: WireValue): void;
+  /** The ticks that a value was read with, when they are finer than its `Date` tells. */
+  finer(name: string): bigint | undefined;
+}
+
+/** Where a property's value is read from. */
+export interface WireReader {
+  get(name: string): WireValue | undefined;
+  keepFiner(name: string, ticks: bigint): void;
+}
+
+/**
+ * How values of a kind are stored. One value takes one stored property, or several whose names
+ * begin with the given one.
+ */
+export interface ValueCodec {
+  /** The stored names that a value under `name` may take. */
+  wireNames(name: string): readonly string[];
+  /** Throws `ValueError`, without the property's name, for a value that it cannot hold. */
+  write(name: string, value: unknown, writer: WireWriter): void;
+  /** Undefined when nothing is stored. Throws `DecodeError` for what is no such value. */
+  read(name: string, reader: WireReader): unknown;
+}
+
+export interface Computation {
+  readonly from: Readonly<Record<string, AnyProperty>>;
+  readonly compute: (values: Readonly<Record<string, unknown>>) => unknown;
+}
+
+/** What a property is, at run time. Immutable. */
+export interface PropertyModel {
+  readonly kind: PropertyKind;
+  readonly codec: ValueCodec;
+  /** Undefined: stored under the name it has in the definition. */
+  readonly wireName: string | undefined;
+  readonly flags: ReadonlySet<PropertyFlag>;
+  readonly defaultValue: (() => unknown) | undefined;
+  readonly computation: Computation | undefined;
+  /** The values of an enumeration, the properties of an embedded object. */
+  readonly values?: readonly string[];
+  readonly properties?: Readonly<Record<string, AnyProperty>>;
+}
+
+export interface PropertyTypes<K extends PropertyKind, V, F extends PropertyFlag> {
+  readonly kind: K;
+  readonly value: V;
+  readonly flags: F;
+}
+
+/** A property of any kind. `~types` never has a value: it carries the types. */
+export interface AnyProperty {
+  readonly model: PropertyModel;
+  readonly '~types'?: PropertyTypes<PropertyKind, unknown, PropertyFlag>;
+}
+
+export type Properties = Readonly<Record<string, AnyProperty>>;
+export type KindOf<P extends AnyProperty> = NonNullable<P['~types']>['kind'];
+export type ValueOf<P extends AnyProperty> = NonNullable<P['~types']>['value'];
+export type FlagsOf<P extends AnyProperty> = NonNullable<P['~types']>['flags'];
+
+/** The values that a computed property is made of. */
+export type SourceValues<S extends Properties> = { readonly [N in keyof S]: ValueOf<S[N]> };
+
+/**
+ * A property of an entity: a kind of value, `V` in the program, and what is promised about it. Each
+ * method gives a new property.
+ */
+export interface Property<
+  K extends PropertyKind,
+  V,
+  F extends PropertyFlag = never,
+> extends AnyProperty {
+  readonly '~types'?: PropertyTypes<K, V, F>;
+  /**
+   * May be absent. `null` and `undefined` are not stored: an insert or replace without the value
+   * leaves the property out, and reading gives no such key. A merge cannot remove a property.
+   */
+  optional(): Property<K, V, F | 'optional'>;
+  /**
+   * The value, or what the function returns, when an insert has none (`undefined` or `null`; 0, ''
+   * and false are values). Reading a row that lacks the property gives the default as well.
+   */
+  default(value: V | (() => V)): Property<K, V, F | 'default'>;
+  /**
+   * Computed from other properties of the entity at every insert and replace, and at a merge that
+   * changes them, which must then have all of them. `from` names them with their kinds:
+   * `string().computed({ email: string() }, ({ email }) => email.toLowerCase())`.
+   */
+  computed<S extends Properties>(
+    from: S,
+    compute: (values: SourceValues<S>) => V,
+  ): Property<K, V, F | 'computed'>;
+  /** Set by the insert and not by a merge. */
+  readOnly(): Property<K, V, F | 'readOnly'>;
+  /**
+   * The name on the wire. Characters that the service forbids in names are written as `_xHHHH_`, so
+   * `named('Manager Rating')` is stored as `Manager_x0020_Rating`.
+   */
+  named(wireName: string): Property<K, V, F>;
+  /** Encrypted before it leaves the program; needs a table opened with encryption. No filter. */
+  encrypted(): Property<K, V, F | 'encrypted'>;
+  /** Stored as a property although a key carries it, so that filters can use it. */
+  stored(): Property<K, V, F | 'stored'>;
+}
+
+class PropertyValue<K extends PropertyKind, V, F extends PropertyFlag> implements Property<
+  K,
+  V,
+  F
+> {
+  readonly model: PropertyModel;
+
+  constructor(model: PropertyModel) {
+    this.model = Object.freeze(model);
+  }
+
+  optional(): Property<K, V, F | 'optional'> {
+    return this.#with('optional', {});
+  }
+
+  default(value: V | (() => V)): Property<K, V, F | 'default'> {
+    const defaultValue = typeof value === 'function' ? (value as () => V) : () => value;
+    return this.#with('default', { defaultValue });
+  }
+
+  computed<S extends Properties>(
+    from: S,
+    compute: (values: SourceValues<S>) => V,
+  ): Property<K, V, F | 'computed'> {
+    if (Object.keys(from).length === 0) {
+      throw new DefinitionError('a computed property names what it is computed from');
+    }
+    const computation: Computation = {
+      from,
+      compute: (values) => compute(values as SourceValues<S>),
+    };
+    return this.#with('computed', { computation });
+  }
+
+  readOnly(): Property<K, V, F | 'readOnly'> {
+    return this.#with('readOnly', {});
+  }
+
+  named(wireName: string): Property<K, V, F> {
+    return new PropertyValue<K, V, F>({ ...this.model, wireName: wireNameOf(wireName) });
+  }
+
+  encrypted(): Property<K, V, F | 'encrypted'> {
+    return this.#with('encrypted', {});
+  }
+
+  stored(): Property<K, V, F | 'stored'> {
+    return this.#with('stored', {});
+  }
+
+  #with<A extends PropertyFlag>(
+    flag: A,
+    changes: Partial<PropertyModel>,
+  ): PropertyValue<K, V, F | A> {
+    const flags = new Set([...this.model.flags, flag]);
+    return new PropertyValue<K, V, F | A>({ ...this.model, ...changes, flags });
+  }
+}
+
+/** A property of a kind whose values are stored by a codec. For further kinds of values. */
+export function propertyOf<K extends PropertyKind, V>(
+  kind: K,
+  codec: ValueCodec,
+  details: Pick<PropertyModel, 'values' | 'properties'> = {},
+): Property<K, V> {
+  return new PropertyValue<K, V, never>({
+    kind,
+    codec,
+    wireName: undefined,
+    flags: new Set(),
+    defaultValue: undefined,
+    computation: undefined,
+    ...details,
+  });
+}

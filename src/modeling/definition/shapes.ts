@@ -1,0 +1,113 @@
+import type { KeyPart } from './key-part.js';
+import type { KeyTemplate } from './key-template.js';
+import type { FlagsOf, KindOf, Properties, ValueOf } from './property.js';
+
+/** The types that follow from a definition. Mapped in one step each, so that they read well. */
+
+type Flat<T> = { readonly [N in keyof T]: T[N] };
+
+/** What the types need of a definition. */
+export interface Shaped {
+  readonly properties: Properties;
+  readonly partitionKey: KeyTemplate;
+  readonly rowKey: KeyTemplate;
+}
+
+type NamesWith<P extends Properties, F> = {
+  [N in keyof P]: F extends FlagsOf<P[N]> ? N : never;
+}[keyof P];
+
+type NamesWithAny<P extends Properties, F> = {
+  [N in keyof P]: [Extract<FlagsOf<P[N]>, F>] extends [never] ? never : N;
+}[keyof P];
+
+type Names<P extends Properties> = keyof P & string;
+
+/** The names of the properties in a key. */
+export type PartNames<T extends KeyTemplate> = T['parts'][number]['property'];
+
+/** The names of the properties that the keys of a definition carry. */
+export type KeyNames<D extends Shaped> = PartNames<D['partitionKey']> | PartNames<D['rowKey']>;
+
+export type ReadShape<P extends Properties> = Flat<
+  { readonly [N in Exclude<Names<P>, NamesWith<P, 'optional'>>]: ValueOf<P[N]> } & {
+    readonly [N in NamesWith<P, 'optional'> & string]?: ValueOf<P[N]> | undefined;
+  }
+>;
+
+export type CreateShape<P extends Properties> = Flat<
+  {
+    readonly [
+      N in Exclude<Names<P>, NamesWithAny<P, 'optional' | 'default' | 'computed'>>
+    ]: ValueOf<P[N]>;
+  } & {
+    readonly [
+      N in Exclude<NamesWithAny<P, 'optional' | 'default'>, NamesWith<P, 'computed'>> & string
+    ]?: ValueOf<P[N]> | null | undefined;
+  }
+>;
+
+/** What an insert takes: no computed properties; optional ones and those with defaults may lack. */
+export type CreateOf<D extends Shaped> = CreateShape<D['properties']>;
+
+/** What a read gives: every property; only optional ones may lack. */
+export type ReadOf<D extends Shaped> = ReadShape<D['properties']>;
+
+type IsNever<T> = [T] extends [never] ? true : false;
+
+/**
+ * What a merge takes: any of the properties that are not in keys, read-only or computed. Absent
+ * and `undefined` both mean unchanged: a merge cannot remove a property. `never` for a definition
+ * with encrypted properties: a merge would lose their key.
+ */
+export type MergeOf<D extends Shaped> =
+  IsNever<NamesWith<D['properties'], 'encrypted'>> extends true
+    ? {
+        readonly [
+          N in Exclude<
+            Names<D['properties']>,
+            KeyNames<D> | NamesWithAny<D['properties'], 'readOnly' | 'computed'>
+          >
+        ]?: ValueOf<D['properties'][N]> | undefined;
+      }
+    : never;
+
+/** The values that make an entity's keys. */
+export type KeyOf<D extends Shaped> = {
+  readonly [N in KeyNames<D> & Names<D['properties']>]: ValueOf<D['properties'][N]>;
+};
+
+/** The values that make the PartitionKey. */
+export type PartitionOf<D extends Shaped> = {
+  readonly [N in PartNames<D['partitionKey']> & Names<D['properties']>]: ValueOf<
+    D['properties'][N]
+  >;
+};
+
+type Leading<P extends readonly KeyPart[]> = P extends readonly [
+  KeyPart<infer N, infer V>,
+  ...infer Rest extends readonly KeyPart[],
+]
+  ? { readonly [K in N]?: never } | Flat<{ readonly [K in N]: V } & Leading<Rest>>
+  : unknown;
+
+/** Values for the leading parts of the RowKey, in order: a later one needs those before it. */
+export type RowKeyPrefixOf<D extends Shaped> = Leading<D['rowKey']['parts']>;
+
+/** Values for the leading parts of the PartitionKey, in order. */
+export type PartitionKeyPrefixOf<D extends Shaped> = Leading<D['partitionKey']['parts']>;
+
+type Opaque = 'json' | 'list' | 'embedded';
+
+/**
+ * The names that a filter can use: what is stored as a value of its own, not encrypted. Properties
+ * that only keys carry are asked for through the keys.
+ */
+export type FilterNames<D extends Shaped> = Exclude<
+  Names<D['properties']>,
+  | NamesWith<D['properties'], 'encrypted'>
+  | Exclude<KeyNames<D>, NamesWith<D['properties'], 'stored'>>
+  | {
+      [N in Names<D['properties']>]: KindOf<D['properties'][N]> extends Opaque ? N : never;
+    }[Names<D['properties']>]
+>;

@@ -1,0 +1,79 @@
+// Table design, typed: the public surface. See docs/guides.
+
+export { defineEntity } from './definition/entity-definition.js';
+export type {
+  AnyDefinition,
+  DefinitionOptions,
+  EntityDefinition,
+  KeyFields,
+  SystemOptions,
+  SystemProperties,
+} from './definition/entity-definition.js';
+export { codecOf, type EntityCodec } from './definition/codec.js';
+export {
+  binary,
+  boolean,
+  dateTime,
+  double,
+  enumeration,
+  guid,
+  instant,
+  int32,
+  int64,
+  string,
+} from './definition/scalar-types.js';
+export {
+  embedded,
+  json,
+  list,
+  type EmbeddedProperties,
+  type EmbeddedValue,
+  type JsonValue,
+} from './definition/structured-types.js';
+export type { StandardSchema } from './definition/standard-schema.js';
+export type {
+  AnyProperty,
+  Properties,
+  Property,
+  PropertyFlag,
+  PropertyKind,
+} from './definition/property.js';
+export { key, keyTemplate, type KeyRange, type KeyTemplate } from './definition/key-template.js';
+export type { KeyPart, MomentKeyField, NumberKeyField } from './definition/key-part.js';
+export type {
+  CreateOf,
+  FilterNames,
+  KeyNames,
+  KeyOf,
+  MergeOf,
+  PartitionKeyPrefixOf,
+  PartitionOf,
+  ReadOf,
+  RowKeyPrefixOf,
+} from './definition/shapes.js';
+export {
+  etagOf,
+  plain,
+  rowKeyOf,
+  storedAs,
+  storedAsOf,
+  timestampOf,
+  type Stored,
+  type StoredAs,
+} from './definition/stored-entity.js';
+export { nameOfWire, wireNameOf } from './definition/wire-name.js';
+export { Instant } from './rows/instant.js';
+export { rowBytes, rowBytesMax } from './rows/row-size.js';
+export type { Row, RowKey, RowProperties, StoredRow, WireType, WireValue } from './rows/row.js';
+export * from './table/errors.js';
+export {
+  openTable,
+  type RequestObserver,
+  type RequestReport,
+  type RowPage,
+  type RowQuery,
+  type RowWrite,
+  type TableGateway,
+  type TableOptions,
+  type WriteResult,
+} from './table/gateway.js';

@@ -1,0 +1,108 @@
+import { ModelError, type ModelErrorOptions } from '../rows/model-error.js';
+
+export {
+  DecodeError,
+  DefinitionError,
+  ModelError,
+  ValueError,
+  type ModelErrorOptions,
+  type RequestSummary,
+} from '../rows/model-error.js';
+
+export interface ServiceFailure extends ModelErrorOptions {
+  /** HTTP status; 0 when no answer came. */
+  readonly status: number;
+  /** The service's code, such as `ResourceNotFound`; empty when it told none. */
+  readonly code: string;
+}
+
+/** The service, or the way to it, refused a request. The base of the errors below. */
+export class RequestError extends ModelError {
+  override readonly name: string = 'RequestError';
+  /** HTTP status; 0 when no answer came. */
+  readonly status: number;
+  readonly code: string;
+
+  constructor(message: string, failure: ServiceFailure) {
+    super(message, failure);
+    this.status = failure.status;
+    this.code = failure.code;
+  }
+
+  /**
+   * Whether the request may have been carried out all the same: no answer came, or the service gave
+   * up on its own time limit.
+   */
+  get isAmbiguous(): boolean {
+    return this.status === 0 || this.status === 408 || this.status >= 500;
+  }
+}
+
+/** 409: an insert met an entity with the same keys. */
+export class EntityExistsError extends RequestError {
+  override readonly name = 'EntityExistsError';
+}
+
+/** 404: a replace, merge or delete met no entity with the keys. */
+export class EntityNotFoundError extends RequestError {
+  override readonly name = 'EntityNotFoundError';
+}
+
+/** 404: the table is not there. */
+export class TableNotFoundError extends RequestError {
+  override readonly name = 'TableNotFoundError';
+}
+
+/** 412: the entity is there, with another ETag. */
+export class ConditionFailedError extends RequestError {
+  override readonly name = 'ConditionFailedError';
+}
+
+/** An entity, property, key or transaction is larger than the service takes. */
+export class TooLargeError extends RequestError {
+  override readonly name = 'TooLargeError';
+}
+
+/**
+ * No write of an entity group transaction was applied. `cause` is the error that the operation
+ * would have met alone.
+ */
+export class TransactionFailedError extends RequestError {
+  override readonly name = 'TransactionFailedError';
+  /** The operation that failed, from 0 in the order given; undefined when the service did not say. */
+  readonly index: number | undefined;
+  /** What went wrong: an `EntityExistsError`, a `ConditionFailedError` and so on. */
+  readonly reason: RequestError;
+
+  constructor(message: string, index: number | undefined, reason: RequestError) {
+    super(message, {
+      status: reason.status,
+      code: reason.code,
+      cause: reason,
+      ...(reason.request === undefined ? {} : { request: reason.request }),
+    });
+    this.index = index;
+    this.reason = reason;
+  }
+}
+
+const tooLargeCodes = new Set([
+  'EntityTooLarge',
+  'PropertyValueTooLarge',
+  'KeyValueTooLarge',
+  'TooManyProperties',
+  'RequestBodyTooLarge',
+]);
+
+/** The error of a refused request, by its status and code. */
+export function requestError(message: string, failure: ServiceFailure): RequestError {
+  const { status, code } = failure;
+  if (code === 'TableNotFound' || code === 'TableBeingDeleted') {
+    return new TableNotFoundError(message, failure);
+  }
+  if (code === 'EntityAlreadyExists') return new EntityExistsError(message, failure);
+  if (status === 404) return new EntityNotFoundError(message, failure);
+  if (status === 412) return new ConditionFailedError(message, failure);
+  if (status === 413 || tooLargeCodes.has(code)) return new TooLargeError(message, failure);
+  return new RequestError(message, failure);
+}

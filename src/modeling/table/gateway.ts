@@ -1,0 +1,375 @@
+import type { TableClient, TransactionAction } from '@azure/data-tables';
+import { systemClock, type Clock } from '../../base/clock.js';
+import { unreachable } from '../../base/invariant.js';
+import { ValueError, type RequestSummary } from '../rows/model-error.js';
+import type { Row, RowKey, StoredRow } from '../rows/row.js';
+import { fromSdkEntity, toSdkEntity } from '../rows/sdk-entity.js';
+import { findWholeDoubles, mayHoldWholeDoubles } from '../rows/whole-doubles.js';
+import { conditionalDeletes } from './conditional-deletes.js';
+import { EntityNotFoundError } from './errors.js';
+import { fromSdkError, fromTransactionError, statusOf } from './sdk-error.js';
+
+/** One write of one row. `etag` may be `'*'`, which has to be said: whatever is there. */
+export type RowWrite =
+  | { readonly kind: 'insert' | 'upsert-replace' | 'upsert-merge'; readonly row: Row }
+  | { readonly kind: 'replace' | 'merge'; readonly row: Row; readonly etag: string }
+  | { readonly kind: 'delete'; readonly key: RowKey; readonly etag: string };
+
+export interface WriteResult {
+  /** Undefined after a delete. */
+  readonly etag: string | undefined;
+}
+
+export interface RowQuery {
+  /** OData; absent or empty: every row. */
+  readonly filter?: string;
+  /** Names on the wire. The keys are always read. */
+  readonly select?: readonly string[];
+  /** Rows of the page at most, 1 to 1000; the service may give fewer. 1000 when absent. */
+  readonly limit?: number;
+  /** Of an earlier page of the same query. */
+  readonly cursor?: string;
+}
+
+export interface RowPage {
+  readonly rows: readonly StoredRow[];
+  /** Opaque; absent at the end. A page may be empty and have one. */
+  readonly cursor?: string;
+}
+
+/** One call of the client: one request, unless the client itself repeated it. */
+export interface RequestReport {
+  readonly table: string;
+  readonly kind: 'point-read' | 'query' | 'insert' | 'update' | 'delete' | 'transaction';
+  /** Rows sent, or rows that came. */
+  readonly entities: number;
+  /** Undefined for a query: its filter tells. */
+  readonly partitionKey?: string;
+  readonly durationMs: number;
+  /** HTTP status; 0 when no answer came. */
+  readonly status: number;
+}
+
+export type RequestObserver = (request: RequestReport) => void;
+
+export interface TableOptions {
+  /** Told of every request after it ended. What it throws is thrown at the caller. */
+  readonly observer?: RequestObserver;
+  /** The machine's clock when absent; for the durations in reports. */
+  readonly clock?: Clock;
+}
+
+/**
+ * One table, row by row. Every method sends what it says and nothing else. All throw a
+ * `RequestError` for what the service refuses, and `ValueError`, before anything is sent, for a row
+ * that cannot be written.
+ */
+export interface TableGateway {
+  /** The table's name. */
+  readonly table: string;
+  /** One point read. Undefined when the row is absent. */
+  get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined>;
+  /** One insert, update or delete. Atomic. */
+  write(write: RowWrite): Promise<WriteResult>;
+  /**
+   * One entity group transaction: all writes are applied or none. 1 to 100 writes of one partition,
+   * each row at most once, under 4 MiB as sent; it refuses to split. Results are in the order of
+   * the writes. Throws `TransactionFailedError` with the index of the write that failed.
+   */
+  transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]>;
+  /** One range read: one page, in key order. */
+  page(query: RowQuery): Promise<RowPage>;
+}
+
+export const transactionWritesMax = 100;
+export const pageRowsMax = 1000;
+
+/**
+ * The gateway to a table through the official client, with the client's own retries and
+ * credentials. Sends nothing. Rows with names in `encrypt` are refused: they need a gateway that
+ * encrypts.
+ */
+export function openTable(client: TableClient, options: TableOptions = {}): TableGateway {
+  return new ClientGateway(client, options);
+}
+
+interface Call {
+  readonly kind: RequestReport['kind'];
+  readonly summary: RequestSummary;
+  readonly entities: number;
+}
+
+interface RawAnswer {
+  readonly status: number;
+  readonly bodyAsText?: string | null;
+}
+
+/** The key that a write is about. */
+export function keyOfWrite(write: RowWrite): RowKey {
+  return write.kind === 'delete' ? write.key : write.row;
+}
+
+class ClientGateway implements TableGateway {
+  readonly table: string;
+  readonly #client: TableClient;
+  readonly #observer: RequestObserver | undefined;
+  readonly #clock: Clock;
+
+  constructor(client: TableClient, { observer, clock = systemClock }: TableOptions) {
+    this.table = client.tableName;
+    this.#client = client;
+    this.#observer = observer;
+    this.#clock = clock;
+  }
+
+  async get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {
+    const { partitionKey, rowKey } = key;
+    const call: Call = { kind: 'point-read', summary: this.#summary('get', key), entities: 1 };
+    let text = '';
+    try {
+      const entity = await this.#observe(call, () =>
+        this.#client.getEntity(partitionKey, rowKey, {
+          disableTypeConversion: true,
+          ...(select === undefined ? {} : { queryOptions: { select: selectOf(select) } }),
+          onResponse: (answer: RawAnswer) => (text = answer.bodyAsText ?? ''),
+        }),
+      );
+      const doubles = mayHoldWholeDoubles(text) ? findWholeDoubles(text)[0] : undefined;
+      // What was asked for is what was found; an answer without keys must not say otherwise.
+      return { ...fromSdkEntity(entity, doubles), partitionKey, rowKey };
+    } catch (error) {
+      const failure = fromSdkError(error, call.summary);
+      if (failure instanceof EntityNotFoundError) return undefined;
+      throw failure;
+    }
+  }
+
+  async write(write: RowWrite): Promise<WriteResult> {
+    refuseUnencrypted([write]);
+    const key = keyOfWrite(write);
+    const call: Call = {
+      kind: kindOfWrite(write),
+      summary: this.#summary(write.kind, key),
+      entities: 1,
+    };
+    const send = sender(this.#client, write);
+    try {
+      const { etag } = await this.#observe(call, send);
+      return { etag: write.kind === 'delete' ? undefined : etag };
+    } catch (error) {
+      throw fromSdkError(error, call.summary);
+    }
+  }
+
+  async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    refuseUnencrypted(writes);
+    const partitionKey = onePartition(writes);
+    const actions = writes.map(actionOf);
+    const call: Call = {
+      kind: 'transaction',
+      summary: { table: this.table, operation: 'transaction', partitionKey },
+      entities: writes.length,
+    };
+    try {
+      const options = conditionalDeletes(this.#client, deletedEtags(writes));
+      const { subResponses } = await this.#observe(call, () =>
+        this.#client.submitTransaction(actions, options),
+      );
+      // The client takes an answer that it does not understand for a success without results.
+      if (subResponses.length !== writes.length) {
+        throw new Error(
+          `the answer has ${subResponses.length} results for ${writes.length} writes`,
+        );
+      }
+      return writes.map(({ kind }, index) => ({
+        etag: kind === 'delete' ? undefined : subResponses[index]?.etag?.trim(),
+      }));
+    } catch (error) {
+      throw fromTransactionError(error, call.summary, writes.length);
+    }
+  }
+
+  async page({ filter, select, limit = pageRowsMax, cursor }: RowQuery): Promise<RowPage> {
+    const hasFilter = filter !== undefined && filter !== '';
+    const call = {
+      kind: 'query' as const,
+      summary: {
+        table: this.table,
+        operation: 'query',
+        ...(hasFilter ? { filter } : {}),
+      },
+      entities: 0,
+    };
+    let text = '';
+    const pages = this.#client
+      .listEntities({
+        disableTypeConversion: true,
+        queryOptions: {
+          ...(hasFilter ? { filter } : {}),
+          ...(select === undefined ? {} : { select: selectOf(select) }),
+        },
+        onResponse: (answer: RawAnswer) => (text = answer.bodyAsText ?? ''),
+      })
+      .byPage({
+        maxPageSize: Math.max(1, Math.min(limit, pageRowsMax)),
+        ...(cursor === undefined ? {} : { continuationToken: cursor }),
+      });
+    try {
+      const { value } = await this.#observe(call, () => pages.next());
+      const page: readonly Readonly<Record<string, unknown>>[] = value ?? [];
+      const doubles = mayHoldWholeDoubles(text) ? findWholeDoubles(text) : [];
+      const rows = page.map((entity, index) => fromSdkEntity(entity, doubles[index]));
+      const next: string | undefined = value?.continuationToken;
+      return next === undefined ? { rows } : { rows, cursor: next };
+    } catch (error) {
+      throw fromSdkError(error, call.summary);
+    }
+  }
+
+  #summary(operation: string, { partitionKey, rowKey }: RowKey): RequestSummary {
+    return { table: this.table, operation, partitionKey, rowKey };
+  }
+
+  async #observe<T>({ kind, summary, entities }: Call, send: () => Promise<T>): Promise<T> {
+    const observer = this.#observer;
+    if (observer === undefined) return send();
+    const { table, partitionKey } = summary;
+    const started = this.#clock.monotonicMs();
+    const report = (status: number, count: number): void =>
+      observer({
+        table,
+        kind,
+        entities: count,
+        ...(partitionKey === undefined ? {} : { partitionKey }),
+        durationMs: this.#clock.monotonicMs() - started,
+        status,
+      });
+    let result: T;
+    try {
+      result = await send();
+    } catch (error) {
+      report(statusOf(error), kind === 'query' || kind === 'point-read' ? 0 : entities);
+      throw error;
+    }
+    report(statusOfSuccess(kind), kind === 'query' ? rowsOf(result) : entities);
+    return result;
+  }
+}
+
+/** The client does not tell the status of a success; the protocol has one for each kind. */
+function statusOfSuccess(kind: RequestReport['kind']): number {
+  switch (kind) {
+    case 'point-read':
+    case 'query':
+      return 200;
+    case 'insert':
+    case 'update':
+    case 'delete':
+      return 204;
+    case 'transaction':
+      return 202;
+    default:
+      return unreachable(kind);
+  }
+}
+
+function rowsOf(result: unknown): number {
+  const { value } = result as { readonly value?: { readonly length: number } };
+  return value?.length ?? 0;
+}
+
+/** The service returns only what is selected, the keys not excepted. */
+function selectOf(select: readonly string[]): string[] {
+  return [...new Set(['PartitionKey', 'RowKey', ...select])];
+}
+
+function kindOfWrite({ kind }: RowWrite): RequestReport['kind'] {
+  if (kind === 'insert' || kind === 'delete') return kind;
+  return 'update';
+}
+
+function sender(
+  client: TableClient,
+  write: RowWrite,
+): () => Promise<{ readonly etag?: string | undefined }> {
+  if (write.kind === 'delete') {
+    const { key, etag } = write;
+    return async () => {
+      await client.deleteEntity(key.partitionKey, key.rowKey, { etag });
+      return {};
+    };
+  }
+  const entity = toSdkEntity(write.row);
+  switch (write.kind) {
+    case 'insert':
+      return () => client.createEntity(entity);
+    case 'upsert-replace':
+      return () => client.upsertEntity(entity, 'Replace');
+    case 'upsert-merge':
+      return () => client.upsertEntity(entity, 'Merge');
+    case 'replace':
+      return () => client.updateEntity(entity, 'Replace', { etag: write.etag });
+    case 'merge':
+      return () => client.updateEntity(entity, 'Merge', { etag: write.etag });
+    default:
+      return unreachable(write);
+  }
+}
+
+function actionOf(write: RowWrite): TransactionAction {
+  switch (write.kind) {
+    case 'insert':
+      return ['create', toSdkEntity(write.row)];
+    case 'upsert-replace':
+      return ['upsert', toSdkEntity(write.row), 'Replace'];
+    case 'upsert-merge':
+      return ['upsert', toSdkEntity(write.row), 'Merge'];
+    case 'replace':
+      return ['update', toSdkEntity(write.row), 'Replace', { etag: write.etag }];
+    case 'merge':
+      return ['update', toSdkEntity(write.row), 'Merge', { etag: write.etag }];
+    case 'delete':
+      return ['delete', { ...write.key }];
+    default:
+      return unreachable(write);
+  }
+}
+
+function deletedEtags(writes: readonly RowWrite[]): readonly string[] {
+  return writes.flatMap((write) => (write.kind === 'delete' ? [write.etag] : []));
+}
+
+function refuseUnencrypted(writes: readonly RowWrite[]): void {
+  for (const write of writes) {
+    const names = write.kind === 'delete' ? [] : (write.row.encrypt ?? []);
+    if (names.length > 0) {
+      throw new ValueError(
+        `${names.join(', ')} must be encrypted, and this table was opened without encryption`,
+      );
+    }
+  }
+}
+
+function onePartition(writes: readonly RowWrite[]): string {
+  const [first, ...rest] = writes.map(keyOfWrite);
+  if (first === undefined) throw new ValueError('a transaction needs at least one write');
+  if (writes.length > transactionWritesMax) {
+    throw new ValueError(
+      `a transaction holds at most ${transactionWritesMax} writes, not ${writes.length}; ` +
+        'bulk() splits, at the price of atomicity',
+    );
+  }
+  const rowKeys = new Set([first.rowKey]);
+  for (const { partitionKey, rowKey } of rest) {
+    if (partitionKey !== first.partitionKey) {
+      throw new ValueError(
+        `a transaction belongs to one partition; this one has '${first.partitionKey}' and '${partitionKey}'`,
+      );
+    }
+    if (rowKeys.has(rowKey)) {
+      throw new ValueError(`a transaction writes a row once; this one writes '${rowKey}' twice`);
+    }
+    rowKeys.add(rowKey);
+  }
+  return first.partitionKey;
+}

@@ -1,0 +1,68 @@
+import type { RequestSummary } from '../rows/model-error.js';
+import { requestError, TransactionFailedError, type RequestError } from './errors.js';
+
+/** What the official clients throw, as far as it is read here. No class of theirs is imported. */
+interface RestErrorLike {
+  readonly message?: unknown;
+  readonly statusCode?: unknown;
+  readonly code?: unknown;
+  readonly details?: unknown;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** HTTP status of what a client threw; 0 when no answer came. */
+export function statusOf(error: unknown): number {
+  const { statusCode } = isObject(error) ? (error as RestErrorLike) : {};
+  return typeof statusCode === 'number' ? statusCode : 0;
+}
+
+function codeOf(error: unknown): string {
+  if (!isObject(error)) return '';
+  const { details, code } = error as RestErrorLike;
+  const inner = isObject(details) ? details['odataError'] : undefined;
+  if (isObject(inner) && typeof inner['code'] === 'string') return inner['code'];
+  return typeof code === 'string' ? code : '';
+}
+
+function messageOf(error: unknown): string {
+  if (!isObject(error)) return String(error);
+  const { details, message } = error as RestErrorLike;
+  const inner = isObject(details) ? details['odataError'] : undefined;
+  const told = isObject(inner) && isObject(inner['message']) ? inner['message']['value'] : message;
+  return String(told).split('\n', 1)[0] ?? '';
+}
+
+function textOf({ operation, table, partitionKey, rowKey, filter }: RequestSummary): string {
+  const keys = [partitionKey, rowKey].filter((key) => key !== undefined);
+  const where = keys.length === 0 ? '' : ` (${keys.map((key) => `'${key}'`).join(', ')})`;
+  return `${operation} in ${table}${where}${filter === undefined ? '' : ` where ${filter}`}`;
+}
+
+/** The typed error of what a client threw; the original is its `cause`. */
+export function fromSdkError(error: unknown, request: RequestSummary): RequestError {
+  const status = statusOf(error);
+  const code = codeOf(error);
+  const message = `${textOf(request)}: ${status === 0 ? 'no answer' : `${status} ${code}`}, ${messageOf(error)}`;
+  return requestError(message, { status, code, cause: error, request });
+}
+
+/**
+ * As `fromSdkError`, for a transaction of `count` operations. The service writes the index of the
+ * operation in front of its message, and may leave it out when there is only one.
+ */
+export function fromTransactionError(
+  error: unknown,
+  request: RequestSummary,
+  count: number,
+): RequestError {
+  const reason = fromSdkError(error, request);
+  const index = /^(\d+):/.exec(messageOf(error))?.[1];
+  // Without an answer, or with one of 500 and above, what happened to the operations is not known.
+  if (reason.isAmbiguous) return reason;
+  const position = index === undefined ? (count === 1 ? 0 : undefined) : Number(index);
+  const where = position === undefined ? 'An operation' : `Operation ${position}`;
+  return new TransactionFailedError(`${where} failed: ${reason.message}`, position, reason);
+}
