@@ -113,10 +113,10 @@ describe('reference data', () => {
     const release = from.hold();
     const early = departments.all();
     from.write([marketing]);
-    const refreshed = departments.refresh();
+    from.hold()();
+    await departments.refresh();
     release();
     assert.deepEqual(await early, [sales]);
-    await refreshed;
     assert.deepEqual(await departments.all(), [marketing]);
   });
 
