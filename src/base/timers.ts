@@ -1,6 +1,6 @@
 /** The only source of delays. Injected, so that tests decide when time has passed. */
 export interface Timers {
-  /** Calls back once, no sooner than after `delayMs`. A waiting timer keeps no process alive. */
+  /** Calls back once, no sooner than after `delayMs`. */
   start<T>(delayMs: number, callback: (argument: T) => void, argument: T): Timer;
 }
 
@@ -9,6 +9,15 @@ export interface Timer {
   close(): unknown;
 }
 
+/** A waiting timer keeps no process alive. */
 export const systemTimers: Timers = {
   start: (delayMs, callback, argument) => setTimeout(callback, delayMs, argument).unref(),
+};
+
+/** A waiting timer keeps the process alive: for programs that do nothing but wait for work. */
+export const holdingTimers: Timers = {
+  start: (delayMs, callback, argument) => {
+    const timer = setTimeout(callback, delayMs, argument);
+    return { close: () => clearTimeout(timer) };
+  },
 };

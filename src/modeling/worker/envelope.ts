@@ -1,0 +1,194 @@
+import type { JsonValue } from '../definition/structured-types.js';
+import { ModelError } from '../table/errors.js';
+import { messageTextBytesMax } from './queue-port.js';
+
+/**
+ * What this library puts into a queue message, and into an outbox row: one JSON object.
+ *
+ *   {"v":1,"type":"archive-employee","version":1,"id":"9f…","payload":{…},"excused":2,"poison":{…}}
+ *
+ * `v` is the version of this format and stays 1 as long as old readers can read new texts. `excused`
+ * and `poison` are absent until there is something to say.
+ */
+export interface Envelope {
+  /** Names the kind of message; handlers are found by it. */
+  readonly type: string;
+  /** Of the payload's shape, from 1. */
+  readonly version: number;
+  /** Unique to the intent and the same in every copy and delivery of it. */
+  readonly id: string;
+  readonly payload: JsonValue;
+  /** Deliveries that ended for reasons that pass by themselves; they do not count against it. */
+  readonly excused: number;
+  /** Why it lies in a poison queue. */
+  readonly poison?: PoisonNote;
+}
+
+export interface PoisonNote {
+  readonly reason: PoisonReason;
+  /** What the last failure said, cut to fit. */
+  readonly error: string;
+  /** The queue that it came from. */
+  readonly queue: string;
+  readonly deliveries: number;
+}
+
+/** `malformed`: no envelope, or a payload that its type refuses. `failed`: delivered too often. */
+export type PoisonReason = 'malformed' | 'failed';
+
+/**
+ * How texts are sent: `text`, the JSON itself, or `base64`, its UTF-8 bytes in base64, which is what
+ * readers made with older SDKs expect. Both are read, whichever is sent.
+ */
+export type TextEncoding = 'text' | 'base64';
+
+/** A message that no queue takes. Nothing was sent. */
+export class MessageTooLargeError extends ModelError {
+  override readonly name = 'MessageTooLargeError';
+}
+
+/** Room that stays free in what is sent, for a poison note that is added later. */
+const noteBytes = 2048;
+const errorTextMax = 500;
+
+/** Throws `MessageTooLargeError` for what would not fit into a queue message with a poison note. */
+export function encodeEnvelope(envelope: Envelope, encoding: TextEncoding): string {
+  const text = encodeText(jsonOf(envelope), encoding);
+  const bytes = Buffer.byteLength(text);
+  const bytesMax = messageTextBytesMax - noteBytes;
+  if (bytes > bytesMax) {
+    throw new MessageTooLargeError(
+      `a message of type '${envelope.type}' takes ${bytes} bytes as ${encoding}, more than the ` +
+        `${bytesMax} that may be sent; keep large data in a row or a blob and send its key`,
+    );
+  }
+  return text;
+}
+
+/** The envelope with `excused` counted up; the text as it was when that no longer fits. */
+export function excuse(envelope: Envelope, text: string, encoding: TextEncoding): string {
+  const excused = encodeText(jsonOf({ ...envelope, excused: envelope.excused + 1 }), encoding);
+  return fits(excused) ? excused : text;
+}
+
+/**
+ * The text for the poison queue: the envelope with a note, or, for what is no envelope, the text
+ * with a note beside it. What does not fit with its note goes without: the message itself counts
+ * for more.
+ */
+export function poisonText(
+  message: { readonly text: string; readonly envelope: Envelope | undefined },
+  note: PoisonNote,
+  encoding: TextEncoding,
+): string {
+  const { text, envelope } = message;
+  const withNote = (errorUnitsMax: number) => {
+    const poison = { ...note, error: note.error.slice(0, errorUnitsMax) };
+    return encodeText(
+      envelope ? jsonOf({ ...envelope, poison }) : json({ v: 1, poison, text }),
+      encoding,
+    );
+  };
+  return [withNote(errorTextMax), withNote(0)].find(fits) ?? text;
+}
+
+/** The text to try again, from that of a poison queue: without note and counts. */
+export function withoutPoison(text: string, encoding: TextEncoding): string {
+  const decoded = decodeEnvelope(text);
+  if (decoded.kind === 'malformed') return decoded.text ?? text;
+  const { type, version, id, payload } = decoded.envelope;
+  const again = encodeText(json({ v: 1, type, version, id, payload }), encoding);
+  return fits(again) ? again : text;
+}
+
+function fits(text: string): boolean {
+  return Buffer.byteLength(text) <= messageTextBytesMax;
+}
+
+function jsonOf({ type, version, id, payload, excused, poison }: Envelope): string {
+  return json({
+    v: 1,
+    type,
+    version,
+    id,
+    payload,
+    ...(excused === 0 ? {} : { excused }),
+    ...(poison === undefined ? {} : { poison }),
+  });
+}
+
+/** JSON that XML can carry: two code points that JSON leaves alone are not allowed there. */
+function json(value: unknown): string {
+  return JSON.stringify(value).replace(/[\uFFFE\uFFFF]/g, (unit) =>
+    unit === '\uFFFE' ? String.raw`\ufffe` : String.raw`\uffff`,
+  );
+}
+
+function encodeText(text: string, encoding: TextEncoding): string {
+  return encoding === 'text' ? text : Buffer.from(text).toString('base64');
+}
+
+export type DecodedText =
+  | { readonly kind: 'envelope'; readonly envelope: Envelope }
+  /** `text`: what a poison note keeps of something that was no envelope either. */
+  | { readonly kind: 'malformed'; readonly reason: string; readonly text?: string };
+
+/** Never throws: anybody may put anything into a queue. */
+export function decodeEnvelope(text: string): DecodedText {
+  let value: unknown;
+  try {
+    value = JSON.parse(plainText(text));
+  } catch {
+    return malformed('the text is neither JSON nor JSON in base64');
+  }
+  if (!isObject(value)) return malformed('the text is no JSON object');
+  const { v, type, version, id, payload, excused = 0, poison, text: kept } = value;
+  if (v !== 1) return malformed('its v is not 1');
+  if (type === undefined && typeof kept === 'string') {
+    return { kind: 'malformed', reason: 'it was malformed before', text: kept };
+  }
+  if (typeof type !== 'string' || type === '') return malformed('it has no type');
+  if (!isCount(version) || version === 0) return malformed('its version is no whole number from 1');
+  if (typeof id !== 'string' || id === '') return malformed('it has no id');
+  if (payload === undefined) return malformed('it has no payload');
+  if (!isCount(excused)) return malformed('its excused is no count');
+  return {
+    kind: 'envelope',
+    envelope: {
+      type,
+      version,
+      id,
+      payload: payload as JsonValue,
+      excused,
+      ...(isNote(poison) ? { poison } : {}),
+    },
+  };
+}
+
+/** JSON objects begin with a brace, which base64 does not have. */
+function plainText(text: string): string {
+  const isJson = /^\s*\{/.test(text);
+  return isJson ? text : Buffer.from(text, 'base64').toString();
+}
+
+function malformed(reason: string): DecodedText {
+  return { kind: 'malformed', reason };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isNote(value: unknown): value is PoisonNote {
+  return (
+    isObject(value) &&
+    (value['reason'] === 'malformed' || value['reason'] === 'failed') &&
+    typeof value['error'] === 'string' &&
+    typeof value['queue'] === 'string' &&
+    isCount(value['deliveries'])
+  );
+}

@@ -1,0 +1,47 @@
+import { textOfIssues, type StandardSchema } from '../definition/standard-schema.js';
+import type { JsonValue } from '../definition/structured-types.js';
+import { ValueError } from '../table/errors.js';
+
+/**
+ * How a payload becomes JSON and is read back. Both throw `ValueError` for what is no payload of
+ * theirs; whatever else they throw counts as a failure of the program.
+ */
+export interface PayloadCodec<Given, Read> {
+  encode(given: Given): JsonValue | Promise<JsonValue>;
+  decode(payload: JsonValue): Read | Promise<Read>;
+}
+
+/**
+ * Payloads that a validator checks, any that implements Standard Schema, before they are sent and
+ * when they are read. What it makes of them is what is sent and read, so one that transforms must
+ * accept the JSON of its own output.
+ */
+export function schemaPayload<Output>(
+  schema: StandardSchema<Output>,
+): PayloadCodec<Output, Output> {
+  const validated = async (value: unknown): Promise<Output> => {
+    const result = await schema['~standard'].validate(value);
+    if (result.issues !== undefined) throw new ValueError(textOfIssues(result.issues));
+    return result.value;
+  };
+  return {
+    encode: async (given) => toJson(await validated(given)),
+    decode: validated,
+  };
+}
+
+export function isSchema(payload: object): payload is StandardSchema {
+  return '~standard' in payload;
+}
+
+/** Exactly what a reader will see: dates as texts, `undefined` members gone. */
+function toJson(value: unknown): JsonValue {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (cause) {
+    throw new ValueError(`the payload has no JSON: ${String(cause)}`, { cause });
+  }
+  if (text === undefined) throw new ValueError('the payload has no JSON');
+  return JSON.parse(text) as JsonValue;
+}

@@ -1,0 +1,50 @@
+/**
+ * What the library needs of one queue: the methods of `QueueClient` of `@azure/storage-queue` that
+ * it calls, so that a client can be given as it is. Each sends one request, apart from the client's
+ * own retries. Written out here, so that programs without queues need no such package.
+ */
+export interface QueuePort {
+  readonly name: string;
+  sendMessage(
+    text: string,
+    options?: SendOptions,
+  ): Promise<{ readonly messageId: string; readonly popReceipt: string }>;
+  receiveMessages(options: {
+    readonly numberOfMessages: number;
+    readonly visibilityTimeout: number;
+  }): Promise<{ readonly receivedMessageItems: readonly ReceivedMessage[] }>;
+  /** Without a text, the text stays. The new receipt replaces the one given. */
+  updateMessage(
+    messageId: string,
+    popReceipt: string,
+    text: string | undefined,
+    visibilitySeconds: number,
+  ): Promise<{ readonly popReceipt?: string }>;
+  deleteMessage(messageId: string, popReceipt: string): Promise<unknown>;
+}
+
+export interface SendOptions {
+  /** Seconds for which nobody gets the message. */
+  readonly visibilityTimeout?: number;
+  /** Seconds; -1: it never expires. */
+  readonly messageTimeToLive?: number;
+}
+
+export interface ReceivedMessage {
+  readonly messageId: string;
+  /** Proves that the message was handed to us; void as soon as somebody else gets it. */
+  readonly popReceipt: string;
+  readonly messageText: string;
+  /** Deliveries, this one included. */
+  readonly dequeueCount: number;
+  readonly insertedOn: Date;
+}
+
+/** Messages that one request may get. */
+export const messagesPerRequestMax = 32;
+/** UTF-8 bytes of a message's text, as the service counts them. */
+export const messageTextBytesMax = 65_536;
+/** Seconds that a message can be hidden at most: 7 days. */
+export const visibilitySecondsMax = 604_800;
+/** A time to live that never ends. The service's own default is 7 days. */
+export const neverExpires = -1;

@@ -1,0 +1,49 @@
+import type { PoisonReason } from './envelope.js';
+
+/** One delivery of one message, as far as all events tell it. */
+export interface Delivery {
+  readonly queue: string;
+  readonly messageId: string;
+  /** Of the message's type; undefined when it is malformed. */
+  readonly type: string | undefined;
+  /** Of the intent; undefined when the message is malformed. */
+  readonly id: string | undefined;
+  readonly dequeueCount: number;
+  /** Since the message was put into the queue, by this machine's clock. */
+  readonly ageMs: number;
+  /** Since it was got. */
+  readonly durationMs: number;
+}
+
+/**
+ * What a worker tells its observer. Each delivery ends in one of the first five: `handled`; `failed`,
+ * to come again after `delaySeconds`; `poisoned`; `released`, as the worker stops; `lost`, when the
+ * message could not be finished and comes again after its visibility timeout.
+ */
+export type WorkerEvent =
+  | (Delivery & { readonly kind: 'handled' | 'released' })
+  | (Delivery & {
+      readonly kind: 'failed';
+      readonly error: unknown;
+      readonly isTransient: boolean;
+      readonly delaySeconds: number;
+    })
+  | (Delivery & {
+      readonly kind: 'poisoned';
+      readonly reason: PoisonReason;
+      readonly error: unknown;
+    })
+  | (Delivery & { readonly kind: 'lost'; readonly error: unknown })
+  /** The message was hidden for longer; with an error, it was not. */
+  | {
+      readonly kind: 'renewed';
+      readonly queue: string;
+      readonly messageId: string;
+      readonly error: unknown;
+    }
+  /** A request of the worker itself failed transiently and is sent again. */
+  | { readonly kind: 'retried'; readonly queue: string; readonly error: unknown };
+
+export type WorkerObserver = (event: WorkerEvent) => void;
+
+export type DeliveryEvent = Extract<WorkerEvent, Delivery>;

@@ -1,0 +1,297 @@
+import { systemClock, type Clock } from '../../base/clock.js';
+import { systemRandomness, type Randomness } from '../../base/randomness.js';
+import { holdingTimers, type Timers } from '../../base/timers.js';
+import { DefinitionError } from '../table/errors.js';
+import { backOff, type BackOff } from './back-off.js';
+import { Deliverer, type QueueSource } from './deliverer.js';
+import type { TextEncoding } from './envelope.js';
+import type { MessageHandler } from './handler.js';
+import { messagesPerRequestMax, visibilitySecondsMax, type ReceivedMessage } from './queue-port.js';
+import { sleep } from './sleep.js';
+import { Slots } from './slots.js';
+import { isTransient, retryTransient } from './transient.js';
+import type { DeliveryEvent, WorkerEvent, WorkerObserver } from './worker-event.js';
+
+export interface WorkerOptions {
+  /** Served side by side, sharing the concurrency fairly. Several workers may serve a queue. */
+  readonly sources: readonly QueueSource[];
+  readonly handlers: readonly MessageHandler[];
+  /** Messages in work at a time. Default 8. */
+  readonly concurrency?: number;
+  /**
+   * Seconds, 1 to 604,800, for which a message is hidden from others; renewed while its handler
+   * runs. After a crash it comes again this much later. Default 60.
+   */
+  readonly visibilitySeconds?: number;
+  /** Deliveries that fail, or never end, before a message is poisoned. Default 5. */
+  readonly dequeueMax?: number;
+  /**
+   * Failures that pass by themselves, such as a busy service, and do not count before `dequeueMax`
+   * counts again. Default 100.
+   */
+  readonly transientMax?: number;
+  /** How long a message that failed is hidden. Default 1 to 300 seconds. */
+  readonly failureBackOffSeconds?: BackOff;
+  /** How long to wait before asking an empty queue again. Default 100 to 10,000 ms. */
+  readonly idleBackOffMs?: BackOff;
+  /** How long `run` waits, once stopped, before it aborts the handlers' signals. Default 30,000. */
+  readonly stopGraceMs?: number;
+  /** How the texts that the worker writes are sent; both are read. Default `text`. */
+  readonly encoding?: TextEncoding;
+  /** Told of everything that happens to messages. What it throws stops the worker. */
+  readonly observer?: WorkerObserver;
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+  readonly randomness?: Randomness;
+}
+
+/** Ends of deliveries. */
+export type DrainReport = Readonly<Record<DeliveryEvent['kind'], number>>;
+
+/** How long handlers have to end after their signals were aborted. */
+const abandonedMs = 1000;
+const requestRetries = { attemptsMax: 5, backOffMs: { first: 100, last: 5000 } };
+
+/**
+ * Works through the messages of one or several queues, many at a time.
+ *
+ * Requests: one get for up to 32 messages, as many as can be begun at once; one delete for each
+ * message finished; one update for each that failed; one put and one delete for each that is
+ * poisoned; one update for each half of the visibility timeout that a handler takes. An empty queue
+ * is asked again after a wait that doubles.
+ *
+ * Every message is handled at least once; its order is not kept.
+ */
+export class QueueWorker {
+  readonly #options: Required<WorkerOptions>;
+  readonly #handlers: ReadonlyMap<string, MessageHandler>;
+
+  /** Throws `DefinitionError` for options that cannot work. Sends nothing. */
+  constructor(options: WorkerOptions) {
+    this.#options = {
+      concurrency: 8,
+      visibilitySeconds: 60,
+      dequeueMax: 5,
+      transientMax: 100,
+      failureBackOffSeconds: { first: 1, last: 300 },
+      idleBackOffMs: { first: 100, last: 10_000 },
+      stopGraceMs: 30_000,
+      encoding: 'text',
+      observer: () => undefined,
+      clock: systemClock,
+      timers: holdingTimers,
+      randomness: systemRandomness,
+      ...options,
+    };
+    checkOptions(this.#options);
+    this.#handlers = new Map(options.handlers.map((handler) => [handler.type, handler]));
+  }
+
+  /**
+   * Works until the signal is aborted. Then it gets no more messages, waits for the handlers that
+   * run, aborts the signals of those that run longer than `stopGraceMs`, makes their messages
+   * visible at once when they reject, and resolves. Rejects when the service refuses the worker's
+   * own requests for good, such as for a queue that does not exist, after stopping in the same way.
+   */
+  async run({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const shift = new Shift(this.#options, this.#handlers, signal);
+    await shift.end(Promise.all(this.#options.sources.map((source) => shift.poll(source))));
+  }
+
+  /**
+   * Works until every queue was found empty after the last message was finished, those that
+   * handlers put meanwhile included. Messages that are hidden are not waited for: those that failed
+   * or were delayed, and those in the hands of other workers. Stops early, as `run` does, when the
+   * signal is aborted.
+   */
+  async drain({ signal }: { readonly signal?: AbortSignal } = {}): Promise<DrainReport> {
+    const shift = new Shift(this.#options, this.#handlers, signal);
+    await shift.end(shift.drain());
+    return shift.report;
+  }
+}
+
+function checkOptions(options: Required<WorkerOptions>): void {
+  const { sources, handlers, concurrency, visibilitySeconds, dequeueMax } = options;
+  if (sources.length === 0) throw new DefinitionError('a worker needs at least one queue');
+  for (const { queue, poison } of sources) {
+    if (queue === poison)
+      throw new DefinitionError(`'${queue.name}' cannot be its own poison queue`);
+  }
+  const types = handlers.map(({ type }) => type);
+  const twice = types.find((type, index) => types.indexOf(type) !== index);
+  if (twice !== undefined) throw new DefinitionError(`two handlers for '${twice}'`);
+  requireWhole('concurrency', concurrency, 1, 10_000);
+  requireWhole('visibilitySeconds', visibilitySeconds, 1, visibilitySecondsMax);
+  requireWhole('dequeueMax', dequeueMax, 1, 10_000);
+}
+
+function requireWhole(name: string, value: number, min: number, max: number): void {
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return;
+  throw new DefinitionError(`${name} is a whole number from ${min} to ${max}, not ${value}`);
+}
+
+/** One call of `run` or `drain`, from its beginning to its end. */
+class Shift {
+  readonly #options: Required<WorkerOptions>;
+  readonly #handlers: ReadonlyMap<string, MessageHandler>;
+  readonly #slots: Slots;
+  readonly #failure = new AbortController();
+  readonly #abandon = new AbortController();
+  readonly #stop: AbortSignal;
+  readonly #counts = { handled: 0, failed: 0, poisoned: 0, released: 0, lost: 0 };
+
+  constructor(
+    options: Required<WorkerOptions>,
+    handlers: ReadonlyMap<string, MessageHandler>,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#options = options;
+    this.#handlers = handlers;
+    this.#slots = new Slots(options.concurrency);
+    this.#stop = AbortSignal.any([this.#failure.signal, ...(signal === undefined ? [] : [signal])]);
+  }
+
+  get report(): DrainReport {
+    return { ...this.#counts };
+  }
+
+  /** Gets messages of one queue and begins their work until the shift stops. */
+  async poll(source: QueueSource): Promise<void> {
+    const { timers, randomness, idleBackOffMs } = this.#options;
+    const deliverer = this.#delivererOf(source);
+    let misses = 0;
+    while (!this.#stop.aborted) {
+      let begun = 0;
+      try {
+        begun = await this.#beginSome(source, deliverer);
+      } catch (error) {
+        if (!isTransient(error)) return this.#fail(error);
+        this.#observe({ kind: 'retried', queue: source.queue.name, error });
+      }
+      misses = begun > 0 ? 0 : misses + 1;
+      if (misses > 0) {
+        await sleep(timers, backOff(idleBackOffMs, misses, randomness), this.#stop);
+      }
+    }
+  }
+
+  async drain(): Promise<void> {
+    let begun = 1;
+    while (begun > 0 && !this.#stop.aborted) {
+      const counts = this.#options.sources.map((source) => this.#drainOnce(source));
+      begun = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+      await this.#idleOrFailed();
+    }
+  }
+
+  /** Waits for what the work has begun, bounded, and throws what stopped it. */
+  async end(work: Promise<unknown>): Promise<void> {
+    const { timers, stopGraceMs } = this.#options;
+    await work;
+    const idle = this.#slots.idle();
+    const waited = new AbortController();
+    const grace = sleep(timers, stopGraceMs, waited.signal);
+    await Promise.race([idle, grace]);
+    if (this.#slots.busy > 0) {
+      this.#abandon.abort(new Error('the worker stops'));
+      await Promise.race([idle, sleep(timers, abandonedMs, waited.signal)]);
+    }
+    waited.abort();
+    if (this.#failure.signal.aborted) throw this.#failure.signal.reason;
+  }
+
+  /** Gets messages until there are none. */
+  async #drainOnce(source: QueueSource): Promise<number> {
+    const { timers, randomness } = this.#options;
+    const deliverer = this.#delivererOf(source);
+    const onRetry = (error: unknown) =>
+      this.#observe({ kind: 'retried', queue: source.queue.name, error });
+    let total = 0;
+    while (!this.#stop.aborted) {
+      try {
+        const retries = { ...requestRetries, timers, randomness, onRetry, signal: this.#stop };
+        const begun = await retryTransient(retries, () => this.#beginSome(source, deliverer));
+        if (begun === 0) break;
+        total += begun;
+      } catch (error) {
+        this.#fail(error);
+      }
+    }
+    return total;
+  }
+
+  /** One request for messages, as many as can be begun at once. Returns how many were begun. */
+  async #beginSome({ queue }: QueueSource, deliverer: Deliverer): Promise<number> {
+    const { sources, concurrency, visibilitySeconds, clock } = this.#options;
+    const share = Math.max(1, Math.floor(concurrency / sources.length));
+    let taken = await this.#slots.take(Math.min(share, messagesPerRequestMax), this.#stop);
+    try {
+      if (this.#stop.aborted) return 0;
+      const grantedAtMs = clock.monotonicMs();
+      const { receivedMessageItems: messages } = await queue.receiveMessages({
+        numberOfMessages: taken,
+        visibilityTimeout: visibilitySeconds,
+      });
+      for (const message of messages) {
+        taken -= 1;
+        void this.#deliver(deliverer, message, grantedAtMs);
+      }
+      return messages.length;
+    } finally {
+      this.#slots.give(taken);
+    }
+  }
+
+  async #deliver(
+    deliverer: Deliverer,
+    message: ReceivedMessage,
+    grantedAtMs: number,
+  ): Promise<void> {
+    try {
+      const event = await deliverer.deliver(message, grantedAtMs);
+      this.#counts[event.kind] += 1;
+      this.#observe(event);
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#slots.give(1);
+    }
+  }
+
+  /** An observer is called from timers, too, where nobody would catch what it throws. */
+  readonly #observe = (event: WorkerEvent): void => {
+    try {
+      this.#options.observer(event);
+    } catch (error) {
+      this.#fail(error);
+    }
+  };
+
+  #fail(error: unknown): void {
+    this.#failure.abort(error);
+  }
+
+  /** A handler that hangs after a failure must not keep `drain` from ending. */
+  async #idleOrFailed(): Promise<void> {
+    const stopped = new Promise<void>((resolve) => {
+      if (this.#stop.aborted) return resolve();
+      this.#stop.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await Promise.race([this.#slots.idle(), stopped]);
+  }
+
+  #delivererOf(source: QueueSource): Deliverer {
+    const options = this.#options;
+    const observe = this.#observe;
+    const abandon = this.#abandon.signal;
+    return new Deliverer({
+      ...options,
+      source,
+      handlers: this.#handlers,
+      requestRetries,
+      abandon,
+      observe,
+    });
+  }
+}

@@ -1,0 +1,50 @@
+import { setImmediate } from 'node:timers/promises';
+import { manualClock, type Clock, type ManualClock } from '../../../src/base/clock.js';
+import type { Timer, Timers } from '../../../src/base/timers.js';
+
+/** A clock and its timers. Both stand still until a test lets time pass. */
+export interface ManualTime extends Timers {
+  readonly clock: Clock;
+  /** Delays of the timers that wait, in milliseconds from now, shortest first. */
+  readonly waiting: readonly number[];
+  /**
+   * Lets time pass and calls back every timer on the way at its time, with what it leads to given
+   * some turns of the event loop; requests may take more than that.
+   */
+  pass(milliseconds: number): Promise<void>;
+}
+
+interface Waiting {
+  readonly atMs: number;
+  readonly fire: () => void;
+}
+
+/** `clock` may be that of a server as well, which then lives in the same time. */
+export function manualTime(clock: ManualClock = manualClock()): ManualTime {
+  const timers = new Set<Waiting>();
+  const next = () => [...timers].toSorted((left, right) => left.atMs - right.atMs)[0];
+  const moveTo = (atMs: number) =>
+    clock.advanceMicros(Math.max(0, Math.round((atMs - clock.monotonicMs()) * 1000)));
+  return {
+    clock,
+    get waiting() {
+      const now = clock.monotonicMs();
+      return [...timers].map(({ atMs }) => atMs - now).toSorted((left, right) => left - right);
+    },
+    start(delayMs, callback, argument): Timer {
+      const waiting = { atMs: clock.monotonicMs() + delayMs, fire: () => callback(argument) };
+      timers.add(waiting);
+      return { close: () => timers.delete(waiting) };
+    },
+    async pass(milliseconds) {
+      const endMs = clock.monotonicMs() + milliseconds;
+      for (let due = next(); due !== undefined && due.atMs <= endMs; due = next()) {
+        timers.delete(due);
+        moveTo(due.atMs);
+        due.fire();
+        for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+      }
+      moveTo(endMs);
+    },
+  };
+}
