@@ -1,0 +1,55 @@
+import { TableClient, TableServiceClient } from '@azure/data-tables';
+import { openTable, type RequestReport, type TableGateway } from '../../../src/modeling/index.js';
+import { startServer } from '../../support/start-server.js';
+
+/** A new table and the requests that were sent to it. */
+export interface ObservedTable {
+  readonly gateway: TableGateway;
+  readonly client: TableClient;
+  /** The requests so far. */
+  readonly reports: readonly RequestReport[];
+  /** The kinds of the requests since the last call, in order. */
+  takeKinds(): readonly RequestReport['kind'][];
+}
+
+export interface ObservedTables extends AsyncDisposable {
+  newTable(): Promise<ObservedTable>;
+  /** A client of a table that may not exist. */
+  clientOf(name: string): TableClient;
+  readonly service: TableServiceClient;
+}
+
+/** A server of its own, and tables in it whose clients repeat nothing. */
+export async function startTables(): Promise<ObservedTables> {
+  const started = await startServer();
+  const connection = started.server.connectionString();
+  const options = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
+  const clientOf = (name: string) => TableClient.fromConnectionString(connection, name, options);
+  let tables = 0;
+  return {
+    clientOf,
+    service: TableServiceClient.fromConnectionString(connection, options),
+    async newTable() {
+      tables += 1;
+      const client = clientOf(`table${tables}`);
+      await client.createTable();
+      return observe(client);
+    },
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
+  };
+}
+
+function observe(client: TableClient): ObservedTable {
+  const reports: RequestReport[] = [];
+  let taken = 0;
+  return {
+    client,
+    reports,
+    gateway: openTable(client, { observer: (report) => reports.push(report) }),
+    takeKinds() {
+      const kinds = reports.slice(taken).map(({ kind }) => kind);
+      taken = reports.length;
+      return kinds;
+    },
+  };
+}
