@@ -1,0 +1,255 @@
+import { systemClock, type Clock } from '../../base/clock.js';
+import { systemRandomness, type Randomness } from '../../base/randomness.js';
+import type { Row, RowKey, StoredRow, WireValue } from '../rows/row.js';
+import { ConditionFailedError } from '../table/errors.js';
+import type { RowPage, RowQuery, RowWrite, TableGateway, WriteResult } from '../table/gateway.js';
+import { DeterministicKeys, type DeterministicKeyRecord } from './deterministic-keys.js';
+import { EncryptionError } from './encryption-error.js';
+import { envelopeOf, envelopeProperty, renderEnvelope } from './envelope.js';
+import { idOf, type KeyRing } from './key-wrapper.js';
+import { legacyProperties, openLegacyRow } from './legacy-row.js';
+import { encryptEqual, type ValueAlgorithm } from './property-cipher.js';
+import { openRow, sealRow, wrapContentKey, type RowKeys } from './row-cipher.js';
+import { UnwrappedKeys, type KeyCacheOptions } from './unwrapped-keys.js';
+
+/** Whether a property, by its name on the wire, is to be encrypted. */
+export type EncryptionResolver = (
+  partitionKey: string,
+  rowKey: string,
+  property: string,
+) => boolean;
+
+/**
+ * Properties that can be looked up by equality although they are encrypted.
+ *
+ * **Weaker than the rest.** Equal values of a property are equal bytes in every row. Who can read
+ * the table sees which rows share a value and how often each occurs, and can guess the values of a
+ * property that has few. A value can be copied to another row unnoticed. Use it for identifiers of
+ * many values, such as mail addresses; not for a gender, a grade or a salary.
+ */
+export interface DeterministicOptions {
+  /** Names on the wire. They must be encrypted by their definition or the resolver, too. */
+  readonly properties: readonly string[];
+  /** Of `createDeterministicKey`. The first writes, all are looked up. */
+  readonly keys: readonly DeterministicKeyRecord[];
+}
+
+export interface EncryptionOptions {
+  readonly keys: KeyRing;
+  /** Chooses properties besides those that definitions mark as encrypted. */
+  readonly resolver?: EncryptionResolver;
+  readonly deterministic?: DeterministicOptions;
+  /**
+   * What to do with a row whose property the resolver chooses and that is stored in plain:
+   * 'refuse' it, the default, or 'accept' it, while a table is being encrypted. Who accepts cannot
+   * tell what an intruder wrote in plain.
+   */
+  readonly unencrypted?: 'refuse' | 'accept';
+  /**
+   * What to do with rows that the retired client libraries encrypted: 'refuse', the default, or
+   * 'accept' and read them. Their format does not notice changes.
+   */
+  readonly legacy?: 'refuse' | 'accept';
+  /** 1,000 keys for 5 minutes when absent. */
+  readonly cache?: Partial<KeyCacheOptions>;
+  readonly clock?: Clock;
+  readonly randomness?: Randomness;
+}
+
+const cacheDefaults: KeyCacheOptions = { entriesMax: 1000, maxAgeMs: 300_000 };
+const rewrapAttemptsMax = 5;
+
+/** What `rewrap` found and did. */
+export type RewrapResult = 'rewrapped' | 'already-current' | 'not-encrypted' | 'absent';
+
+/**
+ * A table whose rows are encrypted before they leave the process and decrypted when they come back,
+ * whoever reads and writes through it. Sends what `table` sends, and calls the key-encryption keys:
+ * one `wrapKey` for each row written with something to encrypt, and one `unwrapKey` for each row
+ * read, unless its content key is in the cache. What a `KeyWrapper` throws passes through.
+ */
+export function withEncryption(table: TableGateway, options: EncryptionOptions): EncryptedTable {
+  return new EncryptedTable(table, options);
+}
+
+/**
+ * Merges of encrypted properties are refused: a merge keeps the other properties of the row, and the
+ * content key that it would replace is theirs. Everything else that a gateway does, it does.
+ */
+export class EncryptedTable implements TableGateway {
+  readonly table: string;
+  readonly #inner: TableGateway;
+  readonly #options: EncryptionOptions;
+  readonly #keys: RowKeys;
+  readonly #deterministic: ReadonlySet<string>;
+
+  constructor(inner: TableGateway, options: EncryptionOptions) {
+    const { clock = systemClock, randomness = systemRandomness, keys, deterministic } = options;
+    idOf(keys.current.wrapper);
+    const unwrapped = new UnwrappedKeys(keys, clock, { ...cacheDefaults, ...options.cache });
+    this.table = inner.table;
+    this.#inner = inner;
+    this.#options = options;
+    this.#deterministic = new Set(deterministic?.properties);
+    this.#keys = {
+      table: inner.table,
+      current: keys.current,
+      unwrapped,
+      deterministic: new DeterministicKeys(deterministic?.keys ?? [], (...wrapped) =>
+        unwrapped.unwrapWith(...wrapped),
+      ),
+      randomness,
+    };
+  }
+
+  async get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {
+    const row = await this.#inner.get(key, withEnvelope(select));
+    return row === undefined ? undefined : this.open(row);
+  }
+
+  async write(write: RowWrite): Promise<WriteResult> {
+    return this.#inner.write(await this.#sealWrite(write));
+  }
+
+  async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    return this.#inner.transact(await Promise.all(writes.map((write) => this.#sealWrite(write))));
+  }
+
+  async page(query: RowQuery): Promise<RowPage> {
+    const select = withEnvelope(query.select);
+    const page = await this.#inner.page(select === undefined ? query : { ...query, select });
+    return { ...page, rows: await Promise.all(page.rows.map((row) => this.open(row))) };
+  }
+
+  /** The row as it is to be stored. Sends nothing; at most one `wrapKey`. */
+  async seal(row: Row): Promise<Row> {
+    const reserved = [envelopeProperty, ...legacyProperties].find((name) =>
+      Object.hasOwn(row.properties, name),
+    );
+    if (reserved !== undefined) {
+      throw new EncryptionError(`A property cannot be named ${reserved}: encryption uses the name`);
+    }
+    return sealRow(this.#keys, row, this.#algorithmsOf(row));
+  }
+
+  /** The row from what is stored. Sends nothing; at most one `unwrapKey`. */
+  async open(row: StoredRow): Promise<StoredRow> {
+    const isLegacy = Object.hasOwn(row.properties, legacyProperties[0]);
+    if (isLegacy && this.#options.legacy !== 'accept') {
+      throw new EncryptionError(
+        `${describe(row)} was encrypted by a retired client library: pass legacy: 'accept' to read it`,
+      );
+    }
+    const opened = isLegacy
+      ? await openLegacyRow(this.#keys.unwrapped, row)
+      : await openRow(this.#keys, row);
+    this.#refusePlain(opened);
+    return opened;
+  }
+
+  /**
+   * Wraps the content key of a row with the current key-encryption key and leaves the rest as it
+   * is. One point read, one `unwrapKey`, one `wrapKey` and one update with the ETag that was read;
+   * started over, 5 times at most, when the row changed between. Rows that are already current take
+   * the point read alone. Deterministic properties keep their key until they are written again.
+   */
+  async rewrap(key: RowKey): Promise<RewrapResult> {
+    for (let attempt = 1; ; attempt += 1) {
+      const row = await this.#inner.get(key, [envelopeProperty]);
+      if (row === undefined) return 'absent';
+      const sealed = await this.#rewrapped(row);
+      if (typeof sealed === 'string') return sealed;
+      try {
+        await this.#inner.write({ kind: 'merge', row: sealed, etag: row.etag });
+        return 'rewrapped';
+      } catch (error) {
+        if (!(error instanceof ConditionFailedError) || attempt === rewrapAttemptsMax) throw error;
+      }
+    }
+  }
+
+  async #rewrapped(row: StoredRow): Promise<Row | 'already-current' | 'not-encrypted'> {
+    const envelope = envelopeOf(row.properties);
+    if (envelope === undefined) return 'not-encrypted';
+    const { contentKey } = envelope;
+    const { current } = this.#keys;
+    if (contentKey === undefined || contentKey.keyId === idOf(current.wrapper)) {
+      return 'already-current';
+    }
+    const plainKey = await this.#keys.unwrapped.unwrap(contentKey);
+    const wrapped = await wrapContentKey(current, plainKey);
+    if (wrapped.keyId === contentKey.keyId) return 'already-current';
+    const value = renderEnvelope({ ...envelope, contentKey: wrapped });
+    const { partitionKey, rowKey } = row;
+    return { partitionKey, rowKey, properties: { [envelopeProperty]: { type: 'String', value } } };
+  }
+
+  /**
+   * The filter that finds the rows whose deterministic property has a value, whichever of the keys
+   * wrote them. Sends nothing; one `unwrapKey` for each key ever.
+   */
+  async equalTo(property: string, value: WireValue): Promise<string> {
+    if (!this.#deterministic.has(property)) {
+      throw new EncryptionError(
+        `'${property}' cannot be looked up: only properties listed in 'deterministic' can`,
+      );
+    }
+    const { table, deterministic } = this.#keys;
+    const keys = await Promise.all(deterministic.ids.map((id) => deterministic.keyOf(id)));
+    const terms = keys.map((key) => {
+      const bytes = Buffer.from(encryptEqual(key, { table, property }, value));
+      return `${property} eq X'${bytes.toString('hex')}'`;
+    });
+    return terms.length === 1 ? String(terms[0]) : `(${terms.join(' or ')})`;
+  }
+
+  async #sealWrite(write: RowWrite): Promise<RowWrite> {
+    if (write.kind === 'delete') return write;
+    if (write.kind === 'merge' || write.kind === 'upsert-merge') this.#refuseMerge(write.row);
+    return { ...write, row: await this.seal(write.row) };
+  }
+
+  #refuseMerge(row: Row): void {
+    const names = [...(row.encrypt ?? []), ...Object.keys(this.#algorithmsOf(row))];
+    if (names.length === 0) return;
+    throw new EncryptionError(
+      `${describe(row)} is encrypted ('${names[0]}') and cannot be merged: the properties that a ` +
+        'merge keeps would lose their key. Use replace or update',
+    );
+  }
+
+  #algorithmsOf(row: Row): Readonly<Record<string, ValueAlgorithm>> {
+    const marked = new Set(row.encrypt);
+    const algorithms: Record<string, ValueAlgorithm> = {};
+    for (const name of Object.keys(row.properties)) {
+      if (!marked.has(name) && !this.#isChosen(row, name)) continue;
+      algorithms[name] = this.#deterministic.has(name) ? 'A256SIV' : 'A256GCM';
+    }
+    return algorithms;
+  }
+
+  #isChosen({ partitionKey, rowKey }: RowKey, name: string): boolean {
+    return this.#options.resolver?.(partitionKey, rowKey, name) === true;
+  }
+
+  #refusePlain(row: StoredRow): void {
+    if (this.#options.unencrypted === 'accept') return;
+    const encrypted = new Set(row.encrypt);
+    const plain = Object.keys(row.properties).find(
+      (name) => !encrypted.has(name) && this.#isChosen(row, name),
+    );
+    if (plain === undefined) return;
+    throw new EncryptionError(
+      `'${plain}' of ${describe(row)} should be encrypted and is stored in plain. ` +
+        "While a table is being encrypted, pass unencrypted: 'accept'",
+    );
+  }
+}
+
+function withEnvelope(select: readonly string[] | undefined): readonly string[] | undefined {
+  return select === undefined ? undefined : [...select, envelopeProperty, ...legacyProperties];
+}
+
+function describe({ partitionKey, rowKey }: RowKey): string {
+  return `The row ('${partitionKey}', '${rowKey}')`;
+}

@@ -1,0 +1,84 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import type { Randomness } from '../../base/randomness.js';
+import { sivDecrypt, sivEncrypt } from './aes-siv.js';
+import { placeOfEqualValues, placeOfValue, type ValuePlace } from './associated-data.js';
+import { EncryptionError } from './encryption-error.js';
+import { decodePlain, encodePlain } from './plain-value.js';
+import type { WireValue } from '../rows/row.js';
+
+// One value of one property, encrypted. The first byte tells how; the numbers are permanent. The
+// grammar is in docs/reference/modeling-encryption.md.
+
+/** A256GCM: equal values differ in every row and every write. A256SIV: they are equal bytes. */
+export type ValueAlgorithm = 'A256GCM' | 'A256SIV';
+
+const gcmMark = 1;
+const sivMark = 2;
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/** Of the content key of an entity. */
+export const contentKeyBytes = 32;
+/** Of the key of properties that are encrypted deterministically. */
+export const deterministicKeyBytes = 64;
+
+/** What encryption adds to the bytes of a value, its type included. */
+export const overheadBytesMax = 2 + nonceBytes + tagBytes;
+
+/** AES-256-GCM with a random nonce, bound to its place. */
+export function encryptValue(
+  key: Uint8Array,
+  place: ValuePlace,
+  value: WireValue,
+  randomness: Randomness,
+): Uint8Array {
+  const nonce = randomness.bytes(nonceBytes);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
+  cipher.setAAD(placeOfValue(place));
+  const body = [cipher.update(encodePlain(value)), cipher.final()];
+  return Buffer.concat([Uint8Array.of(gcmMark), nonce, ...body, cipher.getAuthTag()]);
+}
+
+/** Throws `EncryptionError` when the bytes do not belong to the key and place. */
+export function decryptValue(key: Uint8Array, place: ValuePlace, bytes: Uint8Array): WireValue {
+  if (bytes[0] !== gcmMark || bytes.length < 1 + nonceBytes + tagBytes) throw refusal(place);
+  const end = bytes.length - tagBytes;
+  const nonce = bytes.subarray(1, 1 + nonceBytes);
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
+  decipher.setAAD(placeOfValue(place));
+  decipher.setAuthTag(bytes.subarray(end));
+  const body = decipher.update(bytes.subarray(1 + nonceBytes, end));
+  try {
+    return decodePlain(Buffer.concat([body, decipher.final()]));
+  } catch (cause) {
+    throw refusal(place, cause);
+  }
+}
+
+/** AES-256-SIV, bound to table and property only: equal values are equal bytes. */
+export function encryptEqual(
+  key: Uint8Array,
+  place: Pick<ValuePlace, 'table' | 'property'>,
+  value: WireValue,
+): Uint8Array {
+  const body = sivEncrypt(key, placeOfEqualValues(place), encodePlain(value));
+  return Buffer.concat([Uint8Array.of(sivMark), body]);
+}
+
+/** The inverse; throws as `decryptValue`. */
+export function decryptEqual(key: Uint8Array, place: ValuePlace, bytes: Uint8Array): WireValue {
+  const plain =
+    bytes[0] === sivMark
+      ? sivDecrypt(key, placeOfEqualValues(place), bytes.subarray(1))
+      : undefined;
+  if (plain === undefined) throw refusal(place);
+  return decodePlain(plain);
+}
+
+function refusal({ table, partitionKey, rowKey, property }: ValuePlace, cause?: unknown) {
+  return new EncryptionError(
+    `'${property}' of ('${partitionKey}', '${rowKey}') in ${table} was changed, moved from elsewhere, ` +
+      'or encrypted with another key',
+    { cause },
+  );
+}

@@ -1,0 +1,29 @@
+import { aesKeyWrapper } from '../../../src/modeling/encryption/local-keys.js';
+import type { KeyEncryptionKey, KeyWrapper } from '../../../src/modeling/encryption/key-wrapper.js';
+
+/** A key-encryption key that counts what it is asked for, as one in a vault would be billed. */
+export class CountingKey implements KeyWrapper {
+  wraps = 0;
+  unwraps = 0;
+  readonly keyID: string;
+  readonly #inner: KeyWrapper;
+
+  constructor(keyID: string, key: Uint8Array = new Uint8Array(32).fill(keyID.length)) {
+    this.keyID = keyID;
+    this.#inner = aesKeyWrapper(keyID, key);
+  }
+
+  get kek(): KeyEncryptionKey {
+    return { wrapper: this, algorithm: 'A256KW' };
+  }
+
+  wrapKey: KeyWrapper['wrapKey'] = (algorithm, key) => {
+    this.wraps += 1;
+    return this.#inner.wrapKey(algorithm, key);
+  };
+
+  unwrapKey: KeyWrapper['unwrapKey'] = (algorithm, key) => {
+    this.unwraps += 1;
+    return this.#inner.unwrapKey(algorithm, key);
+  };
+}
