@@ -211,6 +211,13 @@ describe('the version itself', () => {
     }
   });
 
+  it('is 2020-12-06 when a request has none (choice)', async () => {
+    const response = await queues.expect(200, { headers: { 'x-ms-version': undefined } });
+    assert.equal(response.header('x-ms-version'), '2020-12-06');
+    const anonymous = await queues.send({ headers: { 'x-ms-version': undefined }, auth: 'none' });
+    assertQueueError(anonymous, { status: 401, code: 'NoAuthenticationInformation' });
+  });
+
   for (const value of ['latest', '2021-13-01', '2021', '']) {
     it(`'${value}' is 400 and named`, async () => {
       const response = await queues.send({ headers: { 'x-ms-version': value } });
