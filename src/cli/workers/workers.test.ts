@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -82,6 +82,12 @@ async function health(server: CliProcess): Promise<number[]> {
   return answers.map(({ status }) => status);
 }
 
+/** The data directory was given up, as it is after an orderly end. */
+async function assertReleased(location: string): Promise<void> {
+  const files = await readdir(location);
+  assert.deepEqual(files.toSorted(), ['data.mdb', 'data.mdb-lock', 'format']);
+}
+
 /** The data directory belongs to nobody: a server can have it. */
 async function assertFree(location: string): Promise<void> {
   await using server = await createTabularium({ location });
@@ -133,7 +139,7 @@ void describe('tabularium start --workers', () => {
     assert.deepEqual(answers.map((answer) => answer.slice(9, 12)).toSorted(), ['201', '409']);
     assert.equal((await server.result).code, 0);
     assert.ok(!pids.some(isAlive));
-    await assertFree(directory.path);
+    await assertReleased(directory.path);
   });
 
   void it('replaces a killed worker and loses nothing that was acknowledged', async () => {
@@ -192,6 +198,27 @@ void describe('tabularium start --workers', () => {
     assert.equal(await stopCli(server), 0);
   });
 
+  void it('keeps no client waiting for a worker that died before it took the connection', async () => {
+    await using directory = await temporaryDirectory();
+    const server = await startWorkers(directory.path);
+    const pids = workerPids(server);
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    const url = `${endpointOf(server).origin}/healthz`;
+    // The signal only turns endless waiting into a failure.
+    const options = { headers: { Connection: 'close' }, signal: AbortSignal.timeout(60_000) };
+    const asked = Promise.allSettled(Array.from({ length: 6 }, () => fetch(url, options)));
+    // In the primary when it is handed over; no event tells a client so much.
+    await pause(300);
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    for (const answer of await asked) {
+      const waited = answer.status === 'rejected' && String(answer.reason).includes('Timeout');
+      assert.ok(!waited);
+    }
+    await server.printed(listens, 4);
+    assert.deepEqual(await health(server), [200, 200]);
+    assert.equal(await stopCli(server), 0);
+  });
+
   void it('gives up when a worker cannot be replaced', async () => {
     await using directory = await temporaryDirectory();
     const server = await startWorkers(directory.path);
@@ -224,7 +251,7 @@ void describe('tabularium start --workers', () => {
     assert.equal(result.stdout, '');
     assert.match(result.stderr, new RegExp(`error: Port ${port} .*in use.*--queue-port`));
     assert.equal(result.stderr.split('in use').length, 2);
-    await assertFree(directory.path);
+    await assertReleased(directory.path);
   });
 
   void it('refuses to share what is in memory', async () => {
