@@ -1,0 +1,128 @@
+import type { Randomness } from '../../../base/randomness.js';
+import type { Timer, Timers } from '../../../base/timers.js';
+import { LogBatch, type LogLine } from './log-batch.js';
+import type { LogBlobs } from './log-blobs.js';
+import { hourOf } from './log-blob-name.js';
+import { metadataOf } from './log-metadata.js';
+import { LogSequence } from './log-sequence.js';
+import type { LineWriter } from './log-writer.js';
+
+export interface LogBuffering {
+  /** A blob is written when its lines take so many bytes. 1 MiB when absent; 16 MiB at most. */
+  readonly bytesMax?: number;
+  /** A blob is written when its first line has waited so long. One minute when absent. */
+  readonly ageMsMax?: number;
+  /**
+   * Told when a blob could not be written at its time. Its records are kept, and written with the
+   * next blob, `flush` or `close`.
+   */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Full buffers that may wait for the service before writers have to wait, too. */
+const waitingMax = 4;
+const ageMsDefault = 60_000;
+export const bufferBytesDefault = 1_048_576;
+export const bufferBytesLimit = 16 * 1_048_576;
+
+interface Parts {
+  readonly blobs: LogBlobs;
+  readonly source: string;
+  readonly buffering: LogBuffering;
+  readonly timers: Timers;
+  readonly randomness: Randomness;
+}
+
+/**
+ * Gathers lines and writes each blob whole, by one put. A line waits in the **open** batch until
+ * the batch is full, is old, gets a line of another hour, or is flushed; then the batch is
+ * **sealed** and waits for its turn. Sealed batches are put one after another; one that fails stays
+ * at the head and is tried again, as the same batch, by the next attempt, so that nothing is lost
+ * or written twice while the process lives.
+ */
+export class BufferedLogWriter implements LineWriter {
+  readonly #parts: Parts;
+  readonly #sequence: LogSequence;
+  readonly #sealed: LogBatch[] = [];
+  #open: LogBatch | undefined;
+  #timer: Timer | undefined;
+  #draining: Promise<void> | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#sequence = new LogSequence(parts.blobs, parts.source);
+  }
+
+  async write(line: LogLine): Promise<void> {
+    // Before the line is taken: a writer that is told of a failure knows that its line is not.
+    for (;;) {
+      if (!this.#hasRoom(line) && this.#seal()) this.#drainBehind();
+      if (this.#sealed.length <= waitingMax) break;
+      await this.#drain();
+    }
+    this.#open ??= this.#begin(hourOf(line.ticks));
+    this.#open.add(line);
+  }
+
+  async flush(): Promise<void> {
+    this.#seal();
+    await this.#drain();
+  }
+
+  close(): Promise<void> {
+    return this.flush();
+  }
+
+  #hasRoom({ bytes, ticks }: LogLine): boolean {
+    const { bytesMax = bufferBytesDefault } = this.#parts.buffering;
+    const open = this.#open;
+    if (open === undefined) return true;
+    return open.hour === hourOf(ticks) && open.byteLength + bytes.length <= bytesMax;
+  }
+
+  #begin(hour: bigint): LogBatch {
+    const { timers, randomness, buffering } = this.#parts;
+    const batch = new LogBatch(hour, randomness.uuid());
+    const wait = buffering.ageMsMax ?? ageMsDefault;
+    this.#timer = timers.start(wait, () => this.#expire(batch), undefined);
+    return batch;
+  }
+
+  #expire(batch: LogBatch): void {
+    if (this.#open !== batch) return;
+    this.#seal();
+    this.#drainBehind();
+  }
+
+  /** False when there was nothing to seal. */
+  #seal(): boolean {
+    if (this.#open === undefined) return false;
+    this.#timer?.close();
+    this.#sealed.push(this.#open);
+    this.#open = undefined;
+    return true;
+  }
+
+  #drainBehind(): void {
+    this.#drain().catch((error: unknown) => this.#parts.buffering.onError(error));
+  }
+
+  /** Puts what is sealed. Those who call while it runs wait for the same run, then for the rest. */
+  async #drain(): Promise<void> {
+    while (this.#sealed.length > 0) {
+      this.#draining ??= this.#putHead().finally(() => {
+        this.#draining = undefined;
+      });
+      await this.#draining;
+    }
+  }
+
+  async #putHead(): Promise<void> {
+    const [batch] = this.#sealed;
+    if (batch === undefined) return;
+    const { body, hour, id } = batch;
+    const metadata = metadataOf(batch.span, id);
+    await this.#sequence.claim(hour, id, (name) => this.#parts.blobs.put(name, body, metadata));
+    this.#sealed.shift();
+  }
+}

@@ -1,0 +1,159 @@
+import type { Bytes } from '../../../base/bytes.js';
+import type { Randomness } from '../../../base/randomness.js';
+import type { LogLine } from './log-batch.js';
+import type { LogBlobs } from './log-blobs.js';
+import { hourOf } from './log-blob-name.js';
+import { metadataOf, type LogSpan } from './log-metadata.js';
+import { LogSequence } from './log-sequence.js';
+import type { LineWriter } from './log-writer.js';
+
+/** What the service lets an append blob have. */
+const blocksMax = 50_000;
+/** A blob that is larger is closed, and the next one begun. */
+const blobBytesMax = 64 * 1_048_576;
+const appendBytesMax = 4 * 1_048_576;
+
+interface Waiting extends LogLine {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface OpenBlob {
+  readonly name: string;
+  readonly hour: bigint;
+  readonly batch: string;
+  blocks: number;
+  bytes: number;
+  span: Required<LogSpan>;
+}
+
+interface Parts {
+  readonly blobs: LogBlobs;
+  readonly source: string;
+  readonly randomness: Randomness;
+}
+
+/**
+ * Appends each line to an append blob of its own before `write` resolves. Lines that come while an
+ * append is under way go together with the next. Nobody else writes to the blob, so an append says
+ * where the blob must end, and one that the client repeated is not applied twice. After a failure
+ * the blob is left as it is and another one begun: where the old one ends is not known.
+ */
+export class ImmediateLogWriter implements LineWriter {
+  readonly #parts: Parts;
+  readonly #sequence: LogSequence;
+  #waiting: Waiting[] = [];
+  #blob: OpenBlob | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#sequence = new LogSequence(parts.blobs, parts.source);
+  }
+
+  write(line: LogLine): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...line, resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  async flush(): Promise<void> {
+    await this.#running;
+  }
+
+  /** Writes the last record's time into the metadata of the blob. */
+  async close(): Promise<void> {
+    await this.flush();
+    await this.#closeBlob();
+  }
+
+  async #run(): Promise<void> {
+    // Lines written in the same turn go together.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const group = this.#takeGroup();
+      try {
+        await this.#append(group);
+        for (const { resolve } of group) resolve();
+      } catch (error) {
+        this.#blob = undefined;
+        for (const { reject } of group) reject(error);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  /** The lines at the head that one append can take: of one hour, and not too many bytes. */
+  #takeGroup(): readonly Waiting[] {
+    const [head] = this.#waiting;
+    const hour = hourOf(head?.ticks ?? 0n);
+    let bytes = 0;
+    let count = 0;
+    for (const line of this.#waiting) {
+      bytes += line.bytes.length;
+      if (hourOf(line.ticks) !== hour || bytes > appendBytesMax) break;
+      count += 1;
+    }
+    const group = this.#waiting.slice(0, count);
+    this.#waiting = this.#waiting.slice(count);
+    return group;
+  }
+
+  async #append(group: readonly LogLine[]): Promise<void> {
+    const ticks = group.map((line) => line.ticks);
+    const [first, last] = [least(ticks), greatest(ticks)];
+    const body: Bytes = Buffer.concat(group.map(({ bytes }) => bytes));
+    let blob = await this.#blobFor(hourOf(first), first);
+    if ((await this.#appendTo(blob, body)) === 'elsewhere') {
+      // Another process has the name, which only a wrong clock of the service would bring about.
+      this.#blob = undefined;
+      blob = await this.#blobFor(hourOf(first), first);
+      await this.#appendTo(blob, body);
+    }
+    blob.bytes += body.length;
+    blob.blocks += 1;
+    blob.span = {
+      first: least([blob.span.first, first]),
+      last: greatest([blob.span.last, last]),
+      records: blob.span.records + group.length,
+    };
+  }
+
+  /** A refused position means that an earlier attempt of the client got through, if the end fits. */
+  async #appendTo({ name, bytes }: OpenBlob, body: Bytes): Promise<'appended' | 'elsewhere'> {
+    const { blobs } = this.#parts;
+    if ((await blobs.append(name, body, bytes)) === 'appended') return 'appended';
+    const found = await blobs.find(name);
+    return found?.bytes === bytes + body.length ? 'appended' : 'elsewhere';
+  }
+
+  async #blobFor(hour: bigint, first: bigint): Promise<OpenBlob> {
+    const open = this.#blob;
+    const hasRoom = open !== undefined && open.blocks < blocksMax && open.bytes < blobBytesMax;
+    if (hasRoom && open.hour === hour) return open;
+    await this.#closeBlob();
+    const batch = this.#parts.randomness.uuid();
+    const name = await this.#sequence.claim(hour, batch, (name) =>
+      this.#parts.blobs.create(name, metadataOf({ first }, batch)),
+    );
+    const span = { first, last: first, records: 0 };
+    this.#blob = { name, hour, batch, blocks: 0, bytes: 0, span };
+    return this.#blob;
+  }
+
+  async #closeBlob(): Promise<void> {
+    const blob = this.#blob;
+    this.#blob = undefined;
+    if (blob === undefined) return;
+    await this.#parts.blobs.setMetadata(blob.name, metadataOf(blob.span, blob.batch));
+  }
+}
+
+function least(ticks: readonly bigint[]): bigint {
+  return ticks.reduce((low, each) => (each < low ? each : low));
+}
+
+function greatest(ticks: readonly bigint[]): bigint {
+  return ticks.reduce((high, each) => (each > high ? each : high));
+}

@@ -1,0 +1,15 @@
+// Log records in blobs instead of rows. See docs/guides/patterns/log-data.md.
+
+export type { LogBuffering } from './buffered-log-writer.js';
+export {
+  openLogBlobs,
+  type BlobMetadata,
+  type BlobPage,
+  type FoundBlob,
+  type LogBlobs,
+  type LogContainer,
+} from './log-blobs.js';
+export { hourPrefix, logBlobName, parseLogBlobName, type LogBlobName } from './log-blob-name.js';
+export { formatRecord, parseRecord, type LogFormat, type LogRecord } from './log-lines.js';
+export { LogReader, type FoundLog, type LogReaderOptions, type LogTime } from './log-reader.js';
+export { LogWriter, type LogEntry, type LogWriterOptions } from './log-writer.js';
