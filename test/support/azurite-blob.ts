@@ -47,7 +47,7 @@ export async function startAzuriteBlobs(): Promise<StartedBlobs> {
   });
   const endpoint = `${await origin}/${account}`;
   return {
-    connectionString: `AccountName=${account};AccountKey=${accountKey};BlobEndpoint=${endpoint};`,
+    connectionString: `DefaultEndpointsProtocol=http;AccountName=${account};AccountKey=${accountKey};BlobEndpoint=${endpoint};`,
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
       await ended;
