@@ -85,7 +85,7 @@ function parsedXml(body: string): XmlElement | undefined {
   }
 }
 
-/** What is wrong and where. The detail about signatures is left out: it is long and for programs. */
+/** What is wrong and where. That about signatures is left out: it is long and for programs. */
 function detailsOf({ children }: XmlElement): string[] {
   const details = children.filter(
     ({ name }) => !/^(m:)?(code|message|AuthenticationErrorDetail)$/i.test(name),
