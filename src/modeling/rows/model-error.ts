@@ -26,7 +26,15 @@ export class ModelError extends Error {
 
 /** A value that its property or key cannot hold. Nothing was sent. */
 export class ValueError extends ModelError {
-  override readonly name = 'ValueError';
+  override readonly name: string = 'ValueError';
+}
+
+/**
+ * An entity, a property, a key or a transaction is larger than the service takes. Nothing was
+ * applied. `cause` is there when the service said so.
+ */
+export class TooLargeError extends ValueError {
+  override readonly name = 'TooLargeError';
 }
 
 /** A stored row that is not what its definition says. */

@@ -1,9 +1,10 @@
-import { ModelError, type ModelErrorOptions } from '../rows/model-error.js';
+import { ModelError, TooLargeError, type ModelErrorOptions } from '../rows/model-error.js';
 
 export {
   DecodeError,
   DefinitionError,
   ModelError,
+  TooLargeError,
   ValueError,
   type ModelErrorOptions,
   type RequestSummary,
@@ -58,11 +59,6 @@ export class ConditionFailedError extends RequestError {
   override readonly name = 'ConditionFailedError';
 }
 
-/** An entity, property, key or transaction is larger than the service takes. */
-export class TooLargeError extends RequestError {
-  override readonly name = 'TooLargeError';
-}
-
 /**
  * No write of an entity group transaction was applied. `cause` is the error that the operation
  * would have met alone.
@@ -72,18 +68,28 @@ export class TransactionFailedError extends RequestError {
   /** The operation that failed, from 0 in the order given; undefined when the service did not say. */
   readonly index: number | undefined;
   /** What went wrong: an `EntityExistsError`, a `ConditionFailedError` and so on. */
-  readonly reason: RequestError;
+  readonly reason: ModelError;
 
-  constructor(message: string, index: number | undefined, reason: RequestError) {
+  constructor(message: string, index: number | undefined, reason: ModelError) {
     super(message, {
-      status: reason.status,
-      code: reason.code,
+      status: reason instanceof RequestError ? reason.status : 400,
+      code: reason instanceof RequestError ? reason.code : '',
       cause: reason,
       ...(reason.request === undefined ? {} : { request: reason.request }),
     });
     this.index = index;
     this.reason = reason;
   }
+}
+
+/** An `update` met another writer at each of its attempts. `cause` is the last refusal. */
+export class ContentionError extends ModelError {
+  override readonly name = 'ContentionError';
+}
+
+/** Whether what failed may have been carried out all the same. */
+export function isAmbiguous(error: unknown): boolean {
+  return error instanceof RequestError && error.isAmbiguous;
 }
 
 const tooLargeCodes = new Set([
@@ -95,7 +101,7 @@ const tooLargeCodes = new Set([
 ]);
 
 /** The error of a refused request, by its status and code. */
-export function requestError(message: string, failure: ServiceFailure): RequestError {
+export function requestError(message: string, failure: ServiceFailure): ModelError {
   const { status, code } = failure;
   if (code === 'TableNotFound' || code === 'TableBeingDeleted') {
     return new TableNotFoundError(message, failure);

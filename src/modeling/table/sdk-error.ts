@@ -1,5 +1,5 @@
-import type { RequestSummary } from '../rows/model-error.js';
-import { requestError, TransactionFailedError, type RequestError } from './errors.js';
+import type { ModelError, RequestSummary } from '../rows/model-error.js';
+import { isAmbiguous, requestError, TransactionFailedError } from './errors.js';
 
 /** What the official clients throw, as far as it is read here. No class of theirs is imported. */
 interface RestErrorLike {
@@ -42,7 +42,7 @@ function textOf({ operation, table, partitionKey, rowKey, filter }: RequestSumma
 }
 
 /** The typed error of what a client threw; the original is its `cause`. */
-export function fromSdkError(error: unknown, request: RequestSummary): RequestError {
+export function fromSdkError(error: unknown, request: RequestSummary): ModelError {
   const status = statusOf(error);
   const code = codeOf(error);
   const message = `${textOf(request)}: ${status === 0 ? 'no answer' : `${status} ${code}`}, ${messageOf(error)}`;
@@ -57,11 +57,11 @@ export function fromTransactionError(
   error: unknown,
   request: RequestSummary,
   count: number,
-): RequestError {
+): ModelError {
   const reason = fromSdkError(error, request);
   const index = /^(\d+):/.exec(messageOf(error))?.[1];
   // Without an answer, or with one of 500 and above, what happened to the operations is not known.
-  if (reason.isAmbiguous) return reason;
+  if (isAmbiguous(reason)) return reason;
   const position = index === undefined ? (count === 1 ? 0 : undefined) : Number(index);
   const where = position === undefined ? 'An operation' : `Operation ${position}`;
   return new TransactionFailedError(`${where} failed: ${reason.message}`, position, reason);
