@@ -22,6 +22,11 @@ export interface EntityCodec<D extends AnyDefinition> {
    * unknown properties of an entity that was read kept. Throws `ValueError`.
    */
   toRow(entity: CreateOf<D> | ReadOf<D>): Row;
+  /**
+   * The row of an insert-or-merge: as `toRow`, without what is not given. Defaults are not filled
+   * in. Throws `ValueError`.
+   */
+  toUpsertMergeRow(entity: CreateOf<D>): Row;
   /** The row of a merge: only what changes. Throws `ValueError`. */
   toMergeRow(key: KeyOf<D>, changes: MergeOf<D>): Row;
   /**
@@ -29,7 +34,10 @@ export interface EntityCodec<D extends AnyDefinition> {
    * row is of another type, of a newer version, or lacks what the definition has.
    */
   fromRow(row: StoredRow): Stored<ReadOf<D>>;
-  /** As `fromRow`, for a row read with `select`: only these properties are there. */
+  /**
+   * As `fromRow`, for a row read with `select`: only these properties and those of the keys are
+   * there.
+   */
   fromPartialRow(row: StoredRow, names: readonly string[]): Stored<Partial<ReadOf<D>>>;
   /** Whether a row is of this type, as far as its keys and its type property tell. */
   matches(row: Row): boolean;
@@ -39,8 +47,11 @@ export interface EntityCodec<D extends AnyDefinition> {
   parseKey(key: RowKey): KeyOf<D>;
   /** All RowKeys whose leading parts have these values; undefined when every RowKey has. */
   rowKeyRange(leading: RowKeyPrefixOf<D>): KeyRange | undefined;
-  /** The stored names to select for some properties, with what tells type and version. */
-  selectOf(names: readonly string[]): readonly string[];
+  /**
+   * The stored names to select for some properties, with what tells type and version. Undefined
+   * when the definition has older versions: their rows are upgraded from all that they have.
+   */
+  selectOf(names: readonly string[]): readonly string[] | undefined;
 }
 
 const codecs = new WeakMap<AnyDefinition, unknown>();
@@ -95,6 +106,15 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   }
 
   toRow(entity: CreateOf<D> | ReadOf<D>): Row {
+    return this.#toRow(entity, (model) => model.defaultValue?.());
+  }
+
+  toUpsertMergeRow(entity: CreateOf<D>): Row {
+    this.#refuseMergeOfEncrypted();
+    return this.#toRow(entity, () => undefined);
+  }
+
+  #toRow(entity: object, absent: (model: PropertyModel) => unknown): Row {
     const before = storedAsOf(entity);
     if (before?.isPartial === true) {
       throw new ValueError(
@@ -102,7 +122,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
           'writing it would lose the others',
       );
     }
-    const values = this.#complete(entity);
+    const values = this.#complete(entity as Values, absent);
     const properties: Record<string, WireValue> = { ...before?.unknown };
     this.#writeSystem(properties);
     for (const field of this.#fields) {
@@ -111,14 +131,12 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       if (value === undefined || value === null) continue;
       this.#write(field, value, properties, before);
     }
-    return this.#checked({ ...this.#keyOf(values), properties });
+    return this.#checked({ ...this.#keyOf(values), properties }, before?.encrypted);
   }
 
   toMergeRow(key: KeyOf<D>, changes: MergeOf<D>): Row {
     const { type } = this.definition;
-    if (this.#encrypted.length > 0) {
-      throw new ValueError(`${type} has encrypted properties: a merge would lose their key`);
-    }
+    this.#refuseMergeOfEncrypted();
     const properties: Record<string, WireValue> = {};
     const values = this.#withComputed(changes);
     for (const [name, value] of Object.entries(values)) {
@@ -138,12 +156,15 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   }
 
   fromPartialRow(row: StoredRow, names: readonly string[]): Stored<Partial<ReadOf<D>>> {
-    const version = this.#versionOf(row);
-    if (version < this.definition.version) {
-      throw this.#fault(row, `is of version ${version}, which is read only whole, without select`);
+    const isWanted = ({ name, isInKeys }: Field): boolean => isInKeys || names.includes(name);
+    if (this.#versionOf(row) < this.definition.version) {
+      const whole = this.fromRow(row);
+      const wanted = this.#fields
+        .filter((field) => isWanted(field) && valueIn(whole, field.name) !== undefined)
+        .map(({ name }) => [name, valueIn(whole, name)]);
+      return this.#partial(Object.fromEntries(wanted) as Values, whole[storedAs]);
     }
-    const wanted = this.#fields.filter(({ name }) => names.includes(name));
-    return this.#decode(row, wanted, true) as Stored<Partial<ReadOf<D>>>;
+    return this.#decode(row, this.#fields.filter(isWanted), true) as Stored<Partial<ReadOf<D>>>;
   }
 
   matches(row: Row): boolean {
@@ -172,7 +193,8 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     return rangeOfPrefix(this.#named(() => prefixOf(this.definition.rowKey, leading as KeyValues)));
   }
 
-  selectOf(names: readonly string[]): readonly string[] {
+  selectOf(names: readonly string[]): readonly string[] | undefined {
+    if (this.definition.upgradeFrom !== undefined) return undefined;
     const { type, version } = this.definition.system;
     const stored = names.flatMap((name) => {
       const field = this.#fields.find((each) => each.name === name);
@@ -184,19 +206,34 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     return [...stored, ...(type === undefined ? [] : [type]), version];
   }
 
-  /** Defaults and computed values filled in; nothing that is required lacks. */
-  #complete(given: Values): Values {
+  #partial(values: Values, stored: StoredAs): Stored<Partial<ReadOf<D>>> {
+    const entity: unknown = { ...values, [storedAs]: { ...stored, isPartial: true } };
+    return entity as Stored<Partial<ReadOf<D>>>;
+  }
+
+  #refuseMergeOfEncrypted(): void {
+    if (this.#encrypted.length === 0) return;
+    throw new ValueError(
+      `${this.definition.type} has encrypted properties: a merge would lose their key`,
+    );
+  }
+
+  /** What is absent and computed filled in; nothing that is required lacks. */
+  #complete(given: Values, absent: (model: PropertyModel) => unknown): Values {
     const values: Record<string, unknown> = {};
     for (const { name, model } of this.#fields) {
       if (model.computation !== undefined) continue;
-      const value = given[name] ?? model.defaultValue?.();
+      const value = given[name] ?? absent(model);
       if (value !== undefined && value !== null) values[name] = value;
-      else if (!model.flags.has('optional')) {
+      else if (!model.flags.has('optional') && !model.flags.has('default')) {
         throw new ValueError(`${this.definition.type} needs '${name}'`);
       }
     }
     for (const { name, model } of this.#fields) {
       if (model.computation === undefined) continue;
+      // An upsert that merges leaves defaults out, and with them what is computed from them.
+      const sources = Object.entries(model.computation.from);
+      if (sources.some(([source, from]) => isLacking(values[source], from))) continue;
       const value = model.computation.compute(values);
       if (value !== undefined && value !== null) values[name] = value;
     }
@@ -245,7 +282,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     if (version > 1) properties[system.version] = { type: 'Int32', value: version };
   }
 
-  #checked(row: Row): Row {
+  #checked(row: Row, encryptedBefore: readonly string[] = []): Row {
     const bytes = rowBytes(row);
     const count = Object.keys(row.properties).length;
     const { type } = this.definition;
@@ -255,7 +292,8 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     if (count > rowPropertiesMax) {
       throw new ValueError(`${type}: ${count} properties are more than ${rowPropertiesMax}`);
     }
-    const encrypt = this.#encrypted.filter((name) => row.properties[name] !== undefined);
+    const marked = [...this.#encrypted, ...encryptedBefore];
+    const encrypt = marked.filter((name) => row.properties[name] !== undefined);
     return encrypt.length === 0 ? row : { ...row, encrypt };
   }
 
@@ -277,7 +315,8 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       throw this.#fault(row, `is of version ${version}, and nothing upgrades it`);
     }
     const old = codecOf(upgradeFrom.from).fromRow(row);
-    const values = this.#complete(upgradeFrom.upgrade(old) as Values);
+    const upgraded = upgradeFrom.upgrade(old) as Values;
+    const values = this.#complete(upgraded, (model) => model.defaultValue?.());
     const key = this.#keyOf(values);
     if (key.partitionKey !== row.partitionKey || key.rowKey !== row.rowKey) {
       throw this.#fault(
@@ -302,6 +341,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     const values: Record<string | symbol, unknown> = {};
     for (const field of fields) {
       const { name, model, stored } = field;
+      if (model.flags.has('encrypted')) this.#refusePlain(row, field);
       let value: unknown;
       try {
         value = field.isInKeys ? keyValues[name] : model.codec.read(stored, reader);
@@ -322,6 +362,19 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     return values;
   }
 
+  /** What should be encrypted and is not was written by somebody else, or is still to be opened. */
+  #refusePlain(row: StoredRow, field: Field): void {
+    if (row.acceptsPlain === true) return;
+    const isPlain = (wireName: string): boolean =>
+      row.properties[wireName] !== undefined && row.encrypt?.includes(wireName) !== true;
+    if (!namesOf(field).some(isPlain)) return;
+    throw this.#fault(
+      row,
+      `has a '${field.name}' that was not decrypted: the table was opened without encryption, or it ` +
+        "is stored in plain; while a table is being encrypted, unencrypted: 'accept' reads it",
+    );
+  }
+
   #storedAs(row: StoredRow, finer: Record<string, bigint>, isPartial: boolean): StoredAs {
     return {
       key: { partitionKey: row.partitionKey, rowKey: row.rowKey },
@@ -329,6 +382,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       timestamp: row.timestamp,
       version: this.#versionOf(row),
       unknown: this.#unknownOf(row.properties),
+      encrypted: (row.encrypt ?? []).filter((name) => !this.#knownNames.has(name)),
       finer,
       isPartial,
     };
@@ -372,6 +426,14 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       cause === undefined ? {} : { cause },
     );
   }
+}
+
+function isLacking(value: unknown, { model }: AnyProperty): boolean {
+  return value === undefined && !model.flags.has('optional');
+}
+
+function valueIn(entity: object, name: string): unknown {
+  return (entity as Values)[name];
 }
 
 function namesOf({ model, stored }: Field): readonly string[] {

@@ -17,6 +17,8 @@ export interface StoredAs {
   readonly version: number;
   /** Stored properties that the definition does not know. Written back by replace. */
   readonly unknown: RowProperties;
+  /** Those among the unknown ones that were encrypted, and will be again. */
+  readonly encrypted: readonly string[];
   /** Ticks that a `Date` does not show, by stored name. Written back when the date is unchanged. */
   readonly finer: Readonly<Record<string, bigint>>;
   /** Whether only some properties were selected: such an entity cannot be written back. */

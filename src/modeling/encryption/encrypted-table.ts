@@ -40,9 +40,9 @@ export interface EncryptionOptions {
   readonly resolver?: EncryptionResolver;
   readonly deterministic?: DeterministicOptions;
   /**
-   * What to do with a row whose property the resolver chooses and that is stored in plain:
-   * 'refuse' it, the default, or 'accept' it, while a table is being encrypted. Who accepts cannot
-   * tell what an intruder wrote in plain.
+   * What to do with a property that should be encrypted, by the resolver or its definition, and is
+   * stored in plain: 'refuse' the row, the default, or 'accept' it, while a table is being
+   * encrypted. Who accepts cannot tell what an intruder wrote in plain.
    */
   readonly unencrypted?: 'refuse' | 'accept';
   /**
@@ -143,6 +143,7 @@ export class EncryptedTable implements TableGateway {
     const opened = isLegacy
       ? await openLegacyRow(this.#keys.unwrapped, row)
       : await openRow(this.#keys, row);
+    if (this.#options.unencrypted === 'accept') return { ...opened, acceptsPlain: true };
     this.#refusePlain(opened);
     return opened;
   }
@@ -233,7 +234,6 @@ export class EncryptedTable implements TableGateway {
   }
 
   #refusePlain(row: StoredRow): void {
-    if (this.#options.unencrypted === 'accept') return;
     const encrypted = new Set(row.encrypt);
     const plain = Object.keys(row.properties).find(
       (name) => !encrypted.has(name) && this.#isChosen(row, name),

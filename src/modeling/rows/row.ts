@@ -40,4 +40,6 @@ export interface StoredRow extends Row {
   readonly etag: string;
   /** Ticks; 0n when it was not selected. */
   readonly timestamp: bigint;
+  /** Whether a property that should be encrypted may be in plain: its table is being encrypted. */
+  readonly acceptsPlain?: boolean;
 }
