@@ -40,7 +40,16 @@ export interface RowPage {
 /** One call of the client: one request, unless the client itself repeated it. */
 export interface RequestReport {
   readonly table: string;
-  readonly kind: 'point-read' | 'query' | 'insert' | 'update' | 'delete' | 'transaction';
+  readonly kind:
+    | 'point-read'
+    | 'query'
+    | 'insert'
+    | 'update'
+    | 'delete'
+    | 'transaction'
+    | 'create-table'
+    | 'delete-table'
+    | 'list-tables';
   /** Rows sent, or rows that came. */
   readonly entities: number;
   /** Undefined for a query: its filter tells. */
@@ -257,11 +266,15 @@ class ClientGateway implements TableGateway {
 }
 
 /** The client does not tell the status of a success; the protocol has one for each kind. */
-function statusOfSuccess(kind: RequestReport['kind']): number {
+export function statusOfSuccess(kind: RequestReport['kind']): number {
   switch (kind) {
     case 'point-read':
     case 'query':
+    case 'list-tables':
       return 200;
+    case 'create-table':
+      return 201;
+    case 'delete-table':
     case 'insert':
     case 'update':
     case 'delete':

@@ -1,0 +1,116 @@
+import type { TableServiceClient } from '@azure/data-tables';
+import { systemClock, type Clock } from '../../base/clock.js';
+import type { RequestSummary } from '../rows/model-error.js';
+import { TableNotFoundError } from './errors.js';
+import {
+  statusOfSuccess,
+  type RequestObserver,
+  type RequestReport,
+  type TableOptions,
+} from './gateway.js';
+import { fromSdkError, statusOf } from './sdk-error.js';
+
+/** What an account's client must have: `TableServiceClient` has it. */
+export type TableAccount = Pick<TableServiceClient, 'createTable' | 'deleteTable' | 'listTables'>;
+
+export interface TableNames {
+  readonly names: readonly string[];
+  /** Opaque; absent: the end. */
+  readonly cursor?: string;
+}
+
+/** The tables of an account, as wholes. Each method sends one request. */
+export interface AccountTables {
+  /**
+   * Makes a table. `exists` also when it was there before; `being-deleted` while a table of that
+   * name is still being deleted, which takes the cloud service about 40 seconds: then none is made.
+   */
+  create(name: string): Promise<'exists' | 'being-deleted'>;
+  /** Deletes a table with all its rows. It is gone, or going, when this resolves. */
+  drop(name: string): Promise<void>;
+  /** A page of at most 1,000 names in their order, of tables for which an OData filter holds. */
+  names(filter: string, cursor?: string): Promise<TableNames>;
+}
+
+/** The tables of an account, through the official client and its retries. Sends nothing. */
+export function openAccountTables(
+  account: TableAccount,
+  options: TableOptions = {},
+): AccountTables {
+  return new ClientTables(account, options);
+}
+
+type TableRequest = Extract<RequestReport['kind'], 'create-table' | 'delete-table' | 'list-tables'>;
+
+class ClientTables implements AccountTables {
+  readonly #account: TableAccount;
+  readonly #observer: RequestObserver | undefined;
+  readonly #clock: Clock;
+
+  constructor(account: TableAccount, { observer, clock = systemClock }: TableOptions) {
+    this.#account = account;
+    this.#observer = observer;
+    this.#clock = clock;
+  }
+
+  async create(name: string): Promise<'exists' | 'being-deleted'> {
+    const summary = { table: name, operation: 'create table' };
+    try {
+      await this.#observe('create-table', summary, () => this.#account.createTable(name));
+      return 'exists';
+    } catch (error) {
+      if (isBeingDeleted(error)) return 'being-deleted';
+      throw error;
+    }
+  }
+
+  async drop(name: string): Promise<void> {
+    const summary = { table: name, operation: 'delete table' };
+    try {
+      await this.#observe('delete-table', summary, () => this.#account.deleteTable(name));
+    } catch (error) {
+      if (!(error instanceof TableNotFoundError)) throw error;
+    }
+  }
+
+  async names(filter: string, cursor?: string): Promise<TableNames> {
+    const summary = { table: 'Tables', operation: 'list tables', filter };
+    const pages = this.#account
+      .listTables({ queryOptions: { filter } })
+      .byPage(cursor === undefined ? {} : { continuationToken: cursor });
+    const page = await this.#observe('list-tables', summary, () => pages.next());
+    if (page.done === true) return { names: [] };
+    const names = page.value.flatMap(({ name }) => (name === undefined ? [] : [name]));
+    const next = page.value.continuationToken;
+    return next === undefined ? { names } : { names, cursor: next };
+  }
+
+  async #observe<T>(
+    kind: TableRequest,
+    summary: RequestSummary,
+    send: () => Promise<T>,
+  ): Promise<T> {
+    const started = this.#clock.monotonicMs();
+    const report = (status: number): void =>
+      this.#observer?.({
+        table: summary.table,
+        kind,
+        entities: 0,
+        durationMs: this.#clock.monotonicMs() - started,
+        status,
+      });
+    let result: T;
+    try {
+      result = await send();
+    } catch (error) {
+      report(statusOf(error));
+      throw fromSdkError(error, summary);
+    }
+    report(statusOfSuccess(kind));
+    return result;
+  }
+}
+
+function isBeingDeleted(error: unknown): boolean {
+  return error instanceof TableNotFoundError && error.code === 'TableBeingDeleted';
+}
