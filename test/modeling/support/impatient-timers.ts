@@ -1,0 +1,10 @@
+import type { Timers } from '../../../src/base/timers.js';
+
+/** Short waits, such as those between attempts, are over at once; long ones never are. */
+export const impatientTimers: Timers = {
+  start: (delayMs, callback, argument) => {
+    if (delayMs >= 10_000) return { close: () => undefined };
+    const immediate = setImmediate(callback, argument);
+    return { close: () => clearImmediate(immediate) };
+  },
+};
