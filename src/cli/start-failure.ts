@@ -3,7 +3,9 @@ import { codeOf, CommandFailure, messageOf, UsageError } from './failure.js';
 
 /** The same failure to start, in words for people. */
 export function startFailure(error: unknown): Error {
-  if (error instanceof ServerOptionsError) return new UsageError(error.message);
+  if (error instanceof ServerOptionsError) {
+    return new UsageError(error.message.replaceAll(/\b(table|queue)Port\b/g, '--$1-port'));
+  }
   const text = error instanceof ListenError ? listenText(error) : directoryText(error);
   return new CommandFailure(text, { cause: error });
 }

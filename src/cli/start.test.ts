@@ -80,7 +80,7 @@ void describe('tabularium start', () => {
   void it('refuses one port for both services', async () => {
     const result = await runCli(['start', '--in-memory', '--queue-port', '10002']);
     assert.equal(result.code, 2);
-    assert.match(result.stderr, /tablePort and queuePort are both 10002/);
+    assert.match(result.stderr, /--table-port and --queue-port are both 10002/);
   });
 
   void it('names a data directory that is in use', async () => {

@@ -19,6 +19,9 @@ export interface WorkerPoolOptions {
 /** How long a worker may take to end when it is told to; it cuts requests off well before. */
 const stopTimeoutMs = 20_000;
 
+/** How a worker ends that has finished what it was doing. */
+const orderly = 'exit code 0';
+
 /** How the process of a worker ended. */
 interface End extends Death {
   readonly pid: number | undefined;
@@ -89,9 +92,14 @@ export class WorkerPool {
     const restarts = new Restarts();
     while (!signal.aborted) {
       const end = await this.#run(number);
-      if (signal.aborted) return;
       const { pid, exit, failure } = end;
-      if (failure !== undefined && !this.#started.has(number)) throw new CommandFailure(failure);
+      const hasServed = this.#started.has(number);
+      if (signal.aborted) {
+        const fields = { worker: number, pid, exit, failure };
+        if (hasServed && exit !== orderly) log.warn(fields, 'a worker broke off');
+        return;
+      }
+      if (failure !== undefined && !hasServed) throw new CommandFailure(failure);
       const verdict = restarts.after(end);
       log.error(
         { worker: number, pid, exit, failure, next: verdict.kind },

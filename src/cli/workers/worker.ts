@@ -44,6 +44,7 @@ export async function runWorker(settings: StartSettings, number: number): Promis
     await server.close();
     flush();
   } catch (error) {
+    flush();
     await tell({ kind: 'failed', message: messageOf(startFailure(error)) });
     process.exit(1);
   }
