@@ -67,6 +67,21 @@ export { rowBytes, rowBytesMax } from './rows/row-size.js';
 export type { Row, RowKey, RowProperties, StoredRow, WireType, WireValue } from './rows/row.js';
 export * from './table/errors.js';
 export {
+  Entities,
+  entitiesOf,
+  type EntitiesOptions,
+  type Selected,
+  type UpdateOptions,
+} from './table/entities.js';
+export {
+  writesOf,
+  type KeyOrEntity,
+  type PutWrite,
+  type RowWrites,
+  type WriteCondition,
+} from './table/row-writes.js';
+export { odataLiteral, odataString } from './table/odata.js';
+export {
   openTable,
   type RequestObserver,
   type RequestReport,

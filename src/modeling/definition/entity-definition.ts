@@ -233,10 +233,13 @@ function checkProperty({ type, properties }: AnyDefinition, name: string, proper
   }
   for (const [source, expected] of Object.entries(computation.from)) {
     const found = properties[source]?.model;
-    if (found?.kind !== expected.model.kind || found.computation !== undefined) {
-      throw new DefinitionError(
-        `${type}.${name} is computed from '${source}', which must be a property of the same kind that is not computed itself`,
-      );
-    }
+    const isSame =
+      found?.kind === expected.model.kind &&
+      found.flags.has('optional') === expected.model.flags.has('optional');
+    if (isSame && found.computation === undefined) continue;
+    throw new DefinitionError(
+      `${type}.${name} is computed from '${source}', which must be a property of that kind, ` +
+        'optional or not as said there, and not computed itself',
+    );
   }
 }

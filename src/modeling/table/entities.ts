@@ -1,0 +1,323 @@
+import { invariant } from '../../base/invariant.js';
+import { systemRandomness, type Randomness } from '../../base/randomness.js';
+import { holdingTimers, type Timers } from '../../base/timers.js';
+import { codecOf, type EntityCodec } from '../definition/codec.js';
+import type { AnyDefinition } from '../definition/entity-definition.js';
+import type { CreateOf, KeyNames, KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
+import { storedAs, type Stored } from '../definition/stored-entity.js';
+import { ValueError, type RequestSummary } from '../rows/model-error.js';
+import type { Row, RowKey, StoredRow } from '../rows/row.js';
+import { backOff } from '../worker/back-off.js';
+import { sleep } from '../worker/sleep.js';
+import {
+  ConditionFailedError,
+  ContentionError,
+  EntityExistsError,
+  EntityNotFoundError,
+  isAmbiguous,
+} from './errors.js';
+import type { TableGateway } from './gateway.js';
+import {
+  writesOf,
+  type KeyOrEntity,
+  type PutWrite,
+  type RowWrites,
+  type WriteCondition,
+} from './row-writes.js';
+import { hasStamp, newStamp } from './write-stamp.js';
+
+export interface EntitiesOptions {
+  /** The machine's chance when absent: for write stamps and for the waits of `update`. */
+  readonly randomness?: Randomness;
+  /** The machine's timers when absent: for the waits of `update`. */
+  readonly timers?: Timers;
+}
+
+export interface UpdateOptions<D extends AnyDefinition> {
+  /** How often the function may run. 24 when absent. */
+  readonly attemptsMax?: number;
+  /** What to insert when the entity is absent. Without it an absent entity is an error. */
+  readonly ifAbsent?: () => CreateOf<D> | Promise<CreateOf<D>>;
+}
+
+/** Some properties of an entity, and those of its keys. */
+export type Selected<D extends AnyDefinition, N extends keyof ReadOf<D>> = Stored<
+  Pick<ReadOf<D>, N | Extract<KeyNames<D>, keyof ReadOf<D>>>
+>;
+
+const updateAttemptsMax = 24;
+const contention = { first: 4, last: 250 };
+
+/**
+ * The entities of one definition in one table. Each method says what it sends. A method throws
+ * `ValueError` before anything is sent, `RequestError` and its kinds for what the service refuses
+ * and `DecodeError` for stored rows that the definition cannot read.
+ *
+ * Where the definition keeps write stamps, an insert, replace or merge whose answer was lost is
+ * recognised: one point read tells whether it was applied. That read is made after a 409 or 412, and
+ * after a failure without an answer.
+ */
+export class Entities<D extends AnyDefinition> {
+  readonly definition: D;
+  readonly table: TableGateway;
+  readonly codec: EntityCodec<D>;
+  readonly #randomness: Randomness;
+  readonly #timers: Timers;
+
+  constructor(definition: D, table: TableGateway, options: EntitiesOptions = {}) {
+    this.definition = definition;
+    this.table = table;
+    this.codec = codecOf(definition);
+    this.#randomness = options.randomness ?? systemRandomness;
+    this.#timers = options.timers ?? holdingTimers;
+  }
+
+  /** One point read. Undefined when the entity is absent. */
+  get(key: KeyOf<D>): Promise<Stored<ReadOf<D>> | undefined>;
+  /** One point read of some properties. An entity read so cannot be written back. */
+  get<const N extends keyof ReadOf<D>>(
+    key: KeyOf<D>,
+    options: { readonly select: readonly N[] },
+  ): Promise<Selected<D, N> | undefined>;
+  async get(
+    key: KeyOf<D>,
+    options?: { readonly select: readonly string[] },
+  ): Promise<object | undefined> {
+    const rowKey = this.codec.key(key);
+    if (options === undefined) {
+      const row = await this.table.get(rowKey);
+      return row === undefined ? undefined : this.codec.fromRow(row);
+    }
+    const row = await this.table.get(rowKey, this.codec.selectOf(options.select));
+    return row === undefined ? undefined : this.codec.fromPartialRow(row, options.select);
+  }
+
+  /**
+   * One insert. Gives the entity as it was stored; its timestamp is not known. Throws
+   * `EntityExistsError` when there is one with these keys, after one point read with write stamps.
+   */
+  async insert(entity: CreateOf<D>): Promise<Stored<ReadOf<D>>> {
+    const stamp = newStamp(this.#randomness);
+    const write = this.#writes(stamp).insert(entity);
+    return this.#stored(write.row, await this.#recognised(write, stamp));
+  }
+
+  /**
+   * One update: the stored entity becomes this one. The entity carries the ETag that it was read
+   * with; one that was not read needs `ifMatch`. Throws `ConditionFailedError` when somebody else
+   * has changed it, `EntityNotFoundError` when it is gone.
+   */
+  async replace(entity: ReadOf<D>, condition?: WriteCondition): Promise<Stored<ReadOf<D>>> {
+    const stamp = newStamp(this.#randomness);
+    const write = this.#writes(stamp).replace(entity, condition);
+    return this.#stored(write.row, await this.#recognised(write, stamp));
+  }
+
+  /**
+   * One update: changes the properties given and keeps the others. A merge cannot remove a
+   * property: read the entity and replace it. Gives the new ETag. Throws as `replace`.
+   */
+  async merge(
+    target: KeyOrEntity<D>,
+    changes: MergeOf<D>,
+    condition?: WriteCondition,
+  ): Promise<{ readonly etag: string }> {
+    const stamp = newStamp(this.#randomness);
+    const write = this.#writes(stamp).merge(target, changes, condition);
+    return { etag: await this.#recognised(write, stamp) };
+  }
+
+  /** One update: stores the entity, whatever is there. Gives the entity as it was stored. */
+  async upsertReplace(entity: CreateOf<D> | ReadOf<D>): Promise<Stored<ReadOf<D>>> {
+    const write = this.#writes().upsertReplace(entity);
+    const { etag } = await this.table.write(write);
+    return this.#stored(write.row, etag ?? '');
+  }
+
+  /**
+   * One update: creates the entity, or merges what is given into the one that is there. Defaults are
+   * not written. Gives the new ETag.
+   */
+  async upsertMerge(entity: CreateOf<D>): Promise<{ readonly etag: string }> {
+    const { etag } = await this.table.write(this.#writes().upsertMerge(entity));
+    return { etag: etag ?? '' };
+  }
+
+  /**
+   * One delete. Needs the ETag that the entity was read with, or `ifMatch`. Throws
+   * `EntityNotFoundError` when there is none, also when the client repeated its own delete.
+   */
+  async delete(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<void> {
+    await this.table.write(this.#writes().delete(target, condition));
+  }
+
+  /**
+   * One delete, of whatever is there unless `ifMatch` says otherwise. False when there was nothing.
+   */
+  async deleteIfExists(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<boolean> {
+    const { ifMatch = 'any' } = condition ?? {};
+    try {
+      await this.delete(target, { ifMatch });
+      return true;
+    } catch (error) {
+      if (error instanceof EntityNotFoundError) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Reads the entity, lets `change` make the new one and replaces it under its ETag; when somebody
+   * else was faster, all of it again. `change` gets the entity as it is now and may run several
+   * times; when it returns undefined, nothing is written. Each attempt is one point read and one
+   * update. Gives the entity as it is then.
+   *
+   * With write stamps a change is applied once, also when answers are lost, as long as no more than
+   * three other writers follow before it is looked for. Throws `ContentionError` after
+   * `attemptsMax` attempts and `EntityNotFoundError` when the entity is absent.
+   */
+  async update(
+    key: KeyOf<D>,
+    change: Change<D>,
+    options: UpdateOptions<D> = {},
+  ): Promise<Stored<ReadOf<D>>> {
+    const attemptsMax = options.attemptsMax ?? updateAttemptsMax;
+    const rowKey = this.codec.key(key);
+    const stamps: string[] = [];
+    let refusal: unknown;
+    for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+      if (attempt > 1) await this.#pause(attempt - 1);
+      const row = await this.table.get(rowKey);
+      if (row !== undefined && this.#isOwn(row, stamps)) return this.codec.fromRow(row);
+      const stamp = newStamp(this.#randomness);
+      const write = await this.#change({ row, rowKey, stamp }, change, options.ifAbsent);
+      if (write === undefined) {
+        invariant(row !== undefined, 'an absent entity was left unchanged');
+        return this.codec.fromRow(row);
+      }
+      stamps.push(stamp);
+      try {
+        const { etag } = await this.table.write(write);
+        return this.#stored(write.row, etag ?? '');
+      } catch (error) {
+        // Without stamps a lost answer cannot be told from a lost request.
+        if (
+          !isRetried(error) ||
+          (isAmbiguous(error) && this.definition.system.writeStamp === undefined)
+        )
+          throw error;
+        refusal = error;
+      }
+    }
+    const row = stamps.length === 0 ? undefined : await this.table.get(rowKey);
+    if (row !== undefined && this.#isOwn(row, stamps)) return this.codec.fromRow(row);
+    throw new ContentionError(
+      `${this.definition.type}: other writers were faster at all of ${attemptsMax} attempts`,
+      { cause: refusal, request: this.#summary('update', rowKey) },
+    );
+  }
+
+  /** The write that an attempt of `update` makes; undefined when nothing changes. */
+  async #change(
+    { row, rowKey, stamp }: Attempt,
+    change: Change<D>,
+    ifAbsent: UpdateOptions<D>['ifAbsent'],
+  ): Promise<PutWrite | undefined> {
+    const writes = this.#writes(stamp);
+    if (row === undefined) {
+      if (ifAbsent === undefined) throw this.#absent(rowKey);
+      return this.#unmoved(writes.insert(await ifAbsent()), rowKey);
+    }
+    const current = this.codec.fromRow(row);
+    const next = await change(current);
+    if (next === undefined) return undefined;
+    // A new object need not carry what reading added: the ETag and the unknown properties.
+    return writes.replace({ ...next, [storedAs]: current[storedAs] });
+  }
+
+  #unmoved(write: PutWrite, { partitionKey, rowKey }: RowKey): PutWrite {
+    const { row } = write;
+    if (row.partitionKey === partitionKey && row.rowKey === rowKey) return write;
+    throw new ValueError(`${this.definition.type}: ifAbsent made an entity with other keys`);
+  }
+
+  /** The ETag of a write that was applied, also when its answer was lost or is one of a repetition. */
+  async #recognised(write: PutWrite, stamp: string): Promise<string> {
+    try {
+      const { etag } = await this.table.write(write);
+      return etag ?? '';
+    } catch (error) {
+      const row = await this.#lookAgain(error, write.row);
+      if (row !== undefined && this.#isOwn(row, [stamp])) return row.etag;
+      throw error;
+    }
+  }
+
+  /** The row, with its stamps, after a failure that may be a success. */
+  async #lookAgain(error: unknown, key: RowKey): Promise<StoredRow | undefined> {
+    const property = this.definition.system.writeStamp;
+    if (property === undefined || !isRetried(error)) return undefined;
+    try {
+      return await this.table.get(key, [property]);
+    } catch {
+      // The first failure is what the caller has to know; this one only leaves it unexplained.
+      return undefined;
+    }
+  }
+
+  #isOwn(row: StoredRow, stamps: readonly string[]): boolean {
+    return hasStamp(row, this.definition.system.writeStamp, stamps);
+  }
+
+  #writes(stamp?: string): RowWrites<D> {
+    const randomness = this.#randomness;
+    return writesOf(this.definition, stamp === undefined ? { randomness } : { randomness, stamp });
+  }
+
+  #stored(row: Row, etag: string): Stored<ReadOf<D>> {
+    return this.codec.fromRow({ ...row, etag, timestamp: 0n });
+  }
+
+  #pause(failures: number): Promise<void> {
+    return sleep(this.#timers, backOff(contention, failures, this.#randomness));
+  }
+
+  #absent(key: RowKey): EntityNotFoundError {
+    return new EntityNotFoundError(
+      `${this.definition.type}: there is no entity ('${key.partitionKey}', '${key.rowKey}')`,
+      { status: 404, code: 'ResourceNotFound', request: this.#summary('update', key) },
+    );
+  }
+
+  #summary(operation: string, { partitionKey, rowKey }: RowKey): RequestSummary {
+    return { table: this.table.table, operation, partitionKey, rowKey };
+  }
+}
+
+type Change<D extends AnyDefinition> = (
+  current: Stored<ReadOf<D>>,
+) => ReadOf<D> | undefined | Promise<ReadOf<D> | undefined>;
+
+interface Attempt {
+  readonly row: StoredRow | undefined;
+  readonly rowKey: RowKey;
+  readonly stamp: string;
+}
+
+/** Whether another look at the row can tell more than the error does. */
+function isRetried(error: unknown): boolean {
+  return (
+    error instanceof ConditionFailedError ||
+    error instanceof EntityExistsError ||
+    error instanceof EntityNotFoundError ||
+    isAmbiguous(error)
+  );
+}
+
+/** The entities of a definition in a table. Sends nothing. */
+export function entitiesOf<D extends AnyDefinition>(
+  definition: D,
+  table: TableGateway,
+  options?: EntitiesOptions,
+): Entities<D> {
+  return new Entities(definition, table, options);
+}

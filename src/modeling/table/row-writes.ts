@@ -1,0 +1,129 @@
+import { systemRandomness, type Randomness } from '../../base/randomness.js';
+import { codecOf } from '../definition/codec.js';
+import type { AnyDefinition } from '../definition/entity-definition.js';
+import type { CreateOf, KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
+import { storedAsOf, type Stored } from '../definition/stored-entity.js';
+import { ValueError } from '../rows/model-error.js';
+import type { Row, RowKey } from '../rows/row.js';
+import type { RowWrite } from './gateway.js';
+import { newStamp, stamped } from './write-stamp.js';
+
+/** An entity that was read, or the values of its keys. */
+export type KeyOrEntity<D extends AnyDefinition> = KeyOf<D> | Stored<ReadOf<D>>;
+
+/** A write that leaves a row. */
+export type PutWrite = Extract<RowWrite, { readonly row: Row }>;
+
+export interface WriteCondition {
+  /**
+   * The ETag that the stored entity must have, or `'any'`: whatever is there. When absent, the ETag
+   * that the entity was read with.
+   */
+  readonly ifMatch?: string;
+}
+
+export interface StampOptions {
+  /** The machine's chance when absent. */
+  readonly randomness?: Randomness;
+  /** The id of the write; a fresh one for each when absent. */
+  readonly stamp?: string;
+}
+
+/**
+ * The writes of a definition's entities as values, for gateways, transactions and bulk work. Pure:
+ * nothing is sent. All throw `ValueError` for what cannot be stored.
+ */
+export interface RowWrites<D extends AnyDefinition> {
+  insert(entity: CreateOf<D>): PutWrite;
+  /** Needs the ETag that the entity was read with, or `ifMatch`. */
+  replace(entity: ReadOf<D>, condition?: WriteCondition): PutWrite;
+  /** Changes the properties given. Needs an ETag likewise. */
+  merge(target: KeyOrEntity<D>, changes: MergeOf<D>, condition?: WriteCondition): PutWrite;
+  upsertReplace(entity: CreateOf<D> | ReadOf<D>): PutWrite;
+  /**
+   * Creates the entity, or merges the given properties into the one that is there. Defaults are
+   * not written: a property that the row lacks is read as its default anyway.
+   */
+  upsertMerge(entity: CreateOf<D>): PutWrite;
+  /** Needs the ETag that the entity was read with, or `ifMatch`. */
+  delete(target: KeyOrEntity<D>, condition?: WriteCondition): RowWrite;
+}
+
+export function writesOf<D extends AnyDefinition>(
+  definition: D,
+  { randomness = systemRandomness, stamp }: StampOptions = {},
+): RowWrites<D> {
+  const codec = codecOf(definition);
+  const property = definition.system.writeStamp;
+  const sign = (row: Row): Row => stamped(row, property, stamp ?? newStamp(randomness));
+  return {
+    insert: (entity) => ({ kind: 'insert', row: sign(codec.toRow(entity)) }),
+    replace: (entity, condition) => {
+      const row = codec.toRow(entity);
+      refuseMove(definition, row, storedAsOf(entity)?.key);
+      return { kind: 'replace', row: sign(row), etag: etagFor(definition, entity, condition) };
+    },
+    merge: (target, changes, condition) => {
+      refuseOldVersion(definition, target);
+      const row = codec.toMergeRow(target as KeyOf<D>, changes);
+      const earlier = property === undefined ? undefined : storedAsOf(target)?.unknown[property];
+      const properties =
+        property === undefined || earlier === undefined
+          ? row.properties
+          : { ...row.properties, [property]: earlier };
+      const etag = etagFor(definition, target, condition);
+      return { kind: 'merge', row: sign({ ...row, properties }), etag };
+    },
+    upsertReplace: (entity) => ({ kind: 'upsert-replace', row: sign(codec.toRow(entity)) }),
+    upsertMerge: (entity) => ({
+      kind: 'upsert-merge',
+      row: sign(codec.toUpsertMergeRow(entity)),
+    }),
+    delete: (target, condition) => ({
+      kind: 'delete',
+      key: targetKey(definition, target),
+      etag: etagFor(definition, target, condition),
+    }),
+  };
+}
+
+/** The keys of an entity that was read, or the keys that values make. */
+export function targetKey<D extends AnyDefinition>(definition: D, target: KeyOrEntity<D>): RowKey {
+  return storedAsOf(target)?.key ?? codecOf(definition).key(target as KeyOf<D>);
+}
+
+function etagFor(
+  { type }: AnyDefinition,
+  target: object,
+  { ifMatch }: WriteCondition = {},
+): string {
+  if (ifMatch !== undefined) return ifMatch === 'any' ? '*' : ifMatch;
+  const etag = storedAsOf(target)?.etag;
+  if (etag !== undefined && etag !== '') return etag;
+  throw new ValueError(
+    `${type}: the entity carries no ETag; give ifMatch an ETag, or 'any' to write over whatever is there`,
+  );
+}
+
+function refuseMove({ type }: AnyDefinition, to: RowKey, from: RowKey = to): void {
+  if (from.partitionKey === to.partitionKey && from.rowKey === to.rowKey) return;
+  throw new ValueError(
+    `${type}: the changes would move ('${from.partitionKey}', '${from.rowKey}') to ` +
+      `('${to.partitionKey}', '${to.rowKey}'); keys never change: insert the one, delete the other`,
+  );
+}
+
+/**
+ * A merge leaves the version of a row as it is, so its properties must be of that version. Only a
+ * row that was read tells which it has.
+ */
+function refuseOldVersion({ type, version, upgradeFrom }: AnyDefinition, target: object): void {
+  if (upgradeFrom === undefined) return;
+  const found = storedAsOf(target)?.version;
+  if (found === version) return;
+  throw new ValueError(
+    found === undefined
+      ? `${type} has older versions: a merge needs the entity as it was read; update() reads it`
+      : `${type}: the row is still of version ${found}; replace() stores it as version ${version}`,
+  );
+}

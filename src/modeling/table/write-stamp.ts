@@ -1,0 +1,40 @@
+import type { Randomness } from '../../base/randomness.js';
+import type { Row, WireValue } from '../rows/row.js';
+
+/**
+ * Ids of the last writes of a row, the newest first, in one property. The official client repeats a
+ * request whose answer was lost, and then gets the 409 or 412 that its own success has caused.
+ * Whoever finds the id of the write in the row knows that it was applied. Older ids are kept, so
+ * that the next writer does not wipe out what the last one still has to find.
+ */
+
+const idsMax = 4;
+const idBytes = 8;
+
+/** An id that no other write has. */
+export function newStamp(randomness: Randomness): string {
+  return Buffer.from(randomness.bytes(idBytes)).toString('base64url');
+}
+
+function idsOf(wire: WireValue | undefined): readonly string[] {
+  return wire?.type === 'String' && wire.value !== '' ? wire.value.split(' ') : [];
+}
+
+/** The row with the id of this write in front of those that it had. */
+export function stamped(row: Row, property: string | undefined, stamp: string): Row {
+  if (property === undefined) return row;
+  const ids = [stamp, ...idsOf(row.properties[property])].slice(0, idsMax);
+  const wire: WireValue = { type: 'String', value: ids.join(' ') };
+  return { ...row, properties: { ...row.properties, [property]: wire } };
+}
+
+/** Whether one of the writes was applied to the row as it is now. */
+export function hasStamp(
+  row: Row,
+  property: string | undefined,
+  stamps: readonly string[],
+): boolean {
+  if (property === undefined) return false;
+  const ids = idsOf(row.properties[property]);
+  return stamps.some((stamp) => ids.includes(stamp));
+}
