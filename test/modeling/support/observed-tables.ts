@@ -9,7 +9,7 @@ export interface ObservedTable {
   /** The requests so far. */
   readonly reports: readonly RequestReport[];
   /** The kinds of the requests since the last call, in order. */
-  takeKinds(): readonly RequestReport['kind'][];
+  readonly takeKinds: () => readonly RequestReport['kind'][];
 }
 
 export interface ObservedTables extends AsyncDisposable {
