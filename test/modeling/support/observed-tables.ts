@@ -46,7 +46,7 @@ function observe(client: TableClient): ObservedTable {
     client,
     reports,
     gateway: openTable(client, { observer: (report) => reports.push(report) }),
-    takeKinds() {
+    takeKinds: () => {
       const kinds = reports.slice(taken).map(({ kind }) => kind);
       taken = reports.length;
       return kinds;

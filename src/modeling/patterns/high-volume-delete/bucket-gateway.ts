@@ -1,0 +1,75 @@
+import type { RowKey, StoredRow } from '../../rows/row.js';
+import { TableNotFoundError } from '../../table/errors.js';
+import type {
+  RowPage,
+  RowQuery,
+  RowWrite,
+  TableGateway,
+  WriteResult,
+} from '../../table/gateway.js';
+
+/**
+ * One table of a set, whether it exists yet or not: reads of a table that is not there find nothing,
+ * and a write that can make a row makes the table first. Costs nothing while the table exists; else
+ * the failed request, a creation and the request again.
+ */
+export class BucketGateway implements TableGateway {
+  readonly #table: TableGateway;
+  readonly #create: () => Promise<void>;
+
+  /** `create` makes the table, or throws to refuse it. */
+  constructor(table: TableGateway, create: () => Promise<void>) {
+    this.#table = table;
+    this.#create = create;
+  }
+
+  get table(): string {
+    return this.#table.table;
+  }
+
+  get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {
+    return orWhenMissing(this.#table.get(key, select), undefined);
+  }
+
+  write(write: RowWrite): Promise<WriteResult> {
+    return this.#creating([write], () => this.#table.write(write));
+  }
+
+  transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    return this.#creating(writes, () => this.#table.transact(writes));
+  }
+
+  page(query: RowQuery): Promise<RowPage> {
+    return orWhenMissing(this.#table.page(query), { rows: [] });
+  }
+
+  async #creating<T>(writes: readonly RowWrite[], send: () => Promise<T>): Promise<T> {
+    try {
+      return await send();
+    } catch (error) {
+      if (!isMissing(error) || !writes.every(makesRow)) throw error;
+      await this.#create();
+      return send();
+    }
+  }
+}
+
+/** A transaction fails as a whole: it is worth a table only when every write can succeed there. */
+function makesRow({ kind }: RowWrite): boolean {
+  return kind === 'insert' || kind === 'upsert-merge' || kind === 'upsert-replace';
+}
+
+/** Also of a transaction, whose error has the table's as its cause. */
+export function isMissing(error: unknown): boolean {
+  if (error instanceof TableNotFoundError) return true;
+  return error instanceof Error && error.cause instanceof TableNotFoundError;
+}
+
+async function orWhenMissing<T, E>(sent: Promise<T>, empty: E): Promise<T | E> {
+  try {
+    return await sent;
+  } catch (error) {
+    if (isMissing(error)) return empty;
+    throw error;
+  }
+}

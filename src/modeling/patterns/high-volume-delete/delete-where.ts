@@ -1,0 +1,245 @@
+import { systemClock, type Clock } from '../../../base/clock.js';
+import { holdingTimers, type Timers } from '../../../base/timers.js';
+import type { KeyRange } from '../../definition/key-template.js';
+import { ValueError } from '../../rows/model-error.js';
+import type { RowKey, StoredRow } from '../../rows/row.js';
+import {
+  ConditionFailedError,
+  EntityNotFoundError,
+  TransactionFailedError,
+} from '../../table/errors.js';
+import {
+  pageRowsMax,
+  transactionWritesMax,
+  type RowWrite,
+  type TableGateway,
+} from '../../table/gateway.js';
+import { sleep } from '../../worker/sleep.js';
+
+/** Which rows to delete. Reading a whole table to find them has to be asked for by name. */
+export type DeleteScope =
+  | {
+      readonly partitionKey: string;
+      /** Rows with these RowKeys; all when absent. */
+      readonly rowKeys?: KeyRange;
+      /** OData; all rows of the range when absent. */
+      readonly filter?: string;
+    }
+  | {
+      readonly scan: 'table';
+      /** OData, in which a condition on the PartitionKey saves reading the rest of the table. */
+      readonly filter: string;
+    };
+
+export interface DeleteProgress {
+  /** Rows found so far, in this call. */
+  readonly found: number;
+  readonly deleted: number;
+  /** Rows that somebody else deleted meanwhile, or that an earlier attempt of the client deleted. */
+  readonly gone: number;
+  /** Rows that somebody changed after they were found, and that therefore were kept. */
+  readonly changed: number;
+  /** Goes on behind what is done; undefined at the end. A plain text, to be kept across crashes. */
+  readonly cursor: string | undefined;
+}
+
+export interface DeleteOptions {
+  /** Counts the rows and deletes none. */
+  readonly dryRun?: boolean;
+  /** Of an earlier call with the same scope. Without it a call begins again, which does no harm. */
+  readonly cursor?: string;
+  /** The call ends when it has found so many rows; up to a page of 1,000 more. No bound when absent. */
+  readonly rowsMax?: number;
+  /** Rows deleted in a second at most, so that others can work meanwhile. No bound when absent. */
+  readonly rowsPerSecondMax?: number;
+  /** Delete a row even if somebody changed it after it was found. */
+  readonly evenIfChanged?: boolean;
+  /** Transactions at a time. 4 when absent. */
+  readonly concurrency?: number;
+  /** Told after each page. */
+  readonly onProgress?: (progress: DeleteProgress) => void;
+  /** The call ends after the page that it works at. */
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+}
+
+/**
+ * Deletes rows that no dropped table can take along. Reads only keys, and deletes the rows of a page
+ * in transactions of up to 100 rows of one partition, before it reads the next page.
+ *
+ * Requests: one range read for 1,000 rows, and a transaction for 100 rows of a partition; one more
+ * for a row that somebody changed or deleted meanwhile, and a range read with every third such row
+ * of a transaction. A dry run only reads.
+ *
+ * Not atomic: a crash, an abort or an error leaves some rows deleted. Run it again, from the last
+ * `cursor` or from the beginning. Rows that are added behind the place where it reads are deleted, too.
+ */
+export async function deleteWhere(
+  table: TableGateway,
+  scope: DeleteScope,
+  options: DeleteOptions = {},
+): Promise<DeleteProgress> {
+  const filter = filterOf(scope);
+  checkOptions(options);
+  const { clock = systemClock, rowsMax = Number.POSITIVE_INFINITY, signal } = options;
+  const startedMs = clock.monotonicMs();
+  let progress: DeleteProgress = { ...nothingYet, cursor: options.cursor };
+  for (;;) {
+    const { cursor } = progress;
+    const page = await table.page({
+      filter,
+      select: [],
+      limit: pageRowsMax,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    const counts =
+      options.dryRun === true ? nothingYet : await deleteRows(table, page.rows, options);
+    progress = {
+      found: progress.found + page.rows.length,
+      deleted: progress.deleted + counts.deleted,
+      gone: progress.gone + counts.gone,
+      changed: progress.changed + counts.changed,
+      cursor: page.cursor,
+    };
+    options.onProgress?.(progress);
+    if (page.cursor === undefined || progress.found >= rowsMax) return progress;
+    if (!isAborted(signal)) await keepRate(options, progress.deleted, startedMs);
+    if (isAborted(signal)) return progress;
+  }
+}
+
+/** A function, because the signal may change while others are awaited. */
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}
+
+const nothingYet = { found: 0, deleted: 0, gone: 0, changed: 0 };
+
+type Counts = Pick<DeleteProgress, 'deleted' | 'gone' | 'changed'>;
+
+function filterOf(scope: DeleteScope): string {
+  if ('scan' in scope) {
+    if (scope.filter.trim() !== '') return scope.filter;
+    throw new ValueError('no filter: to delete every row of a table, drop the table');
+  }
+  const { partitionKey, rowKeys, filter = '' } = scope;
+  const range =
+    rowKeys === undefined
+      ? ''
+      : ` and RowKey ge ${quoted(rowKeys.from)} and RowKey lt ${quoted(rowKeys.before)}`;
+  const rest = filter.trim() === '' ? '' : ` and (${filter})`;
+  return `PartitionKey eq ${quoted(partitionKey)}${range}${rest}`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+function checkOptions({ rowsMax, rowsPerSecondMax, concurrency }: DeleteOptions): void {
+  for (const [name, value] of Object.entries({ rowsMax, rowsPerSecondMax, concurrency })) {
+    if (value === undefined || value >= 1) continue;
+    throw new ValueError(`${name} of ${value}: give 1 or more`);
+  }
+}
+
+async function keepRate(
+  { rowsPerSecondMax, clock = systemClock, timers = holdingTimers, signal }: DeleteOptions,
+  deleted: number,
+  startedMs: number,
+): Promise<void> {
+  if (rowsPerSecondMax === undefined) return;
+  const earlyMs = (deleted / rowsPerSecondMax) * 1000 - (clock.monotonicMs() - startedMs);
+  if (earlyMs > 0) await sleep(timers, earlyMs, signal);
+}
+
+async function deleteRows(
+  table: TableGateway,
+  rows: readonly StoredRow[],
+  { evenIfChanged = false, concurrency = 4 }: DeleteOptions,
+): Promise<Counts> {
+  const groups = groupsOf(rows, evenIfChanged);
+  const counts = { deleted: 0, gone: 0, changed: 0 };
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let group = groups[next++]; group !== undefined; group = groups[next++]) {
+      const done = await deleteGroup(table, group);
+      counts.deleted += done.deleted;
+      counts.gone += done.gone;
+      counts.changed += done.changed;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.floor(concurrency) }, work));
+  return counts;
+}
+
+type Delete = Extract<RowWrite, { readonly kind: 'delete' }>;
+
+/** Runs of rows of one partition: a page is in key order. */
+function groupsOf(rows: readonly StoredRow[], evenIfChanged: boolean): readonly Delete[][] {
+  const groups: Delete[][] = [];
+  let key: RowKey | undefined;
+  for (const { partitionKey, rowKey, etag } of rows) {
+    const last = groups.at(-1);
+    const write: Delete = {
+      kind: 'delete',
+      key: { partitionKey, rowKey },
+      etag: evenIfChanged ? '*' : etag,
+    };
+    const fits = key?.partitionKey === partitionKey && (last?.length ?? 0) < transactionWritesMax;
+    if (fits && last !== undefined) last.push(write);
+    else groups.push([write]);
+    ({ key } = write);
+  }
+  return groups;
+}
+
+/** So many rows in the way of one transaction mean that somebody else works at the same rows. */
+const obstaclesMax = 3;
+
+/** Deletes together what can be; whoever is in the way is left out, and the rest tried again. */
+async function deleteGroup(table: TableGateway, group: readonly Delete[]): Promise<Counts> {
+  const counts = { deleted: 0, gone: 0, changed: 0 };
+  let left = [...group];
+  for (let obstacles = 1; left.length > 0; obstacles++) {
+    try {
+      await table.transact(left);
+      return { ...counts, deleted: left.length };
+    } catch (error) {
+      const obstacle = obstacleOf(error);
+      if (obstacle === undefined) throw error;
+      left.splice(obstacle.index, 1);
+      counts[obstacle.kind] += 1;
+    }
+    if (obstacles % obstaclesMax > 0) continue;
+    const found = await lookAgain(table, left);
+    counts.gone += left.length - found.length;
+    left = found;
+  }
+  return counts;
+}
+
+/** Those of the rows that are still there, as far as one range read tells. */
+async function lookAgain(table: TableGateway, rows: readonly Delete[]): Promise<Delete[]> {
+  const [first, last] = [rows.at(0)?.key, rows.at(-1)?.key];
+  if (first === undefined || last === undefined) return [];
+  const range = `RowKey ge ${quoted(first.rowKey)} and RowKey le ${quoted(last.rowKey)}`;
+  const filter = `PartitionKey eq ${quoted(first.partitionKey)} and ${range}`;
+  const page = await table.page({ filter, select: [], limit: pageRowsMax });
+  const there = new Set(page.rows.map(({ rowKey }) => rowKey));
+  const end = page.rows.at(-1)?.rowKey;
+  const isBehind = (rowKey: string) => page.cursor !== undefined && (end ?? '') < rowKey;
+  return rows.filter(({ key }) => there.has(key.rowKey) || isBehind(key.rowKey));
+}
+
+interface Obstacle {
+  readonly index: number;
+  readonly kind: 'gone' | 'changed';
+}
+
+function obstacleOf(error: unknown): Obstacle | undefined {
+  if (!(error instanceof TransactionFailedError) || error.index === undefined) return undefined;
+  const { index, reason } = error;
+  if (reason instanceof ConditionFailedError) return { index, kind: 'changed' };
+  return reason instanceof EntityNotFoundError ? { index, kind: 'gone' } : undefined;
+}

@@ -1,0 +1,254 @@
+import { systemClock, type Clock } from '../../../base/clock.js';
+import { Instant } from '../../rows/instant.js';
+import { DefinitionError, ModelError, ValueError } from '../../rows/model-error.js';
+import type { StoredRow } from '../../rows/row.js';
+import { ticksOfMicros } from '../../rows/ticks.js';
+import type { AccountTables } from '../../table/account-tables.js';
+import { pageRowsMax, type RowPage, type TableGateway } from '../../table/gateway.js';
+import { formatCursor, parseCursor } from './bucket-cursor.js';
+import { BucketGateway } from './bucket-gateway.js';
+import {
+  bucketAfter,
+  bucketAt,
+  bucketNameFilter,
+  bucketOfName,
+  checkBucketSet,
+  isExpired,
+  type Bucket,
+  type BucketSet,
+} from './bucket-name.js';
+
+export interface TimeBucketsOptions {
+  readonly set: BucketSet;
+  readonly tables: AccountTables;
+  /** Opens a table by its name, such as `(name) => openTable(new TableClient(url, name, key))`. */
+  readonly open: (name: string) => TableGateway;
+  readonly clock?: Clock;
+}
+
+/** Whole buckets: rows of those that the time only touches are among the answer. */
+export interface BucketQuery {
+  readonly from: Instant;
+  /** Excluded. */
+  readonly to: Instant;
+  /** OData, within each bucket. */
+  readonly filter?: string;
+  readonly select?: readonly string[];
+  /** The newest bucket first; rows within a bucket always come in key order. */
+  readonly newestFirst?: boolean;
+}
+
+export interface RotateOptions {
+  /** Tables that one call drops at most; the rest is dropped by later calls. 100 when absent. */
+  readonly dropsMax?: number;
+  /** Buckets behind the current one that are made ahead of time. 1 when absent. */
+  readonly ahead?: number;
+}
+
+export interface Rotation {
+  /** The oldest first. */
+  readonly dropped: readonly string[];
+  /** Expired tables that are still there because of `dropsMax`. */
+  readonly remaining: number;
+  /** Tables that were made sure of: the current one and those ahead. */
+  readonly ensured: readonly string[];
+}
+
+/** A page of listed names that is followed at most so many times: 10 million tables. */
+const namePagesMax = 10_000;
+
+/**
+ * Tables by time, so that old rows are deleted by dropping their table: one request instead of one
+ * for every hundred rows. Each row belongs to the table of its period; `rotate`, called once a
+ * period or more often, makes the next tables ahead of time and drops those that the retention does
+ * not keep. A time decides the table: it has to be derived from what the row's reader knows.
+ */
+export class TimeBuckets {
+  readonly #set: BucketSet;
+  readonly #tables: AccountTables;
+  readonly #open: (name: string) => TableGateway;
+  readonly #clock: Clock;
+  readonly #opened = new Map<string, TableGateway>();
+
+  /** Sends nothing. Throws `DefinitionError` for a set whose names could not be. */
+  constructor({ set, tables, open, clock = systemClock }: TimeBucketsOptions) {
+    checkBucketSet(set);
+    this.#set = set;
+    this.#tables = tables;
+    this.#open = open;
+    this.#clock = clock;
+  }
+
+  /** The bucket of a time. Sends nothing. */
+  bucketAt(time: Instant): Bucket {
+    return bucketAt(this.#set, time.ticks);
+  }
+
+  /**
+   * The table of a time. Sends nothing itself. Its reads find nothing while the table is not there.
+   * An insert or upsert makes the table when it is missing (two requests more) and throws
+   * `ModelError` instead when the time is so old that the table would be dropped at once.
+   */
+  at(time: Instant): TableGateway {
+    return this.#tableOf(this.bucketAt(time));
+  }
+
+  /**
+   * Makes the current table and those ahead, so that no write waits for it. One request a table;
+   * does nothing to tables that exist. Throws `ModelError` when one is still being deleted.
+   */
+  async ensure({ ahead = 1 }: Pick<RotateOptions, 'ahead'> = {}): Promise<readonly string[]> {
+    if (!Number.isInteger(ahead) || ahead < 0 || ahead > 1000) {
+      throw new ValueError(`${ahead} tables ahead: give 0 to 1000`);
+    }
+    const ensured: string[] = [];
+    let bucket = bucketAt(this.#set, this.#nowTicks());
+    for (let count = 0; count <= ahead; count++) {
+      await this.#create(bucket);
+      ensured.push(bucket.name);
+      bucket = bucketAfter(this.#set, bucket);
+    }
+    return ensured;
+  }
+
+  /**
+   * Ensures the next tables, then drops the expired ones, the oldest first. Requests: one for each
+   * table made sure of, one listing for 1,000 tables, one for each dropped. May be cut off anywhere
+   * and run by several processes: the next run does the rest.
+   */
+  async rotate({ dropsMax = 100, ahead = 1 }: RotateOptions = {}): Promise<Rotation> {
+    const ensured = await this.ensure({ ahead });
+    const now = this.#nowTicks();
+    const expired = (await this.#buckets()).filter((bucket) => isExpired(this.#set, bucket, now));
+    const dropped: string[] = [];
+    for (const { name } of expired.slice(0, Math.max(0, dropsMax))) {
+      await this.#tables.drop(name);
+      this.#opened.delete(name);
+      dropped.push(name);
+    }
+    return { dropped, remaining: expired.length - dropped.length, ensured };
+  }
+
+  /** The buckets that have tables, the oldest first. One listing for 1,000 tables. */
+  async list(): Promise<readonly Bucket[]> {
+    return this.#buckets();
+  }
+
+  /**
+   * One page of the rows of a time, bucket after bucket. Requests: a listing and one range read, or
+   * only the listing when no table is left. A page may be empty and have a cursor; at the end it has
+   * none. A cursor stays good while tables are made and dropped.
+   */
+  async page(
+    query: BucketQuery & { readonly limit?: number; readonly cursor?: string },
+  ): Promise<RowPage> {
+    const cursor = query.cursor === undefined ? undefined : parseCursor(query.cursor);
+    const all = await this.#bucketsOf(query);
+    const begin = cursor === undefined ? all : all.filter(isFrom(cursor.bucket, query));
+    const [bucket, next] = begin;
+    if (bucket === undefined) return { rows: [] };
+    const inside = bucket.name === cursor?.bucket ? cursor.inside : undefined;
+    const { limit = pageRowsMax } = query;
+    const page = await this.#read(bucket, query, limit, inside);
+    if (page.cursor !== undefined) {
+      return { ...page, cursor: formatCursor({ bucket: bucket.name, inside: page.cursor }) };
+    }
+    return next === undefined ? page : { ...page, cursor: formatCursor({ bucket: next.name }) };
+  }
+
+  /**
+   * The rows of a time, bucket after bucket. Requests: one listing at the beginning, then at least
+   * one range read a table, one for 1,000 rows. Tables dropped meanwhile are passed over.
+   */
+  async *rows(query: BucketQuery): AsyncGenerator<StoredRow> {
+    for (const bucket of await this.#bucketsOf(query)) {
+      let inside: string | undefined;
+      do {
+        const page = await this.#read(bucket, query, pageRowsMax, inside);
+        yield* page.rows;
+        inside = page.cursor;
+      } while (inside !== undefined);
+    }
+  }
+
+  #read(
+    bucket: Bucket,
+    { filter, select }: BucketQuery,
+    limit: number,
+    cursor: string | undefined,
+  ): Promise<RowPage> {
+    return this.#tableOf(bucket).page({
+      limit,
+      ...(filter === undefined ? {} : { filter }),
+      ...(select === undefined ? {} : { select }),
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+  }
+
+  /** The buckets that a query reads, in its order. */
+  async #bucketsOf({ from, to, newestFirst = false }: BucketQuery): Promise<readonly Bucket[]> {
+    const touched = (await this.#buckets()).filter(
+      (bucket) => bucket.from < to.ticks && bucket.to > from.ticks,
+    );
+    return newestFirst ? touched.toReversed() : touched;
+  }
+
+  async #buckets(): Promise<readonly Bucket[]> {
+    const filter = bucketNameFilter(this.#set);
+    const buckets: Bucket[] = [];
+    let cursor: string | undefined;
+    for (let pages = 0; pages < namePagesMax; pages++) {
+      const page = await this.#tables.names(filter, cursor);
+      for (const name of page.names) {
+        const bucket = bucketOfName(this.#set, name);
+        if (bucket !== undefined) buckets.push(bucket);
+      }
+      ({ cursor } = page);
+      if (cursor === undefined) {
+        return buckets.sort((left, right) => (left.from < right.from ? -1 : 1));
+      }
+    }
+    throw new ModelError(`the names of the tables '${this.#set.prefix}…' do not end`);
+  }
+
+  #tableOf(bucket: Bucket): TableGateway {
+    const opened = this.#opened.get(bucket.name);
+    if (opened !== undefined) return opened;
+    const table = this.#open(bucket.name);
+    if (table.table.toLowerCase() !== bucket.name.toLowerCase()) {
+      throw new DefinitionError(`'open' opened '${table.table}' for '${bucket.name}'`);
+    }
+    const gateway = new BucketGateway(table, () => this.#create(bucket));
+    if (this.#opened.size >= openedMax) this.#opened.clear();
+    this.#opened.set(bucket.name, gateway);
+    return gateway;
+  }
+
+  async #create(bucket: Bucket): Promise<void> {
+    if (isExpired(this.#set, bucket, this.#nowTicks())) {
+      throw new ModelError(
+        `no table is made for a time before ${Instant.ofTicks(bucket.to).toString()}: ` +
+          'the retention of the set does not keep it',
+      );
+    }
+    if ((await this.#tables.create(bucket.name)) === 'exists') return;
+    throw new ModelError(
+      `the table '${bucket.name}' is still being deleted; try again in a minute`,
+    );
+  }
+
+  #nowTicks(): bigint {
+    return ticksOfMicros(this.#clock.nowMicros());
+  }
+}
+
+/** Tables that are kept open; opening one costs no request. */
+const openedMax = 1000;
+
+/** Buckets at or behind one, in the order of the query, whether or not that one is still there. */
+function isFrom(name: string, { newestFirst = false }: BucketQuery) {
+  return (bucket: Bucket): boolean => {
+    const order = bucket.name.toLowerCase() < name.toLowerCase() ? -1 : 1;
+    return bucket.name === name || (newestFirst ? order < 0 : order > 0);
+  };
+}
