@@ -14,6 +14,7 @@ import {
   type RowWrite,
   type TableGateway,
 } from '../../table/gateway.js';
+import { odataString } from '../../table/odata.js';
 import { sleep } from '../../worker/sleep.js';
 
 /** Which rows to delete. Reading a whole table to find them has to be asked for by name. */
@@ -127,13 +128,9 @@ function filterOf(scope: DeleteScope): string {
   const range =
     rowKeys === undefined
       ? ''
-      : ` and RowKey ge ${quoted(rowKeys.from)} and RowKey lt ${quoted(rowKeys.before)}`;
+      : ` and RowKey ge ${odataString(rowKeys.from)} and RowKey lt ${odataString(rowKeys.before)}`;
   const rest = filter.trim() === '' ? '' : ` and (${filter})`;
-  return `PartitionKey eq ${quoted(partitionKey)}${range}${rest}`;
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
+  return `PartitionKey eq ${odataString(partitionKey)}${range}${rest}`;
 }
 
 function checkOptions({ rowsMax, rowsPerSecondMax, concurrency }: DeleteOptions): void {
@@ -223,8 +220,8 @@ async function deleteGroup(table: TableGateway, group: readonly Delete[]): Promi
 async function lookAgain(table: TableGateway, rows: readonly Delete[]): Promise<Delete[]> {
   const [first, last] = [rows.at(0)?.key, rows.at(-1)?.key];
   if (first === undefined || last === undefined) return [];
-  const range = `RowKey ge ${quoted(first.rowKey)} and RowKey le ${quoted(last.rowKey)}`;
-  const filter = `PartitionKey eq ${quoted(first.partitionKey)} and ${range}`;
+  const range = `RowKey ge ${odataString(first.rowKey)} and RowKey le ${odataString(last.rowKey)}`;
+  const filter = `PartitionKey eq ${odataString(first.partitionKey)} and ${range}`;
   const page = await table.page({ filter, select: [], limit: pageRowsMax });
   const there = new Set(page.rows.map(({ rowKey }) => rowKey));
   const end = page.rows.at(-1)?.rowKey;

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import {
+  defineEntity,
+  double,
+  int32,
+  int64,
+  key,
+  string,
+  type TableGateway,
+} from '../../src/modeling/index.js';
+import { dataSeriesOf } from '../../src/modeling/patterns/data-series.js';
+import { crashEverywhere } from './support/crash-points.js';
+import { startTables } from './support/observed-tables.js';
+
+const started = await startTables();
+after(() => started[Symbol.asyncDispose]());
+
+const MessageCounts = defineEntity({
+  type: 'MessageCounts',
+  properties: { employee: string(), day: string(), note: string().optional() },
+  partitionKey: (p) => key`${p.employee}`,
+  rowKey: (p) => key`${p.day}`,
+});
+const hours = { slots: 24, value: int32() };
+const today = { employee: '000123', day: '20140731' };
+
+describe('a data series', () => {
+  it('keeps a day of hours in one entity, a property an hour', async () => {
+    const { gateway, takeKinds } = await started.newTable();
+    const counts = dataSeriesOf(MessageCounts, gateway, hours);
+    await counts.set(today, 0, 4);
+    await counts.set(today, 23, 7);
+    assert.deepEqual(takeKinds(), ['update', 'update']);
+    const row = await gateway.get({ partitionKey: '000123', rowKey: '20140731' });
+    const { WriteStamp: _, ...stored } = row?.properties ?? {};
+    assert.deepEqual(stored, {
+      EntityType: { type: 'String', value: 'MessageCounts' },
+      _00: { type: 'Int32', value: 4 },
+      _23: { type: 'Int32', value: 7 },
+    });
+  });
+
+  it('is read whole by one point read, empty slots as undefined', async () => {
+    const { gateway, takeKinds } = await started.newTable();
+    const counts = dataSeriesOf(MessageCounts, gateway, hours);
+    await counts.setAll(
+      today,
+      new Map([
+        [9, 5],
+        [17, 0],
+      ]),
+    );
+    takeKinds();
+    const { values } = await counts.read(today);
+    assert.deepEqual(takeKinds(), ['point-read']);
+    assert.equal(values.length, 24);
+    assert.deepEqual([values[9], values[17], values[18]], [5, 0, undefined]);
+    const { values: none } = await counts.read({ ...today, day: '20140801' });
+    assert.deepEqual(new Set(none), new Set([undefined]));
+  });
+
+  it('adds to a slot by a read and an update, and makes the entity when there is none', async () => {
+    const { gateway, takeKinds } = await started.newTable();
+    const counts = dataSeriesOf(MessageCounts, gateway, hours);
+    await counts.add(today, 12, 2);
+    assert.deepEqual(takeKinds(), ['point-read', 'insert']);
+    const { values } = await counts.add(today, 12, 3);
+    assert.deepEqual(takeKinds(), ['point-read', 'update']);
+    assert.equal(values[12], 5);
+  });
+
+  it('counts what 16 writers add at the same time, each once', async () => {
+    const { gateway } = await started.newTable();
+    const writers = 16;
+    const rounds = 5;
+    await Promise.all(
+      Array.from({ length: writers }, async (_, writer) => {
+        const counts = dataSeriesOf(MessageCounts, gateway, hours);
+        for (let round = 0; round < rounds; round++) {
+          await counts.add(today, writer % 2, 1);
+          await counts.set(today, 2 + (writer % 8), round);
+        }
+      }),
+    );
+    const { values } = await dataSeriesOf(MessageCounts, gateway, hours).read(today);
+    const each = (writers / 2) * rounds;
+    assert.deepEqual(values.slice(0, 12), [
+      each,
+      each,
+      4,
+      4,
+      4,
+      4,
+      4,
+      4,
+      4,
+      4,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('holds every kind of number, and refuses sums that do not fit', async () => {
+    const { gateway } = await started.newTable();
+    const big = dataSeriesOf(MessageCounts, gateway, { slots: 2, value: int64() });
+    await big.add(today, 1, 2n ** 62n);
+    const { values } = await big.add(today, 1, 1n);
+    assert.deepEqual(values, [undefined, 2n ** 62n + 1n]);
+    const small = dataSeriesOf(MessageCounts, gateway, { ...hours, slots: 10 });
+    const other = { ...today, day: 'small' };
+    await small.set(other, 0, 2 ** 31 - 1);
+    await assert.rejects(small.add(other, 0, 1), { name: 'ValueError' });
+    const rate = dataSeriesOf(MessageCounts, gateway, { slots: 1, value: double() });
+    const rates = { ...today, day: 'rates' };
+    await rate.add(rates, 0, 0.5);
+    assert.deepEqual((await rate.add(rates, 0, 1)).values, [1.5]);
+  });
+
+  it('names slots as it is told, and refuses names that are equal', async () => {
+    const { gateway } = await started.newTable();
+    const slotName = (slot: number) => `h ${slot}`;
+    const named = dataSeriesOf(MessageCounts, gateway, { ...hours, slotName });
+    await named.set(today, 3, 1);
+    const row = await gateway.get({ partitionKey: '000123', rowKey: '20140731' });
+    assert.equal(row?.properties['h_x0020_3']?.value, 1);
+    const same = { ...hours, slotName: () => 'h' };
+    assert.throws(() => dataSeriesOf(MessageCounts, gateway, same), { name: 'DefinitionError' });
+  });
+
+  it('refuses what one entity cannot hold and sends it to wide entities', async () => {
+    const { gateway, takeKinds } = await started.newTable();
+    const make = (slots: number) => () =>
+      dataSeriesOf(MessageCounts, gateway, { slots, value: int32() });
+    assert.throws(make(249), /1 to 248, a wide entity for more/);
+    assert.throws(make(0), { name: 'DefinitionError' });
+    const full = make(248)();
+    await full.setAll(today, new Map(Array.from({ length: 248 }, (_, slot) => [slot, slot])));
+    assert.equal((await full.read(today)).values[247], 247);
+    const Demanding = defineEntity({
+      type: 'Demanding',
+      properties: { id: string(), name: string() },
+      partitionKey: (p) => key`${p.id}`,
+      rowKey: () => key`counts`,
+    });
+    assert.throws(() => dataSeriesOf(Demanding, gateway, hours), /Demanding.name is required/);
+    takeKinds();
+    const counts = dataSeriesOf(MessageCounts, gateway, hours);
+    await assert.rejects(counts.set(today, 24, 1), /slots from 0 to 23, and no 24/);
+    await assert.rejects(counts.set(today, 0, 1.5), { name: 'ValueError' });
+    assert.deepEqual(takeKinds(), []);
+  });
+
+  it('counts once whatever request of an addition a crash or a lost answer hits', async () => {
+    interface World {
+      readonly table: TableGateway;
+      done: number;
+    }
+    await crashEverywhere<World>({
+      prepare: async () => ({ table: (await started.newTable()).gateway, done: 0 }),
+      run: async (world, doomed) => {
+        const counts = dataSeriesOf(MessageCounts, doomed.wrap(world.table), hours);
+        for (let count = 0; count < 2; count++) {
+          await counts.add(today, 0, 1);
+          world.done += 1;
+        }
+      },
+      recover: () => Promise.resolve(),
+      check: async ({ table, done }) => {
+        const { values } = await dataSeriesOf(MessageCounts, table, hours).read(today);
+        const stored = values[0] ?? 0;
+        // What was told is there; at most the one that was under way may be there as well.
+        assert.ok(stored === done || stored === done + 1, `${stored} stored, ${done} told`);
+      },
+    });
+  });
+});
