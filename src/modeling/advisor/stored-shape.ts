@@ -1,0 +1,35 @@
+import { keyNamesOf, type AnyDefinition } from '../definition/entity-definition.js';
+import { capacityFormula as formula } from './capacity-formula.js';
+import type { ExtraField, StoredShape } from './entity-size.js';
+
+/** The rows of a definition, as they are stored by this library. */
+export function shapeOf(definition: AnyDefinition): StoredShape {
+  const { properties, partitionKey, rowKey } = definition;
+  const inKeys = keyNamesOf(definition);
+  const stored = Object.keys(properties).filter(
+    (name) => !inKeys.has(name) || properties[name]?.model.flags.has('stored') === true,
+  );
+  return { properties, partitionKey, rowKey, stored, extra: systemFields(definition) };
+}
+
+/** Ids of a write stamp: one after the insert, more after later writes. */
+const stampUnits = { average: 23, maximum: 47 };
+
+/** What the library stores besides the properties: type, version, write stamp. */
+export function systemFields({ type, version, system }: AnyDefinition): readonly ExtraField[] {
+  const fields: ExtraField[] = [];
+  if (system.type !== undefined) fields.push(textField(system.type, type.length, type.length));
+  if (version > 1) {
+    const bytes = formula.fixed.Int32;
+    fields.push({ name: system.version, bytes: { average: bytes, maximum: bytes } });
+  }
+  if (system.writeStamp !== undefined) {
+    fields.push(textField(system.writeStamp, stampUnits.average, stampUnits.maximum));
+  }
+  return fields;
+}
+
+function textField(name: string, average: number, maximum: number): ExtraField {
+  const bytes = (units: number): number => formula.textUnit * units + formula.length;
+  return { name, bytes: { average: bytes(average), maximum: bytes(maximum) } };
+}
