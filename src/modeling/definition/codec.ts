@@ -39,7 +39,7 @@ export interface EntityCodec<D extends AnyDefinition> {
    * there.
    */
   fromPartialRow(row: StoredRow, names: readonly string[]): Stored<Partial<ReadOf<D>>>;
-  /** Whether a row is of this type, as far as its keys and its type property tell. */
+  /** Whether a row is of this type: its keys are, and its type property where it has one. */
   matches(row: Row): boolean;
   key(key: KeyOf<D>): RowKey;
   partitionKey(partition: PartitionOf<D>): string;
@@ -82,6 +82,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   readonly #fields: readonly Field[];
   readonly #knownNames: ReadonlySet<string>;
   readonly #encrypted: readonly string[];
+  readonly #large: readonly string[];
 
   constructor(definition: D) {
     this.definition = definition;
@@ -103,6 +104,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     this.#encrypted = this.#fields
       .filter(({ model }) => model.flags.has('encrypted'))
       .flatMap(namesOf);
+    this.#large = this.#fields.filter(({ model }) => model.isLarge === true).flatMap(namesOf);
   }
 
   toRow(entity: CreateOf<D> | ReadOf<D>): Row {
@@ -170,7 +172,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   matches(row: Row): boolean {
     const { type, system, partitionKey, rowKey } = this.definition;
     const told = system.type === undefined ? undefined : row.properties[system.type];
-    if (told !== undefined) return told.value === type;
+    if (told !== undefined && told.value !== type) return false;
     return (
       parseKey(rowKey, row.rowKey) !== undefined &&
       parseKey(partitionKey, row.partitionKey) !== undefined
@@ -283,7 +285,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   }
 
   #checked(row: Row, encryptedBefore: readonly string[] = []): Row {
-    const bytes = rowBytes(row);
+    const bytes = rowBytes({ ...row, properties: this.#withoutLarge(row.properties) });
     const count = Object.keys(row.properties).length;
     const { type } = this.definition;
     if (bytes > rowBytesMax) {
@@ -295,6 +297,14 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     const marked = [...this.#encrypted, ...encryptedBefore];
     const encrypt = marked.filter((name) => row.properties[name] !== undefined);
     return encrypt.length === 0 ? row : { ...row, encrypt };
+  }
+
+  /** What is stored in parts takes its place elsewhere. */
+  #withoutLarge(properties: RowProperties): RowProperties {
+    if (this.#large.length === 0) return properties;
+    const others: Record<string, WireValue> = { ...properties };
+    for (const name of this.#large) delete others[name];
+    return others;
   }
 
   #versionOf(row: StoredRow): number {

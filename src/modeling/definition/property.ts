@@ -63,6 +63,8 @@ export interface PropertyModel {
   /** The values of an enumeration, the properties of an embedded object. */
   readonly values?: readonly string[];
   readonly properties?: Readonly<Record<string, AnyProperty>>;
+  /** Whether values may be larger than the service takes, because a table stores them in parts. */
+  readonly isLarge?: boolean;
 }
 
 export interface PropertyTypes<K extends PropertyKind, V, F extends PropertyFlag> {
@@ -190,7 +192,7 @@ class PropertyValue<K extends PropertyKind, V, F extends PropertyFlag> implement
 export function propertyOf<K extends PropertyKind, V>(
   kind: K,
   codec: ValueCodec,
-  details: Pick<PropertyModel, 'values' | 'properties'> = {},
+  details: Pick<PropertyModel, 'values' | 'properties' | 'isLarge'> = {},
 ): Property<K, V> {
   return new PropertyValue<K, V, never>({
     kind,

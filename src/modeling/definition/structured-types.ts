@@ -16,7 +16,7 @@ import { textOfIssues, type StandardSchema } from './standard-schema.js';
 export type JsonValue =
   string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue };
 
-function validated(schema: StandardSchema | undefined, value: unknown): unknown {
+export function validated(schema: StandardSchema | undefined, value: unknown): unknown {
   if (schema === undefined) return value;
   const result = schema['~standard'].validate(value);
   if (result instanceof Promise) {
@@ -26,16 +26,22 @@ function validated(schema: StandardSchema | undefined, value: unknown): unknown 
   return result.value;
 }
 
-/** A codec of values written as JSON text. `check` runs on what the text holds, both ways. */
-function jsonCodec(check: (value: unknown) => unknown): ValueCodec {
+/**
+ * A codec of values written as JSON text, of so many UTF-16 code units at most. `check` runs on what
+ * the text holds, both ways.
+ */
+export function jsonCodec(
+  check: (value: unknown) => unknown,
+  unitsMax: number = stringUnitsMax,
+): ValueCodec {
   return {
     wireNames: (name) => [name],
     write: (name, value, writer) => {
       const text: string | undefined = JSON.stringify(value);
       if (text === undefined) throw new ValueError('the value has no JSON');
-      if (text.length > stringUnitsMax) {
+      if (text.length > unitsMax) {
         throw new ValueError(
-          `its JSON has ${text.length} UTF-16 code units, more than ${stringUnitsMax}; ` +
+          `its JSON has ${text.length} UTF-16 code units, more than ${unitsMax}; ` +
             'the pattern for large entities stores it',
         );
       }
