@@ -71,6 +71,7 @@ export {
   entitiesOf,
   type EntitiesOptions,
   type Selected,
+  type Selection,
   type UpdateOptions,
 } from './table/entities.js';
 export {
@@ -80,6 +81,20 @@ export {
   type RowWrites,
   type WriteCondition,
 } from './table/row-writes.js';
+export { Filter, type FilterField, type FilterFields, type FilterNode } from './table/filter.js';
+export type { MergedOptions, MergeOrder } from './table/merged-query.js';
+export { Query, type PageOptions, type QueryPage } from './table/query.js';
+export type {
+  PartitionQuery,
+  PartitionsQuery,
+  PlanClass,
+  QueryPlan,
+  RowConditions,
+  RowKeyBounds,
+  TableScan,
+} from './table/query-plan.js';
+export { Transaction, transaction, type TransactionOptions } from './table/transaction.js';
+export { transactionBytes, transactionBytesMax } from './table/request-size.js';
 export { odataLiteral, odataString } from './table/odata.js';
 export {
   openTable,

@@ -131,7 +131,10 @@ function endOfPart(text: string, at: number, width: number | undefined, next: st
 
 /** The beginning that some leading values give to a key. */
 export interface KeyPrefix {
+  /** With the literal text that follows the last value. */
   readonly text: string;
+  /** Without it: not after any key whose values are the same or greater. */
+  readonly bound: string;
   /** Every part had a value: the text is the whole key. */
   readonly isWhole: boolean;
   /** The text ends within a value that could go on. */
@@ -150,11 +153,12 @@ export function prefixOf(template: KeyTemplate, values: KeyValues): KeyPrefix {
     const name = parts[index]?.property;
     return name !== undefined && values[name] !== undefined && values[name] !== null;
   };
-  let text = texts[0] ?? '';
+  let bound = texts[0] ?? '';
+  let text = bound;
   let count = 0;
   for (; count < parts.length && has(count); count++) {
-    text += formatPart(template, count, values[parts[count]?.property ?? '']);
-    text += texts[count + 1] ?? '';
+    bound = text + formatPart(template, count, values[parts[count]?.property ?? '']);
+    text = bound + (texts[count + 1] ?? '');
   }
   for (let later = count + 1; later < parts.length; later++) {
     if (!has(later)) continue;
@@ -162,7 +166,7 @@ export function prefixOf(template: KeyTemplate, values: KeyValues): KeyPrefix {
       `a range of keys cannot have '${parts[later]?.property}' without '${parts[count]?.property}'`,
     );
   }
-  return { text, isWhole: count === parts.length, isOpen: false, count };
+  return { text, bound, isWhole: count === parts.length, isOpen: false, count };
 }
 
 /** The prefix with the beginning of the next value, which is written as text. */
@@ -174,7 +178,7 @@ export function openPrefix(template: KeyTemplate, prefix: KeyPrefix, start: stri
     );
   }
   const text = prefix.text + escapeKeyText(start, separatorAfter(template, prefix.count));
-  return { ...prefix, text, isWhole: false, isOpen: true };
+  return { ...prefix, text, bound: text, isWhole: false, isOpen: true };
 }
 
 /** Every key that begins with a prefix; undefined when every key does. */

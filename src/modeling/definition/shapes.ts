@@ -97,7 +97,7 @@ export type RowKeyPrefixOf<D extends Shaped> = Leading<D['rowKey']['parts']>;
 /** Values for the leading parts of the PartitionKey, in order. */
 export type PartitionKeyPrefixOf<D extends Shaped> = Leading<D['partitionKey']['parts']>;
 
-type Opaque = 'json' | 'list' | 'embedded';
+type Opaque = 'json' | 'list';
 
 /**
  * The names that a filter can use: what is stored as a value of its own, not encrypted. Properties

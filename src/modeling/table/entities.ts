@@ -17,6 +17,16 @@ import {
   isAmbiguous,
 } from './errors.js';
 import type { TableGateway } from './gateway.js';
+import { Gate } from './gate.js';
+import { MergedQuery, type MergedOptions } from './merged-query.js';
+import { RowsQuery, type Decode, type Query } from './query.js';
+import {
+  planPartitions,
+  planScan,
+  type PartitionQuery,
+  type PartitionsQuery,
+  type TableScan,
+} from './query-plan.js';
 import {
   writesOf,
   type KeyOrEntity,
@@ -45,6 +55,12 @@ export type Selected<D extends AnyDefinition, N extends keyof ReadOf<D>> = Store
   Pick<ReadOf<D>, N | Extract<KeyNames<D>, keyof ReadOf<D>>>
 >;
 
+/** Which properties of entities are read. */
+export interface Selection<N> {
+  readonly select: readonly N[];
+}
+
+const concurrencyDefault = 16;
 const updateAttemptsMax = 24;
 const contention = { first: 4, last: 250 };
 
@@ -90,6 +106,60 @@ export class Entities<D extends AnyDefinition> {
     }
     const row = await this.table.get(rowKey, this.codec.selectOf(options.select));
     return row === undefined ? undefined : this.codec.fromPartialRow(row, options.select);
+  }
+
+  /**
+   * One point read for each key, at most `concurrency` (16) at a time, in the order of the keys.
+   * Undefined where an entity is absent.
+   */
+  async getMany(
+    keys: readonly KeyOf<D>[],
+    { concurrency = concurrencyDefault }: { readonly concurrency?: number } = {},
+  ): Promise<(Stored<ReadOf<D>> | undefined)[]> {
+    const gate = new Gate(concurrency);
+    return Promise.all(keys.map((key) => gate.run(() => this.get(key))));
+  }
+
+  /** Entities of one partition, in RowKey order. Nothing is sent before the query is run. */
+  query(query: PartitionQuery<D>): Query<Stored<ReadOf<D>>>;
+  /** Some of their properties. */
+  query<const N extends keyof ReadOf<D>>(
+    query: PartitionQuery<D> & Selection<N>,
+  ): Query<Selected<D, N>>;
+  query({ partition, ...query }: PartitionQuery<D> & Partial<Selection<string>>): Query<object> {
+    const { select, decode } = this.#selection(query.select);
+    const plan = planPartitions(this.definition, { ...query, partitions: [partition] }, select);
+    return new RowsQuery(this.table, plan, decode);
+  }
+
+  /**
+   * Entities of several partitions, in parallel and merged. Nothing is sent before the query is run.
+   */
+  queryPartitions(query: PartitionsQuery<D> & Partial<MergedOptions>): Query<Stored<ReadOf<D>>>;
+  queryPartitions<const N extends keyof ReadOf<D>>(
+    query: PartitionsQuery<D> & Partial<MergedOptions> & Selection<N>,
+  ): Query<Selected<D, N>>;
+  queryPartitions(
+    query: PartitionsQuery<D> & Partial<MergedOptions> & Partial<Selection<string>>,
+  ): Query<object> {
+    const { select, decode } = this.#selection(query.select);
+    const plan = planPartitions(this.definition, query, select);
+    const { order = 'key', concurrency = concurrencyDefault } = query;
+    const partitionKeys = query.partitions.map((each) => this.codec.partitionKey(each));
+    return new MergedQuery(this.table, plan, decode, { order, concurrency, partitionKeys });
+  }
+
+  /**
+   * Entities of all partitions, in key order: the service reads every row of the table, or of the
+   * PartitionKeys with the prefix. Nothing is sent before the query is run.
+   */
+  scanTable(query?: TableScan<D>): Query<Stored<ReadOf<D>>>;
+  scanTable<const N extends keyof ReadOf<D>>(
+    query: TableScan<D> & Selection<N>,
+  ): Query<Selected<D, N>>;
+  scanTable(query: TableScan<D> & Partial<Selection<string>> = {}): Query<object> {
+    const { select, decode } = this.#selection(query.select);
+    return new RowsQuery(this.table, planScan(this.definition, query, select), decode);
   }
 
   /**
@@ -214,6 +284,19 @@ export class Entities<D extends AnyDefinition> {
       `${this.definition.type}: other writers were faster at all of ${attemptsMax} attempts`,
       { cause: refusal, request: this.#summary('update', rowKey) },
     );
+  }
+
+  /** What is read of a row, and how it becomes an entity. Rows of other types are passed over. */
+  #selection(names: readonly string[] | undefined): {
+    readonly select: readonly string[] | undefined;
+    readonly decode: Decode<object>;
+  } {
+    const { codec } = this;
+    const decode: Decode<object> = (row) => {
+      if (!codec.matches(row)) return undefined;
+      return names === undefined ? codec.fromRow(row) : codec.fromPartialRow(row, names);
+    };
+    return { select: names === undefined ? undefined : codec.selectOf(names), decode };
   }
 
   /** The write that an attempt of `update` makes; undefined when nothing changes. */

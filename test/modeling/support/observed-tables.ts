@@ -14,6 +14,8 @@ export interface ObservedTable {
 
 export interface ObservedTables extends AsyncDisposable {
   newTable(): Promise<ObservedTable>;
+  /** A gateway that refuses everything: for what must send nothing. */
+  readonly gatewayOfNothing: TableGateway;
   /** A client of a table that may not exist. */
   clientOf(name: string): TableClient;
   readonly service: TableServiceClient;
@@ -27,6 +29,13 @@ export async function startTables(): Promise<ObservedTables> {
   const clientOf = (name: string) => TableClient.fromConnectionString(connection, name, options);
   let tables = 0;
   return {
+    gatewayOfNothing: {
+      table: 'nothing',
+      get: refuse,
+      write: refuse,
+      transact: refuse,
+      page: refuse,
+    },
     clientOf,
     service: TableServiceClient.fromConnectionString(connection, options),
     async newTable() {
@@ -37,6 +46,10 @@ export async function startTables(): Promise<ObservedTables> {
     },
     [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
   };
+}
+
+function refuse(): Promise<never> {
+  return Promise.reject(new Error('nothing may be sent'));
 }
 
 function observe(client: TableClient): ObservedTable {

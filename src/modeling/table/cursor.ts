@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { ValueError } from '../rows/model-error.js';
+
+/**
+ * Where a query goes on: an opaque text that can be stored. It belongs to one query, and is refused
+ * by any other.
+ */
+export type CursorPosition =
+  /** What the service gave. */
+  | { readonly kind: 'token'; readonly token: string }
+  /** The last row that was given out, by its keys. */
+  | { readonly kind: 'after'; readonly partitionKey: string; readonly rowKey: string };
+
+const format = 1;
+
+/** What tells queries apart: their filters, what they select and their order. */
+export function fingerprintOf(parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 12);
+}
+
+export function writeCursor(fingerprint: string, position: CursorPosition): string {
+  const value =
+    position.kind === 'token'
+      ? [format, fingerprint, position.token]
+      : [format, fingerprint, position.partitionKey, position.rowKey];
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+/** Throws `ValueError` for a text that is no cursor, or the cursor of another query. */
+export function readCursor(fingerprint: string, cursor: string): CursorPosition {
+  const [version, owner, first, second] = parts(cursor);
+  if (version !== format || typeof owner !== 'string' || typeof first !== 'string') {
+    throw new ValueError('the text is no cursor of this library');
+  }
+  if (owner !== fingerprint) {
+    throw new ValueError('the cursor belongs to another query: its filter or its order differs');
+  }
+  return typeof second === 'string'
+    ? { kind: 'after', partitionKey: first, rowKey: second }
+    : { kind: 'token', token: first };
+}
+
+function parts(cursor: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,194 @@
+import { unreachable } from '../../base/invariant.js';
+import type { AnyDefinition } from '../definition/entity-definition.js';
+import { storedNameOf } from '../definition/entity-definition.js';
+import type { AnyProperty } from '../definition/property.js';
+import type { FilterNames } from '../definition/shapes.js';
+import type { Instant } from '../rows/instant.js';
+import { DefinitionError, ValueError } from '../rows/model-error.js';
+import type { WireValue } from '../rows/row.js';
+import { odataLiteral } from './odata.js';
+
+export type Comparison = 'eq' | 'ne' | 'gt' | 'ge' | 'lt' | 'le';
+
+/** A condition on stored properties, as data. */
+export type FilterNode =
+  | {
+      readonly kind: 'compare';
+      readonly name: string;
+      readonly operator: Comparison;
+      readonly value: WireValue;
+    }
+  | { readonly kind: 'and' | 'or'; readonly parts: readonly FilterNode[] }
+  | { readonly kind: 'not'; readonly part: FilterNode };
+
+/**
+ * A condition. A property that a row lacks makes every comparison false, `ne` included, and `not` of
+ * it true.
+ */
+export class Filter {
+  readonly node: FilterNode;
+
+  constructor(node: FilterNode) {
+    this.node = node;
+  }
+
+  and(...others: readonly Filter[]): Filter {
+    return new Filter({ kind: 'and', parts: [this, ...others].map(({ node }) => node) });
+  }
+
+  or(...others: readonly Filter[]): Filter {
+    return new Filter({ kind: 'or', parts: [this, ...others].map(({ node }) => node) });
+  }
+
+  not(): Filter {
+    return new Filter({ kind: 'not', part: this.node });
+  }
+
+  /** The filter as the service reads it. */
+  toString(): string {
+    return odataFilter(this.node);
+  }
+}
+
+/** A property in a filter. */
+export interface FilterField<V> {
+  eq(value: V): Filter;
+  /** False, like every comparison, for a row that lacks the property. */
+  ne(value: V): Filter;
+  gt(value: V): Filter;
+  ge(value: V): Filter;
+  lt(value: V): Filter;
+  le(value: V): Filter;
+}
+
+/** A text in a filter. Texts compare by UTF-16 code units, upper case before lower case. */
+export interface TextFilterField<V> extends FilterField<V> {
+  startsWith(text: string): Filter;
+}
+
+type Comparable = string | number | bigint | boolean | Date | Instant | Uint8Array;
+
+/** What a value of a type offers to a filter; an embedded object offers its properties. */
+export type FilterFieldOf<V> = [V] extends [string]
+  ? TextFilterField<V>
+  : [V] extends [Comparable]
+    ? FilterField<V>
+    : { readonly [N in keyof V]-?: FilterFieldOf<NonNullable<V[N]>> };
+
+/** What a filter of a definition can use. */
+export type FilterFields<D extends AnyDefinition> = {
+  readonly [N in FilterNames<D>]: FilterFieldOf<
+    NonNullable<NonNullable<D['properties'][N]['~types']>['value']>
+  >;
+};
+
+/** Text of a filter. Parentheses only where `and` and `or` meet, and after `not`. */
+export function odataFilter(node: FilterNode): string {
+  switch (node.kind) {
+    case 'compare':
+      return `${node.name} ${node.operator} ${odataLiteral(node.value)}`;
+    case 'not':
+      return `not (${odataFilter(node.part)})`;
+    case 'and':
+    case 'or':
+      return node.parts
+        .map((part) => {
+          const isMixed = part.kind !== node.kind && (part.kind === 'and' || part.kind === 'or');
+          return isMixed ? `(${odataFilter(part)})` : odataFilter(part);
+        })
+        .join(` ${node.kind} `);
+    default:
+      return unreachable(node);
+  }
+}
+
+/** All conditions; undefined when there are none. */
+export function allOf(filters: readonly (string | undefined)[]): string {
+  return filters.filter((filter) => filter !== undefined && filter !== '').join(' and ');
+}
+
+/** The text of a condition as one part of a conjunction. */
+export function odataConjunct({ node }: Filter): string {
+  return node.kind === 'or' ? `(${odataFilter(node)})` : odataFilter(node);
+}
+
+/** The fields of a definition. Throws `DefinitionError` when one is used that has no filter. */
+export function filterFieldsOf<D extends AnyDefinition>(definition: D): FilterFields<D> {
+  const inKeys = new Set(
+    [...definition.partitionKey.parts, ...definition.rowKey.parts].map(({ property }) => property),
+  );
+  const fields: Record<string, unknown> = {};
+  for (const [name, property] of Object.entries<AnyProperty>(definition.properties)) {
+    const { flags } = property.model;
+    if (flags.has('encrypted') || (inKeys.has(name) && !flags.has('stored'))) continue;
+    const field = fieldOf(storedNameOf(name, property), property);
+    if (field !== undefined) fields[name] = field;
+  }
+  return fields as FilterFields<D>;
+}
+
+function fieldOf(name: string, property: AnyProperty): unknown {
+  const { kind, properties = {} } = property.model;
+  if (kind === 'json' || kind === 'list') return undefined;
+  if (kind !== 'embedded') return comparableField(name, property);
+  return Object.fromEntries(
+    Object.entries(properties).map(([inner, each]) => [
+      inner,
+      fieldOf(`${name}_${storedNameOf(inner, each)}`, each),
+    ]),
+  );
+}
+
+function comparableField(name: string, { model }: AnyProperty): TextFilterField<unknown> {
+  const wireOf = (value: unknown): WireValue => {
+    let wire: WireValue | undefined;
+    try {
+      model.codec.write(name, value, {
+        put: (_name, written) => (wire = written),
+        finer: () => undefined,
+      });
+    } catch (error) {
+      if (!(error instanceof ValueError)) throw error;
+      throw new ValueError(`a filter on ${name}: ${error.message}`);
+    }
+    if (wire === undefined) throw new DefinitionError(`${name} cannot be in a filter`);
+    return wire;
+  };
+  const comparison = (operator: Comparison) => (value: unknown) =>
+    new Filter({ kind: 'compare', name, operator, value: wireOf(value) });
+  const ge = comparison('ge');
+  const lt = comparison('lt');
+  return {
+    eq: comparison('eq'),
+    ne: comparison('ne'),
+    gt: comparison('gt'),
+    ge,
+    lt,
+    le: comparison('le'),
+    startsWith: (text) => startsWith(name, text, ge),
+  };
+}
+
+function startsWith(name: string, text: string, ge: (value: unknown) => Filter): Filter {
+  const from = ge(text);
+  const end = successorOfText(text);
+  if (end === undefined) return from;
+  const before: FilterNode = {
+    kind: 'compare',
+    name,
+    operator: 'lt',
+    value: { type: 'String', value: end },
+  };
+  return from.and(new Filter(before));
+}
+
+/** The first text after all that begin with `text`; undefined when there is none. */
+function successorOfText(text: string): string | undefined {
+  for (let length = text.length; length > 0; length--) {
+    const next = text.charCodeAt(length - 1) + 1;
+    // Half a surrogate pair has no form on the wire; U+E000 is the first unit after all of them.
+    if (next >= 0xd800 && next <= 0xdfff) return `${text.slice(0, length - 1)}\ue000`;
+    if (next <= 0xffff) return text.slice(0, length - 1) + String.fromCharCode(next);
+  }
+  return undefined;
+}

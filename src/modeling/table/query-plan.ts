@@ -1,0 +1,185 @@
+import { codecOf } from '../definition/codec.js';
+import type { AnyDefinition } from '../definition/entity-definition.js';
+import {
+  openPrefix,
+  prefixOf,
+  rangeOfPrefix,
+  type KeyPrefix,
+  type KeyTemplate,
+  type KeyValues,
+} from '../definition/key-template.js';
+import type { PartitionKeyPrefixOf, PartitionOf, RowKeyPrefixOf } from '../definition/shapes.js';
+import { ValueError } from '../rows/model-error.js';
+import { allOf, filterFieldsOf, odataConjunct, type Filter, type FilterFields } from './filter.js';
+import { odataString } from './odata.js';
+
+/**
+ * How much a query makes the service read, best first. `point`: one row by its keys. `range`: rows
+ * of one partition between two RowKeys. `partition-scan`: all rows of a type in one partition, or of
+ * the whole partition. `table-scan`: rows of all partitions.
+ */
+export type PlanClass = 'point' | 'range' | 'partition-scan' | 'table-scan';
+
+export interface QueryPlan {
+  /** Of several partitions: what is read of each. */
+  readonly class: PlanClass;
+  /** One for each partition, or the one of a table scan. OData, as sent. */
+  readonly filters: readonly string[];
+  /** Stored names that are read; undefined: all. */
+  readonly select: readonly string[] | undefined;
+  /** Requests at least. Each page of 1,000 rows, 4 MiB or 5 seconds is another. */
+  readonly requestsMin: number;
+}
+
+/** Which rows of a partition, by the leading values of their RowKeys. */
+export interface RowKeyBounds<D extends AnyDefinition> {
+  /** RowKeys that begin with these values. Not together with the bounds below. */
+  readonly prefix?: RowKeyPrefixOf<D>;
+  /** With `prefix`, or without: what the next value, a text, begins with. */
+  readonly startsWith?: string;
+  /**
+   * From where on, the RowKeys with these leading values included. Bounds are in the order of the
+   * RowKeys, which is that of the values where the parts before the last given have a fixed width.
+   */
+  readonly rowKeyFrom?: RowKeyPrefixOf<D>;
+  /** Up to where, the RowKeys with these leading values included. */
+  readonly rowKeyTo?: RowKeyPrefixOf<D>;
+  /** Up to where, the RowKeys with these leading values excluded. */
+  readonly rowKeyBefore?: RowKeyPrefixOf<D>;
+}
+
+export interface RowConditions<D extends AnyDefinition> {
+  /**
+   * A condition on stored properties. It is evaluated by the service on every row that the keys
+   * select: it saves answers, not reading.
+   */
+  readonly where?: (properties: FilterFields<D>) => Filter;
+}
+
+/** The rows of one partition. */
+export interface PartitionQuery<D extends AnyDefinition> extends RowKeyBounds<D>, RowConditions<D> {
+  readonly partition: PartitionOf<D>;
+}
+
+/** The rows of several partitions. */
+export interface PartitionsQuery<D extends AnyDefinition>
+  extends RowKeyBounds<D>, RowConditions<D> {
+  readonly partitions: readonly PartitionOf<D>[];
+}
+
+/** Rows of all partitions. */
+export interface TableScan<D extends AnyDefinition> extends RowConditions<D> {
+  /** PartitionKeys that begin with these values. */
+  readonly partitionPrefix?: PartitionKeyPrefixOf<D>;
+}
+
+/** Bounds of a key as a part of a filter, and how tight they are. */
+interface KeyBounds {
+  readonly filter: string;
+  readonly class: 'point' | 'range' | 'partition-scan';
+}
+
+type KeyName = 'PartitionKey' | 'RowKey';
+
+function compare(name: KeyName, operator: 'eq' | 'ge' | 'le' | 'lt', value: string): string {
+  return `${name} ${operator} ${odataString(value)}`;
+}
+
+function prefixFilter(name: KeyName, prefix: KeyPrefix): string {
+  if (prefix.isWhole && !prefix.isOpen) return compare(name, 'eq', prefix.text);
+  const range = rangeOfPrefix(prefix);
+  if (range === undefined) return '';
+  return allOf([compare(name, 'ge', range.from), compare(name, 'lt', range.before)]);
+}
+
+/** What every row of a type has in common. */
+function typeFilter(name: KeyName, template: KeyTemplate): string {
+  return prefixFilter(name, prefixOf(template, {}));
+}
+
+function prefixBounds(
+  template: KeyTemplate,
+  values: object,
+  startsWith: string | undefined,
+): KeyBounds {
+  const whole = prefixOf(template, values as KeyValues);
+  const prefix = startsWith === undefined ? whole : openPrefix(template, whole, startsWith);
+  const isPoint = prefix.isWhole && !prefix.isOpen;
+  const isBounded = prefix.count > 0 || prefix.isOpen;
+  return {
+    filter: prefixFilter('RowKey', prefix),
+    class: isPoint ? 'point' : isBounded ? 'range' : 'partition-scan',
+  };
+}
+
+function rangeBounds<D extends AnyDefinition>(
+  template: KeyTemplate,
+  { rowKeyFrom, rowKeyTo, rowKeyBefore }: RowKeyBounds<D>,
+): KeyBounds {
+  const from = prefixOf(template, rowKeyFrom ?? {}).bound;
+  const filters = [from === '' ? '' : compare('RowKey', 'ge', from)];
+  const last = rowKeyTo === undefined ? undefined : prefixOf(template, rowKeyTo as KeyValues);
+  if (rowKeyBefore !== undefined) {
+    const end = prefixOf(template, rowKeyBefore as KeyValues).bound;
+    filters.push(compare('RowKey', 'lt', end));
+  }
+  if (last?.isWhole === true) filters.push(compare('RowKey', 'le', last.text));
+  else {
+    const end = rangeOfPrefix(last ?? prefixOf(template, {}))?.before;
+    const isImplied = last === undefined && rowKeyBefore !== undefined;
+    if (end !== undefined && !isImplied) filters.push(compare('RowKey', 'lt', end));
+  }
+  return { filter: allOf(filters), class: 'range' };
+}
+
+function rowKeyBounds<D extends AnyDefinition>(
+  { type, rowKey }: AnyDefinition,
+  bounds: RowKeyBounds<D>,
+): KeyBounds {
+  const { prefix, startsWith, rowKeyFrom, rowKeyTo, rowKeyBefore } = bounds;
+  const hasRange = [rowKeyFrom, rowKeyTo, rowKeyBefore].some((bound) => bound !== undefined);
+  const hasPrefix = prefix !== undefined || startsWith !== undefined;
+  if (hasRange && hasPrefix) {
+    throw new ValueError(`${type}: a query has a prefix or a range of RowKeys, not both`);
+  }
+  return hasRange ? rangeBounds(rowKey, bounds) : prefixBounds(rowKey, prefix ?? {}, startsWith);
+}
+
+function whereFilter<D extends AnyDefinition>(
+  definition: D,
+  where: RowConditions<D>['where'],
+): string | undefined {
+  return where === undefined ? undefined : odataConjunct(where(filterFieldsOf(definition)));
+}
+
+/** The plan of a query of partitions, in the order given. Sends nothing. */
+export function planPartitions<D extends AnyDefinition>(
+  definition: D,
+  query: PartitionsQuery<D>,
+  select: readonly string[] | undefined,
+): QueryPlan {
+  const bounds = rowKeyBounds(definition, query);
+  const where = whereFilter(definition, query.where);
+  const codec = codecOf(definition);
+  const filters = query.partitions.map((partition) =>
+    allOf([compare('PartitionKey', 'eq', codec.partitionKey(partition)), bounds.filter, where]),
+  );
+  return { class: bounds.class, filters, select, requestsMin: filters.length };
+}
+
+/** The plan of a scan of all partitions. Sends nothing. */
+export function planScan<D extends AnyDefinition>(
+  definition: D,
+  query: TableScan<D>,
+  select: readonly string[] | undefined,
+): QueryPlan {
+  const { partitionKey, rowKey } = definition;
+  const partitions = prefixOf(partitionKey, query.partitionPrefix ?? {});
+  const filter = allOf([
+    prefixFilter('PartitionKey', partitions),
+    typeFilter('RowKey', rowKey),
+    whereFilter(definition, query.where),
+  ]);
+  const scanned = partitions.isWhole ? 'partition-scan' : 'table-scan';
+  return { class: scanned, filters: [filter], select, requestsMin: 1 };
+}
