@@ -162,7 +162,7 @@ describe('style', () => {
   });
 
   it('names files in kebab case', () => {
-    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.d)?\.ts$/;
+    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.test(-d)?|\.d)?\.ts$/;
     assert.deepEqual(
       typescript.filter((file) => !kebab.test(file.split('/').at(-1) ?? '')),
       [],

@@ -1,8 +1,8 @@
 import { DefinitionError } from '../rows/model-error.js';
 import { wireNameFault } from '../rows/sdk-entity.js';
-import { keyFieldOf, type KeyFieldOf } from './key-part.js';
+import { keyFieldOf, type KeyFieldOf, type KeyableKind } from './key-part.js';
 import type { KeyTemplate } from './key-template.js';
-import type { AnyProperty, FlagsOf, Properties } from './property.js';
+import type { AnyProperty, FlagsOf, KindOf, Properties } from './property.js';
 import type { CreateShape, ReadOf } from './shapes.js';
 
 /** Stored properties that the library itself keeps on entities. */
@@ -63,7 +63,11 @@ type Unkeyable = 'optional' | 'encrypted';
 /** What a key template of a definition can use. */
 export type KeyFields<P extends Properties> = {
   readonly [
-    N in keyof P & string as [Extract<FlagsOf<P[N]>, Unkeyable>] extends [never] ? N : never
+    N in keyof P & string as KindOf<P[N]> extends KeyableKind
+      ? [Extract<FlagsOf<P[N]>, Unkeyable>] extends [never]
+        ? N
+        : never
+      : never
   ]: KeyFieldOf<N, P[N]>;
 };
 

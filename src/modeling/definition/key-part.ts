@@ -208,6 +208,9 @@ function oneOf(values: readonly string[]): KeyFormat {
 /** Kinds that stand in a key template as they are. */
 type TextKind = 'string' | 'boolean' | 'guid' | 'enumeration';
 
+/** Kinds that can be in a key: whose values have one text each. */
+export type KeyableKind = TextKind | 'int32' | 'int64' | 'instant' | 'dateTime';
+
 /** What a property offers to a key template. Kinds without an order of their own offer nothing. */
 export type KeyField<N extends string, K extends PropertyKind, V> = K extends TextKind
   ? KeyPart<N, V>

@@ -85,7 +85,11 @@ export type ValueOf<P extends AnyProperty> = NonNullable<P['~types']>['value'];
 export type FlagsOf<P extends AnyProperty> = NonNullable<P['~types']>['flags'];
 
 /** The values that a computed property is made of. */
-export type SourceValues<S extends Properties> = { readonly [N in keyof S]: ValueOf<S[N]> };
+export type SourceValues<S extends Properties> = {
+  readonly [N in keyof S]: 'optional' extends FlagsOf<S[N]>
+    ? ValueOf<S[N]> | undefined
+    : ValueOf<S[N]>;
+};
 
 /**
  * A property of an entity: a kind of value, `V` in the program, and what is promised about it. Each

@@ -88,14 +88,19 @@ type Leading<P extends readonly KeyPart[]> = P extends readonly [
   KeyPart<infer N, infer V>,
   ...infer Rest extends readonly KeyPart[],
 ]
-  ? { readonly [K in N]?: never } | Flat<{ readonly [K in N]: V } & Leading<Rest>>
+  ? | { readonly [K in P[number]['property']]?: never }
+    | Flat<{ readonly [K in N]: V } & Leading<Rest>>
   : unknown;
 
+type Prefix<P extends readonly KeyPart[]> = P extends readonly []
+  ? Readonly<Record<string, never>>
+  : Leading<P>;
+
 /** Values for the leading parts of the RowKey, in order: a later one needs those before it. */
-export type RowKeyPrefixOf<D extends Shaped> = Leading<D['rowKey']['parts']>;
+export type RowKeyPrefixOf<D extends Shaped> = Prefix<D['rowKey']['parts']>;
 
 /** Values for the leading parts of the PartitionKey, in order. */
-export type PartitionKeyPrefixOf<D extends Shaped> = Leading<D['partitionKey']['parts']>;
+export type PartitionKeyPrefixOf<D extends Shaped> = Prefix<D['partitionKey']['parts']>;
 
 type Opaque = 'json' | 'list';
 
