@@ -35,11 +35,17 @@ export function defineMessage<Given, Read>(
 ): MessageType<Given, Read>;
 export function defineMessage(
   type: string,
-  {
-    payload,
-    version = 1,
-    upgrades = {},
-  }: MessageOptions<StandardSchema | PayloadCodec<never, unknown>>,
+  options: AnyMessageOptions,
+): MessageType<never, unknown> {
+  return messageTypeOf(type, options);
+}
+
+export type AnyMessageOptions = MessageOptions<StandardSchema | PayloadCodec<never, unknown>>;
+
+/** `defineMessage` for those who do not know the types of the payload. */
+export function messageTypeOf(
+  type: string,
+  { payload, version = 1, upgrades = {} }: AnyMessageOptions,
 ): MessageType<never, unknown> {
   if (type === '') throw new DefinitionError('a message type needs a name');
   if (!Number.isSafeInteger(version) || version < 1) {

@@ -1,0 +1,20 @@
+import type { Bytes } from '../../../base/bytes.js';
+import { rowFromJson, rowToJson } from '../../rows/row-json.js';
+import type { Row } from '../../rows/row.js';
+import { DecodeError } from '../../table/errors.js';
+
+/** A row as the UTF-8 bytes of JSON, every type kept: for blobs and files. See `RowJson`. */
+export function bytesOfRow(row: Row): Bytes {
+  return Buffer.from(JSON.stringify(rowToJson(row)));
+}
+
+/** Throws `DecodeError` for bytes that `bytesOfRow` did not make. */
+export function rowOfBytes(bytes: Bytes): Row {
+  let json: unknown;
+  try {
+    json = JSON.parse(Buffer.from(bytes).toString());
+  } catch (cause) {
+    throw new DecodeError('the content is no JSON', { cause });
+  }
+  return rowFromJson(json);
+}

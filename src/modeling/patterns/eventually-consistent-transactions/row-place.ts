@@ -1,0 +1,73 @@
+import type { Row, RowKey, StoredRow } from '../../rows/row.js';
+import {
+  ConditionFailedError,
+  EntityExistsError,
+  EntityNotFoundError,
+} from '../../table/errors.js';
+import type { RowWrite, TableGateway } from '../../table/gateway.js';
+import type { Place, Slot } from './place.js';
+
+/** What is stored in a row: its properties. A row that was read has them, and so has any other. */
+export type RowContent = Pick<Row, 'properties' | 'encrypt'>;
+
+/** A row as it was read, for `convert` and `isMeant`. */
+export type RowPlace<Payload> = Place<Payload, RowContent> & {
+  slot(payload: Payload): RowSlot;
+};
+
+interface RowSlot extends Slot<RowContent> {
+  read(): Promise<{ readonly value: StoredRow; readonly etag: string } | undefined>;
+}
+
+/**
+ * Rows of a table, in any account, whose keys the payload tells. `codecOf(Employee).key` tells them
+ * for payloads that are keys of employees.
+ */
+export function rowIn<Payload>(
+  table: TableGateway,
+  key: (payload: Payload) => RowKey,
+): RowPlace<Payload> {
+  return { name: table.table, slot: (payload) => rowSlot(table, key(payload)) };
+}
+
+function rowSlot(table: TableGateway, key: RowKey): RowSlot {
+  const { partitionKey, rowKey } = key;
+  return {
+    etag: async () => (await table.get(key, []))?.etag,
+    async read() {
+      const value = await table.get(key);
+      return value === undefined ? undefined : { value, etag: value.etag };
+    },
+    store({ properties, encrypt }, etag) {
+      const row = {
+        partitionKey,
+        rowKey,
+        properties,
+        ...(encrypt === undefined ? {} : { encrypt }),
+      };
+      return writeIf(
+        table,
+        etag === undefined ? { kind: 'insert', row } : { kind: 'replace', row, etag },
+      );
+    },
+    delete: (etag) => writeIf(table, { kind: 'delete', key: { partitionKey, rowKey }, etag }),
+  };
+}
+
+/**
+ * Writes one row under a condition: one request. False when the condition does not hold: an insert
+ * met a row, or a replace, merge or delete met none or another version.
+ */
+export async function writeIf(table: TableGateway, write: RowWrite): Promise<boolean> {
+  try {
+    await table.write(write);
+    return true;
+  } catch (error) {
+    const isConflict =
+      error instanceof EntityExistsError ||
+      error instanceof EntityNotFoundError ||
+      error instanceof ConditionFailedError;
+    if (isConflict) return false;
+    throw error;
+  }
+}

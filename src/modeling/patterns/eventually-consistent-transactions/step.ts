@@ -1,0 +1,61 @@
+import { ModelError } from '../../table/errors.js';
+
+/** What a step knows of the run that it belongs to. */
+export interface StepContext {
+  /** Of the intent: the same in every run of it. */
+  readonly intentId: string;
+  /** Runs of the intent, this one included, as far as the queue knows. */
+  readonly attempt: number;
+  /** Aborted when the run must end; check it before each write. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * `done`: the step did its work. `already-done`: an earlier run had done it. `void`: what it should
+ * work on is not there, and was not there before either, as far as can be told; no further step is
+ * taken and the intent is finished.
+ */
+export type StepOutcome = 'done' | 'already-done' | 'void';
+
+/**
+ * One step of a workflow. It must be idempotent: run again after a crash anywhere, also after steps
+ * behind it have run, it must lead to the same end.
+ */
+export interface Step<Payload> {
+  /** For reports and errors. */
+  readonly name: string;
+  run(payload: Payload, context: StepContext): Promise<StepOutcome>;
+}
+
+/**
+ * A step of your own. It is `done` when `run` resolves with nothing, and comes again with the whole
+ * intent when it rejects. The requests that it makes are its own; it must be idempotent.
+ */
+export function step<Payload>(
+  name: string,
+  run: (payload: Payload, context: StepContext) => Promise<StepOutcome | void>,
+): Step<Payload> {
+  return { name, run: async (payload, context) => (await run(payload, context)) ?? 'done' };
+}
+
+/** Others kept changing what a step works on. The intent comes again later. */
+export class StepConflictError extends ModelError {
+  override readonly name = 'StepConflictError';
+}
+
+/** How often a step starts over because of others before it gives up for the time being. */
+const conflictsMax = 10;
+
+/** Runs `attempt` until it gives something. Throws `StepConflictError` when it never does. */
+export async function untilSettled<T>(
+  what: string,
+  signal: AbortSignal,
+  attempt: () => Promise<T | undefined>,
+): Promise<T> {
+  for (let count = 0; count < conflictsMax; count += 1) {
+    signal.throwIfAborted();
+    const settled = await attempt();
+    if (settled !== undefined) return settled;
+  }
+  throw new StepConflictError(`${what} was changed by others ${conflictsMax} times in a row`);
+}

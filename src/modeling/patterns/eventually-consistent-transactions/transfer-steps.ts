@@ -1,0 +1,182 @@
+import type { Place, Slot } from './place.js';
+import { untilSettled, type Step, type StepContext, type StepOutcome } from './step.js';
+
+/**
+ * Steps between any two places: partitions, tables, accounts, blobs, files. They write only over
+ * what they have just seen, by ETag: two runs of an intent at the same time do not undo each other,
+ * and a change that others make meanwhile is taken along, not lost.
+ */
+
+/** What reading a place gives, which can be more than what storing needs. */
+export interface Readable<Payload, Value> {
+  readonly name: string;
+  slot(payload: Payload): Omit<Slot<never>, 'read' | 'store'> & {
+    read(): Promise<{ readonly value: Value; readonly etag: string } | undefined>;
+  };
+}
+
+export interface MirrorOptions<Payload, From, To> {
+  /** For reports; made of the places when absent. */
+  readonly name?: string;
+  readonly from: Readable<Payload, From>;
+  readonly to: Place<Payload, To>;
+  /** What to store for a source. May be left out where the source itself can be stored. */
+  readonly convert?: (source: From, payload: Payload) => To;
+}
+
+export interface TransferOptions<Payload, From, To> extends MirrorOptions<Payload, From, To> {
+  /**
+   * Whether the source is still the one that the intent means, by something of it that never
+   * changes, such as when it was created. Another one that has the same key by now is left alone,
+   * as if there were none. Always when absent.
+   */
+  readonly isMeant?: (source: From, payload: Payload) => boolean;
+}
+
+type Converting<Options extends { readonly convert?: unknown }> = Options &
+  Required<Pick<Options, 'convert'>>;
+
+interface Transfer<Payload, From> {
+  readonly payload: Payload;
+  readonly context: StepContext;
+  readonly read: () => Promise<{ readonly value: From; readonly etag: string } | undefined>;
+  readonly deleteSource: (etag: string) => Promise<boolean>;
+  readonly target: Pick<Slot<never>, 'etag' | 'delete'>;
+  readonly store: (source: From, etag: string | undefined) => Promise<boolean>;
+}
+
+function transferOf<Payload, From, To>(
+  options: TransferOptions<Payload, From, To>,
+  payload: Payload,
+  context: StepContext,
+): Transfer<Payload, From> {
+  const { from, to, isMeant } = options;
+  const source = from.slot(payload);
+  const target = to.slot(payload);
+  // It may lack only where the signatures of the steps say that a From is a To.
+  const convert = options.convert ?? ((value: From) => value as From & To);
+  return {
+    payload,
+    context,
+    target,
+    read: async () => {
+      const found = await source.read();
+      const isOther = found !== undefined && isMeant?.(found.value, payload) === false;
+      return isOther ? undefined : found;
+    },
+    deleteSource: (etag) => source.delete(etag),
+    store: (value, etag) => {
+      context.signal.throwIfAborted();
+      return target.store(convert(value, payload), etag);
+    },
+  };
+}
+
+/**
+ * Copies what is at the source now over whatever is at the target. Requests: the ETag of the target, a
+ * read of the source, a conditional write; again from the start when somebody interferes. Without a
+ * source nothing is changed: `already-done` when there is a target, because steps behind this one can
+ * have deleted the source, and `void` when there is none.
+ */
+export function copyStep<Payload, To, From extends To>(
+  options: TransferOptions<Payload, From, To>,
+): Step<Payload>;
+export function copyStep<Payload, From, To>(
+  options: Converting<TransferOptions<Payload, From, To>>,
+): Step<Payload>;
+export function copyStep<Payload, From, To>(
+  options: TransferOptions<Payload, From, To>,
+): Step<Payload> {
+  return transferStep('copy', options, async ({ target, read, store }) => {
+    const etag = await target.etag();
+    const source = await read();
+    if (source === undefined) return etag === undefined ? 'void' : 'already-done';
+    return (await store(source.value, etag)) ? 'done' : undefined;
+  });
+}
+
+/**
+ * Moves what is at the source. Requests: a read of the source, a write where nothing is at the target,
+ * a delete of the source. Where the target exists, it is replaced, after the ETag of the target and the
+ * source were read. The source is deleted only in the version that was copied; changed in between, it is
+ * copied again. Without a source, one more request tells whether the target is there (`already-done`) or
+ * not (`void`).
+ *
+ * Readers see it at the source, then at both, then at the target. One that looks at the source first and
+ * at the target afterwards sees it at least once.
+ */
+export function moveStep<Payload, To, From extends To>(
+  options: TransferOptions<Payload, From, To>,
+): Step<Payload>;
+export function moveStep<Payload, From, To>(
+  options: Converting<TransferOptions<Payload, From, To>>,
+): Step<Payload>;
+export function moveStep<Payload, From, To>(
+  options: TransferOptions<Payload, From, To>,
+): Step<Payload> {
+  return transferStep('move', options, async (transfer, isFirst) => {
+    const { context, target, read, store, deleteSource } = transfer;
+    // Seen before the source is read: whoever stores a newer copy in between changes it.
+    const etag = isFirst ? undefined : await target.etag();
+    const source = await read();
+    if (source === undefined) {
+      return (etag ?? (await target.etag())) === undefined ? 'void' : 'already-done';
+    }
+    if (!(await store(source.value, etag))) return undefined;
+    context.signal.throwIfAborted();
+    return (await deleteSource(source.etag)) ? 'done' : undefined;
+  });
+}
+
+/**
+ * Makes the target what the source is now, and deletes it when there is no source: for copies that
+ * follow their original. Start it after every change of the original, in any order, as often as you
+ * like. Requests: the ETag of the target, a read of the source, then nothing, a delete, a replace, or
+ * an insert and another read of the source; again from the start when somebody interferes.
+ */
+export function mirrorStep<Payload, To, From extends To>(
+  options: MirrorOptions<Payload, From, To>,
+): Step<Payload>;
+export function mirrorStep<Payload, From, To>(
+  options: Converting<MirrorOptions<Payload, From, To>>,
+): Step<Payload>;
+export function mirrorStep<Payload, From, To>(
+  options: MirrorOptions<Payload, From, To>,
+): Step<Payload> {
+  return transferStep('mirror', options, async ({ context, target, read, store }) => {
+    const etag = await target.etag();
+    const source = await read();
+    if (source === undefined) {
+      if (etag === undefined) return 'already-done';
+      context.signal.throwIfAborted();
+      return (await target.delete(etag)) ? 'done' : undefined;
+    }
+    if (!(await store(source.value, etag))) return undefined;
+    if (etag !== undefined) return 'done';
+    // Whoever deleted the source after it was read here may have found no target to delete yet.
+    return (await read()) === undefined ? undefined : 'done';
+  });
+}
+
+function transferStep<Payload, From, To>(
+  verb: string,
+  options: TransferOptions<Payload, From, To>,
+  attempt: (
+    transfer: Transfer<Payload, From>,
+    isFirst: boolean,
+  ) => Promise<StepOutcome | undefined>,
+): Step<Payload> {
+  const { from, to, name = `${verb} ${from.name} to ${to.name}` } = options;
+  return {
+    name,
+    run: (payload, context) => {
+      const transfer = transferOf(options, payload, context);
+      let isFirst = true;
+      return untilSettled(name, context.signal, () => {
+        const wasFirst = isFirst;
+        isFirst = false;
+        return attempt(transfer, wasFirst);
+      });
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import type { StandardSchema } from '../../definition/standard-schema.js';
+import { ModelError } from '../../table/errors.js';
+import { handle, type MessageHandler } from '../../worker/handler.js';
+import {
+  envelopeOf,
+  messageTypeOf,
+  readPayload,
+  type MessageOptions,
+  type MessageType,
+} from '../../worker/message-type.js';
+import { systemRandomness } from '../../../base/randomness.js';
+import type { PayloadCodec } from '../../worker/payload.js';
+import type { QueuePort } from '../../worker/queue-port.js';
+import { putEnvelope, sendMessage, type SendMessageOptions } from '../../worker/send.js';
+import type { Step, StepContext, StepOutcome } from './step.js';
+
+/** One step as it ended. A step that throws is reported by the worker's observer. */
+export interface StepReport {
+  readonly workflow: string;
+  readonly intentId: string;
+  readonly step: string;
+  readonly outcome: StepOutcome;
+}
+
+export interface WorkflowOptions<Payload, Read> extends MessageOptions<Payload> {
+  /** Taken in order. Each must be idempotent; those of this library are. */
+  readonly steps: readonly Step<NoInfer<Read>>[];
+  /** Told of each step that ended. */
+  readonly observer?: (report: StepReport) => void;
+}
+
+/** `done`: all steps were taken. `void`: there was nothing to do it on. */
+export type WorkflowOutcome = 'done' | 'void';
+
+export interface PerformOptions extends SendMessageOptions {
+  /**
+   * Seconds before a worker takes over, 1 to 604,800: longer than the steps take. Default 60. Both
+   * may then be at work at the same time, which idempotent steps allow.
+   */
+  readonly takeOverSeconds?: number;
+}
+
+/**
+ * Changes that no transaction can hold together, made consistent in the end: a message states the
+ * intent, and its steps are taken until all of them are done. Made by `defineWorkflow`.
+ */
+export interface Workflow<Given, Read> {
+  readonly message: MessageType<Given, Read>;
+  /** For a worker's `handlers`. */
+  readonly handler: MessageHandler;
+  /**
+   * States the intent: one put. Once it resolves, the steps will be taken, at least once each, by a
+   * worker of the queue. Nothing has changed yet.
+   */
+  start(
+    queue: QueuePort,
+    payload: Given,
+    options?: SendMessageOptions,
+  ): Promise<{ readonly id: string }>;
+  /**
+   * States the intent and takes the steps here, so that they are taken when it resolves: one put of a
+   * message that workers do not see yet, the steps, one delete. If this process crashes, a worker
+   * takes over. Throws `UnfinishedIntentError` when a step fails: the intent stands all the same, and
+   * a worker goes on with it.
+   */
+  perform(
+    queue: QueuePort,
+    payload: Given,
+    options?: PerformOptions,
+  ): Promise<{ readonly id: string; readonly outcome: WorkflowOutcome }>;
+}
+
+/** The steps were not all taken. Workers go on with the intent until they are. */
+export class UnfinishedIntentError extends ModelError {
+  override readonly name = 'UnfinishedIntentError';
+  readonly intentId: string;
+
+  constructor(message: string, intentId: string, cause: unknown) {
+    super(message, { cause });
+    this.intentId = intentId;
+  }
+}
+
+/**
+ * A workflow, which is a message type whose handler takes the steps in order. A run that ends early,
+ * by an error or a crash, is repeated from the first step. There is no isolation: others see the
+ * results of some steps while the rest is still to come.
+ */
+export function defineWorkflow<Output>(
+  type: string,
+  options: WorkflowOptions<StandardSchema<Output>, Output>,
+): Workflow<Output, Output>;
+export function defineWorkflow<Given, Read>(
+  type: string,
+  options: WorkflowOptions<PayloadCodec<Given, Read>, Read>,
+): Workflow<Given, Read>;
+export function defineWorkflow(
+  type: string,
+  options: WorkflowOptions<StandardSchema | PayloadCodec<never, unknown>, unknown>,
+): Workflow<never, unknown> {
+  return new DefinedWorkflow(messageTypeOf(type, options), options);
+}
+
+class DefinedWorkflow<Given, Read> implements Workflow<Given, Read> {
+  readonly message: MessageType<Given, Read>;
+  readonly handler: MessageHandler;
+  readonly #steps: readonly Step<Read>[];
+  readonly #observer: ((report: StepReport) => void) | undefined;
+
+  constructor(
+    message: MessageType<Given, Read>,
+    { steps, observer }: Pick<WorkflowOptions<unknown, Read>, 'steps' | 'observer'>,
+  ) {
+    this.message = message;
+    this.#steps = steps;
+    this.#observer = observer;
+    this.handler = handle(message, async (payload, { id, dequeueCount, signal }) => {
+      await this.#take(payload, { intentId: id, attempt: dequeueCount, signal });
+    });
+  }
+
+  start(queue: QueuePort, payload: Given, options?: SendMessageOptions): Promise<{ id: string }> {
+    return sendMessage(queue, this.message, payload, options);
+  }
+
+  async perform(
+    queue: QueuePort,
+    payload: Given,
+    options: PerformOptions = {},
+  ): Promise<{ id: string; outcome: WorkflowOutcome }> {
+    const { takeOverSeconds = 60, randomness = systemRandomness } = options;
+    const id = options.id ?? randomness.uuid();
+    const envelope = await envelopeOf(this.message, payload, id);
+    const { messageId, popReceipt } = await putEnvelope(queue, envelope, {
+      ...options,
+      delaySeconds: takeOverSeconds,
+    });
+    try {
+      const { signal } = new AbortController();
+      const read = await readPayload(this.message, envelope);
+      const outcome = await this.#take(read, { intentId: id, attempt: 1, signal });
+      // A message that stays makes a worker find everything done, and delete it.
+      await queue.deleteMessage(messageId, popReceipt).catch(() => undefined);
+      return { id, outcome };
+    } catch (cause) {
+      const what = `'${this.message.type}' ${id} is not finished yet, a worker goes on with it`;
+      throw new UnfinishedIntentError(`${what}: ${String(cause)}`, id, cause);
+    }
+  }
+
+  async #take(payload: Read, context: StepContext): Promise<WorkflowOutcome> {
+    for (const step of this.#steps) {
+      context.signal.throwIfAborted();
+      const outcome = await step.run(payload, context);
+      const { type: workflow } = this.message;
+      this.#observer?.({ workflow, intentId: context.intentId, step: step.name, outcome });
+      if (outcome === 'void') return 'void';
+    }
+    return 'done';
+  }
+}
