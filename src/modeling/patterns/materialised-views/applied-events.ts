@@ -1,0 +1,108 @@
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import { escapeKeyText } from '../../definition/key-escape.js';
+import { codecOf } from '../../definition/codec.js';
+import type { CreateOf, KeyOf, ReadOf } from '../../definition/shapes.js';
+import { etagOf, type Stored } from '../../definition/stored-entity.js';
+import type { Instant } from '../../rows/instant.js';
+import {
+  isConflictBehind,
+  untilUncontended,
+  type ContentionOptions,
+} from '../../table/contention.js';
+import { Entities } from '../../table/entities.js';
+import { EntityExistsError, TransactionFailedError } from '../../table/errors.js';
+import type { RowWrite, TableGateway } from '../../table/gateway.js';
+import { odataLiteral } from '../../table/odata.js';
+import { transaction } from '../../table/transaction.js';
+import {
+  deleteWhere,
+  type DeleteOptions,
+  type DeleteProgress,
+} from '../high-volume-delete/delete-where.js';
+
+/** Says that an event is in the view. Kept in the view's partition, so that both are one change. */
+function markOf(partitionKey: string, event: string): RowWrite {
+  const rowKey = `${marks.from}${escapeKeyText(event, '')}`;
+  const properties = { EntityType: { type: 'String', value: 'AppliedEvent' } } as const;
+  return { kind: 'insert', row: { partitionKey, rowKey, properties } };
+}
+
+/** The RowKeys of marks. */
+const marks = { from: 'applied_', before: 'applied`' };
+
+/**
+ * Views in another partition or table than what they count, brought up to date by events that may be
+ * delivered more than once and in any order, such as those of the transactional outbox. Each event
+ * changes its view once: the change and a mark of the event are one entity group transaction.
+ */
+export class EventView<V extends AnyDefinition> {
+  readonly #view: V;
+  readonly #views: Entities<V>;
+  readonly #table: TableGateway;
+  readonly #options: ContentionOptions;
+
+  /** Sends nothing. The view and its marks share a partition; no RowKey of the view may begin with `applied_`. */
+  constructor(view: V, table: TableGateway, options: ContentionOptions = {}) {
+    this.#view = view;
+    this.#views = new Entities(view, table);
+    this.#table = table;
+    this.#options = options;
+  }
+
+  /** One point read. Undefined when no event has made it yet. */
+  read(key: KeyOf<V>): Promise<Stored<ReadOf<V>> | undefined> {
+    return this.#views.get(key);
+  }
+
+  /**
+   * Applies an event to a view, unless it was applied before. `change` gets the view as it is,
+   * undefined when there is none, and gives the next one; it may run several times. Requests: a
+   * point read and a transaction, both again for each writer who was faster.
+   */
+  async apply(
+    event: string,
+    viewKey: KeyOf<V>,
+    change: (current: Stored<ReadOf<V>> | undefined) => CreateOf<V> & object,
+  ): Promise<'applied' | 'applied-before'> {
+    const { partitionKey } = codecOf(this.#view).key(viewKey);
+    const attempt = async (): Promise<void> => {
+      const current = await this.#views.get(viewKey);
+      const next = change(current);
+      const writes = transaction(this.#table).add(markOf(partitionKey, event));
+      if (current === undefined) writes.insert(this.#view, next);
+      else writes.replace(this.#view, { ...current, ...next }, { ifMatch: etagOf(current) });
+      await writes.run();
+    };
+    try {
+      await untilUncontended(this.#view.type, this.#options, attempt, isConflictBehind(1));
+      return 'applied';
+    } catch (error) {
+      if (isKnownEvent(error)) return 'applied-before';
+      throw error;
+    }
+  }
+
+  /**
+   * Forgets which events of a view's partition were applied before a time. An event that is
+   * delivered again after that counts twice, so the time must be older than any delivery: longer ago
+   * than messages live. Requests: those of `deleteWhere`.
+   */
+  forget(viewKey: KeyOf<V>, before: Instant, options?: DeleteOptions): Promise<DeleteProgress> {
+    const { partitionKey } = codecOf(this.#view).key(viewKey);
+    const time = odataLiteral({ type: 'DateTime', value: before.ticks });
+    const scope = {
+      partitionKey,
+      rowKeys: marks,
+      filter: `Timestamp lt ${time}`,
+    };
+    return deleteWhere(this.#table, scope, options);
+  }
+}
+
+function isKnownEvent(error: unknown): boolean {
+  return (
+    error instanceof TransactionFailedError &&
+    (error.index ?? 0) === 0 &&
+    error.reason instanceof EntityExistsError
+  );
+}

@@ -1,0 +1,94 @@
+import { keyNamesOf, type AnyDefinition } from '../../definition/entity-definition.js';
+import type { ValueOf } from '../../definition/property.js';
+import type { ReadOf } from '../../definition/shapes.js';
+import { DefinitionError } from '../../rows/model-error.js';
+
+/**
+ * The properties of a view that can be measures: numbers, and not those of its keys. What is not
+ * known yet counts as a number, because TypeScript looks names up before it knows the view.
+ */
+export type MeasureNames<V extends AnyDefinition> = {
+  [N in keyof V['properties'] & string]: unknown extends ValueOf<V['properties'][N]>
+    ? N
+    : [ValueOf<V['properties'][N]>] extends [number | bigint]
+      ? N
+      : never;
+}[keyof V['properties'] & string];
+
+/**
+ * What one entity adds to each measure of a view: 1 to count it, its salary to sum the salaries, 0 to
+ * leave it out. A pure function of the entity: what it added once is taken away again later.
+ */
+export type Measures<S extends AnyDefinition, V extends AnyDefinition> = {
+  readonly [N in MeasureNames<V>]?: (entity: ReadOf<S>) => number | bigint;
+};
+
+export type Numbers = Readonly<Record<string, number | bigint>>;
+type AnyMeasures = Readonly<Record<string, ((entity: unknown) => number | bigint) | undefined>>;
+
+const summable = new Set(['int32', 'int64', 'double']);
+
+/** Throws `DefinitionError` for measures that the view cannot keep. */
+export function checkMeasures(definition: AnyDefinition, measures: object): void {
+  const { type, properties } = definition;
+  const inKeys = keyNamesOf(definition);
+  const names = Object.keys(measures);
+  if (names.length === 0) throw new DefinitionError(`${type}: a view needs a measure`);
+  for (const name of names) {
+    const model = properties[name]?.model;
+    const isKept = model !== undefined && summable.has(model.kind) && !inKeys.has(name);
+    if (isKept && model.flags.has('default')) continue;
+    throw new DefinitionError(
+      `${type}.${name} cannot be a measure: it has to be a number with a default, such as int32().default(0), and not in the keys`,
+    );
+  }
+}
+
+/** What an entity adds. */
+export function measure(measures: object, entity: unknown): Numbers {
+  const found: Record<string, number | bigint> = {};
+  for (const [name, valueOf] of Object.entries(measures as AnyMeasures)) {
+    if (valueOf !== undefined) found[name] = valueOf(entity);
+  }
+  return found;
+}
+
+/** Of an entity's properties those that have the names, 0 for one that it lacks. */
+export function pick(entity: object, names: object): Numbers {
+  const values = entity as Numbers;
+  return Object.fromEntries(Object.keys(names).map((name) => [name, values[name] ?? 0]));
+}
+
+/** `left` and, `times` as often, `right`. A measure that one of them lacks counts as 0 there. */
+export function plus(left: Numbers, right: Numbers, times: 1 | -1 = 1): Numbers {
+  const result: Record<string, number | bigint> = { ...left };
+  for (const [name, value] of Object.entries(right)) result[name] = add(left[name], value, times);
+  return result;
+}
+
+function add(
+  before: number | bigint | undefined,
+  value: number | bigint,
+  times: 1 | -1,
+): number | bigint {
+  if (typeof value === 'bigint') {
+    return (typeof before === 'bigint' ? before : BigInt(before ?? 0)) + value * BigInt(times);
+  }
+  return Number(before ?? 0) + value * times;
+}
+
+export function isZero(numbers: Numbers): boolean {
+  return Object.values(numbers).every((value) => Number(value) === 0);
+}
+
+/** How far sums of fractions may differ, because the order of additions rounds them differently. */
+const tolerance = 1e-9;
+
+/** Whether two views say the same; a measure that one of them lacks counts as 0 there. */
+export function isSame(left: Numbers, right: Numbers): boolean {
+  return Object.entries(plus(left, right, -1)).every(([name, difference]) => {
+    if (typeof difference === 'bigint') return difference === 0n;
+    const size = Math.max(Math.abs(Number(left[name] ?? 0)), Math.abs(Number(right[name] ?? 0)));
+    return Math.abs(difference) <= (Number.isInteger(difference) ? 0 : size * tolerance);
+  });
+}

@@ -1,0 +1,168 @@
+import { codecOf } from '../../definition/codec.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
+import { etagOf, type Stored } from '../../definition/stored-entity.js';
+import { ValueError } from '../../rows/model-error.js';
+import {
+  isConflictBehind,
+  untilUncontended,
+  type ContentionOptions,
+} from '../../table/contention.js';
+import { Entities } from '../../table/entities.js';
+import { TransactionFailedError } from '../../table/errors.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { transaction, type Transaction } from '../../table/transaction.js';
+import {
+  checkMeasures,
+  isZero,
+  measure,
+  pick,
+  plus,
+  type Measures,
+  type Numbers,
+} from './measures.js';
+import { compareView, rebuildView, type ViewDrift } from './view-audit.js';
+
+export interface PartitionViewOptions<
+  S extends AnyDefinition,
+  V extends AnyDefinition,
+> extends ContentionOptions {
+  /** The entities that are counted. */
+  readonly source: S;
+  /** The summary. Its measures need defaults, such as `int32().default(0)`. */
+  readonly view: V;
+  /** Where both live. */
+  readonly table: TableGateway;
+  /** The summary that an entity counts in, in the entity's partition; undefined: in none. Pure. */
+  readonly keyOf: (entity: ReadOf<S>) => KeyOf<V> | undefined;
+  readonly measures: Measures<S, V>;
+}
+
+/** What a change adds to a summary. */
+interface Delta<V extends AnyDefinition> {
+  readonly key: KeyOf<V>;
+  readonly numbers: Numbers;
+}
+
+/**
+ * Counts and totals of the entities of a partition, kept in summary entities of the same partition:
+ * a change and its summary are one entity group transaction, so that they never differ. Every
+ * change of a counted entity has to go through the view. All changes of a partition meet in its
+ * summary, which bounds how many a second there can be; a sharded counter takes more.
+ *
+ * Requests of a change: a point read of each summary that it touches (one; two when the entity moves
+ * from one to another) and one transaction; all of it again for each other writer who was faster. A
+ * change that no measure notices is one update. Each method either has changed both or nothing,
+ * when it throws without an answer from the service excepted.
+ */
+export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
+  readonly #options: PartitionViewOptions<S, V>;
+  readonly #views: Entities<V>;
+
+  /** Sends nothing. Throws `DefinitionError` for measures that the view cannot keep. */
+  constructor(options: PartitionViewOptions<S, V>) {
+    checkMeasures(options.view, options.measures);
+    this.#options = options;
+    this.#views = new Entities(options.view, options.table);
+  }
+
+  /** One point read. Undefined when nothing was ever counted there. */
+  read(key: KeyOf<V>): Promise<Stored<ReadOf<V>> | undefined> {
+    return this.#views.get(key);
+  }
+
+  /** Inserts an entity and counts it. Throws `EntityExistsError` when its keys are taken. */
+  async insert(entity: CreateOf<S>): Promise<void> {
+    const { source, table } = this.#options;
+    const codec = codecOf(source);
+    const after = codec.fromRow({ ...codec.toRow(entity), etag: '', timestamp: 0n });
+    await this.#change(undefined, after, () => transaction(table).insert(source, entity));
+  }
+
+  /**
+   * Replaces an entity that was read by a new state of it, and counts the difference. Throws
+   * `ConditionFailedError` or `EntityNotFoundError` when somebody else has changed it since.
+   */
+  async replace(before: Stored<ReadOf<S>>, after: ReadOf<S>): Promise<void> {
+    const { source, table } = this.#options;
+    const ifMatch = etagOf(before);
+    const [old, next] = [codecOf(source).toRow(before), codecOf(source).toRow(after)];
+    if (old.partitionKey !== next.partitionKey || old.rowKey !== next.rowKey) {
+      throw new ValueError(`${source.type}: a replace cannot change keys; delete and insert it`);
+    }
+    const begin = () => transaction(table).replace(source, after, { ifMatch });
+    await this.#change(before, after, begin);
+  }
+
+  /** Deletes an entity that was read, and counts it no more. Throws as `replace`. */
+  async delete(before: Stored<ReadOf<S>>): Promise<void> {
+    const { source, table } = this.#options;
+    await this.#change(before, undefined, () => transaction(table).delete(source, before));
+  }
+
+  /**
+   * The summaries of a partition that do not say what its entities add up to. Reads the summaries and
+   * then the entities: one range read for 1,000 of each. A change meanwhile can look like drift.
+   */
+  async verify(partition: PartitionOf<S>): Promise<readonly ViewDrift[]> {
+    const compared = await compareView(this.#options, this.#partitionKey(partition));
+    return compared.map(({ key, stored, actual }) => ({ key, stored, actual }));
+  }
+
+  /**
+   * Corrects the summaries of a partition, also when there were none; changes may go on meanwhile.
+   * Requests: those of `verify` until it finds no drift, and an insert or update for each summary
+   * that drifts. Returns what was corrected. May be cut off and run again anywhere.
+   */
+  rebuild(partition: PartitionOf<S>): Promise<readonly ViewDrift[]> {
+    return rebuildView(this.#options, this.#partitionKey(partition));
+  }
+
+  #partitionKey(partition: PartitionOf<S>): string {
+    return codecOf(this.#options.source).partitionKey(partition);
+  }
+
+  async #change(
+    before: ReadOf<S> | undefined,
+    after: ReadOf<S> | undefined,
+    begin: () => Transaction,
+  ): Promise<void> {
+    const deltas = this.#deltas(before, after);
+    const attempt = async (): Promise<void> => {
+      const writes = begin();
+      for (const delta of deltas) await this.#add(writes, delta);
+      await writes.run();
+    };
+    try {
+      const { source } = this.#options;
+      await untilUncontended(source.type, this.#options, attempt, isConflictBehind(1));
+    } catch (error) {
+      throw error instanceof TransactionFailedError && error.index === 0 ? error.reason : error;
+    }
+  }
+
+  #deltas(before: ReadOf<S> | undefined, after: ReadOf<S> | undefined): readonly Delta<V>[] {
+    const { keyOf, measures, view } = this.#options;
+    const deltas = new Map<string, Delta<V>>();
+    const count = (entity: ReadOf<S> | undefined, times: 1 | -1): void => {
+      const key = entity === undefined ? undefined : keyOf(entity);
+      if (key === undefined) return;
+      const { rowKey } = codecOf(view).key(key);
+      const numbers = deltas.get(rowKey)?.numbers ?? {};
+      deltas.set(rowKey, { key, numbers: plus(numbers, measure(measures, entity), times) });
+    };
+    count(before, -1);
+    count(after, 1);
+    return [...deltas.values()].filter(({ numbers }) => !isZero(numbers));
+  }
+
+  async #add(writes: Transaction, { key, numbers }: Delta<V>): Promise<void> {
+    const { view } = this.#options;
+    const current = await this.#views.get(key);
+    if (current === undefined) writes.insert(view, { ...key, ...numbers });
+    else {
+      const next = { ...current, ...plus(pick(current, numbers), numbers) };
+      writes.replace(view, next, { ifMatch: etagOf(current) });
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import { codecOf } from '../../definition/codec.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { KeyOf, ReadOf } from '../../definition/shapes.js';
+import { etagOf, type Stored } from '../../definition/stored-entity.js';
+import { isConflict, untilUncontended } from '../../table/contention.js';
+import { Entities } from '../../table/entities.js';
+import { ContentionError } from '../../table/errors.js';
+import { partitionRows } from '../../table/partition-rows.js';
+import { isSame, measure, pick, plus, type Numbers } from './measures.js';
+import type { PartitionViewOptions } from './partition-view.js';
+
+/** What a summary says and what it should say. */
+export interface ViewDrift {
+  /** Of the summary. */
+  readonly key: object;
+  readonly stored: Numbers;
+  readonly actual: Numbers;
+}
+
+interface Comparison<V extends AnyDefinition> extends ViewDrift {
+  readonly key: KeyOf<V>;
+  /** Undefined when there is none yet. */
+  readonly entity: Stored<ReadOf<V>> | undefined;
+}
+
+/** The summaries of a partition that differ from its entities. */
+export async function compareView<S extends AnyDefinition, V extends AnyDefinition>(
+  { source, view, table, keyOf, measures }: PartitionViewOptions<S, V>,
+  partitionKey: string,
+): Promise<readonly Comparison<V>[]> {
+  const found = new Map<string, Comparison<V>>();
+  const codec = codecOf(view);
+  // The summaries first: a change of an entity after this changes the ETag of its summary as well,
+  // and what is corrected under an older ETag is refused.
+  for await (const entity of partitionRows(view, table, partitionKey)) {
+    const stored = pick(entity, measures);
+    const key = codec.parseKey(codec.toRow(entity));
+    const nothing = plus(stored, stored, -1);
+    found.set(codec.key(key).rowKey, { key, entity, stored, actual: nothing });
+  }
+  for await (const entity of partitionRows(source, table, partitionKey)) {
+    const key = keyOf(entity);
+    if (key === undefined) continue;
+    const { rowKey } = codec.key(key);
+    const before = found.get(rowKey) ?? { key, entity: undefined, stored: {}, actual: {} };
+    const actual = plus(before.actual, measure(measures, entity));
+    found.set(rowKey, { ...before, actual });
+  }
+  return [...found.values()].filter(({ stored, actual }) => !isSame(stored, actual));
+}
+
+/** See `PartitionView.rebuild`. */
+export async function rebuildView<S extends AnyDefinition, V extends AnyDefinition>(
+  options: PartitionViewOptions<S, V>,
+  partitionKey: string,
+): Promise<readonly ViewDrift[]> {
+  const corrected: ViewDrift[] = [];
+  const attempt = async (): Promise<void> => {
+    const drifts = await compareView(options, partitionKey);
+    for (const drift of drifts) if (await correct(options, drift)) corrected.push(drift);
+    if (drifts.length > 0) throw new ContentionError('the summaries have to be compared again');
+  };
+  const isOvertaken = (error: unknown): boolean => error instanceof ContentionError;
+  await untilUncontended(options.view.type, options, attempt, isOvertaken);
+  return corrected.map(({ key, stored, actual }) => ({ key, stored, actual }));
+}
+
+/** False when somebody else has changed the summary since it was read. */
+async function correct<S extends AnyDefinition, V extends AnyDefinition>(
+  { view, table }: PartitionViewOptions<S, V>,
+  { key, entity, actual }: Comparison<V>,
+): Promise<boolean> {
+  const views = new Entities(view, table);
+  try {
+    if (entity === undefined) await views.insert({ ...key, ...actual });
+    else {
+      const right = { ...entity, ...actual } as ReadOf<V>;
+      await views.replace(right, { ifMatch: etagOf(entity) });
+    }
+    return true;
+  } catch (error) {
+    if (isConflict(error)) return false;
+    throw error;
+  }
+}
