@@ -70,7 +70,7 @@ export {
   Entities,
   entitiesOf,
   type EntitiesOptions,
-  type Selected,
+  type Picked,
   type Selection,
   type UpdateOptions,
 } from './table/entities.js';

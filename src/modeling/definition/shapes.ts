@@ -4,7 +4,8 @@ import type { FlagsOf, KindOf, Properties, ValueOf } from './property.js';
 
 /** The types that follow from a definition. Mapped in one step each, so that they read well. */
 
-type Flat<T> = { readonly [N in keyof T]: T[N] };
+/** The empty object at the end makes editors show the members instead of this name. */
+type Flat<T> = { readonly [N in keyof T]: T[N] } & {};
 
 /** What the types need of a definition. */
 export interface Shaped {
@@ -75,14 +76,14 @@ export type MergeOf<D extends Shaped> =
 /** The values that make an entity's keys. */
 export type KeyOf<D extends Shaped> = {
   readonly [N in KeyNames<D> & Names<D['properties']>]: ValueOf<D['properties'][N]>;
-};
+} & {};
 
 /** The values that make the PartitionKey. */
 export type PartitionOf<D extends Shaped> = {
   readonly [N in PartNames<D['partitionKey']> & Names<D['properties']>]: ValueOf<
     D['properties'][N]
   >;
-};
+} & {};
 
 type Leading<P extends readonly KeyPart[]> = P extends readonly [
   KeyPart<infer N, infer V>,

@@ -51,9 +51,9 @@ export interface UpdateOptions<D extends AnyDefinition> {
 }
 
 /** Some properties of an entity, and those of its keys. */
-export type Selected<D extends AnyDefinition, N extends keyof ReadOf<D>> = Stored<
-  Pick<ReadOf<D>, N | Extract<KeyNames<D>, keyof ReadOf<D>>>
->;
+export type Picked<D extends AnyDefinition, N extends keyof ReadOf<D>> = {
+  readonly [M in N | Extract<KeyNames<D>, keyof ReadOf<D>>]: ReadOf<D>[M];
+} & {};
 
 /** Which properties of entities are read. */
 export interface Selection<N> {
@@ -94,7 +94,7 @@ export class Entities<D extends AnyDefinition> {
   get<const N extends keyof ReadOf<D>>(
     key: KeyOf<D>,
     options: { readonly select: readonly N[] },
-  ): Promise<Selected<D, N> | undefined>;
+  ): Promise<Stored<Picked<D, N>> | undefined>;
   async get(
     key: KeyOf<D>,
     options?: { readonly select: readonly string[] },
@@ -125,7 +125,7 @@ export class Entities<D extends AnyDefinition> {
   /** Some of their properties. */
   query<const N extends keyof ReadOf<D>>(
     query: PartitionQuery<D> & Selection<N>,
-  ): Query<Selected<D, N>>;
+  ): Query<Stored<Picked<D, N>>>;
   query({ partition, ...query }: PartitionQuery<D> & Partial<Selection<string>>): Query<object> {
     const { select, decode } = this.#selection(query.select);
     const plan = planPartitions(this.definition, { ...query, partitions: [partition] }, select);
@@ -138,7 +138,7 @@ export class Entities<D extends AnyDefinition> {
   queryPartitions(query: PartitionsQuery<D> & Partial<MergedOptions>): Query<Stored<ReadOf<D>>>;
   queryPartitions<const N extends keyof ReadOf<D>>(
     query: PartitionsQuery<D> & Partial<MergedOptions> & Selection<N>,
-  ): Query<Selected<D, N>>;
+  ): Query<Stored<Picked<D, N>>>;
   queryPartitions(
     query: PartitionsQuery<D> & Partial<MergedOptions> & Partial<Selection<string>>,
   ): Query<object> {
@@ -156,7 +156,7 @@ export class Entities<D extends AnyDefinition> {
   scanTable(query?: TableScan<D>): Query<Stored<ReadOf<D>>>;
   scanTable<const N extends keyof ReadOf<D>>(
     query: TableScan<D> & Selection<N>,
-  ): Query<Selected<D, N>>;
+  ): Query<Stored<Picked<D, N>>>;
   scanTable(query: TableScan<D> & Partial<Selection<string>> = {}): Query<object> {
     const { select, decode } = this.#selection(query.select);
     return new RowsQuery(this.table, planScan(this.definition, query, select), decode);
