@@ -16,7 +16,7 @@ export interface QueuesUnderTest {
   readonly store: Store;
   readonly clock: ManualClock;
   /** Another process's view of the same store. */
-  other(): QueueService;
+  readonly other: () => QueueService;
 }
 
 export interface QueueOptions {

@@ -35,7 +35,7 @@ async function drain(service: QueueService, count: number): Promise<string[]> {
 /** Counts commits, and those that failed their checks. */
 function counting(): {
   readonly counts: { commits: number; conflicts: number };
-  wrap(store: Store): Store;
+  readonly wrap: (store: Store) => Store;
 } {
   const counts = { commits: 0, conflicts: 0 };
   return {

@@ -1,13 +1,14 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Bytes } from '../../base/bytes.js';
 import { decodeCounter } from '../../kv/counter.js';
 import { keyAfter } from '../../kv/tuple.js';
 import type { Entry, KeyRange, Store } from '../../kv/store.js';
 import { decodeMoment, type MessageKeys } from './message-keys.js';
-import type { Reclaimed } from '../containers/reclaim.js';
+import type { Reclaimed } from '../containers/reclaim-round.js';
 
 /** Messages that one commit deletes, so that no commit keeps others waiting long. */
 const commitMessagesMax = 100;
-/** Entries that one range call counts, so that no count keeps requests waiting long. */
+/** Entries counted before others get their turn. */
 const countedMax = 10_000;
 
 /**
@@ -69,6 +70,7 @@ export async function countExpired(
     const counted: Counted = await countPage(store, range);
     total += counted.count;
     range = counted.rest;
+    if (range !== undefined) await setImmediate();
   }
   return total;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { compareBytes } from '../../base/bytes.js';
 import { partitionPrefixLength } from '../../kv/partition-prefix.js';
 import { containerPrefix } from '../containers/keys.js';

@@ -1,4 +1,3 @@
-import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Store } from '../../kv/store.js';
@@ -8,11 +7,12 @@ import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js
 import { Containers } from '../containers/containers.js';
 import { containerPrefix } from '../containers/keys.js';
 import { checkMetadata, sameMetadata } from '../containers/metadata.js';
-import { reclaimContainers, type Reclaimed } from '../containers/reclaim.js';
+import { droppedContainersRound, type DroppedContainer } from '../containers/reclaim.js';
+import { ReclaimRound, type Reclaimed } from '../containers/reclaim-round.js';
 import { dequeue, type DequeueContext } from './dequeue.js';
-import { countExpired, countStored } from './expiry.js';
-import { ExpirySweep } from './expiry-sweep.js';
+import { countExpired, countStored, deleteExpired } from './expiry.js';
 import { MessageIds } from './message-id.js';
+import { MessageKeys } from './message-keys.js';
 import {
   deleteMessage,
   peekMessages,
@@ -55,13 +55,18 @@ export class QueueService {
   readonly #context: MessageContext & DequeueContext;
   readonly #queues: Containers<QueueRecord>;
   readonly #open: OpenQueues;
-  readonly #sweep: ExpirySweep;
+  readonly #dropped: ReclaimRound<DroppedContainer>;
+  readonly #expired: ReclaimRound<MessageKeys>;
 
   constructor({ store, clock, randomness }: QueueServiceOptions) {
     this.#context = { store, clock, randomness, ids: new MessageIds(clock, randomness) };
     this.#queues = new Containers(store, queueKind);
     this.#open = new OpenQueues(store, clock);
-    this.#sweep = new ExpirySweep(store, clock, () => this.#prefixes());
+    this.#dropped = droppedContainersRound(store, clock, queueKind.service);
+    this.#expired = new ReclaimRound(
+      () => this.#allKeys(),
+      (keys, messagesMax) => deleteExpired(store, keys, clock.nowMicros(), messagesMax),
+    );
   }
 
   /**
@@ -177,16 +182,15 @@ export class QueueService {
    * cleared queues. Safe to stop or repeat anywhere, in several processes at once.
    */
   async reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
-    const { store, clock } = this.#context;
-    const dropped = await reclaimContainers(store, clock, queueKind.service, entriesMax);
+    const dropped = await this.#dropped.step(entriesMax);
     if (dropped.deleted >= entriesMax) return { deleted: dropped.deleted, more: true };
-    const expired = await this.#sweep.step(entriesMax - dropped.deleted);
+    const expired = await this.#expired.step(entriesMax - dropped.deleted);
     return { deleted: dropped.deleted + expired.deleted, more: dropped.more || expired.more };
   }
 
-  async *#prefixes(): AsyncGenerator<Bytes> {
+  async *#allKeys(): AsyncGenerator<MessageKeys> {
     for await (const { account, record } of this.#queues.all()) {
-      yield containerPrefix(queueKind.service, account, record.id);
+      yield new MessageKeys(containerPrefix(queueKind.service, account, record.id));
     }
   }
 

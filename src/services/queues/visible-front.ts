@@ -83,8 +83,8 @@ export class VisibleFront {
   }
 
   /**
-   * The states of visible messages, without most of those that have expired and are not yet deleted:
-   * there may be very many, and every search would begin with them.
+   * The states of visible messages, without most of those that have expired and are not yet
+   * deleted: there may be very many, and every search would begin with them.
    */
   visible(nowMicros: number): KeyRange {
     const range = this.#keys.visibleAt(nowMicros);
