@@ -97,6 +97,27 @@ async function changeOnce(table: TableGateway): Promise<boolean> {
   }
 }
 
+/** The table, where something happens right after the nth read of a whole row. */
+function interrupted(
+  table: TableGateway,
+  nth: number,
+  happen: () => Promise<unknown>,
+): TableGateway {
+  let reads = 0;
+  return {
+    table: table.table,
+    get: async (key, select) => {
+      const row = await table.get(key, select);
+      reads += select === undefined ? 1 : 0;
+      if (select === undefined && reads === nth) await happen();
+      return row;
+    },
+    write: (write) => table.write(write),
+    transact: (writes) => table.transact(writes),
+    page: (query) => table.page(query),
+  };
+}
+
 function moveOf(current: TableGateway, archive: TableGateway): Step<EmployeeKey> {
   return moveStep({ from: rowIn(current, employeeKey), to: rowIn(archive, employeeKey) });
 }
@@ -238,6 +259,18 @@ describe('a move', () => {
     }
   });
 
+  it('does not put an old version over a newer one that another run has moved', async () => {
+    const { current, archive } = await newOffice();
+    await insertEmployee(archive, { changes: 99 });
+    const overtaken = interrupted(current, 2, async () => {
+      await changeOnce(current);
+      assert.equal(await moveOf(current, archive).run(jones, context()), 'done');
+    });
+    assert.equal(await moveOf(overtaken, archive).run(jones, context()), 'already-done');
+    assert.equal(await changesOf(archive), 1);
+    assert.equal(await changesOf(current), undefined);
+  });
+
   it('leaves alone what has the key, and is not what was meant', async () => {
     const { current, archive } = await newOffice();
     const meant = new Date('2012-05-01T00:00:00Z').getTime();
@@ -297,6 +330,27 @@ describe('a mirror', () => {
     assert.equal(await mirror.run(jones, context()), 'done');
     assert.equal(await changesOf(archive), undefined);
     assert.equal(await mirror.run(jones, context()), 'already-done');
+  });
+
+  it('leaves no copy of an original that was deleted while it was copied', async () => {
+    const { current, archive } = await newOffice();
+    const overtaken = interrupted(current, 1, async () => {
+      await current.write({ kind: 'delete', key: employeeKey(jones), etag: '*' });
+      assert.equal(await mirrorOf(current, archive).run(jones, context()), 'already-done');
+    });
+    assert.equal(await mirrorOf(overtaken, archive).run(jones, context()), 'done');
+    assert.equal(await changesOf(archive), undefined);
+  });
+
+  it('does not put an old version over a newer one that another run has copied', async () => {
+    const { current, archive } = await newOffice();
+    await insertEmployee(archive, { changes: 99 });
+    const overtaken = interrupted(current, 1, async () => {
+      await changeOnce(current);
+      assert.equal(await mirrorOf(current, archive).run(jones, context()), 'done');
+    });
+    assert.equal(await mirrorOf(overtaken, archive).run(jones, context()), 'done');
+    assert.equal(await changesOf(archive), 1);
   });
 
   it('is like its original in the end, however many write and mirror at once', async () => {
