@@ -227,8 +227,6 @@ it('a view refuses names that are no numbers of it', async () => {
       measures: {
         // @ts-expect-error -- the view has no such property
         people: () => 1,
-        // @ts-expect-error -- it is a text
-        title: () => 1,
       },
     });
   assert.throws(make, /cannot be a measure/);
