@@ -1,0 +1,120 @@
+import { DecodeError } from '../../rows/model-error.js';
+import type { RowProperties, StoredRow, WireValue } from '../../rows/row.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { odataString } from '../../table/odata.js';
+import type { BlobPort } from './blob-port.js';
+import { expanded } from './compression.js';
+import { manifestOf, manifestProperty, type Manifest, type ManifestValue } from './manifest.js';
+import { joinParts, ownerProperty, partNames, partRowKey } from './parts.js';
+import { checkBytes, valueOfBytes } from './value-bytes.js';
+
+/** Where values are read from. */
+export interface ValueSources {
+  readonly table: TableGateway;
+  readonly blobs: BlobPort | undefined;
+}
+
+/** A value's rows or blob are not there: it was replaced since the entity was read, or is lost. */
+export class MissingValueError extends DecodeError {}
+
+/**
+ * The row with its large values in place, and nothing left of how they are stored. `wanted`: the
+ * names that were selected; all when undefined. What it sends is one range read or more for values
+ * in rows, and one blob read for each value in a blob. Throws `MissingValueError`, and `DecodeError`
+ * when a checksum does not fit.
+ */
+export async function assembled(
+  sources: ValueSources,
+  row: StoredRow,
+  wanted: ReadonlySet<string> | undefined,
+): Promise<StoredRow> {
+  const manifest = manifestOf(row.properties);
+  if (manifest === undefined) return row;
+  const properties: Record<string, WireValue> = { ...withoutParts(row.properties) };
+  const names = Object.keys(manifest.values).filter((name) => {
+    // A property beside its description was merged later, by whoever: it is the newer.
+    return properties[name] === undefined && (wanted === undefined || wanted.has(name));
+  });
+  const bytes = await bytesOfPlaces(sources, row, manifest, names);
+  for (const name of names) {
+    const value = described(manifest, name);
+    const stored = bytes(name, value);
+    const plain = await expanded(value.encoding, stored, value.bytes);
+    checkBytes(name, plain, value.bytes, value.sha256);
+    properties[name] = valueOfBytes(value.type, plain);
+  }
+  return { ...row, properties };
+}
+
+/** The properties that are the entity's own. */
+export function withoutParts(properties: RowProperties): RowProperties {
+  const own: Record<string, WireValue> = { ...properties };
+  for (const name of [manifestProperty, ...partNames]) delete own[name];
+  return own;
+}
+
+function described({ values }: Manifest, name: string): ManifestValue {
+  const value = values[name];
+  if (value === undefined) throw new DecodeError(`'${name}' is not described`);
+  return value;
+}
+
+async function bytesOfPlaces(
+  { table, blobs }: ValueSources,
+  row: StoredRow,
+  manifest: Manifest,
+  names: readonly string[],
+): Promise<(name: string, value: ManifestValue) => Uint8Array> {
+  const needs = (place: string) => names.some((name) => described(manifest, name).at === place);
+  const inEntity = joinParts(row.properties);
+  const [inRows, inBlobs] = await Promise.all([
+    needs('rows') ? readRows(table, row.partitionKey, manifest) : new Uint8Array(),
+    Promise.all(names.map((name) => readBlob(blobs, name, described(manifest, name)))),
+  ]);
+  return (name, { at, from, stored }) => {
+    if (at === 'blob') return inBlobs[names.indexOf(name)] ?? new Uint8Array();
+    const place = at === 'rows' ? inRows : inEntity;
+    return place.subarray(from, from + stored);
+  };
+}
+
+async function readRows(
+  table: TableGateway,
+  partitionKey: string,
+  { generation, rows }: Manifest,
+): Promise<Uint8Array> {
+  const [first, last] = [0, rows - 1].map(
+    (index) => partRowKey(partitionKey, generation, index).rowKey,
+  );
+  const filter =
+    `PartitionKey eq ${odataString(partitionKey)} and ` +
+    `RowKey ge ${odataString(first ?? '')} and RowKey le ${odataString(last ?? '')}`;
+  const found = new Map<string, RowProperties>();
+  let cursor: string | undefined;
+  do {
+    const page = await table.page(cursor === undefined ? { filter } : { filter, cursor });
+    for (const { rowKey, properties } of page.rows) found.set(rowKey, properties);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  const parts = Array.from({ length: rows }, (_, index) => {
+    const properties = found.get(partRowKey(partitionKey, generation, index).rowKey);
+    if (properties?.[ownerProperty] !== undefined) return joinParts(properties);
+    throw new MissingValueError(`row ${index} of ${rows} beside the entity is not there`);
+  });
+  return Buffer.concat(parts);
+}
+
+async function readBlob(
+  blobs: BlobPort | undefined,
+  name: string,
+  { blob }: ManifestValue,
+): Promise<Uint8Array | undefined> {
+  if (blob === undefined) return undefined;
+  if (blobs === undefined) {
+    throw new DecodeError(`'${name}' is in the blob ${blob}: pass 'blobs' to read it`);
+  }
+  const bytes = await blobs.get(blob);
+  if (bytes === undefined)
+    throw new MissingValueError(`the blob ${blob} of '${name}' is not there`);
+  return bytes;
+}

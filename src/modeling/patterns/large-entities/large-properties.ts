@@ -1,0 +1,68 @@
+import { storedNameOf, type AnyDefinition } from '../../definition/entity-definition.js';
+import {
+  propertyOf,
+  type AnyProperty,
+  type Property,
+  type ValueCodec,
+} from '../../definition/property.js';
+import type { StandardSchema } from '../../definition/standard-schema.js';
+import { jsonCodec, validated, type JsonValue } from '../../definition/structured-types.js';
+import { DecodeError, ValueError } from '../../rows/model-error.js';
+import type { WireValue } from '../../rows/row.js';
+
+// Properties whose values may be larger than the service takes. Their table is opened with
+// `withLargeValues`. They are of the kind of JSON: no filter and no key can use them.
+
+const loneSurrogate = /\p{Surrogate}/u;
+
+function largeProperty<V>(codec: ValueCodec): Property<'json', V> {
+  return propertyOf('json', codec, { isLarge: true });
+}
+
+function codecOfType(type: WireValue['type'], encode: (value: unknown) => WireValue): ValueCodec {
+  return {
+    wireNames: (name) => [name],
+    write: (name, value, writer) => writer.put(name, encode(value)),
+    read: (name, reader) => {
+      const wire = reader.get(name);
+      if (wire === undefined || wire.type === type) return wire?.value;
+      throw new DecodeError(`stored as ${wire.type} where the definition has ${type}`);
+    },
+  };
+}
+
+function textOf(value: unknown): WireValue {
+  if (typeof value !== 'string') throw new ValueError(`a ${typeof value} is no string`);
+  if (!loneSurrogate.test(value)) return { type: 'String', value };
+  throw new ValueError('a string with half a surrogate pair has no form on the wire');
+}
+
+function bytesOf(value: unknown): WireValue {
+  if (value instanceof Uint8Array) return { type: 'Binary', value };
+  throw new ValueError(`a ${typeof value} is no Uint8Array`);
+}
+
+/** Text of any length. */
+export function largeString(): Property<'json', string> {
+  return largeProperty(codecOfType('String', textOf));
+}
+
+/** Bytes, as many as there are. */
+export function largeBinary(): Property<'json', Uint8Array> {
+  return largeProperty(codecOfType('Binary', bytesOf));
+}
+
+/** As `json`, with a text of any length. */
+export function largeJson<Output>(schema: StandardSchema<Output>): Property<'json', Output>;
+/** A value stored as JSON text of any length, unchecked. */
+export function largeJson<T = JsonValue>(): Property<'json', T>;
+export function largeJson(schema?: StandardSchema): Property<'json', unknown> {
+  return largeProperty(jsonCodec((value) => validated(schema, value), Infinity));
+}
+
+/** The names on the wire of a definition's large properties: `properties` of `LargeOptions`. */
+export function largePropertiesOf({ properties }: AnyDefinition): readonly string[] {
+  return Object.entries<AnyProperty>(properties)
+    .filter(([, { model }]) => model.isLarge === true)
+    .map(([name, property]) => storedNameOf(name, property));
+}

@@ -1,0 +1,180 @@
+import { systemClock } from '../../../base/clock.js';
+import { invariant } from '../../../base/invariant.js';
+import { systemRandomness } from '../../../base/randomness.js';
+import { ValueError } from '../../rows/model-error.js';
+import type { RowKey, StoredRow } from '../../rows/row.js';
+import { TransactionFailedError } from '../../table/errors.js';
+import type {
+  RowPage,
+  RowQuery,
+  RowWrite,
+  TableGateway,
+  WriteResult,
+} from '../../table/gateway.js';
+import { assembled, MissingValueError, type ValueSources } from './assembly.js';
+import type { Expander } from './expansion.js';
+import { inOrder } from './in-order.js';
+import { LargeWriter } from './large-writer.js';
+import { blobFolder } from './layout.js';
+import { manifestOf, manifestProperty, type Manifest } from './manifest.js';
+import { limitsOf, type LargeOptions } from './options.js';
+import { isPartRow, ownerProperty, partNames } from './parts.js';
+
+/** How often a read is started over because the entity changed meanwhile. */
+const attemptsMax = 8;
+const graceMsDefault = 3_600_000;
+const concurrencyDefault = 8;
+
+/**
+ * A table whose entities may be larger than the service takes: properties of more than 64 KiB and
+ * entities of more than 1 MiB. Sends nothing. Encryption goes around it, not into it:
+ * `withEncryption(withLargeValues(table, …), …)`.
+ */
+export function withLargeValues(table: TableGateway, options: LargeOptions = {}): LargeTable {
+  return new LargeTable(table, options);
+}
+
+/**
+ * The ladder of large entities as a gateway: whoever reads and writes through it sees whole rows.
+ *
+ * Requests, besides those of the table beneath it:
+ * - `insert` and merges without large values: none, unless rows or blobs are needed.
+ * - `replace`, `upsert-replace`, `delete`: one point read of what is there, to tidy up after it.
+ *   None when neither rows nor blobs are in use.
+ * - merges of large values: a read of the whole entity, and a replace instead of the merge.
+ * - rows beside the entity: the write becomes one transaction; a read takes one range read more.
+ * - blobs: one put before the write and one delete after it for each; one get for each that is read.
+ *
+ * What is read is one write's, whole: parts carry the generation of their write, and a checksum is
+ * compared. A crash leaves the old entity or the new one, and at worst a blob that nothing points
+ * to, which `verifyLargeValues` finds.
+ */
+export class LargeTable implements TableGateway {
+  readonly table: string;
+  /** How old an unreferenced blob must be to be abandoned. */
+  readonly graceMs: number;
+  readonly #expander: Expander;
+  readonly #writer: LargeWriter;
+  readonly #concurrency: number;
+
+  constructor(table: TableGateway, options: LargeOptions) {
+    const randomness = options.randomness ?? systemRandomness;
+    this.table = table.table;
+    this.graceMs = options.graceMs ?? graceMsDefault;
+    this.#concurrency = options.concurrency ?? concurrencyDefault;
+    this.#expander = {
+      table,
+      blobs: options.blobs,
+      limits: limitsOf(options),
+      newGeneration: () => Buffer.from(randomness.bytes(16)).toString('hex'),
+    };
+    this.#writer = new LargeWriter(this.#expander, {
+      clock: options.clock ?? systemClock,
+      graceMs: this.graceMs,
+      concurrency: this.#concurrency,
+    });
+  }
+
+  /** The table beneath, and the blobs. */
+  get sources(): ValueSources {
+    return this.#expander;
+  }
+
+  /** The beginning of the names of this table's blobs. */
+  get blobFolder(): string {
+    return blobFolder(this.#expander.limits, this.table);
+  }
+
+  async get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {
+    const names = this.#stored(select);
+    for (let attempt = 1; ; attempt += 1) {
+      const row = await this.#expander.table.get(key, names);
+      if (row === undefined) return undefined;
+      try {
+        return await this.#whole(row, select);
+      } catch (error) {
+        await this.#refuseLost(error, row, attempt);
+      }
+    }
+  }
+
+  async page(query: RowQuery): Promise<RowPage> {
+    const select = this.#stored(query.select);
+    const page = await this.#expander.table.page(
+      select === undefined ? query : { ...query, select },
+    );
+    const entities = page.rows.filter((row) => !isPartRow(row));
+    const rows = await inOrder(entities, this.#concurrency, (row) =>
+      this.#wholeOfPage(row, query.select),
+    );
+    return { ...page, rows: rows.filter((row) => row !== undefined) };
+  }
+
+  async write(write: RowWrite): Promise<WriteResult> {
+    refuseMarked([write]);
+    try {
+      const [result] = await this.#writer.run([write]);
+      invariant(result !== undefined, 'a write has a result');
+      return result;
+    } catch (error) {
+      throw error instanceof TransactionFailedError ? error.reason : error;
+    }
+  }
+
+  async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    refuseMarked(writes);
+    return this.#writer.run(writes);
+  }
+
+  /**
+   * How the large values of an entity are stored, the names of their blobs among it; undefined when
+   * it has none or is absent. One point read.
+   */
+  async describe(key: RowKey): Promise<Manifest | undefined> {
+    const row = await this.#expander.table.get(key, [manifestProperty]);
+    return row === undefined ? undefined : manifestOf(row.properties);
+  }
+
+  /** The names to read for a selection. */
+  #stored(select: readonly string[] | undefined): readonly string[] | undefined {
+    if (select === undefined) return undefined;
+    const { candidates } = this.#expander.limits;
+    const mayBeLarge = candidates === undefined || select.some((name) => candidates.has(name));
+    return [...select, ownerProperty, ...(mayBeLarge ? [manifestProperty, ...partNames] : [])];
+  }
+
+  #whole(row: StoredRow, select: readonly string[] | undefined): Promise<StoredRow> {
+    return assembled(this.#expander, row, select === undefined ? undefined : new Set(select));
+  }
+
+  /** Undefined when the row was deleted since the page was read. */
+  async #wholeOfPage(
+    row: StoredRow,
+    select: readonly string[] | undefined,
+  ): Promise<StoredRow | undefined> {
+    try {
+      return await this.#whole(row, select);
+    } catch (error) {
+      if (error instanceof MissingValueError) return this.get(row, select);
+      throw error;
+    }
+  }
+
+  /** Returns when the row was changed since, so that reading it again can succeed. */
+  async #refuseLost(error: unknown, row: StoredRow, attempt: number): Promise<void> {
+    if (!(error instanceof MissingValueError) || attempt === attemptsMax) throw error;
+    const now = await this.#expander.table.get(row, []);
+    if (now?.etag === row.etag) throw error;
+  }
+}
+
+function refuseMarked(writes: readonly RowWrite[]): void {
+  for (const write of writes) {
+    const [name] = write.kind === 'delete' ? [] : (write.row.encrypt ?? []);
+    if (name === undefined) continue;
+    throw new ValueError(
+      `'${name}' must be encrypted: write through withEncryption(withLargeValues(table)), which ` +
+        'stores large values encrypted',
+    );
+  }
+}

@@ -1,0 +1,233 @@
+import type { Clock } from '../../../base/clock.js';
+import { invariant } from '../../../base/invariant.js';
+import { ModelError, TooLargeError } from '../../rows/model-error.js';
+import {
+  ConditionFailedError,
+  ContentionError,
+  EntityExistsError,
+  EntityNotFoundError,
+  isAmbiguous,
+  TransactionFailedError,
+} from '../../table/errors.js';
+import { keyOfWrite, type RowWrite, type WriteResult } from '../../table/gateway.js';
+import { transactionBytesMax } from '../../table/request-size.js';
+import { MissingValueError } from './assembly.js';
+import type { BlobPort } from './blob-port.js';
+import { expand, merging, type Expander, type Expansion, type PuttingWrite } from './expansion.js';
+import { inOrder } from './in-order.js';
+import { isLargeRow, requestBytes, type PlannedBlob } from './layout.js';
+import { manifestOf, manifestProperty } from './manifest.js';
+
+/** How often a write is started over because the entity changed meanwhile. */
+const attemptsMax = 8;
+/** Left of a transaction for the writes that delete old rows. */
+const tidyBytes = 64 * 1024;
+const requestBytesMax = transactionBytesMax - tidyBytes;
+
+export interface WriterSettings {
+  readonly clock: Clock;
+  readonly graceMs: number;
+  readonly concurrency: number;
+}
+
+/**
+ * Carries writes out: blobs first, then everything of the table in one request, then away with what
+ * became unreferenced. Whatever fails in between, the entity never points to what is not there.
+ */
+export class LargeWriter {
+  readonly #expander: Expander;
+  readonly #settings: WriterSettings;
+
+  constructor(expander: Expander, settings: WriterSettings) {
+    this.#expander = expander;
+    this.#settings = settings;
+  }
+
+  async run(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#attempt(writes);
+      } catch (error) {
+        if (!(error instanceof OvertakenError) && !(error instanceof MissingValueError))
+          throw error;
+        if (attempt === attemptsMax) {
+          throw new ContentionError(
+            `other writers were faster at all of ${attemptsMax} attempts to tidy up after an entity`,
+            { cause: error },
+          );
+        }
+      }
+    }
+  }
+
+  async #attempt(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    const started = this.#settings.clock.monotonicMs();
+    const share = this.#shareOf(writes);
+    const expansions = await Promise.all(
+      writes.map((write) => expand(this.#expander, write, share)),
+    );
+    await this.#put(expansions);
+    this.#refuseLate(started, expansions);
+    try {
+      return await this.#send(expansions);
+    } catch (error) {
+      const [write] = writes;
+      if (error instanceof TooLargeError && writes.length === 1 && isMerge(write)) {
+        return this.#sendMerged(write);
+      }
+      throw error;
+    }
+  }
+
+  /** What each write that has large values may take of the transaction. */
+  #shareOf(writes: readonly RowWrite[]): number {
+    const rows = writes.flatMap((write) => (write.kind === 'delete' ? [] : [write.row]));
+    const large = rows.filter((row) => isLargeRow(row, this.#expander.limits));
+    const others = rows.filter((row) => !large.includes(row));
+    const rest = requestBytesMax - others.reduce((sum, row) => sum + requestBytes(row), 0);
+    return Math.floor(rest / Math.max(1, large.length));
+  }
+
+  /** A small merge that an entity full of parts has no room for: it is laid out anew. */
+  async #sendMerged(write: PuttingWrite): Promise<readonly WriteResult[]> {
+    const expansion = await merging(this.#expander, write, requestBytesMax);
+    await this.#put([expansion]);
+    return this.#send([expansion]);
+  }
+
+  async #put(expansions: readonly Expansion[]): Promise<void> {
+    const puts = expansions.flatMap(({ puts }) => puts);
+    if (puts.length === 0) return;
+    const blobs = this.#blobs();
+    await inOrder(puts, this.#settings.concurrency, ({ name, bytes, details }: PlannedBlob) =>
+      blobs.put(name, bytes, details),
+    );
+  }
+
+  /** A write that took too long may find that its blobs were swept: it must not point to them. */
+  #refuseLate(started: number, expansions: readonly Expansion[]): void {
+    if (expansions.every(({ puts }) => puts.length === 0)) return;
+    const { clock, graceMs } = this.#settings;
+    const elapsed = clock.monotonicMs() - started;
+    if (elapsed < graceMs / 2) return;
+    throw new ModelError(
+      `storing the blobs took ${Math.round(elapsed)} ms, more than half of graceMs (${graceMs}): ` +
+        'nothing was written',
+    );
+  }
+
+  async #send(expansions: readonly Expansion[]): Promise<readonly WriteResult[]> {
+    let results: readonly WriteResult[];
+    try {
+      results = await this.#sendToTable(expansions.flatMap(({ writes }) => writes));
+    } catch (error) {
+      const own = await this.#ownSuccess(error, expansions);
+      if (own === undefined) throw asGiven(error, expansions);
+      results = own;
+    }
+    await this.#drop(expansions.flatMap(({ drops }) => drops));
+    let at = 0;
+    return expansions.map(({ writes }) => {
+      const result = results[at];
+      at += writes.length;
+      invariant(result !== undefined, 'every write has a result');
+      return result;
+    });
+  }
+
+  async #sendToTable(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    const { table } = this.#expander;
+    const [only] = writes;
+    if (writes.length > 1 || only === undefined) return table.transact(writes);
+    return [await table.write(only)];
+  }
+
+  /**
+   * A refusal may be the answer to the client's repetition of a request that was carried out. Then
+   * an entity points to the blobs of this write, and its success is told. Otherwise, when nothing
+   * was carried out for certain, the blobs are deleted.
+   */
+  async #ownSuccess(
+    error: unknown,
+    expansions: readonly Expansion[],
+  ): Promise<readonly WriteResult[] | undefined> {
+    const puts = expansions.flatMap((expansion) => expansion.puts);
+    if (puts.length === 0 || !(error instanceof ModelError) || isAmbiguous(error)) return undefined;
+    const withBlobs = expansions.find((expansion) => expansion.puts.length > 0);
+    const applied = withBlobs !== undefined && (await this.#isApplied(withBlobs));
+    if (applied) return this.#etagsOf(expansions);
+    await this.#drop(puts.map(({ name }) => name));
+    return undefined;
+  }
+
+  async #isApplied({ writes: [write], puts }: Expansion): Promise<boolean> {
+    const row = await this.#expander.table.get(keyOfWrite(write), [manifestProperty]);
+    const generation = row === undefined ? undefined : manifestOf(row.properties)?.generation;
+    return generation !== undefined && puts.some(({ name }) => name.includes(generation));
+  }
+
+  /** Of the rows as they are now. */
+  #etagsOf(expansions: readonly Expansion[]): Promise<readonly WriteResult[]> {
+    const writes = expansions.flatMap((expansion) => expansion.writes);
+    return Promise.all(
+      writes.map(async (write) => {
+        if (write.kind === 'delete') return { etag: undefined };
+        return { etag: (await this.#expander.table.get(write.row, []))?.etag };
+      }),
+    );
+  }
+
+  /** A blob that cannot be deleted now is left for `verifyLargeValues`: the write itself is done. */
+  async #drop(names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    const blobs = this.#blobs();
+    await inOrder(names, this.#settings.concurrency, (name) =>
+      blobs.delete(name).catch(() => undefined),
+    );
+  }
+
+  #blobs(): BlobPort {
+    const { blobs, table } = this.#expander;
+    if (blobs !== undefined) return blobs;
+    throw new ModelError(`values of ${table.table} are in blobs: pass 'blobs'`);
+  }
+}
+
+/** The entity changed between the read and the write of an operation that has no condition. */
+class OvertakenError extends ModelError {}
+
+/** The error in terms of the writes that were given. */
+function asGiven(error: unknown, expansions: readonly Expansion[]): unknown {
+  const index = indexOfFailed(error, expansions);
+  const reason = error instanceof TransactionFailedError ? error.reason : error;
+  const isOwn = index !== undefined && expansions[index]?.isOwnCondition === true;
+  if (isOwn && isRace(reason)) {
+    return new OvertakenError('the entity changed meanwhile', { cause: error });
+  }
+  if (!(error instanceof TransactionFailedError)) return error;
+  return new TransactionFailedError(error.message, index, error.reason);
+}
+
+/** Which of the given writes has failed, when that is known. */
+function indexOfFailed(error: unknown, expansions: readonly Expansion[]): number | undefined {
+  const failed = error instanceof TransactionFailedError ? error.index : 0;
+  if (failed === undefined) return undefined;
+  let next = 0;
+  const index = expansions.findIndex(({ writes }) => {
+    next += writes.length;
+    return failed < next;
+  });
+  return index < 0 ? undefined : index;
+}
+
+function isRace(reason: unknown): boolean {
+  return (
+    reason instanceof ConditionFailedError ||
+    reason instanceof EntityExistsError ||
+    reason instanceof EntityNotFoundError
+  );
+}
+
+function isMerge(write: RowWrite | undefined): write is PuttingWrite {
+  return write?.kind === 'merge' || write?.kind === 'upsert-merge';
+}

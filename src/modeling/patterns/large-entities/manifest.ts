@@ -1,0 +1,133 @@
+import { DecodeError, ValueError } from '../../rows/model-error.js';
+import { stringUnitsMax } from '../../rows/row-size.js';
+import type { RowProperties } from '../../rows/row.js';
+import type { ValueEncoding } from './compression.js';
+import type { LargeType } from './value-bytes.js';
+
+// What the property _Large of an entity tells about its large values. The grammar is in
+// docs/reference/modeling-large-values.md; the names are permanent.
+
+export const manifestProperty = '_Large';
+
+/** In parts of the entity itself, in rows beside it, or in a blob. */
+export type Place = 'entity' | 'rows' | 'blob';
+
+export interface ManifestValue {
+  readonly type: LargeType;
+  readonly at: Place;
+  readonly encoding: ValueEncoding;
+  /** Where it begins in the bytes of its place; 0 in a blob. */
+  readonly from: number;
+  /** Bytes as stored. */
+  readonly stored: number;
+  /** Bytes of the value: of a text, in UTF-8. */
+  readonly bytes: number;
+  /** SHA-256 of those, in base64. */
+  readonly sha256: string;
+  /** The name of its blob. */
+  readonly blob?: string;
+}
+
+export interface Manifest {
+  /** Of the write: 32 hexadecimal digits that no other write has. */
+  readonly generation: string;
+  /** Rows that hold the bytes of the place 'rows'. */
+  readonly rows: number;
+  /** By the name of the property. */
+  readonly values: Readonly<Record<string, ManifestValue>>;
+}
+
+const version = 1;
+
+/** Throws `ValueError` when so many values are described that the text does not fit. */
+export function renderManifest({ generation, rows, values }: Manifest): string {
+  const described = Object.entries(values).map(([name, value]) => [name, describe(value)]);
+  const text = JSON.stringify({
+    v: version,
+    gen: generation,
+    ...(rows === 0 ? {} : { rows }),
+    values: Object.fromEntries(described),
+  });
+  if (text.length <= stringUnitsMax) return text;
+  throw new ValueError(
+    `${described.length} large properties are too many for one entity: join some as JSON`,
+  );
+}
+
+function describe({ type, at, encoding, from, stored, bytes, sha256, blob }: ManifestValue) {
+  return {
+    type,
+    at,
+    ...(encoding === 'identity' ? {} : { enc: encoding }),
+    ...(from === 0 ? {} : { from }),
+    stored,
+    bytes,
+    sha256,
+    ...(blob === undefined ? {} : { blob }),
+  };
+}
+
+/** Of an entity as it is stored; undefined when it has no large values. Throws `DecodeError`. */
+export function manifestOf(properties: RowProperties): Manifest | undefined {
+  const stored = properties[manifestProperty];
+  if (stored === undefined) return undefined;
+  if (stored.type !== 'String') throw malformed(`it is ${stored.type}`);
+  return parseManifest(stored.value);
+}
+
+export function parseManifest(text: string): Manifest {
+  const { v, gen, rows = 0, values } = parseObject(text);
+  if (v !== version) throw malformed(`version ${JSON.stringify(v)} is not known`);
+  if (typeof gen !== 'string' || !/^[0-9a-f]{32}$/.test(gen))
+    throw malformed('it has no generation');
+  if (!isCount(rows)) throw malformed('its count of rows is none');
+  if (!isRecord(values)) throw malformed('it lists no values');
+  const parsed = Object.entries(values).map(([name, value]) => [name, parseValue(name, value)]);
+  return { generation: gen, rows, values: Object.fromEntries(parsed) };
+}
+
+function parseValue(name: string, given: unknown): ManifestValue {
+  if (!isRecord(given)) throw malformed(`'${name}' is not described`);
+  const { type, at, enc = 'identity', from = 0, stored, bytes, sha256, blob } = given;
+  if (type !== 'String' && type !== 'Binary') throw malformed(`'${name}' has no type`);
+  if (at !== 'entity' && at !== 'rows' && at !== 'blob') throw malformed(`'${name}' has no place`);
+  if (enc !== 'identity' && enc !== 'br' && enc !== 'deflate') {
+    throw malformed(`'${name}' is encoded as ${JSON.stringify(enc)}`);
+  }
+  if (!isCount(from) || !isCount(stored) || !isCount(bytes) || typeof sha256 !== 'string') {
+    throw malformed(`'${name}' has no size or checksum`);
+  }
+  if ((at === 'blob') !== (typeof blob === 'string')) throw malformed(`'${name}' has no blob`);
+  const value: ManifestValue = { type, at, encoding: enc, from, stored, bytes, sha256 };
+  return typeof blob === 'string' ? { ...value, blob } : value;
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (cause) {
+    throw malformed('it is no JSON', cause);
+  }
+  if (!isRecord(parsed)) throw malformed('it is no object');
+  return parsed;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function malformed(why: string, cause?: unknown): DecodeError {
+  return new DecodeError(`The property ${manifestProperty} cannot be read: ${why}`, { cause });
+}
+
+/** The names of the blobs that a manifest points to. */
+export function blobsOf(manifest: Manifest | undefined): readonly string[] {
+  return Object.values(manifest?.values ?? {}).flatMap(({ blob }) =>
+    blob === undefined ? [] : [blob],
+  );
+}

@@ -1,0 +1,189 @@
+import { systemClock, type Clock } from '../../../base/clock.js';
+import { ModelError } from '../../rows/model-error.js';
+import type { RowKey, StoredRow } from '../../rows/row.js';
+import { EntityNotFoundError } from '../../table/errors.js';
+import { MissingValueError } from './assembly.js';
+import type { BlobPort, ListedBlob } from './blob-port.js';
+import type { LargeTable } from './large-table.js';
+import { ownerMetadata } from './layout.js';
+import { blobsOf, manifestOf, manifestProperty } from './manifest.js';
+import { ownerProperty, partRowPrefix } from './parts.js';
+
+export interface VerifyOptions {
+  /** Deletes what is abandoned. Without it the report is all. */
+  readonly repair?: boolean;
+  /** Reads every value and compares its checksum, and not only whether its blobs are there. */
+  readonly readValues?: boolean;
+  /** The machine's clock when absent. Must agree with the service's to far less than `graceMs`. */
+  readonly clock?: Clock;
+}
+
+export interface UnreadableValue extends RowKey {
+  readonly reason: ModelError;
+}
+
+export interface LargeReport {
+  /** Entities with large values. */
+  readonly entities: number;
+  /** Blobs of the table, the abandoned among them. */
+  readonly blobs: number;
+  /** Names of blobs that no entity points to, older than `graceMs`. Deleted with `repair`. */
+  readonly abandonedBlobs: readonly string[];
+  /** Rows of values that no entity points to. Deleted with `repair`. */
+  readonly abandonedRows: readonly RowKey[];
+  /** Entities whose values are not all there. Nothing repairs them but writing them again. */
+  readonly unreadable: readonly UnreadableValue[];
+}
+
+/**
+ * Compares entities with the rows and blobs of their values. A table scan, a listing of the table's
+ * blobs, a point read for each that no entity seems to point to, one request for each blob of an
+ * entity to see that it is there, and with `repair` one delete for each that is abandoned. Safe
+ * beside readers and writers, and to run again after a crash.
+ */
+export async function verifyLargeValues(
+  table: LargeTable,
+  options: VerifyOptions = {},
+): Promise<LargeReport> {
+  const { blobs } = table.sources;
+  const scan = await scanned(table);
+  const abandonedRows = await abandonedRowsOf(table, scan);
+  const found = blobs === undefined ? [] : await listed(blobs, table.blobFolder);
+  const abandonedBlobs = await abandonedBlobsOf(table, scan, found, options);
+  const unreadable = await unreadableOf(table, scan, options);
+  if (options.repair === true) {
+    for (const name of abandonedBlobs) await blobs?.delete(name);
+    for (const key of abandonedRows) await deleteRow(table, key);
+  }
+  return {
+    entities: scan.entities.length,
+    blobs: found.length,
+    abandonedBlobs,
+    abandonedRows,
+    unreadable,
+  };
+}
+
+interface Scan {
+  /** With their manifests. */
+  readonly entities: readonly StoredRow[];
+  /** With the RowKey of their entity. */
+  readonly partRows: readonly StoredRow[];
+}
+
+async function scanned({ sources: { table } }: LargeTable): Promise<Scan> {
+  const query = {
+    filter: `${manifestProperty} gt '' or ${ownerProperty} ge ''`,
+    select: [manifestProperty, ownerProperty],
+  };
+  const rows: StoredRow[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await table.page(cursor === undefined ? query : { ...query, cursor });
+    rows.push(...page.rows);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  const isPart = ({ properties }: StoredRow) => properties[ownerProperty] !== undefined;
+  return { entities: rows.filter((row) => !isPart(row)), partRows: rows.filter(isPart) };
+}
+
+/**
+ * A row is written with the entity that points to it, so one whose entity, read afterwards, points
+ * elsewhere will never be pointed to again.
+ */
+async function abandonedRowsOf(table: LargeTable, { partRows }: Scan): Promise<readonly RowKey[]> {
+  const abandoned: RowKey[] = [];
+  for (const { partitionKey, rowKey, properties } of partRows) {
+    const owner = properties[ownerProperty];
+    if (owner?.type !== 'String') continue;
+    const manifest = await table.describe({ partitionKey, rowKey: owner.value });
+    const isInUse =
+      manifest !== undefined && rowKey.startsWith(`${partRowPrefix}${manifest.generation}_`);
+    if (!isInUse) abandoned.push({ partitionKey, rowKey });
+  }
+  return abandoned;
+}
+
+async function listed(blobs: BlobPort, folder: string): Promise<readonly ListedBlob[]> {
+  const found: ListedBlob[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await blobs.list(folder, cursor);
+    found.push(...page.blobs);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return found;
+}
+
+async function abandonedBlobsOf(
+  table: LargeTable,
+  { entities }: Scan,
+  found: readonly ListedBlob[],
+  { clock = systemClock }: VerifyOptions,
+): Promise<readonly string[]> {
+  const referenced = new Set(entities.flatMap(({ properties }) => blobsOf(manifestOf(properties))));
+  const oldEnough = clock.nowMicros() - table.graceMs * 1000;
+  const abandoned: string[] = [];
+  for (const { name, modifiedMicros, metadata } of found) {
+    if (referenced.has(name) || modifiedMicros > oldEnough) continue;
+    const owner = ownerOf(metadata);
+    // A blob that does not tell its entity is not of this pattern.
+    if (owner === undefined) continue;
+    if (!blobsOf(await table.describe(owner)).includes(name)) abandoned.push(name);
+  }
+  return abandoned;
+}
+
+function ownerOf(metadata: Readonly<Record<string, string>>): RowKey | undefined {
+  const text = Buffer.from(metadata[ownerMetadata] ?? '', 'base64').toString('utf8');
+  const [partitionKey, rowKey] = keysOf(text);
+  if (typeof partitionKey !== 'string' || typeof rowKey !== 'string') return undefined;
+  return { partitionKey, rowKey };
+}
+
+function keysOf(text: string): readonly unknown[] {
+  try {
+    const keys: unknown = JSON.parse(text);
+    return Array.isArray(keys) ? keys : [];
+  } catch {
+    return [];
+  }
+}
+
+async function unreadableOf(
+  table: LargeTable,
+  { entities }: Scan,
+  { readValues = false }: VerifyOptions,
+): Promise<readonly UnreadableValue[]> {
+  const unreadable: UnreadableValue[] = [];
+  for (const row of entities) {
+    const { partitionKey, rowKey } = row;
+    try {
+      if (readValues || (await hasMissingBlob(table, row))) await table.get(row);
+    } catch (reason) {
+      if (!(reason instanceof ModelError)) throw reason;
+      unreadable.push({ partitionKey, rowKey, reason });
+    }
+  }
+  return unreadable;
+}
+
+async function hasMissingBlob(
+  { sources: { blobs } }: LargeTable,
+  row: StoredRow,
+): Promise<boolean> {
+  for (const name of blobsOf(manifestOf(row.properties))) {
+    if (blobs === undefined) throw new MissingValueError(`${name} is a blob: pass 'blobs'`);
+    if (!(await blobs.has(name))) return true;
+  }
+  return false;
+}
+
+/** Its key is never used again, so whatever is there is what was found. */
+async function deleteRow({ sources: { table } }: LargeTable, key: RowKey): Promise<void> {
+  try {
+    await table.write({ kind: 'delete', key, etag: '*' });
+  } catch (error) {
+    if (!(error instanceof EntityNotFoundError)) throw error;
+  }
+}
