@@ -60,6 +60,13 @@ describe('the reclaimer', () => {
     assert.ok(start < 100);
   });
 
+  it('takes its time while it finds nothing', async () => {
+    const { delays, fire } = harness([() => Promise.resolve({ deleted: 0, more: true })]);
+    await fire();
+    const [start = 0, next = 0] = delays;
+    assert.ok(next > start && next < idleMs, `${next} ms`);
+  });
+
   it('lets requests go first, but not for ever', async () => {
     const steps: string[] = [];
     const step = () => {

@@ -26,6 +26,8 @@ export interface ReclaimerOptions {
 }
 
 const nextStepMs = 20;
+/** A step that has found nothing is no work that waits, however many places are left to look at. */
+const searchStepMs = 50;
 const busyRetryMs = 50;
 
 /** Frees space in small steps of each kind, preferably while no request is in flight. */
@@ -84,7 +86,8 @@ class ReclaimTask {
     const { name, entriesMax, idleMs } = this.#step;
     let delayMs = idleMs;
     try {
-      if ((await this.#step.run({ entriesMax })).more) delayMs = nextStepMs;
+      const { deleted, more } = await this.#step.run({ entriesMax });
+      if (more) delayMs = deleted > 0 ? nextStepMs : searchStepMs;
     } catch (error) {
       this.#options.logger.error('freeing space failed', { step: name, error });
     }

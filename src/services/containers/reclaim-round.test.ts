@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ReclaimRound } from './reclaim-round.js';
+
+/** Places with so many entries each, and the order in which they were looked at. */
+function roundOver(entries: number[]) {
+  const visited: number[] = [];
+  let failing: number | undefined;
+  async function* places() {
+    for (const place of entries.keys()) yield place;
+  }
+  const round = new ReclaimRound(places, async (place, entriesMax) => {
+    visited.push(place);
+    if (place === failing) throw new Error(`place ${place}`);
+    const before = entries[place] ?? 0;
+    const deleted = Math.min(before, entriesMax);
+    entries[place] = before - deleted;
+    return { deleted, more: before > deleted };
+  });
+  return { round, visited, failAt: (place: number | undefined) => (failing = place) };
+}
+
+describe('a round of reclaiming', () => {
+  it('goes on where the last step ended, so that no place keeps the others waiting', async () => {
+    const entries = [5, 1, 0, 2];
+    const { round, visited } = roundOver(entries);
+    assert.deepEqual(await round.step(3), { deleted: 3, more: true });
+    assert.deepEqual(await round.step(3), { deleted: 3, more: true });
+    assert.deepEqual(visited, [0, 1, 2, 3]);
+    assert.deepEqual(entries, [2, 0, 0, 0]);
+    assert.deepEqual(await round.step(3), { deleted: 0, more: true }, 'the first has more');
+    assert.deepEqual(await round.step(3), { deleted: 2, more: false });
+  });
+
+  it('looks at a bounded number of places a step, and at all of them in the end', async () => {
+    const entries = Array.from({ length: 1201 }, () => 0);
+    entries[1200] = 1;
+    const { round, visited } = roundOver(entries);
+    const seen: number[] = [];
+    for (let more = true; more;) {
+      ({ more } = await round.step(10));
+      seen.push(visited.length);
+    }
+    assert.deepEqual(seen, [500, 1000, 1201]);
+    assert.equal(entries[1200], 0);
+  });
+
+  it('begins anew after a step that failed', async () => {
+    const entries = [1, 1, 1];
+    const { round, failAt } = roundOver(entries);
+    failAt(1);
+    await assert.rejects(round.step(10), /place 1/);
+    failAt(undefined);
+    assert.deepEqual(await round.step(10), { deleted: 2, more: false });
+    assert.deepEqual(entries, [0, 0, 0]);
+  });
+
+  it('looks at each place once when steps run side by side', async () => {
+    const entries = Array.from({ length: 100 }, () => 1);
+    const { round, visited } = roundOver(entries);
+    const steps = await Promise.all(Array.from({ length: 4 }, () => round.step(25)));
+    assert.deepEqual(
+      steps.map(({ deleted }) => deleted),
+      [25, 25, 25, 25],
+    );
+    assert.equal(new Set(visited).size, 100);
+  });
+});
