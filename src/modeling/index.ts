@@ -81,6 +81,8 @@ export {
   type RowWrites,
   type WriteCondition,
 } from './table/row-writes.js';
+export { bulk, type BulkOptions } from './table/bulk.js';
+export type { BulkReport, BulkResult } from './table/bulk-result.js';
 export { Filter, type FilterField, type FilterFields, type FilterNode } from './table/filter.js';
 export type { MergedOptions, MergeOrder } from './table/merged-query.js';
 export { Query, type PageOptions, type QueryPage } from './table/query.js';

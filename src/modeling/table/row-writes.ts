@@ -25,8 +25,8 @@ export interface WriteCondition {
 export interface StampOptions {
   /** The machine's chance when absent. */
   readonly randomness?: Randomness;
-  /** The id of the write; a fresh one for each when absent. */
-  readonly stamp?: string;
+  /** The id of the write; a fresh one for each when absent. `false`: rows without write stamps. */
+  readonly stamp?: string | false;
 }
 
 /**
@@ -55,7 +55,8 @@ export function writesOf<D extends AnyDefinition>(
 ): RowWrites<D> {
   const codec = codecOf(definition);
   const property = definition.system.writeStamp;
-  const sign = (row: Row): Row => stamped(row, property, stamp ?? newStamp(randomness));
+  const sign = (row: Row): Row =>
+    stamp === false ? row : stamped(row, property, stamp ?? newStamp(randomness));
   return {
     insert: (entity) => ({ kind: 'insert', row: sign(codec.toRow(entity)) }),
     replace: (entity, condition) => {

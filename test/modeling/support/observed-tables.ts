@@ -19,6 +19,8 @@ export interface ObservedTables extends AsyncDisposable {
   /** A client of a table that may not exist. */
   clientOf(name: string): TableClient;
   readonly service: TableServiceClient;
+  /** A connection string of the server. */
+  readonly connection: string;
 }
 
 /** A server of its own, and tables in it whose clients repeat nothing. */
@@ -37,6 +39,7 @@ export async function startTables(): Promise<ObservedTables> {
       page: refuse,
     },
     clientOf,
+    connection,
     service: TableServiceClient.fromConnectionString(connection, options),
     async newTable() {
       tables += 1;

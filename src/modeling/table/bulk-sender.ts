@@ -1,0 +1,128 @@
+import type { Randomness } from '../../base/randomness.js';
+import type { Timers } from '../../base/timers.js';
+import { ModelError, TooLargeError } from '../rows/model-error.js';
+import { sameProperties } from '../rows/same-value.js';
+import { backOff } from '../worker/back-off.js';
+import { sleep } from '../worker/sleep.js';
+import { isTransient } from '../worker/transient.js';
+import type { BulkProgress } from './bulk-progress.js';
+import type { BulkResult } from './bulk-result.js';
+import { RequestError, TransactionFailedError } from './errors.js';
+import { keyOfWrite, type RowWrite, type TableGateway } from './gateway.js';
+
+/** A write and its place among those given. */
+export interface Item {
+  readonly index: number;
+  readonly write: RowWrite;
+}
+
+export interface SenderOptions {
+  readonly attemptsMax: number;
+  readonly randomness: Randomness;
+  readonly timers: Timers;
+  readonly signal: AbortSignal | undefined;
+}
+
+const waitMs = { first: 50, last: 5000 };
+
+/** Sends writes of one partition until each is settled. */
+export class BulkSender {
+  readonly #table: TableGateway;
+  readonly #progress: BulkProgress;
+  readonly #options: SenderOptions;
+
+  constructor(table: TableGateway, progress: BulkProgress, options: SenderOptions) {
+    this.#table = table;
+    this.#progress = progress;
+    this.#options = options;
+  }
+
+  /** Settles every item, unless the signal ends the work before. */
+  async send(items: readonly Item[]): Promise<void> {
+    let rest = items;
+    for (let attempt = 1; rest.length > 0 && this.#options.signal?.aborted !== true;) {
+      try {
+        await this.#request(rest);
+        return this.#progress.settle(rest.map((item) => ({ ...item, outcome: 'applied' })));
+      } catch (error) {
+        if (!(error instanceof ModelError)) throw error;
+        const failed = failedItem(rest, error);
+        if (failed !== undefined) {
+          this.#progress.settle([await this.#judge(failed, reasonOf(error))]);
+          rest = rest.filter((item) => item !== failed);
+        } else if (rest.length > 1 && isDivisible(error)) return this.#halves(rest);
+        else if (!isTransient(error) || attempt >= this.#options.attemptsMax) {
+          return this.#progress.settle(rest.map((item) => failure(item, error)));
+        } else {
+          await this.#pause(attempt);
+          attempt += 1;
+        }
+      }
+    }
+  }
+
+  async #request(items: readonly Item[]): Promise<void> {
+    const [first, ...others] = items;
+    if (first === undefined) return;
+    this.#progress.countRequest();
+    if (others.length === 0) await this.#table.write(first.write);
+    else await this.#table.transact(items.map(({ write }) => write));
+  }
+
+  async #halves(items: readonly Item[]): Promise<void> {
+    const middle = Math.ceil(items.length / 2);
+    await this.send(items.slice(0, middle));
+    await this.send(items.slice(middle));
+  }
+
+  /** A refused write whose row is as it would leave it has been applied before. */
+  async #judge(item: Item, error: ModelError): Promise<BulkResult> {
+    const { write } = item;
+    if (!isConflict(error)) return failure(item, error);
+    this.#progress.countRequest();
+    try {
+      const row = await this.#table.get(keyOfWrite(write));
+      const isThere =
+        write.kind === 'delete'
+          ? row === undefined
+          : row !== undefined && sameProperties(write.row, row);
+      return isThere ? { ...item, outcome: 'unchanged' } : failure(item, error);
+    } catch (cause) {
+      if (!(cause instanceof ModelError)) throw cause;
+      // Why the write was refused says more than why it could not be looked up.
+      return failure(item, error);
+    }
+  }
+
+  #pause(failures: number): Promise<void> {
+    const { timers, randomness, signal } = this.#options;
+    return sleep(timers, backOff(waitMs, failures, randomness), signal);
+  }
+}
+
+function failure(item: Item, error: ModelError): BulkResult {
+  return { ...item, outcome: 'failed', error };
+}
+
+function reasonOf(error: ModelError): ModelError {
+  return error instanceof TransactionFailedError ? error.reason : error;
+}
+
+/** The one write that is to blame. */
+function failedItem(items: readonly Item[], error: ModelError): Item | undefined {
+  if (isTransient(error)) return undefined;
+  if (items.length === 1) return items[0];
+  return error instanceof TransactionFailedError ? items[error.index ?? -1] : undefined;
+}
+
+/** Whether fewer writes may succeed where all of them do not: too much, or nobody told which. */
+function isDivisible(error: ModelError): boolean {
+  return (
+    error instanceof TooLargeError ||
+    (error instanceof TransactionFailedError && error.index === undefined)
+  );
+}
+
+function isConflict(error: ModelError): boolean {
+  return error instanceof RequestError && [404, 409, 412].includes(error.status);
+}

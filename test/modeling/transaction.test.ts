@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { TableClient } from '@azure/data-tables';
+import * as fc from 'fast-check';
+import {
+  ConditionFailedError,
+  defineEntity,
+  entitiesOf,
+  EntityExistsError,
+  EntityNotFoundError,
+  int32,
+  key,
+  openTable,
+  string,
+  TooLargeError,
+  transaction,
+  transactionBytes,
+  TransactionFailedError,
+  type RowWrite,
+} from '../../src/modeling/index.js';
+import { LostAnswers } from './support/lost-answers.js';
+import { startTables } from './support/observed-tables.js';
+import { anyRow } from './support/wire-arbitraries.js';
+
+const tables = await startTables();
+after(() => tables[Symbol.asyncDispose]());
+
+const Department = defineEntity({
+  type: 'Department',
+  properties: { department: string(), employees: int32() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: () => key`department`,
+});
+
+const Employee = defineEntity({
+  type: 'Employee',
+  properties: { department: string(), id: int32(), name: string() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`empid_${p.id.padded(6)}`,
+});
+
+const sales = { department: 'Sales' };
+
+async function newSales() {
+  const table = await tables.newTable();
+  const departments = entitiesOf(Department, table.gateway);
+  const employees = entitiesOf(Employee, table.gateway);
+  const department = await departments.insert({ ...sales, employees: 0 });
+  table.takeKinds();
+  return { ...table, departments, employees, department };
+}
+
+describe('a transaction', () => {
+  it('applies all of its writes with one request', async () => {
+    const { gateway, departments, employees, department, takeKinds } = await newSales();
+    const results = await transaction(gateway)
+      .insert(Employee, { ...sales, id: 1, name: 'Jones' })
+      .replace(Department, { ...department, employees: 1 })
+      .run();
+    assert.deepEqual(takeKinds(), ['transaction']);
+    assert.equal(results.length, 2);
+    assert.ok(results.every(({ etag }) => etag !== undefined));
+    assert.equal((await departments.get(sales))?.employees, 1);
+    assert.equal((await employees.get({ ...sales, id: 1 }))?.name, 'Jones');
+  });
+
+  it('applies none when one is refused, and tells which', async () => {
+    const { gateway, employees, departments, department } = await newSales();
+    await departments.replace({ ...department, employees: 5 });
+    const run = transaction(gateway)
+      .insert(Employee, { ...sales, id: 1, name: 'Jones' })
+      .replace(Department, { ...department, employees: 1 })
+      .run();
+    await assert.rejects(run, (error: unknown) => {
+      assert.ok(error instanceof TransactionFailedError);
+      assert.equal(error.index, 1);
+      assert.ok(error.reason instanceof ConditionFailedError);
+      assert.equal(error.cause, error.reason);
+      return true;
+    });
+    assert.equal(await employees.get({ ...sales, id: 1 }), undefined);
+    const kinds: [ReturnType<typeof transaction>, new (...args: never[]) => Error][] = [
+      [transaction(gateway).insert(Department, { ...sales, employees: 1 }), EntityExistsError],
+      [
+        transaction(gateway).merge(
+          Employee,
+          { ...sales, id: 9 },
+          { name: 'x' },
+          { ifMatch: 'any' },
+        ),
+        EntityNotFoundError,
+      ],
+    ];
+    for (const [doomed, kind] of kinds) {
+      await assert.rejects(doomed.run(), (error: unknown) => {
+        assert.ok(error instanceof TransactionFailedError);
+        assert.equal(error.index, 0);
+        assert.ok(error.reason instanceof kind);
+        return true;
+      });
+    }
+  });
+
+  it('refuses to be split', async () => {
+    const { gateway, takeKinds } = await newSales();
+    const insert = (department: string, id: number, name = 'x') =>
+      [Employee, { department, id, name }] as const;
+    assert.throws(
+      () =>
+        transaction(gateway)
+          .insert(...insert('Sales', 1))
+          .insert(...insert('HR', 1)),
+      /'HR' is another/,
+    );
+    assert.throws(
+      () =>
+        transaction(gateway)
+          .insert(...insert('Sales', 1))
+          .upsertReplace(...insert('Sales', 1)),
+      /'empid_000001' already/,
+    );
+    const full = transaction(gateway);
+    for (let id = 0; id < 100; id++) full.insert(...insert('Sales', id, 'y'.repeat(32_000)));
+    assert.throws(() => full.insert(...insert('Sales', 100)), /at most 100/);
+    await full.run();
+    await assert.rejects(full.run(), /runs once/);
+    await assert.rejects(transaction(gateway).run(), /at least one/);
+    const tooLarge = transaction(gateway);
+    for (let id = 0; id < 60; id++) {
+      tooLarge.upsertReplace(...insert('Sales', id, '日'.repeat(32_000)));
+    }
+    takeKinds();
+    await assert.rejects(tooLarge.run(), TooLargeError);
+    assert.deepEqual(takeKinds(), []);
+  });
+
+  it('is recognised when its answer is lost or the client repeated it', async () => {
+    for (const maxRetries of [0, 3]) {
+      const { client: original, departments } = await newSales();
+      const client = TableClient.fromConnectionString(tables.connection, original.tableName, {
+        allowInsecureConnection: true,
+        retryOptions: { maxRetries, retryDelayInMs: 1 },
+      });
+      const lost = new LostAnswers();
+      lost.install(client);
+      lost.lose(1, 'POST');
+      const results = await transaction(openTable(client))
+        .delete(Department, sales, { ifMatch: 'any' })
+        .insert(Employee, { ...sales, id: 1, name: 'Jones' })
+        .run();
+      assert.equal(results.length, 2);
+      assert.equal(await departments.get(sales), undefined);
+      lost.lose(1, 'POST');
+      const unstamped = transaction(openTable(client)).delete(
+        Employee,
+        { ...sales, id: 1 },
+        { ifMatch: 'any' },
+      );
+      await assert.rejects(unstamped.run());
+    }
+  });
+
+  it('is never larger on the wire than is counted', async () => {
+    const { gateway, client } = await newSales();
+    let sent = 0;
+    client.pipeline.addPolicy({
+      name: 'measure',
+      sendRequest: (request, next) => {
+        if (typeof request.body === 'string') sent = Buffer.byteLength(request.body);
+        return next(request);
+      },
+    });
+    const kinds = fc.constantFrom<'upsert-replace' | 'upsert-merge'>(
+      'upsert-replace',
+      'upsert-merge',
+    );
+    const write = fc.record({ kind: kinds, row: anyRow });
+    await fc.assert(
+      fc.asyncProperty(fc.array(write, { minLength: 1, maxLength: 5 }), async (drawn) => {
+        const writes: RowWrite[] = drawn.map(({ kind, row }, index) => ({
+          kind,
+          row: { ...row, partitionKey: 'p', rowKey: `${index}${row.rowKey}`.slice(0, 100) },
+        }));
+        await gateway.transact(writes);
+        const counted = transactionBytes(writes);
+        assert.ok(sent <= counted, `${sent} bytes sent, ${counted} counted`);
+        assert.ok(counted <= 3 * sent + 1000 * writes.length);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
