@@ -1,5 +1,6 @@
 import { TableClient, TableServiceClient } from '@azure/data-tables';
 import { openTable, type RequestReport, type TableGateway } from '../../../src/modeling/index.js';
+import { systemTimers, type Timers } from '../../../src/base/timers.js';
 import { startServer } from '../../support/start-server.js';
 
 /** A new table and the requests that were sent to it. */
@@ -19,6 +20,8 @@ export interface ObservedTables extends AsyncDisposable {
   /** A client of a table that may not exist. */
   clientOf(name: string): TableClient;
   readonly service: TableServiceClient;
+  /** Timers that do not wait. */
+  readonly hurriedTimers: Timers;
   /** A connection string of the server. */
   readonly connection: string;
 }
@@ -37,6 +40,9 @@ export async function startTables(): Promise<ObservedTables> {
       write: refuse,
       transact: refuse,
       page: refuse,
+    },
+    hurriedTimers: {
+      start: (_delayMs, callback, argument) => systemTimers.start(0, callback, argument),
     },
     clientOf,
     connection,
