@@ -2,6 +2,7 @@ import { systemClock, type Clock } from '../../base/clock.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import type { Row, RowKey, StoredRow, WireValue } from '../rows/row.js';
 import { ConditionFailedError } from '../table/errors.js';
+import { Filter } from '../table/filter.js';
 import type { RowPage, RowQuery, RowWrite, TableGateway, WriteResult } from '../table/gateway.js';
 import { DeterministicKeys, type DeterministicKeyRecord } from './deterministic-keys.js';
 import { EncryptionError } from './encryption-error.js';
@@ -186,10 +187,10 @@ export class EncryptedTable implements TableGateway {
   }
 
   /**
-   * The filter that finds the rows whose deterministic property has a value, whichever of the keys
-   * wrote them. Sends nothing; one `unwrapKey` for each key ever.
+   * The condition that finds the rows whose deterministic property has a value, whichever of the
+   * keys wrote them. Sends nothing; one `unwrapKey` for each key ever.
    */
-  async equalTo(property: string, value: WireValue): Promise<string> {
+  async equalTo(property: string, value: WireValue): Promise<Filter> {
     if (!this.#deterministic.has(property)) {
       throw new EncryptionError(
         `'${property}' cannot be looked up: only properties listed in 'deterministic' can`,
@@ -197,11 +198,17 @@ export class EncryptedTable implements TableGateway {
     }
     const { table, deterministic } = this.#keys;
     const keys = await Promise.all(deterministic.ids.map((id) => deterministic.keyOf(id)));
-    const terms = keys.map((key) => {
-      const bytes = Buffer.from(encryptEqual(key, { table, property }, value));
-      return `${property} eq X'${bytes.toString('hex')}'`;
+    const [first, ...others] = keys.map((key) => {
+      const bytes = encryptEqual(key, { table, property }, value);
+      return new Filter({
+        kind: 'compare',
+        name: property,
+        operator: 'eq',
+        value: { type: 'Binary', value: bytes },
+      });
     });
-    return terms.length === 1 ? String(terms[0]) : `(${terms.join(' or ')})`;
+    if (first === undefined) throw new EncryptionError('There is no deterministic key');
+    return others.length === 0 ? first : first.or(...others);
   }
 
   async #sealWrite(write: RowWrite): Promise<RowWrite> {

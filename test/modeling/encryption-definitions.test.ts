@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import {
+  DecodeError,
+  codecOf,
+  defineEntity,
+  double,
+  entitiesOf,
+  instant,
+  Instant,
+  int32,
+  json,
+  key,
+  plain,
+  string,
+  transaction,
+  type CreateOf,
+} from '../../src/modeling/index.js';
+import { createDeterministicKey } from '../../src/modeling/encryption/deterministic-keys.js';
+import { withEncryption } from '../../src/modeling/encryption/encrypted-table.js';
+import { EncryptionError } from '../../src/modeling/encryption/encryption-error.js';
+import { encryptedEquals } from '../../src/modeling/encryption/equality.js';
+import { keyRing } from '../../src/modeling/encryption/key-wrapper.js';
+import {
+  largeJson,
+  largePropertiesOf,
+  largeString,
+} from '../../src/modeling/patterns/large-entities/large-properties.js';
+import { withLargeValues } from '../../src/modeling/patterns/large-entities/large-table.js';
+import { CountingKey } from './support/encryption-keys.js';
+import { startTables } from './support/observed-tables.js';
+
+// Definitions whose properties are encrypted, large, or both.
+
+const tables = await startTables();
+after(() => tables[Symbol.asyncDispose]());
+
+const Employee = defineEntity({
+  type: 'Employee',
+  properties: {
+    department: string(),
+    id: int32(),
+    lastName: string(),
+    email: string().encrypted(),
+    salary: double().encrypted().optional(),
+    review: json<{ readonly grade: number }>().named('Review').encrypted().optional(),
+    since: instant().encrypted().default(Instant.parse('2020-01-01T00:00:00.0000001Z')),
+  },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`empid_${p.id.padded(6)}`,
+});
+
+const jones: CreateOf<typeof Employee> = {
+  department: 'Sales',
+  id: 123,
+  lastName: 'Jones',
+  email: 'jonesj@contoso.com',
+  salary: 4711.5,
+  review: { grade: 2 },
+};
+
+async function fixture() {
+  const { gateway: table } = await tables.newTable();
+  const kek = new CountingKey('kek-1');
+  const deterministic = {
+    properties: ['email'],
+    keys: [await createDeterministicKey('d1', kek.kek)],
+  };
+  const options = { keys: keyRing(kek.kek), deterministic };
+  const encrypted = withEncryption(table, options);
+  return { table, encrypted, options, employees: entitiesOf(Employee, encrypted) };
+}
+
+describe('a definition with encrypted properties', () => {
+  it('is inserted, read, replaced, updated and queried as any other', async () => {
+    const { table, employees } = await fixture();
+    const inserted = await employees.insert(jones);
+    const read = await employees.get(jones);
+    assert.deepEqual(read && plain(read), plain(inserted));
+    assert.equal(read?.since.toString(), '2020-01-01T00:00:00.0000001Z');
+    const stored = await table.get({ partitionKey: 'Sales', rowKey: 'empid_000123' });
+    const types = ['email', 'salary', 'Review', 'since', 'lastName'].map(
+      (name) => stored?.properties[name]?.type,
+    );
+    assert.deepEqual(types, ['Binary', 'Binary', 'Binary', 'Binary', 'String']);
+    await employees.replace({ ...read, lastName: 'Smith' });
+    const updated = await employees.update(jones, (now) => ({ ...now, salary: 5000 }));
+    assert.equal(updated.salary, 5000);
+    const found = await employees
+      .query({ partition: jones, where: (p) => p.lastName.eq('Smith') })
+      .toArray({ max: 10 });
+    assert.deepEqual(found.map(plain), [plain(updated)]);
+    const selected = await employees.get(jones, { select: ['email'] });
+    assert.equal(selected?.email, 'jonesj@contoso.com');
+  });
+
+  it('is found by a deterministic property', async () => {
+    const { encrypted, employees } = await fixture();
+    await employees.insert(jones);
+    await employees.insert({ ...jones, id: 124, email: 'smith@contoso.com' });
+    const condition = await encryptedEquals(encrypted, Employee, 'email', 'jonesj@contoso.com');
+    const found = await employees
+      .query({ partition: jones, where: (p) => p.lastName.eq('Jones').and(condition) })
+      .toArray({ max: 10 });
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      [123],
+    );
+    const salary = encryptedEquals(encrypted, Employee, 'salary', 1);
+    await assert.rejects(salary, /'salary' cannot be looked up/);
+  });
+
+  it('is written in transactions', async () => {
+    const { encrypted, employees } = await fixture();
+    await transaction(encrypted)
+      .insert(Employee, jones)
+      .insert(Employee, { ...jones, id: 124 })
+      .run();
+    assert.equal((await employees.get({ department: 'Sales', id: 124 }))?.salary, 4711.5);
+  });
+
+  it('is never stored in plain by a table that was opened without encryption', async () => {
+    const { table, employees } = await fixture();
+    const careless = entitiesOf(Employee, table);
+    await assert.rejects(careless.insert(jones), /must be encrypted/);
+    await assert.rejects(transaction(table).insert(Employee, jones).run(), /must be encrypted/);
+    await employees.insert(jones);
+    await assert.rejects(careless.get(jones), /'email' that was not decrypted/);
+  });
+
+  it('is not taken in plain from whoever wrote it so', async () => {
+    const { table, employees, options } = await fixture();
+    const { encrypt: _, ...row } = codecOf(Employee).toRow(jones);
+    await table.write({ kind: 'insert', row });
+    await assert.rejects(employees.get(jones), (error: Error) => {
+      assert.ok(error instanceof DecodeError);
+      assert.match(error.message, /unencrypted: 'accept'/);
+      return true;
+    });
+    const migrating = entitiesOf(
+      Employee,
+      withEncryption(table, { ...options, unencrypted: 'accept' }),
+    );
+    await migrating.update(jones, (now) => ({ ...now }));
+    assert.equal((await employees.get(jones))?.email, jones.email);
+  });
+
+  it('keeps properties encrypted that it does not know', async () => {
+    const { table, encrypted, employees } = await fixture();
+    await employees.insert(jones);
+    const Older = defineEntity({
+      type: 'Employee',
+      properties: { department: string(), id: int32(), lastName: string() },
+      partitionKey: (p) => key`${p.department}`,
+      rowKey: (p) => key`empid_${p.id.padded(6)}`,
+    });
+    await entitiesOf(Older, encrypted).update(jones, (now) => ({ ...now, lastName: 'Smith' }));
+    const stored = await table.get({ partitionKey: 'Sales', rowKey: 'empid_000123' });
+    assert.equal(stored?.properties['salary']?.type, 'Binary');
+    assert.deepEqual((await employees.get(jones))?.salary, 4711.5);
+  });
+
+  it('cannot be merged: not by its types, and not at run time', async () => {
+    const { employees, encrypted } = await fixture();
+    await employees.insert(jones);
+    // @ts-expect-error -- an encrypted entity takes no merge
+    await assert.rejects(employees.merge(jones, { lastName: 'Smith' }, { ifMatch: 'any' }));
+    await assert.rejects(employees.upsertMerge(jones), /encrypt/);
+    const row = { ...codecOf(Employee).toRow(jones), partitionKey: 'HR' };
+    await assert.rejects(encrypted.write({ kind: 'upsert-merge', row }), EncryptionError);
+    assert.equal(await encrypted.get(row), undefined);
+  });
+});
+
+describe('the types of encrypted properties', () => {
+  it('keep them out of filters and keys', async () => {
+    const { employees } = await fixture();
+    // @ts-expect-error -- no filter finds an encrypted value
+    assert.throws(() => employees.query({ partition: jones, where: (p) => p.email.eq('x') }));
+    assert.throws(() =>
+      defineEntity({
+        type: 'Wrong',
+        properties: { id: string(), secret: string().encrypted() },
+        partitionKey: (p) => key`${p.id}`,
+        // @ts-expect-error -- a key is always readable
+        rowKey: (p) => key`${p.secret}`,
+      }),
+    );
+  });
+
+  it('let only encrypted properties be looked up deterministically', async () => {
+    const { encrypted } = await fixture();
+    // @ts-expect-error -- it is not encrypted, a filter finds it
+    await assert.rejects(encryptedEquals(encrypted, Employee, 'lastName', 'Jones'));
+    // @ts-expect-error -- a salary is a number
+    await assert.rejects(encryptedEquals(encrypted, Employee, 'salary', 'much'));
+  });
+});
+
+describe('a definition with large properties', () => {
+  const Report = defineEntity({
+    type: 'Report',
+    properties: {
+      year: int32(),
+      name: string(),
+      body: largeString(),
+      data: largeJson<readonly number[]>().named('Data').encrypted().optional(),
+    },
+    partitionKey: (p) => key`${p.year.padded(4)}`,
+    rowKey: (p) => key`${p.name}`,
+  });
+  const report = {
+    year: 2024,
+    name: 'all',
+    body: 'é“ß'.repeat(700_000),
+    data: Array.from({ length: 200_000 }, (_, index) => index),
+  };
+
+  it('keeps values of any size, encrypted ones among them', async () => {
+    const { table, options } = await fixture();
+    const properties = largePropertiesOf(Report);
+    assert.deepEqual(properties, ['body', 'Data']);
+    const whole = withEncryption(withLargeValues(table, { properties }), options);
+    const reports = entitiesOf(Report, whole);
+    await reports.insert(report);
+    const read = await reports.get(report);
+    assert.ok(read !== undefined);
+    assert.deepEqual(plain(read), report);
+    await reports.replace({ ...read, data: [1] });
+    assert.deepEqual((await reports.get(report))?.data, [1]);
+    const found = await reports.query({ partition: { year: 2024 } }).toArray({ max: 10 });
+    assert.deepEqual(found.map(plain), [{ ...report, data: [1] }]);
+  });
+
+  it('offers no filter and no key for them', () => {
+    const reports = entitiesOf(Report, withLargeValues(tablesNever));
+    // @ts-expect-error -- parts of a text cannot be compared with
+    assert.throws(() => reports.query({ partition: { year: 1 }, where: (p) => p.body.eq('x') }));
+  });
+});
+
+const never = () => Promise.reject(new Error('nothing is sent'));
+const tablesNever = { table: 'Never', get: never, write: never, transact: never, page: never };
