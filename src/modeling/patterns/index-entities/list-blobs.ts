@@ -1,0 +1,121 @@
+import type { ContainerClient } from '@azure/storage-blob';
+import { compareTexts, changeList, type KeyList, type ListChange } from './key-list.js';
+
+/** A blob with a list, as it was read. */
+export interface ListBlob {
+  readonly list: KeyList;
+  readonly etag: string;
+}
+
+export interface ListBlobPage {
+  readonly names: readonly string[];
+  /** Opaque; absent at the end. A page may be empty and have one. */
+  readonly cursor?: string;
+}
+
+/**
+ * Where lists are kept in blobs: a text a line, in ordinal order, UTF-8. Keys have no control
+ * characters, so that a line is always one text. Each method sends one request, apart from the
+ * client's own retries.
+ */
+export interface ListBlobs {
+  /** Undefined when there is no such blob. */
+  read(name: string): Promise<ListBlob | undefined>;
+  /**
+   * Stores a list in place of the version given, or where there is none. False, and nothing
+   * changes, when there is another.
+   */
+  write(name: string, list: KeyList, etag: string | undefined): Promise<boolean>;
+  /** Deletes the version given. False, and nothing changes, when there is another or none. */
+  delete(name: string, etag: string): Promise<boolean>;
+  /** A page of names in their order. */
+  names(cursor?: string): Promise<ListBlobPage>;
+}
+
+const namesMax = 1000;
+
+/** What follows the value in the name of its blob: a value may be the empty text. */
+const suffix = '.txt';
+
+/**
+ * The lists in the blobs of a container, named `prefix`, the value and `.txt`. No other blobs may have
+ * such names. Sends nothing; the container must exist.
+ */
+export function openListBlobs(container: ContainerClient, prefix = ''): ListBlobs {
+  const blobOf = (name: string) => container.getBlockBlobClient(`${prefix}${name}${suffix}`);
+  return {
+    async read(name) {
+      try {
+        const { etag = '', readableStreamBody } = await blobOf(name).download();
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of readableStreamBody ?? []) {
+          chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+        }
+        const lines = Buffer.concat(chunks).toString('utf8').split('\n');
+        return { etag, list: lines.filter((line) => line !== '') };
+      } catch (error) {
+        if (statusOf(error) === 404) return undefined;
+        throw error;
+      }
+    },
+    write: (name, list, etag) =>
+      unlessRefused([409, 412], async () => {
+        const body = Buffer.from(`${[...list].sort(compareTexts).join('\n')}\n`);
+        await blobOf(name).upload(body, body.length, {
+          conditions: etag === undefined ? { ifNoneMatch: '*' } : { ifMatch: etag },
+          blobHTTPHeaders: { blobContentType: 'text/plain; charset=utf-8' },
+        });
+      }),
+    delete: (name, etag) =>
+      unlessRefused([404, 412], () => blobOf(name).delete({ conditions: { ifMatch: etag } })),
+    async names(cursor) {
+      const pages = container.listBlobsFlat(prefix === '' ? {} : { prefix }).byPage({
+        maxPageSize: namesMax,
+        ...(cursor === undefined ? {} : { continuationToken: cursor }),
+      });
+      const answer = await pages.next();
+      if (answer.done === true) return { names: [] };
+      const { segment, continuationToken = '' } = answer.value;
+      const names = segment.blobItems
+        .filter(({ name }) => name.endsWith(suffix))
+        .map(({ name }) => name.slice(prefix.length, -suffix.length));
+      return continuationToken === '' ? { names } : { names, cursor: continuationToken };
+    },
+  };
+}
+
+async function unlessRefused(
+  statuses: readonly number[],
+  send: () => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    await send();
+    return true;
+  } catch (error) {
+    if (statuses.includes(statusOf(error))) return false;
+    throw error;
+  }
+}
+
+function statusOf(error: unknown): number {
+  const status: unknown =
+    typeof error === 'object' && error !== null ? Reflect.get(error, 'statusCode') : undefined;
+  return typeof status === 'number' ? status : 0;
+}
+
+/**
+ * Changes the list in a blob once: one read, and one write or delete where the list changes. False
+ * when somebody else changed it in between.
+ */
+export async function changeListBlob(
+  blobs: ListBlobs,
+  name: string,
+  change: ListChange,
+): Promise<boolean> {
+  const blob = await blobs.read(name);
+  const list = blob?.list ?? [];
+  const next = changeList(list, change);
+  if (next === list) return true;
+  if (next.length > 0) return blobs.write(name, next, blob?.etag);
+  return blob === undefined || blobs.delete(name, blob.etag);
+}

@@ -1,0 +1,135 @@
+import type { RowKey, StoredRow } from '../../rows/row.js';
+import type { RowWrite } from '../../table/gateway.js';
+import { compareTexts, textOfKey, type ListChange } from '../index-entities/key-list.js';
+import { planRowListChange } from '../index-entities/row-list.js';
+import { isCopyEntry, sameEntry, sameKey, type CopyEntry, type IndexEntry } from './index-entry.js';
+import type { IndexPlaces } from './index-places.js';
+import type { ResolvedIndex, ResolvedLists } from './with-indexes.js';
+
+/** A write of a row of an index, for the transaction that changes the entity. */
+export interface IndexWrite {
+  readonly index: ResolvedIndex;
+  readonly write: RowWrite;
+  /** What it stores, where it is a copy. */
+  readonly entry?: CopyEntry;
+}
+
+/** What an entity's indexes had and will have. */
+export interface EntryChange {
+  readonly index: ResolvedIndex;
+  readonly before: IndexEntry | undefined;
+  readonly after: IndexEntry | undefined;
+}
+
+/** What earlier attempts have found out about copies, by the name of their index. */
+export interface CopyFindings {
+  /** The copy that should go is not there. */
+  readonly missing: Set<string>;
+  /** ETags of rows that no entity wants, where the copy should be. */
+  readonly unowned: Map<string, string>;
+}
+
+/** The changes that a change of the entity means for its indexes; those that change nothing left out. */
+export function entryChanges(
+  places: IndexPlaces,
+  before: StoredRow | undefined,
+  after: StoredRow | undefined,
+): readonly EntryChange[] {
+  const had = places.entries(before);
+  const has = places.entries(after);
+  return places.indexes
+    .map((index) => ({ index, before: had.get(index), after: has.get(index) }))
+    .filter((change) => !sameEntry(change.before, change.after));
+}
+
+/**
+ * The writes that the indexes in the entity's partition need for a change of the entity. Reads the
+ * lists concerned: one point read each, and one for each chunk of a long one; copies are not read.
+ */
+export async function planBeside(
+  places: IndexPlaces,
+  changes: readonly EntryChange[],
+  findings: CopyFindings,
+): Promise<readonly IndexWrite[]> {
+  const beside = changes.filter(({ index }) => index.place === 'same-partition');
+  const plans = await Promise.all(
+    beside.map(async ({ index, before, after }) =>
+      index.kind === 'list'
+        ? planLists(places, index, before, after)
+        : copyWrites(index, before, after, findings),
+    ),
+  );
+  return plans.flat();
+}
+
+function copyWrites(
+  index: ResolvedIndex,
+  before: IndexEntry | undefined,
+  after: IndexEntry | undefined,
+  { missing, unowned }: CopyFindings,
+): readonly IndexWrite[] {
+  const writes: IndexWrite[] = [];
+  const stays = before !== undefined && after !== undefined && sameKey(before.key, after.key);
+  if (before !== undefined && !stays && !missing.has(index.name)) {
+    writes.push({ index, write: { kind: 'delete', key: before.key, etag: '*' } });
+  }
+  if (after === undefined || !isCopyEntry(after)) return writes;
+  const { row } = after;
+  const etag = unowned.get(index.name);
+  const write: RowWrite =
+    etag !== undefined
+      ? { kind: 'replace', row, etag }
+      : { kind: stays ? 'upsert-replace' : 'insert', row };
+  return [...writes, { index, write, entry: after }];
+}
+
+async function planLists(
+  { table }: IndexPlaces,
+  index: ResolvedLists,
+  before: IndexEntry | undefined,
+  after: IndexEntry | undefined,
+): Promise<readonly IndexWrite[]> {
+  const lists = listChanges([
+    { entry: before, verb: 'remove' },
+    { entry: after, verb: 'add' },
+  ]);
+  const plans = await Promise.all(
+    lists.map(({ key, change }) => planRowListChange(table, key, index.layout, change)),
+  );
+  return plans.flat().map((write) => ({ index, write }));
+}
+
+/** What happens to the list at a key. */
+export interface ListKeyChange {
+  readonly key: RowKey;
+  readonly change: ListChange;
+}
+
+interface ListDraft {
+  readonly key: RowKey;
+  readonly add: Set<string>;
+  readonly remove: Set<string>;
+}
+
+/** What happens to each list, in the order of their keys. A text that is added stays. */
+export function listChanges(
+  entries: readonly {
+    readonly entry: IndexEntry | undefined;
+    readonly verb: 'add' | 'remove';
+  }[],
+): readonly ListKeyChange[] {
+  const drafts = new Map<string, ListDraft>();
+  for (const { entry, verb } of entries) {
+    if (entry === undefined || isCopyEntry(entry)) continue;
+    const name = textOfKey(entry.key);
+    const draft = drafts.get(name) ?? { key: entry.key, add: new Set(), remove: new Set() };
+    drafts.set(name, draft);
+    draft[verb].add(entry.text);
+  }
+  return [...drafts]
+    .sort(([left], [right]) => compareTexts(left, right))
+    .map(([, { key, add, remove }]) => ({
+      key,
+      change: { add: [...add], remove: [...remove].filter((text) => !add.has(text)) },
+    }));
+}

@@ -1,0 +1,46 @@
+import {
+  ConditionFailedError,
+  EntityExistsError,
+  EntityNotFoundError,
+  TransactionFailedError,
+} from '../../table/errors.js';
+import type { RowWrite, TableGateway } from '../../table/gateway.js';
+
+/** Whether a row was not as the writer had read it. Nothing was written then. */
+export function isConflict(error: unknown): boolean {
+  const reason = error instanceof TransactionFailedError ? error.reason : error;
+  return (
+    reason instanceof ConditionFailedError ||
+    reason instanceof EntityExistsError ||
+    reason instanceof EntityNotFoundError
+  );
+}
+
+/** What the attempt gives; false when it met a conflict. */
+export async function unlessConflict(attempt: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (isConflict(error)) return false;
+    throw error;
+  }
+}
+
+/** One write. False, and nothing was written, when a row was not as it was read. */
+export function writeIf(table: TableGateway, write: RowWrite): Promise<boolean> {
+  return unlessConflict(async () => {
+    await table.write(write);
+    return true;
+  });
+}
+
+/** As `writeIf`, for several in one transaction; true when there is nothing to write. */
+export function transactIf(table: TableGateway, writes: readonly RowWrite[]): Promise<boolean> {
+  const [first, ...rest] = writes;
+  if (first === undefined) return Promise.resolve(true);
+  if (rest.length === 0) return writeIf(table, first);
+  return unlessConflict(async () => {
+    await table.transact(writes);
+    return true;
+  });
+}

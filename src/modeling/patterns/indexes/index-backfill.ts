@@ -1,0 +1,250 @@
+import type { RowKey, StoredRow } from '../../rows/row.js';
+import { DecodeError } from '../../table/errors.js';
+import type { RowWrite } from '../../table/gateway.js';
+import { odataString } from '../../table/odata.js';
+import { operationBytes, transactionBytesMax } from '../../table/request-size.js';
+import { planRowListChange } from '../index-entities/row-list.js';
+import { listChanges } from './beside-plan.js';
+import { transactIf, writeIf } from './conditional-write.js';
+import { inParallel } from './in-parallel.js';
+import type { CheckOptions, CheckPage, IndexCheck } from './index-check.js';
+import type { Drift } from './index-drift.js';
+import { isCopyEntry, type IndexEntry } from './index-entry.js';
+import type { IndexPlaces } from './index-places.js';
+import { touch, type IndexRepair } from './index-repair.js';
+import {
+  entitySource,
+  readScanCursor,
+  readScanPage,
+  writeScanCursor,
+  type ScanPage,
+} from './index-scan.js';
+import type { IndexUpdater } from './index-updater.js';
+import type { ResolvedIndex } from './with-indexes.js';
+
+/** A page of a backfill. */
+export interface BackfillPage {
+  /** `fill`: entities are given their rows. `check`: both directions are compared and mended. */
+  readonly phase: 'fill' | 'check';
+  /** Entities of the page, or comparisons. */
+  readonly checked: number;
+  /** Rows and list entries that were written. */
+  readonly written: number;
+  /** What could not be mended. */
+  readonly drifts: readonly Drift[];
+  /** Goes on after this page, also in another process. Absent: the index is complete. */
+  readonly cursor?: string;
+}
+
+/** What an index has to be given for an entity. */
+interface Work {
+  readonly row: StoredRow;
+  readonly entry: IndexEntry;
+}
+
+/** Entities in one transaction, each with what the index has for it. */
+const groupMax = 48;
+/** A change of a long list touches at most so many chunks: they are 64 KiB each, or a few more. */
+const listGroupMax = 16;
+const groupBytesMax = transactionBytesMax / 2;
+
+/**
+ * Fills a new index of a table that is in use. All writers know the index before it begins, so
+ * everything that changes from then on is indexed by them; what is there already is filled in page by
+ * page. A page ends when every entity of it was seen unchanged after its row was written.
+ */
+export class IndexBackfill {
+  readonly #places: IndexPlaces;
+  readonly #updater: IndexUpdater;
+  readonly #repair: IndexRepair;
+  readonly #check: IndexCheck;
+
+  constructor(
+    places: IndexPlaces,
+    parts: {
+      readonly updater: IndexUpdater;
+      readonly repair: IndexRepair;
+      readonly check: IndexCheck;
+    },
+  ) {
+    this.#places = places;
+    this.#updater = parts.updater;
+    this.#repair = parts.repair;
+    this.#check = parts.check;
+  }
+
+  async *pages(
+    index: ResolvedIndex,
+    options: CheckOptions,
+  ): AsyncGenerator<BackfillPage, void, undefined> {
+    const { source, cursor } = readScanCursor(options.cursor);
+    // The phases of a cursor: 0 fills, and 1 with the cursor of the check is what follows.
+    if (source === 0) yield* this.#fill(index, cursor, options);
+    const checkCursor = source === 0 ? undefined : cursor;
+    const { cursor: _, ...rest } = options;
+    const checkOptions = checkCursor === undefined ? rest : { ...rest, cursor: checkCursor };
+    for await (const page of this.#check.pages([index], true, checkOptions)) yield checkPage(page);
+  }
+
+  async *#fill(
+    index: ResolvedIndex,
+    from: string | undefined,
+    { pageRows = 200, concurrency = 16 }: CheckOptions,
+  ): AsyncGenerator<BackfillPage, void, undefined> {
+    let cursor = from;
+    do {
+      const page = await readScanPage(this.#places, entitySource(this.#places), cursor, pageRows);
+      const filled = await this.#fillPage(index, page, concurrency);
+      cursor = page.cursor;
+      const next = { source: cursor === undefined ? 1 : 0, cursor };
+      yield { ...filled, phase: 'fill', cursor: writeScanCursor(next) };
+    } while (cursor !== undefined);
+  }
+
+  async #fillPage(
+    index: ResolvedIndex,
+    { rows }: ScanPage,
+    concurrency: number,
+  ): Promise<Pick<BackfillPage, 'checked' | 'written' | 'drifts'>> {
+    const drifts: Drift[] = [];
+    const works = rows.flatMap((row) => this.#workOf(index, row, drifts));
+    let written = 0;
+    await inParallel(groupsOf(index, works), concurrency, async (group) => {
+      const isWritten = await this.#write(index, group);
+      if (isWritten) written += group.length;
+      else await inParallel(group, 1, (work) => this.#mend(work, drifts));
+    });
+    if (index.place !== 'same-partition') {
+      const changed = await this.#changedSince(works);
+      await inParallel(changed, concurrency, (work) => this.#mend(work, drifts));
+    }
+    return { checked: works.length, written, drifts };
+  }
+
+  #workOf(index: ResolvedIndex, row: StoredRow, drifts: Drift[]): readonly Work[] {
+    if (!this.#places.codec.matches(row)) return [];
+    try {
+      const entry = this.#places.entryOf(index, row);
+      return entry === undefined ? [] : [{ row, entry }];
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      const place = { primary: keyOf(row), key: keyOf(row) };
+      drifts.push({ kind: 'unreadable', index: index.name, reason: error.message, ...place });
+      return [];
+    }
+  }
+
+  /** Writes a group at once, as if nothing of it were there. False when something is. */
+  async #write(index: ResolvedIndex, group: readonly Work[]): Promise<boolean> {
+    const table = this.#places.table;
+    const touches = group.map(({ row }) => touch(row));
+    const [first] = group;
+    if (first === undefined) return true;
+    if (index.kind === 'copy') {
+      const inserts = group.flatMap(({ entry }) => insertOf(entry));
+      if (index.place === 'same-partition') return transactIf(table, [...touches, ...inserts]);
+      const [insert] = inserts;
+      return insert === undefined || writeIf(this.#places.tableOf(index), insert);
+    }
+    const [list] = listChanges(group.map(({ entry }) => ({ entry, verb: 'add' as const })));
+    if (list === undefined) return true;
+    if (index.place !== 'same-partition') {
+      await this.#updater.changeList(index, list);
+      return true;
+    }
+    const writes = await planRowListChange(table, list.key, index.layout, list.change);
+    return writes.length === 0 || transactIf(table, [...touches, ...writes]);
+  }
+
+  async #mend({ row, entry }: Work, drifts: Drift[]): Promise<void> {
+    const { index, key } = entry;
+    const primary = keyOf(row);
+    if (await this.#repair.repair({ index, primary, key })) return;
+    drifts.push({ kind: 'taken', by: undefined, index: index.name, primary, key });
+  }
+
+  /** The entities of a page that are not what they were when it was read. Up to three range reads. */
+  async #changedSince(works: readonly Work[]): Promise<readonly Work[]> {
+    const [first, last] = [works.at(0), works.at(-1)];
+    if (first === undefined || last === undefined) return [];
+    const etags = new Map<string, string>();
+    for (const filter of rangesOf(first.row, last.row)) {
+      let cursor: string | undefined;
+      do {
+        const page = await this.#places.table.page({
+          filter,
+          select: [],
+          ...(cursor === undefined ? {} : { cursor }),
+        });
+        for (const row of page.rows) etags.set(nameOf(row), row.etag);
+        cursor = page.cursor;
+      } while (cursor !== undefined);
+    }
+    return works.filter(({ row }) => etags.get(nameOf(row)) !== row.etag);
+  }
+}
+
+/**
+ * Filters that together have all rows from one to another, both included. Each is a range that the
+ * service can seek, which one filter with `or` would not be.
+ */
+function rangesOf(first: RowKey, last: RowKey): readonly string[] {
+  const [from, to] = [odataString(first.partitionKey), odataString(last.partitionKey)];
+  const [start, end] = [odataString(first.rowKey), odataString(last.rowKey)];
+  if (from === to) return [`PartitionKey eq ${from} and RowKey ge ${start} and RowKey le ${end}`];
+  return [
+    `PartitionKey eq ${from} and RowKey ge ${start}`,
+    `PartitionKey gt ${from} and PartitionKey lt ${to}`,
+    `PartitionKey eq ${to} and RowKey le ${end}`,
+  ];
+}
+
+function insertOf(entry: IndexEntry): readonly RowWrite[] {
+  return isCopyEntry(entry) ? [{ kind: 'insert', row: entry.row }] : [];
+}
+
+/** What one request can write: entities of a partition, or of one list, or one alone. */
+function* groupsOf(
+  index: ResolvedIndex,
+  works: readonly Work[],
+): Generator<readonly Work[], void, undefined> {
+  if (index.kind === 'copy' && index.place !== 'same-partition') {
+    for (const work of works) yield [work];
+    return;
+  }
+  const max = index.kind === 'list' ? listGroupMax : groupMax;
+  const open = new Map<string, { works: Work[]; bytes: number }>();
+  for (const work of works) {
+    const name = index.kind === 'list' ? nameOf(work.entry.key) : work.row.partitionKey;
+    const bytes = bytesOf(work);
+    let group = open.get(name);
+    if (group !== undefined && (group.works.length >= max || group.bytes + bytes > groupBytesMax)) {
+      yield group.works;
+      group = undefined;
+    }
+    group ??= { works: [], bytes: 0 };
+    group.works.push(work);
+    group.bytes += bytes;
+    open.set(name, group);
+  }
+  for (const { works: rest } of open.values()) yield rest;
+}
+
+function bytesOf({ row, entry }: Work): number {
+  const inserted = insertOf(entry).reduce((sum, write) => sum + operationBytes(write), 0);
+  return operationBytes(touch(row)) + inserted;
+}
+
+function checkPage({ checked, repaired, drifts, cursor }: CheckPage): BackfillPage {
+  const page = { phase: 'check' as const, checked, written: repaired, drifts };
+  if (cursor === undefined) return page;
+  return { ...page, cursor: writeScanCursor({ source: 1, cursor }) };
+}
+
+function keyOf({ partitionKey, rowKey }: RowKey): RowKey {
+  return { partitionKey, rowKey };
+}
+
+function nameOf({ partitionKey, rowKey }: RowKey): string {
+  return `${partitionKey}/${rowKey}`;
+}

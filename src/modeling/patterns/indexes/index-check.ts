@@ -1,0 +1,108 @@
+import type { RowKey } from '../../rows/row.js';
+import { compareTexts } from '../index-entities/key-list.js';
+import { confirmDrift, findDrift, type Candidate, type Drift } from './index-drift.js';
+import type { IndexPlaces } from './index-places.js';
+import type { IndexRepair } from './index-repair.js';
+import {
+  candidatesOf,
+  pageReads,
+  readScanCursor,
+  readScanPage,
+  sourcesOf,
+  writeScanCursor,
+  type ScanPage,
+  type ScanSource,
+} from './index-scan.js';
+import { inParallel } from './in-parallel.js';
+import type { ResolvedIndex } from './with-indexes.js';
+
+export interface CheckOptions {
+  /** Where an earlier run ended: the cursor of its last page. */
+  readonly cursor?: string;
+  /** Rows of a page at most, 1 to 1000. 200 when absent. */
+  readonly pageRows?: number;
+  /** Comparisons at a time. 16 when absent. */
+  readonly concurrency?: number;
+}
+
+/** What a page of a check has found. */
+export interface CheckPage {
+  /** Comparisons of an entity with what an index has, in either direction. */
+  readonly checked: number;
+  /** What differs, in the order of the keys in the indexes; after a repair, what still differs. */
+  readonly drifts: readonly Drift[];
+  /** How many differences were mended. */
+  readonly repaired: number;
+  /** Goes on after this page, also in another process. Absent: the check is complete. */
+  readonly cursor?: string;
+}
+
+/** Compares indexes with their entities in both directions, page by page. */
+export class IndexCheck {
+  readonly #places: IndexPlaces;
+  readonly #repair: IndexRepair;
+
+  constructor(places: IndexPlaces, repair: IndexRepair) {
+    this.#places = places;
+    this.#repair = repair;
+  }
+
+  /** With `repairs`, what differs is mended. */
+  async *pages(
+    indexes: readonly ResolvedIndex[],
+    repairs: boolean,
+    options: CheckOptions,
+  ): AsyncGenerator<CheckPage, void, undefined> {
+    const sources = sourcesOf(this.#places, indexes);
+    let { source: at, cursor } = readScanCursor(options.cursor);
+    for (;;) {
+      const source = sources[at];
+      if (source === undefined) return;
+      const page = await readScanPage(this.#places, source, cursor, options.pageRows ?? 200);
+      const found = await this.#check(source, page, indexes, repairs, options.concurrency ?? 16);
+      cursor = page.cursor;
+      if (cursor === undefined) at += 1;
+      const isEnd = sources[at] === undefined;
+      yield isEnd ? found : { ...found, cursor: writeScanCursor({ source: at, cursor }) };
+    }
+  }
+
+  async #check(
+    source: ScanSource,
+    page: ScanPage,
+    indexes: readonly ResolvedIndex[],
+    repairs: boolean,
+    concurrency: number,
+  ): Promise<CheckPage> {
+    const reads = pageReads(this.#places, source, page);
+    const drifts = new Map<string, Drift>();
+    const seen = new Set<string>();
+    let checked = 0;
+    let repaired = 0;
+    const compare = async (found: Candidate | Drift): Promise<void> => {
+      checked += 1;
+      const candidate = 'kind' in found ? undefined : found;
+      const drift = 'kind' in found ? found : await findDrift(this.#places, reads, found);
+      if (drift === undefined || seen.has(nameOf(drift))) return;
+      seen.add(nameOf(drift));
+      const isMended = repairs && candidate !== undefined && (await this.#repair.repair(candidate));
+      if (isMended) repaired += 1;
+      const left = isMended ? undefined : await this.#confirmed(drift, candidate);
+      if (left !== undefined) drifts.set(nameOf(left), left);
+    };
+    await inParallel(candidatesOf(this.#places, source, page, indexes), concurrency, compare);
+    const inOrder = [...drifts].sort(([left], [right]) => compareTexts(left, right));
+    return { checked, drifts: inOrder.map(([, drift]) => drift), repaired };
+  }
+
+  /** The drift, if it is there still when it is looked for again. */
+  #confirmed(drift: Drift, candidate: Candidate | undefined): Promise<Drift | undefined> {
+    if (candidate === undefined) return Promise.resolve(drift);
+    return confirmDrift(this.#places, candidate);
+  }
+}
+
+function nameOf({ index, key, primary }: Drift): string {
+  const text = ({ partitionKey, rowKey }: RowKey) => `${partitionKey}/${rowKey}`;
+  return `${index} ${text(key)} ${text(primary)}`;
+}

@@ -1,0 +1,134 @@
+import { equalBytes } from '../../../base/bytes.js';
+import { codecOf } from '../../definition/codec.js';
+import { keyNamesOf } from '../../definition/entity-definition.js';
+import { formatKey } from '../../definition/key-template.js';
+import { storedAs, storedAsOf, type StoredAs } from '../../definition/stored-entity.js';
+import { ValueError } from '../../rows/model-error.js';
+import { keyUnitsMax } from '../../rows/row-size.js';
+import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
+import { textOfKey } from '../index-entities/key-list.js';
+import { chunkKeyUnits } from '../index-entities/row-list.js';
+import type { ResolvedCopies, ResolvedIndex, ResolvedLists } from './with-indexes.js';
+
+/** The row that an index of copies has for an entity. */
+export interface CopyEntry {
+  readonly index: ResolvedCopies;
+  readonly key: RowKey;
+  readonly row: Row;
+}
+
+/** The text that an index of lists has for an entity, and in which list. */
+export interface ListEntry {
+  readonly index: ResolvedLists;
+  /** Of the head; of a blob, its name is the RowKey. */
+  readonly key: RowKey;
+  readonly text: string;
+}
+
+export type IndexEntry = CopyEntry | ListEntry;
+
+export function isCopyEntry(entry: IndexEntry): entry is CopyEntry {
+  return entry.index.kind === 'copy';
+}
+
+type Values = Readonly<Record<string | symbol, unknown>>;
+
+/**
+ * What an index has for an entity; undefined when the entity is not in it. `entity` has the values
+ * of all properties, `primary` is where its row is. Throws `ValueError` for a value that does not fit
+ * into the key.
+ */
+export function entryOf(
+  index: ResolvedIndex,
+  entity: object,
+  primary: RowKey,
+): IndexEntry | undefined {
+  const values = entity as Values;
+  // Only what is absent keeps an entity out: 0, '' and false are values.
+  const isAbsent = index.needed.some((name) => values[name] === undefined || values[name] === null);
+  if (isAbsent || index.when?.(entity as never) === false) return undefined;
+  const { partitionKey, rowKey } = index.definition;
+  const key = {
+    partitionKey: formatKey(partitionKey, values),
+    rowKey: formatKey(rowKey, values),
+  };
+  if (index.kind === 'list') return { index, ...listEntry(index, key, primary) };
+  const row = index.codec.toRow(valuesOnly(values));
+  return { index, key, row };
+}
+
+function listEntry(
+  { name, place }: ResolvedLists,
+  key: RowKey,
+  primary: RowKey,
+): Pick<ListEntry, 'key' | 'text'> {
+  const unitsMax = keyUnitsMax - chunkKeyUnits;
+  if (place !== 'blob' && key.rowKey.length > unitsMax) {
+    throw new ValueError(
+      `${name}: the RowKey of an index entity has at most ${unitsMax} UTF-16 code units, ` +
+        'so that its list can go on in further rows',
+    );
+  }
+  return { key, text: textIn({ place }, primary) };
+}
+
+/** How the lists of an index name an entity. */
+export function textIn({ place }: Pick<ResolvedLists, 'place'>, primary: RowKey): string {
+  return place === 'same-partition' ? primary.rowKey : textOfKey(primary);
+}
+
+/** The values, with the exact ticks of their dates, and nothing that belongs to the entity's row. */
+function valuesOnly(values: Values): Values {
+  const before: StoredAs | undefined = storedAsOf(values);
+  if (before === undefined) return values;
+  return { ...values, [storedAs]: { ...before, unknown: {}, isPartial: false } };
+}
+
+export function sameKey(left: RowKey, right: RowKey): boolean {
+  return left.partitionKey === right.partitionKey && left.rowKey === right.rowKey;
+}
+
+/** Whether two entries of one index, for the same entity, say the same. */
+export function sameEntry(left: IndexEntry | undefined, right: IndexEntry | undefined): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  if (!sameKey(left.key, right.key)) return false;
+  if (isCopyEntry(left) && isCopyEntry(right)) {
+    return differences(left.row.properties, right.row.properties).length === 0;
+  }
+  return true;
+}
+
+/**
+ * Names of properties in which a stored row of an index is not as it should be. Properties that the
+ * index knows nothing of do not count.
+ */
+export function staleNames({ row, index }: CopyEntry, stored: StoredRow): readonly string[] {
+  const known = index.codec.selectOf(Object.keys(index.definition.properties)) ?? [];
+  return differences(row.properties, stored.properties).filter(
+    (name) => row.properties[name] !== undefined || known.includes(name),
+  );
+}
+
+function differences(left: RowProperties, right: RowProperties): readonly string[] {
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...names].filter((name) => !sameValue(left[name], right[name]));
+}
+
+function sameValue(left: WireValue | undefined, right: WireValue | undefined): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  if (left.type === 'Binary' && right.type === 'Binary') {
+    return equalBytes(left.value, right.value);
+  }
+  return left.type === right.type && Object.is(left.value, right.value);
+}
+
+/**
+ * The keys of the entity that a row of an index of copies belongs to. Undefined for a row that is
+ * not of this index.
+ */
+export function primaryOf({ codec, entity }: ResolvedCopies, row: StoredRow): RowKey | undefined {
+  if (!codec.matches(row)) return undefined;
+  // Only what makes the keys: a copy that is older than the definition may lack the rest.
+  const values = codec.fromPartialRow(row, [...keyNamesOf(entity)]);
+  return codecOf(entity).key(values);
+}

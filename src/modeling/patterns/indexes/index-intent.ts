@@ -1,0 +1,61 @@
+import type { JsonValue } from '../../definition/structured-types.js';
+import type { RowKey } from '../../rows/row.js';
+import { ValueError } from '../../table/errors.js';
+import type { PayloadCodec } from '../../worker/payload.js';
+
+/**
+ * That an entity has changed, for the indexes that no transaction keeps. It does not say how: who
+ * acts on it reads the entity as it is then, so that intents may come twice and in any order.
+ */
+export interface IndexIntent {
+  /** Of the entity. */
+  readonly key: RowKey;
+  /** Names of the indexes concerned. */
+  readonly indexes: readonly string[];
+  /** By index, the key of the row or list that the entity had there before; absent: none. */
+  readonly before: Readonly<Record<string, RowKey>>;
+}
+
+type KeyPair = readonly [partitionKey: string, rowKey: string];
+
+function pairOf({ partitionKey, rowKey }: RowKey): KeyPair {
+  return [partitionKey, rowKey];
+}
+
+/** `{ key: [PartitionKey, RowKey], indexes: { name: [PartitionKey, RowKey] | null } }`. */
+export const indexIntentPayload: PayloadCodec<IndexIntent, IndexIntent> = {
+  encode({ key, indexes, before }) {
+    const entries = indexes.map((name) => {
+      const found = before[name];
+      return [name, found === undefined ? null : pairOf(found)] as const;
+    });
+    return { key: pairOf(key), indexes: Object.fromEntries(entries) };
+  },
+  decode(payload) {
+    const { key, indexes } = objectOf(payload);
+    const entries = Object.entries(objectOf(indexes ?? null));
+    const before = entries.flatMap(([name, pair]) =>
+      pair === null ? [] : [[name, keyOf(pair)] as const],
+    );
+    return {
+      key: keyOf(key ?? null),
+      indexes: entries.map(([name]) => name),
+      before: Object.fromEntries(before),
+    };
+  },
+};
+
+function objectOf(payload: JsonValue): Readonly<Record<string, JsonValue>> {
+  if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) {
+    return payload as Readonly<Record<string, JsonValue>>;
+  }
+  throw new ValueError(`an intent for indexes has no object where ${JSON.stringify(payload)} is`);
+}
+
+function keyOf(payload: JsonValue): RowKey {
+  const [partitionKey, rowKey, ...rest] = Array.isArray(payload) ? payload : [];
+  if (typeof partitionKey === 'string' && typeof rowKey === 'string' && rest.length === 0) {
+    return { partitionKey, rowKey };
+  }
+  throw new ValueError(`${JSON.stringify(payload)} is no pair of PartitionKey and RowKey`);
+}

@@ -1,0 +1,93 @@
+import { codecOf, type EntityCodec } from '../../definition/codec.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import { DefinitionError } from '../../rows/model-error.js';
+import type { RowKey, StoredRow } from '../../rows/row.js';
+import type { TableGateway } from '../../table/gateway.js';
+import type { ListBlobs } from '../index-entities/list-blobs.js';
+import { entryOf, type IndexEntry } from './index-entry.js';
+import type { ResolvedIndex } from './with-indexes.js';
+
+/** A definition with its indexes, and where their rows and blobs are. */
+export class IndexPlaces {
+  readonly entity: AnyDefinition;
+  readonly codec: EntityCodec<AnyDefinition>;
+  readonly indexes: readonly ResolvedIndex[];
+  /** Of the entities, and of the indexes that have no table of their own. */
+  readonly table: TableGateway;
+  readonly #tables: Readonly<Record<string, TableGateway | undefined>>;
+  readonly #blobs: Readonly<Record<string, ListBlobs | undefined>>;
+
+  /** Throws `DefinitionError` for an index whose table or blobs are not given. */
+  constructor(
+    { entity, indexes }: { entity: AnyDefinition; indexes: readonly ResolvedIndex[] },
+    places: {
+      readonly table: TableGateway;
+      readonly tables?: Readonly<Record<string, TableGateway | undefined>> | undefined;
+      readonly blobs?: Readonly<Record<string, ListBlobs | undefined>> | undefined;
+    },
+  ) {
+    this.entity = entity;
+    this.codec = codecOf(entity);
+    this.indexes = indexes;
+    this.table = places.table;
+    this.#tables = places.tables ?? {};
+    this.#blobs = places.blobs ?? {};
+    for (const index of indexes) {
+      if (index.place === 'blob') this.blobsOf(index);
+      else this.tableOf(index);
+    }
+  }
+
+  /** Those that change in the transaction of the entity. */
+  get beside(): readonly ResolvedIndex[] {
+    return this.indexes.filter(({ place }) => place === 'same-partition');
+  }
+
+  /** Those that the worker keeps. */
+  get elsewhere(): readonly ResolvedIndex[] {
+    return this.indexes.filter(({ place }) => place !== 'same-partition');
+  }
+
+  /** Throws `DefinitionError` for a name that no index has. */
+  named(name: string): ResolvedIndex {
+    const index = this.indexes.find((each) => each.name === name);
+    if (index !== undefined) return index;
+    throw new DefinitionError(`${this.entity.type} has no index '${name}'`);
+  }
+
+  tableOf({ name, place }: ResolvedIndex): TableGateway {
+    const table = place === 'other-table' ? this.#tables[name] : this.table;
+    if (table !== undefined) return table;
+    throw new DefinitionError(`the index '${name}' needs a table: give it as tables.${name}`);
+  }
+
+  blobsOf({ name }: ResolvedIndex): ListBlobs {
+    const blobs = this.#blobs[name];
+    if (blobs !== undefined) return blobs;
+    throw new DefinitionError(`the index '${name}' needs blobs: give them as blobs.${name}`);
+  }
+
+  /** What an index has for an entity's row; undefined without a row, or when it is not indexed. */
+  entryOf(index: ResolvedIndex, row: StoredRow | undefined): IndexEntry | undefined {
+    if (row === undefined) return undefined;
+    return entryOf(index, this.codec.fromRow(row), row);
+  }
+
+  /** What each index has for an entity's row. */
+  entries(row: StoredRow | undefined): ReadonlyMap<ResolvedIndex, IndexEntry> {
+    const entries = new Map<ResolvedIndex, IndexEntry>();
+    if (row === undefined) return entries;
+    const entity = this.codec.fromRow(row);
+    for (const index of this.indexes) {
+      const entry = entryOf(index, entity, row);
+      if (entry !== undefined) entries.set(index, entry);
+    }
+    return entries;
+  }
+
+  /** The row of an entity as it is; undefined when there is none. One point read. */
+  async primary(key: RowKey): Promise<StoredRow | undefined> {
+    const row = await this.table.get(key);
+    return row !== undefined && this.codec.matches(row) ? row : undefined;
+  }
+}

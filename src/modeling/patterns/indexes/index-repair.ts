@@ -1,0 +1,102 @@
+import { unreachable } from '../../../base/invariant.js';
+import type { RowKey, StoredRow } from '../../rows/row.js';
+import { DecodeError } from '../../table/errors.js';
+import type { RowWrite } from '../../table/gateway.js';
+import { planRowListChange } from '../index-entities/row-list.js';
+import { transactIf, writeIf } from './conditional-write.js';
+import { isCopyEntry, primaryOf, sameKey, staleNames, textIn } from './index-entry.js';
+import type { Candidate } from './index-drift.js';
+import { IndexValueTakenError } from './index-errors.js';
+import type { IndexPlaces } from './index-places.js';
+import type { IndexUpdater } from './index-updater.js';
+import type { ResolvedCopies, ResolvedLists } from './with-indexes.js';
+
+/**
+ * Makes what an index has at a key agree with the entity, whatever it is that differs. Safe beside
+ * writers: every write is conditional on what it was made from.
+ *
+ * Where the index is in the entity's partition, a row that is missing is inserted in one transaction
+ * with a merge of nothing into the entity, which gives the entity a new ETag: that is what keeps a
+ * writer who has read the entity before from changing it without the new row.
+ */
+export class IndexRepair {
+  readonly #places: IndexPlaces;
+  readonly #updater: IndexUpdater;
+
+  constructor(places: IndexPlaces, updater: IndexUpdater) {
+    this.#places = places;
+    this.#updater = updater;
+  }
+
+  /** False when only other values, or another definition, can mend it. */
+  async repair({ index, primary, key }: Candidate): Promise<boolean> {
+    try {
+      if (index.place === 'same-partition') await this.#repairBeside({ index, primary, key });
+      else {
+        const before = { [index.name]: key };
+        await this.#updater.apply({ key: primary, indexes: [index.name], before });
+      }
+      return true;
+    } catch (error) {
+      if (error instanceof IndexValueTakenError || error instanceof DecodeError) return false;
+      throw error;
+    }
+  }
+
+  #repairBeside({ index, primary, key }: Candidate): Promise<void> {
+    switch (index.kind) {
+      case 'copy':
+        return this.#updater.untilDone(index.name, undefined, () =>
+          this.#repairCopy(index, primary, key),
+        );
+      case 'list':
+        return this.#updater.untilDone(index.name, undefined, () =>
+          this.#repairList(index, primary, key),
+        );
+      default:
+        return unreachable(index);
+    }
+  }
+
+  /** What is at the key is read before the entity: a writer in between makes the write fail. */
+  async #repairCopy(index: ResolvedCopies, primary: RowKey, key: RowKey): Promise<boolean> {
+    const { table } = this.#places;
+    const stored = await table.get(key);
+    const row = await this.#places.primary(primary);
+    const entry = this.#places.entryOf(index, row);
+    const owner = stored === undefined ? undefined : primaryOf(index, stored);
+    const isOwn = owner !== undefined && sameKey(owner, primary);
+    if (row === undefined || entry === undefined || !sameKey(entry.key, key)) {
+      if (stored === undefined || !isOwn) return true;
+      return writeIf(table, { kind: 'delete', key, etag: stored.etag });
+    }
+    if (!isCopyEntry(entry)) return true;
+    if (stored === undefined) {
+      return transactIf(table, [touch(row), { kind: 'insert', row: entry.row }]);
+    }
+    const replacement: RowWrite = { kind: 'replace', row: entry.row, etag: stored.etag };
+    if (isOwn) return staleNames(entry, stored).length === 0 || writeIf(table, replacement);
+    if (owner === undefined || (await this.#updater.wants(index, owner, key))) {
+      throw new IndexValueTakenError(index.name, key);
+    }
+    return transactIf(table, [touch(row), replacement]);
+  }
+
+  async #repairList(index: ResolvedLists, primary: RowKey, key: RowKey): Promise<boolean> {
+    const { table } = this.#places;
+    const text = textIn(index, primary);
+    const removal = await planRowListChange(table, key, index.layout, { add: [], remove: [text] });
+    const row = await this.#places.primary(primary);
+    const entry = this.#places.entryOf(index, row);
+    if (row === undefined || entry === undefined || !sameKey(entry.key, key)) {
+      return transactIf(table, removal);
+    }
+    const addition = await planRowListChange(table, key, index.layout, { add: [text], remove: [] });
+    return addition.length === 0 || transactIf(table, [touch(row), ...addition]);
+  }
+}
+
+/** Changes nothing of an entity but its ETag, provided it is as it was read. */
+export function touch({ partitionKey, rowKey, etag }: StoredRow): RowWrite {
+  return { kind: 'merge', row: { partitionKey, rowKey, properties: {} }, etag };
+}

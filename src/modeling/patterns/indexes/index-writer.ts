@@ -1,0 +1,226 @@
+import { invariant } from '../../../base/invariant.js';
+import type { Randomness } from '../../../base/randomness.js';
+import type { Timers } from '../../../base/timers.js';
+import type { RowKey, StoredRow } from '../../rows/row.js';
+import { ContentionError, isAmbiguous, TransactionFailedError } from '../../table/errors.js';
+import type { RowWrite } from '../../table/gateway.js';
+import { hasStamp, newStamp } from '../../table/write-stamp.js';
+import { backOff } from '../../worker/back-off.js';
+import { sleep } from '../../worker/sleep.js';
+import {
+  entryChanges,
+  planBeside,
+  type CopyFindings,
+  type EntryChange,
+  type IndexWrite,
+} from './beside-plan.js';
+import { isConflict } from './conditional-write.js';
+import { primaryOf, sameKey, type CopyEntry } from './index-entry.js';
+import { IndexValueTakenError } from './index-errors.js';
+import type { IndexIntent } from './index-intent.js';
+import type { IndexPlaces } from './index-places.js';
+
+/** Where intents are written so that none is lost: rows in the partition of what has changed. */
+export interface IntentOutbox {
+  /** The write that belongs into the transaction of the change. Sends nothing. */
+  write(partitionKey: string, intent: IndexIntent): Promise<RowWrite>;
+}
+
+export interface IndexWriterOptions {
+  /** Needed where an index is kept by the worker. */
+  readonly outbox: IntentOutbox | undefined;
+  readonly randomness: Randomness;
+  readonly timers: Timers;
+}
+
+/** What to do with the row of an entity, given how it is. */
+export type Decide = (
+  row: StoredRow | undefined,
+  stamp: string,
+) => RowWrite | undefined | Promise<RowWrite | undefined>;
+
+export interface ChangeOptions {
+  /** The row is taken to be absent: the first attempt does not read it. */
+  readonly isNew?: boolean;
+  readonly attemptsMax?: number;
+}
+
+/** The row after a change; undefined after a delete, and where there was nothing to change. */
+export interface ChangeResult {
+  readonly row: StoredRow | undefined;
+}
+
+/** Sixteen writers of one index entity get through in fewer. */
+const attemptsMaxDefault = 64;
+const contention = { first: 4, last: 250 };
+
+interface Attempt {
+  readonly row: StoredRow | undefined;
+  readonly write: RowWrite;
+  readonly plan: readonly IndexWrite[];
+}
+
+/** Writes entities together with their indexes in the same partition and the intents for the others. */
+export class IndexWriter {
+  readonly #places: IndexPlaces;
+  readonly #options: IndexWriterOptions;
+
+  constructor(places: IndexPlaces, options: IndexWriterOptions) {
+    this.#places = places;
+    this.#options = options;
+  }
+
+  /**
+   * Reads the row, lets `decide` make its write, and sends it in one transaction with all that
+   * follows from it; when somebody else was faster, all of it again. The write must hold only for
+   * the row as it was read. `decide` may run several times; what it throws ends the change.
+   */
+  async change(
+    key: RowKey,
+    { isNew = false, attemptsMax = attemptsMaxDefault }: ChangeOptions,
+    decide: Decide,
+  ): Promise<ChangeResult> {
+    const findings: CopyFindings = { missing: new Set(), unowned: new Map() };
+    const stamps: string[] = [];
+    let refusal: unknown;
+    for (let count = 1; count <= attemptsMax; count++) {
+      if (count > 1) await this.#pause(count - 1);
+      const row = isNew && count === 1 ? undefined : await this.#places.table.get(key);
+      if (row !== undefined && this.#isOwn(row, stamps)) return { row };
+      const stamp = newStamp(this.#options.randomness);
+      const write = await decide(row, stamp);
+      if (write === undefined) return { row };
+      try {
+        const attempt = await this.#plan(row, write, findings);
+        stamps.push(stamp);
+        return await this.#send(attempt);
+      } catch (error) {
+        refusal = error;
+        await this.#learn(error, write, findings);
+      }
+    }
+    const row = stamps.length === 0 ? undefined : await this.#places.table.get(key);
+    if (row !== undefined && this.#isOwn(row, stamps)) return { row };
+    throw new ContentionError(
+      `${this.#places.entity.type}: other writers were faster at all of ${attemptsMax} attempts`,
+      { cause: refusal },
+    );
+  }
+
+  async #plan(
+    row: StoredRow | undefined,
+    write: RowWrite,
+    findings: CopyFindings,
+  ): Promise<Attempt> {
+    const changes = entryChanges(this.#places, row, rowAfter(row, write));
+    const beside = await planBeside(this.#places, changes, findings);
+    return { row, write, plan: [...beside, ...(await this.#intent(write, changes))] };
+  }
+
+  async #intent(write: RowWrite, changes: readonly EntryChange[]): Promise<readonly IndexWrite[]> {
+    const elsewhere = changes.filter(({ index }) => index.place !== 'same-partition');
+    const [first] = elsewhere;
+    if (first === undefined) return [];
+    const { outbox } = this.#options;
+    invariant(outbox !== undefined, 'an index is kept elsewhere and there is no outbox');
+    const before = elsewhere.flatMap(({ index, before: entry }) =>
+      entry === undefined ? [] : [[index.name, entry.key] as const],
+    );
+    const intent = {
+      key: keyOfRow(write),
+      indexes: elsewhere.map(({ index }) => index.name),
+      before: Object.fromEntries(before),
+    };
+    return [{ index: first.index, write: await outbox.write(intent.key.partitionKey, intent) }];
+  }
+
+  async #send({ row, write, plan }: Attempt): Promise<ChangeResult> {
+    const { table } = this.#places;
+    const writes = [write, ...plan.map((each) => each.write)];
+    let etag: string | undefined;
+    try {
+      const [result] =
+        plan.length === 0 ? [await table.write(write)] : await table.transact(writes);
+      etag = result?.etag;
+    } catch (error) {
+      throw new AttemptFailure(error, plan);
+    }
+    const after = rowAfter(row, write);
+    return { row: after === undefined ? undefined : { ...after, etag: etag ?? '' } };
+  }
+
+  /** Throws what no further attempt can mend, and keeps in mind what the next has to know. */
+  async #learn(thrown: unknown, write: RowWrite, findings: CopyFindings): Promise<void> {
+    const { error, plan } =
+      thrown instanceof AttemptFailure ? thrown : { error: thrown, plan: undefined };
+    // Without a stamp a lost answer cannot be told from a lost request.
+    if (isAmbiguous(error) && (write.kind === 'delete' || !this.#hasStamps)) throw error;
+    if (isAmbiguous(error)) return;
+    if (!isConflict(error)) throw error;
+    const at = error instanceof TransactionFailedError ? (error.index ?? 0) : 0;
+    const failed = at === 0 ? undefined : plan?.[at - 1];
+    if (failed === undefined || failed.index.kind === 'list') return;
+    const { name } = failed.index;
+    if (failed.write.kind === 'delete') findings.missing.add(name);
+    else if (failed.write.kind === 'replace') findings.unowned.delete(name);
+    else if (failed.entry !== undefined) await this.#lookAtTaken(failed.entry, write, findings);
+  }
+
+  /** An insert of a copy met a row. It may be replaced only when no entity wants it any more. */
+  async #lookAtTaken(
+    { index, key }: CopyEntry,
+    write: RowWrite,
+    findings: CopyFindings,
+  ): Promise<void> {
+    const taken = await this.#places.table.get(key);
+    if (taken === undefined) return;
+    const owner = primaryOf(index, taken);
+    const wanted =
+      owner === undefined || sameKey(owner, keyOfRow(write))
+        ? undefined
+        : this.#places.entryOf(index, await this.#places.primary(owner));
+    const isTaken = owner === undefined || (wanted !== undefined && sameKey(wanted.key, key));
+    if (isTaken) throw new IndexValueTakenError(index.name, key);
+    findings.unowned.set(index.name, taken.etag);
+  }
+
+  get #hasStamps(): boolean {
+    return this.#places.entity.system.writeStamp !== undefined;
+  }
+
+  #isOwn(row: StoredRow, stamps: readonly string[]): boolean {
+    return hasStamp(row, this.#places.entity.system.writeStamp, stamps);
+  }
+
+  #pause(failures: number): Promise<void> {
+    const { timers, randomness } = this.#options;
+    return sleep(timers, backOff(contention, failures, randomness));
+  }
+}
+
+/** What an attempt met, with what it was about. Never leaves this file. */
+class AttemptFailure extends Error {
+  readonly error: unknown;
+  readonly plan: readonly IndexWrite[];
+
+  constructor(error: unknown, plan: readonly IndexWrite[]) {
+    super('an attempt failed', { cause: error });
+    this.error = error;
+    this.plan = plan;
+  }
+}
+
+function keyOfRow(write: RowWrite): RowKey {
+  const { partitionKey, rowKey } = write.kind === 'delete' ? write.key : write.row;
+  return { partitionKey, rowKey };
+}
+
+/** The row that a write leaves; its ETag is not known yet. */
+function rowAfter(row: StoredRow | undefined, write: RowWrite): StoredRow | undefined {
+  if (write.kind === 'delete') return undefined;
+  const isMerge = write.kind === 'merge' || write.kind === 'upsert-merge';
+  const properties = isMerge
+    ? { ...row?.properties, ...write.row.properties }
+    : write.row.properties;
+  return { ...write.row, properties, etag: '', timestamp: 0n };
+}

@@ -1,0 +1,36 @@
+// Secondary indexes: what a program uses of them.
+
+export { samePartition, type SamePartitionOptions } from '../intra-partition-index.js';
+export { otherPartition, type CopyElsewhereOptions } from '../inter-partition-index.js';
+export { indexTable } from '../index-tables.js';
+export {
+  indexEntity,
+  type IndexBlobOptions,
+  type IndexEntityBesideOptions,
+  type IndexEntityElsewhereOptions,
+} from '../index-entities/index-entity.js';
+export { openListBlobs, type ListBlobs } from '../index-entities/list-blobs.js';
+export type {
+  AnyIndex,
+  AnyIndexes,
+  CopyIndex,
+  IndexFields,
+  IndexScope,
+  ListIndex,
+  RowPlace,
+} from './index-declaration.js';
+export { withIndexes, type IndexedDefinition } from './with-indexes.js';
+export {
+  IndexedEntities,
+  indexedEntitiesOf,
+  type IndexedOptions,
+  type IndexedPlaces,
+  type LookUps,
+} from './indexed-entities.js';
+export { CopyLookUp, ListLookUp, type LoadOptions } from './look-ups.js';
+export { IndexValueTakenError } from './index-errors.js';
+export type { BackfillPage } from './index-backfill.js';
+export type { CheckOptions, CheckPage } from './index-check.js';
+export type { Drift } from './index-drift.js';
+export type { IndexIntent } from './index-intent.js';
+export type { IntentOutbox } from './index-writer.js';

@@ -1,0 +1,195 @@
+import {
+  defineEntity,
+  storedNameOf,
+  type AnyDefinition,
+} from '../../definition/entity-definition.js';
+import { codecOf, type EntityCodec } from '../../definition/codec.js';
+import { keyFieldOf } from '../../definition/key-part.js';
+import type { KeyTemplate } from '../../definition/key-template.js';
+import type { AnyProperty, PropertyFlag } from '../../definition/property.js';
+import { DefinitionError } from '../../rows/model-error.js';
+import type {
+  AnyIndex,
+  AnyIndexes,
+  CopyIndex,
+  DefinitionOf,
+  ListIndex,
+  RowPlace,
+} from './index-declaration.js';
+import type { ListLayout } from '../index-entities/row-list.js';
+
+interface Resolved {
+  /** The name that it has in the declaration. */
+  readonly name: string;
+  readonly entity: AnyDefinition;
+  /** Of the rows. */
+  readonly definition: AnyDefinition;
+  readonly codec: EntityCodec<AnyDefinition>;
+  /** Properties without which an entity is not in the index. */
+  readonly needed: readonly string[];
+  readonly when: ((entity: never) => boolean) | undefined;
+}
+
+/** An index of copies, ready to use. */
+export interface ResolvedCopies extends Resolved {
+  readonly kind: 'copy';
+  readonly place: RowPlace;
+}
+
+/** An index of lists, ready to use. */
+export interface ResolvedLists extends Resolved {
+  readonly kind: 'list';
+  readonly place: RowPlace | 'blob';
+  readonly layout: ListLayout;
+}
+
+export type ResolvedIndex = ResolvedCopies | ResolvedLists;
+
+/** A definition with its indexes. */
+export interface IndexedDefinition<D extends AnyDefinition, I extends AnyIndexes<D>> {
+  readonly entity: D;
+  readonly declared: I;
+  /** The definitions of the indexes' rows, by name. */
+  readonly rows: { readonly [N in keyof I]: DefinitionOf<D, I[N]> };
+  /** In the order in which they are declared. */
+  readonly indexes: readonly ResolvedIndex[];
+}
+
+/** A transaction has room for the entity, an intent, and two rows of so many indexes. */
+const besideMax = 16;
+
+/**
+ * Declares the indexes of a definition, beside it. Sends nothing. Throws `DefinitionError` for
+ * indexes that contradict themselves.
+ */
+export function withIndexes<D extends AnyDefinition, const I extends AnyIndexes<D>>(
+  entity: D,
+  declared: I,
+): IndexedDefinition<D, I> {
+  const indexes = Object.entries<AnyIndex<D>>(declared).map(([name, index]) =>
+    resolve(entity, name, index),
+  );
+  if (indexes.filter(({ place }) => place === 'same-partition').length > besideMax) {
+    throw new DefinitionError(
+      `${entity.type}: a transaction has no room for more than ${besideMax} indexes in one partition`,
+    );
+  }
+  const rows = Object.fromEntries(indexes.map(({ name, definition }) => [name, definition]));
+  return Object.freeze({
+    entity,
+    declared,
+    indexes,
+    rows: rows as IndexedDefinition<D, I>['rows'],
+  });
+}
+
+function resolve<D extends AnyDefinition>(
+  entity: D,
+  name: string,
+  index: AnyIndex<D>,
+): ResolvedIndex {
+  const fields = fieldsOf(entity, index.isSparse) as never;
+  const partitionKey = index.partitionKey?.(fields) ?? entity.partitionKey;
+  const rowKey = index.rowKey(fields);
+  const definition = defineRows(entity, name, { partitionKey, rowKey }, index);
+  const keyNames = [...partitionKey.parts, ...rowKey.parts].map(({ property }) => property);
+  const resolved = {
+    name,
+    entity,
+    definition,
+    codec: codecOf(definition),
+    needed: [...new Set(keyNames)],
+    when: index.when,
+  };
+  if (index.kind === 'copy') return { ...resolved, kind: 'copy', place: index.place };
+  const { listName, unitsMax } = index;
+  const type = definition.system.type;
+  const system =
+    type === undefined ? {} : { [type]: { type: 'String' as const, value: definition.type } };
+  const layout: ListLayout = { name: listName, system, unitsMax };
+  return { ...resolved, kind: 'list', place: index.place, layout };
+}
+
+function fieldsOf({ properties }: AnyDefinition, isSparse: boolean): object {
+  const entries = Object.entries<AnyProperty>(properties).map(([name, property]) => {
+    const { flags } = property.model;
+    const isRefused = flags.has('encrypted') || (flags.has('optional') && !isSparse);
+    return [name, isRefused ? undefined : keyFieldOf(name, property)];
+  });
+  return Object.fromEntries(entries) as object;
+}
+
+interface Templates {
+  readonly partitionKey: KeyTemplate;
+  readonly rowKey: KeyTemplate;
+}
+
+/** The definition of an index's rows. */
+function defineRows<D extends AnyDefinition>(
+  entity: D,
+  name: string,
+  templates: Templates,
+  index:
+    | CopyIndex<D, KeyTemplate, KeyTemplate, string, RowPlace>
+    | ListIndex<D, KeyTemplate, KeyTemplate, RowPlace | 'blob'>,
+): AnyDefinition {
+  const type = `${entity.type}.${name}`;
+  const parts = [...templates.partitionKey.parts, ...templates.rowKey.parts];
+  const inKeys = new Set(
+    parts.map((part) => {
+      if (part === undefined) {
+        throw new DefinitionError(
+          `${type}: the key uses a property that is encrypted, or optional without sparse: true`,
+        );
+      }
+      return part.property;
+    }),
+  );
+  const own = [...entity.partitionKey.parts, ...entity.rowKey.parts].map(
+    ({ property }) => property,
+  );
+  const included = index.kind === 'list' ? [] : [...own, ...includedOf(entity, index.include)];
+  const properties = Object.fromEntries(
+    [...new Set([...inKeys, ...included])].map((each) => {
+      const property = entity.properties[each];
+      if (property === undefined) {
+        throw new DefinitionError(`${type} includes '${each}', which ${entity.type} does not have`);
+      }
+      return [each, rowProperty(each, property, inKeys.has(each))];
+    }),
+  );
+  const { system } = entity;
+  return defineEntity({
+    type,
+    properties,
+    partitionKey: () => templates.partitionKey,
+    rowKey: () => templates.rowKey,
+    system: { type: system.type ?? false, version: system.version, writeStamp: false },
+  });
+}
+
+function includedOf(
+  { properties }: AnyDefinition,
+  include: readonly string[] | 'all',
+): readonly string[] {
+  return include === 'all' ? Object.keys(properties) : include;
+}
+
+/** The property as rows of an index have it. */
+function rowProperty(name: string, property: AnyProperty, isInKeys: boolean): AnyProperty {
+  const { model } = property;
+  const dropped: readonly PropertyFlag[] = isInKeys
+    ? ['computed', 'readOnly', 'optional', 'default']
+    : ['computed', 'readOnly'];
+  const flags = new Set([...model.flags].filter((flag) => !dropped.includes(flag)));
+  return {
+    model: Object.freeze({
+      ...model,
+      flags,
+      computation: undefined,
+      defaultValue: flags.has('default') ? model.defaultValue : undefined,
+      // Stored under the name that the entity has for it, whatever the names beside it are.
+      wireName: storedNameOf(name, property),
+    }),
+  };
+}

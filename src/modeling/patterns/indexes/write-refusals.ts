@@ -1,0 +1,43 @@
+import type { RowKey, StoredRow } from '../../rows/row.js';
+import {
+  ConditionFailedError,
+  EntityExistsError,
+  EntityNotFoundError,
+} from '../../table/errors.js';
+
+/** What a writer refuses after it has read the row: the errors of the service, told without it. */
+
+function place({ partitionKey, rowKey }: RowKey): string {
+  return `('${partitionKey}', '${rowKey}')`;
+}
+
+export function absentError(type: string, key: RowKey): EntityNotFoundError {
+  return new EntityNotFoundError(`${type}: there is no entity ${place(key)}`, {
+    status: 404,
+    code: 'ResourceNotFound',
+  });
+}
+
+export function existsError(type: string, key: RowKey): EntityExistsError {
+  return new EntityExistsError(`${type}: there is an entity ${place(key)} already`, {
+    status: 409,
+    code: 'EntityAlreadyExists',
+  });
+}
+
+/** Throws `ConditionFailedError` unless the row is of the version asked for; '*' is any. */
+export function requireVersion(type: string, row: StoredRow, etag: string): void {
+  if (etag === '*' || decoded(etag) === decoded(row.etag)) return;
+  throw new ConditionFailedError(
+    `${type}: the entity ${place(row)} has changed since it was read`,
+    {
+      status: 412,
+      code: 'UpdateConditionNotSatisfied',
+    },
+  );
+}
+
+/** Headers and bodies of answers write the colons of one ETag differently. */
+function decoded(etag: string): string {
+  return etag.replaceAll(/%3a/gi, ':');
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import {
+  defineEntity,
+  int32,
+  key,
+  string,
+  type StoredRow,
+  type TableGateway,
+} from '../../../src/modeling/index.js';
+import {
+  indexEntity,
+  indexedEntitiesOf,
+  indexTable,
+  otherPartition,
+  samePartition,
+  withIndexes,
+  type CheckPage,
+  type Drift,
+} from '../../../src/modeling/patterns/indexes/index.js';
+import { drainOutbox, rowOutbox } from './index-outbox.js';
+
+export const Employee = defineEntity({
+  type: 'Employee',
+  properties: {
+    department: string(),
+    id: int32(),
+    firstName: string(),
+    lastName: string(),
+    email: string(),
+    town: string().optional(),
+  },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`empid_${p.id.padded(6)}`,
+});
+
+/** An index of each kind. */
+export const EmployeeIndexes = withIndexes(Employee, {
+  email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
+  lastName: indexEntity({
+    place: 'same-partition',
+    rowKey: (p) => key`${p.lastName}`,
+    list: 'EmployeeIDs',
+    listUnitsMax: 128,
+  }),
+  company: otherPartition({
+    partitionKey: (p) => key`company_${p.lastName}`,
+    rowKey: (p) => key`${p.department}_${p.id.padded(6)}`,
+    include: ['firstName'],
+  }),
+  town: indexTable({
+    sparse: true,
+    partitionKey: (p) => key`${p.town}`,
+    rowKey: (p) => key`${p.lastName}_${p.department}_${p.id.padded(6)}`,
+    include: [],
+  }),
+  firstName: indexEntity({
+    place: 'other-table',
+    partitionKey: (p) => key`${p.firstName}`,
+    rowKey: () => key`EmployeeIDs`,
+    listUnitsMax: 128,
+  }),
+});
+
+export interface EmployeeTables {
+  readonly table: TableGateway;
+  readonly town: TableGateway;
+  readonly firstName: TableGateway;
+}
+
+export function openEmployees({ table, town, firstName }: EmployeeTables) {
+  return indexedEntitiesOf(EmployeeIndexes, {
+    table,
+    tables: { town, firstName },
+    outbox: rowOutbox(),
+  });
+}
+
+export type Employees = ReturnType<typeof openEmployees>;
+
+export function employee(id: number, given: Partial<NewEmployee> = {}): NewEmployee {
+  return {
+    department: 'Sales',
+    id,
+    firstName: 'Jun',
+    lastName: 'Jones',
+    email: `mail${id}@contoso.com`,
+    ...given,
+  };
+}
+
+export interface NewEmployee {
+  readonly department: string;
+  readonly id: number;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly email: string;
+  readonly town?: string | undefined;
+}
+
+/** Acts on all intents until there are none. */
+export async function drain(tables: EmployeeTables, employees: Employees): Promise<void> {
+  while ((await drainOutbox(tables.table, (intent) => employees.apply(intent))) > 0);
+}
+
+export async function driftsOf(pages: AsyncIterable<CheckPage>): Promise<Drift[]> {
+  const drifts: Drift[] = [];
+  for await (const page of pages) drifts.push(...page.drifts);
+  return drifts;
+}
+
+/** Fails unless every index says what the entities do. */
+export async function assertInStep(employees: Employees): Promise<void> {
+  assert.deepEqual(await driftsOf(employees.verify()), []);
+}
+
+export async function allRows(table: TableGateway): Promise<StoredRow[]> {
+  const rows: StoredRow[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await table.page(cursor === undefined ? {} : { cursor });
+    rows.push(...page.rows);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return rows;
+}
+
+export async function rowKeysOf(table: TableGateway): Promise<string[]> {
+  return (await allRows(table)).map(({ partitionKey, rowKey }) => `${partitionKey}/${rowKey}`);
+}
