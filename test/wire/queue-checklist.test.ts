@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createServer } from '../../src/app/index.js';
 import { assertQueueError } from './kit/errors.js';
-import { messageBody, QueueWireClient } from './kit/queue-client.js';
+import {
+  messageBody,
+  messagePath,
+  QueueWireClient,
+  type QueueRequest,
+} from './kit/queue-client.js';
 import { elementText, elementTexts } from './kit/queue-xml.js';
 import type { Headers } from './kit/request-bytes.js';
 import type { WireResponse } from './kit/response.js';
@@ -474,6 +479,46 @@ describe('§6.2: service properties', () => {
     assert.deepEqual(elementTexts(text, 'Name'), []);
     first.close();
     second.close();
+  });
+});
+
+describe('§1.1: the secondary endpoint', () => {
+  const secondary = `/${queues.account}-secondary`;
+
+  it('reads', async () => {
+    const queue = await queues.newQueue();
+    await queues.put(queue, 'one');
+    const list = await queues.expect(200, { target: `${secondary}/?comp=list` });
+    assert.ok(list.text.includes(`<Name>${queue}</Name>`));
+    for (const path of [`${queue}?comp=metadata`, `${queue}?comp=acl`]) {
+      await queues.expect(200, { target: `${secondary}/${path}` });
+    }
+    const peek = `${secondary}/${queue}/messages?peekonly=true`;
+    assert.ok((await queues.expect(200, { target: peek })).text.includes('one'));
+  });
+
+  it('changes nothing, and takes no message', async () => {
+    const queue = await queues.newQueue();
+    const message = await queues.put(queue, 'one');
+    const body = messageBody('two');
+    const changes: readonly QueueRequest[] = [
+      { method: 'PUT', path: '/elsewhere' },
+      { method: 'DELETE', path: `/${queue}` },
+      { method: 'PUT', path: `/${queue}?comp=metadata` },
+      { method: 'PUT', path: `/${queue}?comp=acl`, body: '' },
+      { method: 'PUT', path: '/?restype=service&comp=properties', body: '' },
+      { method: 'POST', path: `/${queue}/messages`, body },
+      { path: `/${queue}/messages` },
+      { method: 'PUT', path: messagePath(queue, message, { visibilitytimeout: 1 }), body },
+      { method: 'DELETE', path: messagePath(queue, message) },
+      { method: 'DELETE', path: `/${queue}/messages` },
+    ];
+    for (const { path = '', ...change } of changes) {
+      const response = await queues.send({ ...change, target: `${secondary}${path}` });
+      assertQueueError(response, { status: 403, code: 'InsufficientAccountPermissions' });
+    }
+    const [left] = await queues.peek(queue);
+    assert.deepEqual([left?.MessageText, left?.DequeueCount], ['one', '0']);
   });
 });
 

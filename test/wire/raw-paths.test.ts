@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { acceptNone, entityPath } from './kit/client.js';
-import { assertJsonError, messages } from './kit/errors.js';
+import { assertFrontDoorError, assertJsonError, messages } from './kit/errors.js';
 import { authorizationOf } from './kit/signature.js';
 import { startFixture } from './kit/server.js';
 
@@ -323,6 +323,14 @@ describe('account addressing', () => {
     assert.equal((await signed(client.authority, path)).status, 200);
     const signedPath = `/${client.account}/Tables`;
     assert.equal((await signed(client.authority, path, signedPath)).status, 200);
+  });
+
+  it('the secondary only reads', async () => {
+    const body = '{"TableName":"elsewhere"}';
+    const target = `/${client.account}-secondary/Tables`;
+    const response = await client.send({ method: 'POST', target, body });
+    assertFrontDoorError(response, { status: 403, code: 'InsufficientAccountPermissions' });
+    assert.equal((await client.send({ path: "/Tables('elsewhere')" })).status, 404);
   });
 
   it('host style secondary', async () => {

@@ -29,6 +29,27 @@ export function authorise(caller: Caller, access: Access): void {
   throw new StorageError('AuthenticationFailed');
 }
 
+const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * The secondary endpoint only reads (spec queue-service §1.1). Throws
+ * `InsufficientAccountPermissions` for what changes anything.
+ */
+export function checkEndpoint(
+  { secondary, method }: { readonly secondary: boolean; readonly method: string },
+  access: Access,
+): void {
+  if (!secondary) return;
+  // Getting messages takes them.
+  const takes = access.kind === 'granted' && access.permissions.includes('process');
+  if (readingMethods.has(method) && !takes) return;
+  throw new StorageError('InsufficientAccountPermissions', {
+    message:
+      'The account being accessed does not have sufficient permissions to execute this operation. ' +
+      'The secondary endpoint only reads: ask the primary.',
+  });
+}
+
 export function authKindOf(caller: Caller): AuthKind {
   return caller.kind === 'owner' ? caller.authKind : 'none';
 }

@@ -4,7 +4,7 @@ import { StorageError } from '../../wire/errors/storage-error.js';
 import type { AccountDirectory } from '../../services/accounts/directory.js';
 import { address } from './address.js';
 import { authenticate } from './authenticate.js';
-import { authorise } from './authorise.js';
+import { authorise, checkEndpoint } from './authorise.js';
 import { AbortedError } from './body.js';
 import { verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
@@ -93,6 +93,7 @@ export class Pipeline {
     const route = service.route(exchange);
     exchange.operation = route.name;
     authorise(exchange.caller, route.operation.access);
+    checkEndpoint(exchange, route.operation.access);
     return route;
   }
 
