@@ -91,10 +91,15 @@ function isTarget<R extends RoutedRequest>(
 }
 
 /** The error of a `comp` or `restype` that no operation of the addressed resource has. */
-export function unknownSelector({ query }: RoutedRequest): StorageError {
-  const comp = query.get('comp');
+export function unknownSelector<R extends RoutedRequest>(
+  routes: readonly ServiceRoute<R>[],
+  { query, resource }: R,
+): StorageError {
   const restype = query.get('restype');
-  const name = comp === undefined && restype !== undefined ? 'restype' : 'comp';
+  const isKnown = routes.some(
+    (route) => route.resource === resource.kind && route.restype === restype,
+  );
+  const name = restype !== undefined && !isKnown ? 'restype' : 'comp';
   const reason = 'The addressed resource has no operation with this comp and restype.';
   return invalidQueryParameter(name, query.get(name) ?? '', reason);
 }

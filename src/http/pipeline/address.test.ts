@@ -58,6 +58,14 @@ describe('the address of a request', () => {
     );
   });
 
+  it('does not take a part of an address for an account', () => {
+    assert.throws(
+      () => resolved('/gamma/t', '127.0.0.1:10001'),
+      (error: unknown) =>
+        error instanceof StorageError && error.message.includes("No account 'gamma'; this server"),
+    );
+  });
+
   it('shows a bounded part of what was tried', () => {
     assert.throws(
       () => resolved(`/${'x'.repeat(60_000)}/t`, 'localhost'),

@@ -53,9 +53,11 @@ function endOfSegment(path: string): number {
   return slash < 0 ? path.length : slash;
 }
 
-/** `account` of `account.table.example:10002`; an IPv6 address has no label. */
+const ipv4 = /^\d+\.\d+\.\d+\.\d+(?::|$)/;
+
+/** `account` of `account.table.example:10002`; an address has no label. */
 function firstLabel(host: string): string {
-  return /^[^.:[]*/.exec(host)?.[0] ?? '';
+  return ipv4.test(host) ? '' : (/^[^.:[]*/.exec(host)?.[0] ?? '');
 }
 
 function find(name: string, accounts: AccountDirectory): Found | undefined {

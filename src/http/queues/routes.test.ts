@@ -89,8 +89,9 @@ describe('the route table of queues', () => {
   const unknown: readonly [request: string, name: string, value: string][] = [
     ['GET /', 'comp', ''],
     ['GET /?comp=properties', 'comp', 'properties'],
-    ['GET /?restype=service', 'restype', 'service'],
-    ['GET /?restype=account&comp=properties', 'comp', 'properties'],
+    ['GET /?restype=service', 'comp', ''],
+    ['GET /?restype=account&comp=properties', 'restype', 'account'],
+    ['GET /?restype=queue&comp=list', 'restype', 'queue'],
     ['GET /?comp=LIST', 'comp', 'LIST'],
     ['GET /?restype=service&comp=stats 2012-02-12', 'comp', 'stats'],
     ['GET /q?comp=list', 'comp', 'list'],

@@ -33,7 +33,7 @@ export function queueRouteOf(request: RoutedQueueRequest): QueueRoute {
   const route = findRoute(queueRoutes, request);
   if (route !== undefined) return route;
   if (methodsOf(queueRoutes, request).length > 0) throw new StorageError('UnsupportedHttpVerb');
-  throw unknownSelector(request);
+  throw unknownSelector(queueRoutes, request);
 }
 
 function errorReply(error: StorageError, backend: QueueBackend, exchange: Exchange): Reply {

@@ -28,7 +28,7 @@ export function tableRouteOf<O extends TableOperation>(
   if (route !== undefined) return route;
   const isBare = !request.query.has('comp') && !request.query.has('restype');
   if (isBare || methodsOf(routes, request).length > 0) throw new StorageError('MethodNotAllowed');
-  throw unknownSelector(request);
+  throw unknownSelector(routes, request);
 }
 
 export function hasIfMatch(request: RoutedTableRequest): boolean {
