@@ -35,9 +35,11 @@ export function isForbiddenInKeys(text: string): boolean {
   return forbidden.test(text) || loneSurrogate.test(text);
 }
 
-/** Whether a character can separate an open part from what follows it. */
+/**
+ * Whether a character can separate an open part from what follows it: in ASCII, and in no escape.
+ */
 export function isSeparator(char: string): boolean {
-  return /^[ -~]$/.test(char) && !forbidden.test(char);
+  return /^[ -~]$/.test(char) && !/[0-9A-F]/.test(char) && !forbidden.test(char);
 }
 
 function isForbidden(char: string, separator: string): boolean {

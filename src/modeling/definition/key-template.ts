@@ -56,7 +56,7 @@ export function keyTemplate<const P extends readonly KeyPart[]>(
     if (format.width !== undefined || isLast) return;
     if (!isSeparator((texts[index + 1] ?? '').charAt(0))) {
       throw new DefinitionError(
-        `'${property}' in a key needs a separator after it, such as _ or another ASCII character`,
+        `'${property}' in a key needs a separator after it, such as _ or a lower-case letter`,
       );
     }
   });

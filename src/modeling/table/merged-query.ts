@@ -1,4 +1,5 @@
 import type { StoredRow } from '../rows/row.js';
+import { compareTexts } from '../rows/text-order.js';
 import { fingerprintOf, readCursor, writeCursor, type CursorPosition } from './cursor.js';
 import { Gate } from './gate.js';
 import { pageRowsMax, type RowPage, type TableGateway } from './gateway.js';
@@ -117,10 +118,6 @@ export class MergedQuery<T> extends Query<T> {
       });
     });
   }
-}
-
-export function compareTexts(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 type After = Extract<CursorPosition, { readonly kind: 'after' }>;
