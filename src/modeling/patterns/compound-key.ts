@@ -1,0 +1,129 @@
+import { codecOf } from '../definition/codec.js';
+import type { AnyDefinition } from '../definition/entity-definition.js';
+import { successorOfPrefix, type KeyRange, type KeyTemplate } from '../definition/key-template.js';
+import type { KeyOf, ReadOf } from '../definition/shapes.js';
+import type { Stored } from '../definition/stored-entity.js';
+import { DefinitionError } from '../rows/model-error.js';
+import { Entities, type EntitiesOptions } from '../table/entities.js';
+import type { TableGateway } from '../table/gateway.js';
+import { MixedTable } from './inheritance.js';
+
+/** An entity and those whose keys begin with its key. */
+export interface Family<P extends AnyDefinition, C extends AnyDefinition> {
+  /** Undefined when there is none, as when it was deleted before its children. */
+  readonly parent: Stored<ReadOf<P>> | undefined;
+  /** In the order of their RowKeys. */
+  readonly children: readonly Stored<ReadOf<C>>[];
+}
+
+/**
+ * Entities whose RowKeys go on where those of another begin, such as the reviews of an employee by
+ * year: `empid_000123_2012` beside `empid_000123`. One range read finds an employee with all reviews.
+ */
+export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
+  readonly parents: Entities<P>;
+  readonly children: Entities<C>;
+  readonly #table: TableGateway;
+  /** What a child's RowKey has behind its parent's. */
+  readonly #separator: string;
+
+  /**
+   * Sends nothing. Throws `DefinitionError` unless both have the same PartitionKey and the RowKey of
+   * the child begins with the RowKey of the parent: same texts, same properties, same widths.
+   */
+  constructor(parent: P, child: C, table: TableGateway, options?: EntitiesOptions) {
+    checkTemplates(parent, child);
+    this.parents = new Entities(parent, table, options);
+    this.children = new Entities(child, table, options);
+    this.#table = table;
+    const own = parent.rowKey.parts.length;
+    const ofParent = parent.rowKey.texts[own]?.length ?? 0;
+    this.#separator = child.rowKey.texts[own]?.slice(ofParent) ?? '';
+  }
+
+  /**
+   * The range of RowKeys of a parent and its children, such as `empid_000123` up to `empid_000124`.
+   * Sends nothing.
+   */
+  range(parentKey: KeyOf<P>): KeyRange {
+    const { rowKey } = codecOf(this.parents.definition).key(parentKey);
+    const { texts, parts } = this.parents.definition.rowKey;
+    const hasFixedEnd = parts.at(-1)?.format.width !== undefined || texts.at(-1) !== '';
+    // Where a text ends the key, other parents' keys go on from it: the separator tells children.
+    const last = hasFixedEnd ? rowKey : rowKey + this.#separator;
+    return { from: rowKey, before: successorOfPrefix(last) };
+  }
+
+  /**
+   * A parent and all its children. One range read for 1,000 of them. Throws `ModelError` beyond
+   * `childrenMax` children, 10,000 when absent: iterate over `children.query` then.
+   */
+  async family(
+    parentKey: KeyOf<P>,
+    { childrenMax = 10_000 }: { readonly childrenMax?: number } = {},
+  ): Promise<Family<P, C>> {
+    const parentCodec = codecOf(this.parents.definition);
+    const childCodec = codecOf(this.children.definition);
+    const { partitionKey, rowKey } = parentCodec.key(parentKey);
+    const rows = new MixedTable(this.#table, []).query({
+      partitionKey,
+      rowKeys: this.range(parentKey),
+    });
+    let parent: Stored<ReadOf<P>> | undefined;
+    const children: Stored<ReadOf<C>>[] = [];
+    for (const found of await rows.toArray({ max: childrenMax + 1 })) {
+      if (found.type !== undefined) continue;
+      const { row } = found;
+      if (row.rowKey === rowKey) parent = parentCodec.fromRow(row);
+      else if (row.rowKey.startsWith(rowKey + this.#separator) && childCodec.matches(row)) {
+        children.push(childCodec.fromRow(row));
+      }
+    }
+    return { parent, children };
+  }
+}
+
+function checkTemplates(parent: AnyDefinition, child: AnyDefinition): void {
+  if (!isSame(parent.partitionKey, child.partitionKey)) {
+    throw new DefinitionError(
+      `${child.type} has other PartitionKeys than ${parent.type}: no range has both`,
+    );
+  }
+  const isLonger = !isSame(child.rowKey, parent.rowKey);
+  if (isLonger && beginsWith(child.rowKey, parent.rowKey)) return;
+  throw new DefinitionError(
+    `the RowKey of ${child.type} does not begin with the RowKey of ${parent.type} and go on`,
+  );
+}
+
+function isSame(left: KeyTemplate, right: KeyTemplate): boolean {
+  return (
+    left.parts.length === right.parts.length &&
+    beginsWith(left, right) &&
+    left.texts.at(-1) === right.texts.at(-1)
+  );
+}
+
+function beginsWith(long: KeyTemplate, short: KeyTemplate): boolean {
+  const { parts, texts } = short;
+  const sameParts = parts.every(({ property, format: { width } }, index) => {
+    const part = long.parts[index];
+    return part?.property === property && part.format.width === width;
+  });
+  const sameTexts = texts.every((text, index) =>
+    index === parts.length
+      ? (long.texts[index] ?? '').startsWith(text)
+      : long.texts[index] === text,
+  );
+  return sameParts && sameTexts;
+}
+
+/** Two definitions of one table, the second with a compound key. Sends nothing. */
+export function compoundKeyOf<P extends AnyDefinition, C extends AnyDefinition>(
+  parent: P,
+  child: C,
+  table: TableGateway,
+  options?: EntitiesOptions,
+): CompoundKey<P, C> {
+  return new CompoundKey(parent, child, table, options);
+}

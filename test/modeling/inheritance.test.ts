@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import {
+  defineEntity,
+  double,
+  entitiesOf,
+  int32,
+  key,
+  string,
+  type RowProperties,
+  type TableGateway,
+} from '../../src/modeling/index.js';
+import { mixedTable, updateProperties } from '../../src/modeling/patterns/inheritance.js';
+import { crashEverywhere } from './support/crash-points.js';
+import { startTables } from './support/observed-tables.js';
+
+const started = await startTables();
+after(() => started[Symbol.asyncDispose]());
+
+const person = { department: string(), id: int32(), name: string() };
+const Employee = defineEntity({
+  type: 'Employee',
+  properties: { ...person, salary: double() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`EMPLOYEE_${p.id.padded(6)}`,
+});
+const Contractor = defineEntity({
+  type: 'Contractor',
+  properties: { ...person, agency: string() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`EMPLOYEE_${p.id.padded(6)}`,
+});
+/** Told by its RowKey alone. */
+const Department = defineEntity({
+  type: 'Department',
+  properties: { department: string(), count: int32() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`DEPARTMENT_${p.department}`,
+  system: { type: false },
+});
+
+const department = 'SALES';
+
+async function filled() {
+  const table = await started.newTable();
+  const { gateway } = table;
+  await entitiesOf(Employee, gateway).insert({ department, id: 123, name: 'Jo', salary: 5 });
+  await entitiesOf(Contractor, gateway).insert({ department, id: 124, name: 'Al', agency: 'X' });
+  await entitiesOf(Department, gateway).insert({ department, count: 2 });
+  await gateway.write({
+    kind: 'insert',
+    row: {
+      partitionKey: department,
+      rowKey: 'EMPLOYEE_x',
+      properties: { EntityType: { type: 'String', value: 'Ghost' } },
+    },
+  });
+  table.takeKinds();
+  return { ...table, mixed: mixedTable(gateway, Employee, Contractor, Department) };
+}
+
+describe('a table of several types', () => {
+  it('resolves each row to its type by EntityType or by its RowKey, in one read', async () => {
+    const { mixed, takeKinds } = await filled();
+    const query = mixed.query({ partitionKey: department });
+    assert.equal(query.plan.class, 'partition-scan');
+    const found = await query.toArray({ max: 10 });
+    assert.deepEqual(takeKinds(), ['query']);
+    const told = found.map((each) => {
+      switch (each.type) {
+        case 'Employee':
+          return `employee with ${each.entity.salary}`;
+        case 'Contractor':
+          return `contractor of ${each.entity.agency}`;
+        case 'Department':
+          return `department of ${each.entity.count}`;
+        default:
+          return `unknown ${String(each.row.properties['EntityType']?.value)}`;
+      }
+    });
+    assert.deepEqual(told, [
+      'department of 2',
+      'employee with 5',
+      'contractor of X',
+      'unknown Ghost',
+    ]);
+  });
+
+  it('groups a type by the prefix of its RowKeys', async () => {
+    const { mixed } = await filled();
+    const query = mixed.query({ partitionKey: department, prefix: 'EMPLOYEE_' });
+    assert.equal(query.plan.class, 'range');
+    assert.equal((await query.toArray({ max: 10 })).length, 3);
+    const some = mixed.query({
+      partitionKey: department,
+      rowKeys: { from: 'EMPLOYEE_000100', before: 'EMPLOYEE_000200' },
+      where: "EntityType eq 'Employee' or EntityType eq 'Ghost'",
+    });
+    assert.deepEqual(
+      (await some.toArray({ max: 10 })).map(({ type }) => type),
+      ['Employee'],
+    );
+  });
+
+  it('gives one row by its keys, whatever it is', async () => {
+    const { mixed, takeKinds } = await filled();
+    const found = await mixed.get({ partitionKey: department, rowKey: 'EMPLOYEE_000124' });
+    assert.equal(found?.type === 'Contractor' && found.entity.name, 'Al');
+    assert.equal(await mixed.get({ partitionKey: department, rowKey: 'none' }), undefined);
+    assert.deepEqual(takeKinds(), ['point-read', 'point-read']);
+  });
+
+  it('refuses types that could not be told apart, and queries that contradict themselves', async () => {
+    const { gateway, mixed } = await filled();
+    assert.throws(() => mixedTable(gateway, Employee, Employee), /two definitions/);
+    const both = { partitionKey: 'a', prefix: 'b', rowKeys: { from: 'a', before: 'b' } };
+    assert.throws(() => mixed.query(both), /not both/);
+  });
+});
+
+describe('a bag of properties', () => {
+  const ghost = { partitionKey: department, rowKey: 'EMPLOYEE_x' };
+  const employee = { partitionKey: department, rowKey: 'EMPLOYEE_000123' };
+  const addOne = (bag: RowProperties): RowProperties | undefined => {
+    const count = bag['Count'];
+    if (count !== undefined && count.type !== 'Int32') return undefined;
+    return { Count: { type: 'Int32', value: (count?.value ?? 0) + 1 } };
+  };
+
+  it('is changed without a type, and keeps the types of values', async () => {
+    const { gateway, takeKinds } = await filled();
+    await updateProperties(gateway, ghost, addOne);
+    assert.deepEqual(takeKinds(), ['point-read', 'update']);
+    const properties = await updateProperties(gateway, ghost, addOne);
+    const expected = {
+      EntityType: { type: 'String', value: 'Ghost' },
+      Count: { type: 'Int32', value: 2 },
+    };
+    assert.deepEqual(properties, expected);
+    assert.deepEqual((await gateway.get(ghost))?.properties, expected);
+  });
+
+  it('is left alone when the property is not there or not as expected', async () => {
+    const { gateway, takeKinds } = await filled();
+    const before = await gateway.get(employee);
+    takeKinds();
+    const raise = (bag: RowProperties): RowProperties | undefined =>
+      bag['Missing'] && { Missing: { type: 'Int32', value: 1 } };
+    await updateProperties(gateway, employee, raise);
+    assert.deepEqual(takeKinds(), ['point-read']);
+    assert.equal((await gateway.get(employee))?.etag, before?.etag);
+    const none = updateProperties(gateway, { ...ghost, rowKey: 'none' }, addOne);
+    await assert.rejects(none, { name: 'EntityNotFoundError' });
+  });
+
+  it('takes the changes of 16 writers, each once', async () => {
+    const { gateway } = await filled();
+    const changes = Array.from({ length: 16 }, () =>
+      updateProperties(gateway, employee, addOne, { attemptsMax: 200 }),
+    );
+    await Promise.all(changes);
+    assert.equal((await gateway.get(employee))?.properties['Count']?.value, 16);
+    const typed = await entitiesOf(Employee, gateway).get({ department, id: 123 });
+    assert.equal(typed?.salary, 5);
+  });
+
+  it('is changed once at most whatever request a crash hits', async () => {
+    await crashEverywhere<TableGateway>({
+      prepare: async () => (await filled()).gateway,
+      run: (table, doomed) => updateProperties(doomed.wrap(table), employee, addOne),
+      recover: () => Promise.resolve(),
+      check: async (table) => {
+        const count = (await table.get(employee))?.properties['Count']?.value ?? 0;
+        assert.ok(count === 0 || count === 1);
+      },
+    });
+  });
+});
