@@ -136,7 +136,7 @@ void describe('tabularium queue put', () => {
     const args = ['queue', 'put', '-q', 'fresh', 'text', ...connection];
     const refused = await runCli(args);
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /^error: QueueNotFound \(404\)/);
+    assert.match(refused.stderr, /^error: QueueNotFound \(404\): .* Make it with --create\.$/m);
     for (let round = 0; round < 2; round++) {
       assert.equal((await runCli([...args, '--create'])).code, 0);
     }
@@ -144,6 +144,18 @@ void describe('tabularium queue put', () => {
     const fresh = service.getQueueClient('fresh');
     assert.equal((await fresh.getProperties()).approximateMessagesCount, 2);
     await fresh.delete();
+  });
+
+  void it('says why it is not let in', async () => {
+    const text = started.server.connectionString();
+    const endpoint = /QueueEndpoint=[^;]+/.exec(text)?.[0] ?? '';
+    const signature = `${endpoint};SharedAccessSignature=sv=2021-12-02&sig=x`;
+    const refused = await runCli(['queue', 'list', '-c', signature]);
+    assert.match(refused.stderr, /AuthenticationFailed \(403\).*signatures are not accepted/);
+    const wrong = text.replace(/AccountKey=[^;]+/, 'AccountKey=aGVsbG8=');
+    const { stderr } = await runCli(['queue', 'list', '-c', wrong]);
+    assert.match(stderr, /AuthenticationFailed \(403\)/);
+    assert.doesNotMatch(stderr, /string-to-sign/);
   });
 
   void it('explains what the service refuses, and where it is wrong', async () => {

@@ -6,7 +6,7 @@ import { briefRetries, retrying } from './retry.js';
 import { formatOption, outputDrained, outputPrinter, type RowFormat } from './row-output.js';
 
 interface ListFlags extends ConnectionFlags {
-  readonly prefix: string;
+  readonly prefix?: string;
   readonly metadata?: boolean;
   readonly format: RowFormat;
 }
@@ -15,7 +15,7 @@ export function queueListCommand(): Command {
   const command = new Command('list')
     .summary('print the queues of the account')
     .description('Print the queues of the account in order of their names.')
-    .option('-p, --prefix <text>', 'only queues whose names begin with it', '')
+    .option('-p, --prefix <text>', 'only queues whose names begin with it')
     .option('-m, --metadata', 'print their metadata as well')
     .addOption(formatOption());
   return withConnectionOptions(command, 'queue')
@@ -32,7 +32,7 @@ Examples:
 async function list(flags: ListFlags): Promise<void> {
   const client = new QueueClient(connectionOf(flags, 'queue'));
   const print = outputPrinter(flags.format, queueView);
-  const { prefix, metadata: withMetadata = false } = flags;
+  const { prefix = '', metadata: withMetadata = false } = flags;
   try {
     let marker: string | undefined;
     do {

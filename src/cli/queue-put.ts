@@ -14,6 +14,7 @@ import { base64Option, sentText } from './message-text.js';
 import { duration } from './option-parsers.js';
 import { QueueClient } from './queue-client.js';
 import { briefRetries, retrying } from './retry.js';
+import { withCreateHint } from './service-error.js';
 import { counted } from './terminal.js';
 
 interface PutFlags extends ConnectionFlags {
@@ -84,7 +85,7 @@ async function put(text: string | undefined, flags: PutFlags): Promise<void> {
     report(count, queue);
   } catch (error) {
     if (count > 0) report(count, queue);
-    throw error;
+    throw withCreateHint(error);
   } finally {
     client.close();
   }

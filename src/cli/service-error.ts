@@ -31,6 +31,14 @@ export function isTransient(error: unknown): boolean {
   return error instanceof ServiceError && transientStatuses.has(error.status);
 }
 
+/** The same failure, and how a command with `--create` can mend it. */
+export function withCreateHint(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const { status, code, message } = error;
+  if (code !== 'TableNotFound' && code !== 'QueueNotFound') return error;
+  return new ServiceError(status, code, `${message} Make it with --create.`);
+}
+
 /** The error in a response body of any of the service's shapes. */
 export function serviceErrorOf(status: number, body: string): ServiceError {
   const { code, message } = jsonError(body) ?? xmlError(body) ?? {};
@@ -85,10 +93,10 @@ function parsedXml(body: string): XmlElement | undefined {
   }
 }
 
-/** What is wrong and where. That about signatures is left out: it is long and for programs. */
+/** What is wrong and where. Of several lines are only texts that were signed: for programs. */
 function detailsOf({ children }: XmlElement): string[] {
   const details = children.filter(
-    ({ name }) => !/^(m:)?(code|message|AuthenticationErrorDetail)$/i.test(name),
+    ({ name, text }) => !/^(m:)?(code|message)$/i.test(name) && !text.includes('\n'),
   );
   if (details.length === 0) return [];
   return [`(${details.map(({ name, text }) => `${name}: ${text}`).join('; ')})`];

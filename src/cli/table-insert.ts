@@ -16,6 +16,7 @@ import { requireType, valueOfText } from './edm-text.js';
 import { parseEntityJson } from './entity-json.js';
 import { RowError, UsageError } from './failure.js';
 import { briefRetries, retrying } from './retry.js';
+import { withCreateHint } from './service-error.js';
 
 interface InsertFlags extends ConnectionFlags {
   readonly table: string;
@@ -68,6 +69,8 @@ async function insert(pairs: string[], flags: InsertFlags): Promise<void> {
     // A repeated insert could find its own first attempt and report it as a conflict.
     const policy = mode === 'insert' ? { ...briefRetries, attemptsMax: 1 } : briefRetries;
     await retrying(policy, () => client.write(flags.table, entity, mode));
+  } catch (error) {
+    throw withCreateHint(error);
   } finally {
     client.close();
   }
