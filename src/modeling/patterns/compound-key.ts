@@ -1,6 +1,12 @@
 import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import { successorOfPrefix, type KeyRange, type KeyTemplate } from '../definition/key-template.js';
+import {
+  prefixOf,
+  successorOfPrefix,
+  type KeyRange,
+  type KeyTemplate,
+  type KeyValues,
+} from '../definition/key-template.js';
 import type { KeyOf, ReadOf } from '../definition/shapes.js';
 import type { Stored } from '../definition/stored-entity.js';
 import { DefinitionError } from '../rows/model-error.js';
@@ -24,8 +30,6 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
   readonly parents: Entities<P>;
   readonly children: Entities<C>;
   readonly #table: TableGateway;
-  /** What a child's RowKey has behind its parent's. */
-  readonly #separator: string;
 
   /**
    * Sends nothing. Throws `DefinitionError` unless both have the same PartitionKey and the RowKey of
@@ -36,9 +40,6 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
     this.parents = new Entities(parent, table, options);
     this.children = new Entities(child, table, options);
     this.#table = table;
-    const own = parent.rowKey.parts.length;
-    const ofParent = parent.rowKey.texts[own]?.length ?? 0;
-    this.#separator = child.rowKey.texts[own]?.slice(ofParent) ?? '';
   }
 
   /**
@@ -49,9 +50,15 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
     const { rowKey } = codecOf(this.parents.definition).key(parentKey);
     const { texts, parts } = this.parents.definition.rowKey;
     const hasFixedEnd = parts.at(-1)?.format.width !== undefined || texts.at(-1) !== '';
-    // Where a text ends the key, other parents' keys go on from it: the separator tells children.
-    const last = hasFixedEnd ? rowKey : rowKey + this.#separator;
-    return { from: rowKey, before: successorOfPrefix(last) };
+    if (hasFixedEnd) return { from: rowKey, before: successorOfPrefix(rowKey) };
+    // A text at the end of the parent's key may be written otherwise within the child's, and other
+    // parents' keys may go on from it.
+    const children = this.#childPrefix(parentKey);
+    const ends = [successorOfPrefix(children), `${rowKey} `];
+    return {
+      from: rowKey < children ? rowKey : children,
+      before: ends.reduce((last, end) => (end > last ? end : last)),
+    };
   }
 
   /**
@@ -65,6 +72,7 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
     const parentCodec = codecOf(this.parents.definition);
     const childCodec = codecOf(this.children.definition);
     const { partitionKey, rowKey } = parentCodec.key(parentKey);
+    const childPrefix = this.#childPrefix(parentKey);
     const rows = new MixedTable(this.#table, []).query({
       partitionKey,
       rowKeys: this.range(parentKey),
@@ -75,11 +83,17 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
       if (found.type !== undefined) continue;
       const { row } = found;
       if (row.rowKey === rowKey) parent = parentCodec.fromRow(row);
-      else if (row.rowKey.startsWith(rowKey + this.#separator) && childCodec.matches(row)) {
+      else if (row.rowKey.startsWith(childPrefix) && childCodec.matches(row)) {
         children.push(childCodec.fromRow(row));
       }
     }
     return { parent, children };
+  }
+
+  /** What the RowKeys of a parent's children begin with. */
+  #childPrefix(parentKey: KeyOf<P>): string {
+    const values = parentKey as KeyValues;
+    return prefixOf(this.children.definition.rowKey, values).text;
   }
 }
 
