@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../../base/clock.js';
-import { systemRandomness, type Randomness } from '../../base/randomness.js';
+import { systemRandomness } from '../../base/randomness.js';
 import type { Row, RowKey, StoredRow, WireValue } from '../rows/row.js';
-import { ConditionFailedError } from '../table/errors.js';
+import { untilUncontended, type ContentionOptions } from '../table/contention.js';
 import { Filter } from '../table/filter.js';
 import type { RowPage, RowQuery, RowWrite, TableGateway, WriteResult } from '../table/gateway.js';
 import { DeterministicKeys, type DeterministicKeyRecord } from './deterministic-keys.js';
@@ -35,7 +35,8 @@ export interface DeterministicOptions {
   readonly keys: readonly DeterministicKeyRecord[];
 }
 
-export interface EncryptionOptions {
+/** `attemptsMax`, `randomness` and `timers` are for a rewrapping that others overtake. */
+export interface EncryptionOptions extends ContentionOptions {
   readonly keys: KeyRing;
   /** Chooses properties besides those that definitions mark as encrypted. */
   readonly resolver?: EncryptionResolver;
@@ -54,11 +55,9 @@ export interface EncryptionOptions {
   /** 1,000 keys for 5 minutes when absent. */
   readonly cache?: Partial<KeyCacheOptions>;
   readonly clock?: Clock;
-  readonly randomness?: Randomness;
 }
 
 const cacheDefaults: KeyCacheOptions = { entriesMax: 1000, maxAgeMs: 300_000 };
-const rewrapAttemptsMax = 5;
 
 /** What `rewrap` found and did. */
 export type RewrapResult = 'rewrapped' | 'already-current' | 'not-encrypted' | 'absent';
@@ -152,22 +151,18 @@ export class EncryptedTable implements TableGateway {
   /**
    * Wraps the content key of a row with the current key-encryption key and leaves the rest as it
    * is. One point read, one `unwrapKey`, one `wrapKey` and one update with the ETag that was read;
-   * started over, 5 times at most, when the row changed between. Rows that are already current take
+   * started over when the row changed between. Rows that are already current take
    * the point read alone. Deterministic properties keep their key until they are written again.
    */
-  async rewrap(key: RowKey): Promise<RewrapResult> {
-    for (let attempt = 1; ; attempt += 1) {
+  rewrap(key: RowKey): Promise<RewrapResult> {
+    return untilUncontended(`rewrapping a row of ${this.table}`, this.#options, async () => {
       const row = await this.#inner.get(key, [envelopeProperty]);
       if (row === undefined) return 'absent';
       const sealed = await this.#rewrapped(row);
       if (typeof sealed === 'string') return sealed;
-      try {
-        await this.#inner.write({ kind: 'merge', row: sealed, etag: row.etag });
-        return 'rewrapped';
-      } catch (error) {
-        if (!(error instanceof ConditionFailedError) || attempt === rewrapAttemptsMax) throw error;
-      }
-    }
+      await this.#inner.write({ kind: 'merge', row: sealed, etag: row.etag });
+      return 'rewrapped';
+    });
   }
 
   async #rewrapped(row: StoredRow): Promise<Row | 'already-current' | 'not-encrypted'> {

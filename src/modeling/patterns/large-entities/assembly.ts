@@ -1,5 +1,5 @@
 import { DecodeError } from '../../rows/model-error.js';
-import type { RowProperties, StoredRow, WireValue } from '../../rows/row.js';
+import type { RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
 import type { BlobPort } from './blob-port.js';
@@ -44,6 +44,38 @@ export async function assembled(
     properties[name] = valueOfBytes(value.type, plain);
   }
   return { ...row, properties };
+}
+
+/** How often a read is started over because the entity changed meanwhile. */
+const attemptsMax = 24;
+
+export interface WholeRow {
+  /** As the table has it. */
+  readonly stored: StoredRow;
+  readonly whole: StoredRow;
+}
+
+/**
+ * One point read of a row and what `assembled` sends; all of it again when another write replaced
+ * the row in between. Undefined when it is absent. Throws `MissingValueError` when rows or blobs are
+ * not there although the row is as it was.
+ */
+export async function readWhole(
+  sources: ValueSources,
+  key: RowKey,
+  select?: { readonly stored: readonly string[]; readonly wanted: ReadonlySet<string> },
+): Promise<WholeRow | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    const stored = await sources.table.get(key, select?.stored);
+    if (stored === undefined) return undefined;
+    try {
+      return { stored, whole: await assembled(sources, stored, select?.wanted) };
+    } catch (error) {
+      if (!(error instanceof MissingValueError) || attempt === attemptsMax) throw error;
+      const now = await sources.table.get(key, []);
+      if (now?.etag === stored.etag) throw error;
+    }
+  }
 }
 
 /** The properties that are the entity's own. */

@@ -1,7 +1,7 @@
 import { unreachable } from '../../../base/invariant.js';
 import type { Row, RowKey, StoredRow } from '../../rows/row.js';
 import type { RowWrite } from '../../table/gateway.js';
-import { assembled, type ValueSources } from './assembly.js';
+import { readWhole, type ValueSources } from './assembly.js';
 import { isLargeRow, layoutOf, type Layout, type PlannedBlob } from './layout.js';
 import { blobsOf, manifestOf, manifestProperty, type Manifest } from './manifest.js';
 import type { LargeLimits } from './options.js';
@@ -70,18 +70,17 @@ export async function merging(
   write: PuttingWrite,
   requestBytesMax: number,
 ): Promise<Expansion> {
-  const stored = await expander.table.get(write.row);
-  if (stored === undefined) {
+  const found = await readWhole(expander, write.row);
+  if (found === undefined) {
     return write.kind === 'merge'
       ? alone({ kind: 'replace', row: keysOnly(write.row), etag: write.etag })
       : inserting(await layout(expander, write.row, requestBytesMax), true);
   }
-  const whole = await assembled(expander, stored, undefined);
-  const properties = { ...whole.properties, ...write.row.properties };
+  const properties = { ...found.whole.properties, ...write.row.properties };
   const merged = { ...keysOnly(write.row), properties };
   return exchange({
     layout: await layout(expander, merged, requestBytesMax),
-    before: beforeOf(stored),
+    before: beforeOf(found.stored),
     etag: write.kind === 'merge' ? write.etag : '*',
   });
 }

@@ -11,7 +11,7 @@ import type {
   TableGateway,
   WriteResult,
 } from '../../table/gateway.js';
-import { assembled, MissingValueError, type ValueSources } from './assembly.js';
+import { assembled, MissingValueError, readWhole, type ValueSources } from './assembly.js';
 import type { Expander } from './expansion.js';
 import { inOrder } from './in-order.js';
 import { LargeWriter } from './large-writer.js';
@@ -20,8 +20,6 @@ import { manifestOf, manifestProperty, type Manifest } from './manifest.js';
 import { limitsOf, type LargeOptions } from './options.js';
 import { isPartRow, ownerProperty, partNames } from './parts.js';
 
-/** How often a read is started over because the entity changed meanwhile. */
-const attemptsMax = 8;
 const graceMsDefault = 3_600_000;
 const concurrencyDefault = 8;
 
@@ -72,6 +70,7 @@ export class LargeTable implements TableGateway {
       clock: options.clock ?? systemClock,
       graceMs: this.graceMs,
       concurrency: this.#concurrency,
+      contention: options,
     });
   }
 
@@ -86,16 +85,12 @@ export class LargeTable implements TableGateway {
   }
 
   async get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {
-    const names = this.#stored(select);
-    for (let attempt = 1; ; attempt += 1) {
-      const row = await this.#expander.table.get(key, names);
-      if (row === undefined) return undefined;
-      try {
-        return await this.#whole(row, select);
-      } catch (error) {
-        await this.#refuseLost(error, row, attempt);
-      }
-    }
+    const stored = this.#stored(select);
+    const selection =
+      select === undefined || stored === undefined
+        ? undefined
+        : { stored, wanted: new Set(select) };
+    return (await readWhole(this.#expander, key, selection))?.whole;
   }
 
   async page(query: RowQuery): Promise<RowPage> {
@@ -143,28 +138,17 @@ export class LargeTable implements TableGateway {
     return [...select, ownerProperty, ...(mayBeLarge ? [manifestProperty, ...partNames] : [])];
   }
 
-  #whole(row: StoredRow, select: readonly string[] | undefined): Promise<StoredRow> {
-    return assembled(this.#expander, row, select === undefined ? undefined : new Set(select));
-  }
-
   /** Undefined when the row was deleted since the page was read. */
   async #wholeOfPage(
     row: StoredRow,
     select: readonly string[] | undefined,
   ): Promise<StoredRow | undefined> {
     try {
-      return await this.#whole(row, select);
+      return await assembled(this.#expander, row, select && new Set(select));
     } catch (error) {
       if (error instanceof MissingValueError) return this.get(row, select);
       throw error;
     }
-  }
-
-  /** Returns when the row was changed since, so that reading it again can succeed. */
-  async #refuseLost(error: unknown, row: StoredRow, attempt: number): Promise<void> {
-    if (!(error instanceof MissingValueError) || attempt === attemptsMax) throw error;
-    const now = await this.#expander.table.get(row, []);
-    if (now?.etag === row.etag) throw error;
   }
 }
 

@@ -1,25 +1,16 @@
 import type { Clock } from '../../../base/clock.js';
 import { invariant } from '../../../base/invariant.js';
 import { ModelError, TooLargeError } from '../../rows/model-error.js';
-import {
-  ConditionFailedError,
-  ContentionError,
-  EntityExistsError,
-  EntityNotFoundError,
-  isAmbiguous,
-  TransactionFailedError,
-} from '../../table/errors.js';
+import { isConflict, untilUncontended, type ContentionOptions } from '../../table/contention.js';
+import { isAmbiguous, TransactionFailedError } from '../../table/errors.js';
 import { keyOfWrite, type RowWrite, type WriteResult } from '../../table/gateway.js';
 import { transactionBytesMax } from '../../table/request-size.js';
-import { MissingValueError } from './assembly.js';
 import type { BlobPort } from './blob-port.js';
 import { expand, merging, type Expander, type Expansion, type PuttingWrite } from './expansion.js';
 import { inOrder } from './in-order.js';
 import { isLargeRow, requestBytes, type PlannedBlob } from './layout.js';
 import { manifestOf, manifestProperty } from './manifest.js';
 
-/** How often a write is started over because the entity changed meanwhile. */
-const attemptsMax = 8;
 /** Left of a transaction for the writes that delete old rows. */
 const tidyBytes = 64 * 1024;
 const requestBytesMax = transactionBytesMax - tidyBytes;
@@ -28,6 +19,7 @@ export interface WriterSettings {
   readonly clock: Clock;
   readonly graceMs: number;
   readonly concurrency: number;
+  readonly contention: ContentionOptions;
 }
 
 /**
@@ -43,21 +35,13 @@ export class LargeWriter {
     this.#settings = settings;
   }
 
-  async run(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#attempt(writes);
-      } catch (error) {
-        if (!(error instanceof OvertakenError) && !(error instanceof MissingValueError))
-          throw error;
-        if (attempt === attemptsMax) {
-          throw new ContentionError(
-            `other writers were faster at all of ${attemptsMax} attempts to tidy up after an entity`,
-            { cause: error },
-          );
-        }
-      }
-    }
+  run(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    return untilUncontended(
+      `tidying up after an entity of ${this.#expander.table.table}`,
+      this.#settings.contention,
+      () => this.#attempt(writes),
+      (error) => error instanceof OvertakenError,
+    );
   }
 
   async #attempt(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
@@ -201,7 +185,7 @@ function asGiven(error: unknown, expansions: readonly Expansion[]): unknown {
   const index = indexOfFailed(error, expansions);
   const reason = error instanceof TransactionFailedError ? error.reason : error;
   const isOwn = index !== undefined && expansions[index]?.isOwnCondition === true;
-  if (isOwn && isRace(reason)) {
+  if (isOwn && isConflict(reason)) {
     return new OvertakenError('the entity changed meanwhile', { cause: error });
   }
   if (!(error instanceof TransactionFailedError)) return error;
@@ -218,14 +202,6 @@ function indexOfFailed(error: unknown, expansions: readonly Expansion[]): number
     return failed < next;
   });
   return index < 0 ? undefined : index;
-}
-
-function isRace(reason: unknown): boolean {
-  return (
-    reason instanceof ConditionFailedError ||
-    reason instanceof EntityExistsError ||
-    reason instanceof EntityNotFoundError
-  );
 }
 
 function isMerge(write: RowWrite | undefined): write is PuttingWrite {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.js';
-import type { Randomness } from '../../../base/randomness.js';
+import type { ContentionOptions } from '../../table/contention.js';
 import { binaryBytesMax, stringUnitsMax } from '../../rows/row-size.js';
 import type { BlobPort } from './blob-port.js';
 import type { ValueEncoding } from './compression.js';
@@ -11,7 +11,8 @@ export interface BlobPlace {
   readonly contentType?: string;
 }
 
-export interface LargeOptions {
+/** `attemptsMax`, `randomness` and `timers` are for writes that others overtake. */
+export interface LargeOptions extends ContentionOptions {
   /**
    * Names on the wire of the properties that may be large; every String and Binary when absent.
    * A `select` without any of them then transfers nothing of large values.
@@ -46,7 +47,6 @@ export interface LargeOptions {
   /** Values fetched at the same time by a query; 8. */
   readonly concurrency?: number;
   readonly clock?: Clock;
-  readonly randomness?: Randomness;
 }
 
 /** The thresholds of a layout. */
