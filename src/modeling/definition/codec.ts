@@ -1,16 +1,19 @@
-import { DecodeError, ModelError, ValueError } from '../rows/model-error.js';
+import { DecodeError, ModelError, TooLargeError, ValueError } from '../rows/model-error.js';
 import { rowBytes, rowBytesMax, rowPropertiesMax } from '../rows/row-size.js';
 import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../rows/row.js';
-import { keyNamesOf, storedNameOf, type AnyDefinition } from './entity-definition.js';
+import type { AnyDefinition } from './entity-definition.js';
 import {
-  formatKey,
-  parseKey,
-  prefixOf,
-  rangeOfPrefix,
-  type KeyRange,
-  type KeyValues,
-} from './key-template.js';
-import type { AnyProperty, PropertyModel } from './property.js';
+  absentValue,
+  completeValues,
+  fieldsOf,
+  mergedValues,
+  storedNamesOf,
+  type Field,
+  type Values,
+} from './entity-fields.js';
+import { EntityKeys } from './entity-keys.js';
+import type { KeyRange } from './key-template.js';
+import type { PropertyModel } from './property.js';
 import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf, RowKeyPrefixOf } from './shapes.js';
 import { storedAs, storedAsOf, type Stored, type StoredAs } from './stored-entity.js';
 
@@ -65,20 +68,9 @@ export function codecOf<D extends AnyDefinition>(definition: D): EntityCodec<D> 
   return codec;
 }
 
-interface Field {
-  readonly name: string;
-  readonly property: AnyProperty;
-  readonly model: PropertyModel;
-  /** Under which the value is stored. */
-  readonly stored: string;
-  readonly isInKeys: boolean;
-  readonly isStored: boolean;
-}
-
-type Values = Readonly<Record<string, unknown>>;
-
 class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   readonly definition: D;
+  readonly #keys: EntityKeys;
   readonly #fields: readonly Field[];
   readonly #knownNames: ReadonlySet<string>;
   readonly #encrypted: readonly string[];
@@ -86,25 +78,18 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
 
   constructor(definition: D) {
     this.definition = definition;
-    const inKeys = keyNamesOf(definition);
-    this.#fields = Object.entries(definition.properties).map(([name, property]) => ({
-      name,
-      property,
-      model: property.model,
-      stored: storedNameOf(name, property),
-      isInKeys: inKeys.has(name),
-      isStored: !inKeys.has(name) || property.model.flags.has('stored'),
-    }));
+    this.#keys = new EntityKeys(definition);
+    this.#fields = fieldsOf(definition);
     const { type, version } = definition.system;
     this.#knownNames = new Set([
-      ...this.#fields.flatMap(namesOf),
+      ...this.#fields.filter(({ isStored }) => isStored).flatMap(storedNamesOf),
       ...(type === undefined ? [] : [type]),
       version,
     ]);
     this.#encrypted = this.#fields
       .filter(({ model }) => model.flags.has('encrypted'))
-      .flatMap(namesOf);
-    this.#large = this.#fields.filter(({ model }) => model.isLarge === true).flatMap(namesOf);
+      .flatMap(storedNamesOf);
+    this.#large = this.#fields.filter(({ model }) => model.isLarge === true).flatMap(storedNamesOf);
   }
 
   toRow(entity: CreateOf<D> | ReadOf<D>): Row {
@@ -124,7 +109,8 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
           'writing it would lose the others',
       );
     }
-    const values = this.#complete(entity as Values, absent);
+    const { type } = this.definition;
+    const values = completeValues(type, this.#fields, entity as Values, absent);
     const properties: Record<string, WireValue> = { ...before?.unknown };
     this.#writeSystem(properties);
     for (const field of this.#fields) {
@@ -133,20 +119,17 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       if (value === undefined || value === null) continue;
       this.#write(field, value, properties, before);
     }
-    return this.#checked({ ...this.#keyOf(values), properties }, before?.encrypted);
+    return this.#checked({ ...this.#keys.format(values), properties }, before?.encrypted);
   }
 
   toMergeRow(key: KeyOf<D>, changes: MergeOf<D>): Row {
     const { type } = this.definition;
     this.#refuseMergeOfEncrypted();
     const properties: Record<string, WireValue> = {};
-    const values = this.#withComputed(changes);
-    for (const [name, value] of Object.entries(values)) {
-      if (value === undefined) continue;
-      const field = this.#fields.find((each) => each.name === name);
-      if (field === undefined) throw new ValueError(`${type} has no property '${name}'`);
-      refuseMerge(type, field, value, name in (changes as Values));
-      this.#write(field, value, properties, undefined);
+    const values = mergedValues(type, this.#fields, changes);
+    for (const field of this.#fields) {
+      const value = values[field.name];
+      if (value !== undefined) this.#write(field, value, properties, undefined);
     }
     return this.#checked({ ...this.key(key), properties });
   }
@@ -170,29 +153,26 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   }
 
   matches(row: Row): boolean {
-    const { type, system, partitionKey, rowKey } = this.definition;
+    const { type, system } = this.definition;
     const told = system.type === undefined ? undefined : row.properties[system.type];
     if (told !== undefined && told.value !== type) return false;
-    return (
-      parseKey(rowKey, row.rowKey) !== undefined &&
-      parseKey(partitionKey, row.partitionKey) !== undefined
-    );
+    return this.#keys.parse(row) !== undefined;
   }
 
   key(key: KeyOf<D>): RowKey {
-    return this.#keyOf(key);
+    return this.#keys.format(key);
   }
 
   partitionKey(partition: PartitionOf<D>): string {
-    return this.#named(() => formatKey(this.definition.partitionKey, partition as KeyValues));
+    return this.#keys.formatPartition(partition);
   }
 
   parseKey(key: RowKey): KeyOf<D> {
-    return this.#keyValues(key) as KeyOf<D>;
+    return this.#keys.read(key) as KeyOf<D>;
   }
 
   rowKeyRange(leading: RowKeyPrefixOf<D>): KeyRange | undefined {
-    return rangeOfPrefix(this.#named(() => prefixOf(this.definition.rowKey, leading as KeyValues)));
+    return this.#keys.rowKeyRange(leading as Values);
   }
 
   selectOf(names: readonly string[]): readonly string[] | undefined {
@@ -203,7 +183,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       if (field === undefined) {
         throw new ValueError(`${this.definition.type} has no property '${name}'`);
       }
-      return field.isStored ? namesOf(field) : [];
+      return field.isStored ? storedNamesOf(field) : [];
     });
     return [...stored, ...(type === undefined ? [] : [type]), version];
   }
@@ -218,47 +198,6 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     throw new ValueError(
       `${this.definition.type} has encrypted properties: a merge would lose their key`,
     );
-  }
-
-  /** What is absent and computed filled in; nothing that is required lacks. */
-  #complete(given: Values, absent: (model: PropertyModel) => unknown): Values {
-    const values: Record<string, unknown> = {};
-    for (const { name, model } of this.#fields) {
-      if (model.computation !== undefined) continue;
-      const value = given[name] ?? absent(model);
-      if (value !== undefined && value !== null) values[name] = value;
-      else if (!model.flags.has('optional') && !model.flags.has('default')) {
-        throw new ValueError(`${this.definition.type} needs '${name}'`);
-      }
-    }
-    for (const { name, model } of this.#fields) {
-      if (model.computation === undefined) continue;
-      // An upsert that merges leaves defaults out, and with them what is computed from them.
-      const sources = Object.entries(model.computation.from);
-      if (sources.some(([source, from]) => isLacking(values[source], from))) continue;
-      const value = model.computation.compute(values);
-      if (value !== undefined && value !== null) values[name] = value;
-    }
-    return values;
-  }
-
-  /** The changes of a merge, with the computed properties that follow from them. */
-  #withComputed(changes: Values): Values {
-    const values: Record<string, unknown> = { ...changes };
-    for (const { name, model } of this.#fields) {
-      const sources = Object.keys(model.computation?.from ?? {});
-      const changed = sources.filter((source) => changes[source] !== undefined);
-      if (model.computation === undefined || changed.length === 0) continue;
-      const missing = sources.filter((source) => changes[source] === undefined);
-      if (missing.length > 0) {
-        throw new ValueError(
-          `${this.definition.type}.${name} is computed from ${sources.join(', ')}: ` +
-            `a merge of ${changed.join(', ')} needs ${missing.join(', ')} as well`,
-        );
-      }
-      values[name] = model.computation.compute(changes);
-    }
-    return values;
   }
 
   #write(
@@ -289,10 +228,10 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     const count = Object.keys(row.properties).length;
     const { type } = this.definition;
     if (bytes > rowBytesMax) {
-      throw new ValueError(`${type}: an entity of ${bytes} bytes is larger than 1 MiB`);
+      throw new TooLargeError(`${type}: an entity of ${bytes} bytes is larger than 1 MiB`);
     }
     if (count > rowPropertiesMax) {
-      throw new ValueError(`${type}: ${count} properties are more than ${rowPropertiesMax}`);
+      throw new TooLargeError(`${type}: ${count} properties are more than ${rowPropertiesMax}`);
     }
     const marked = [...this.#encrypted, ...encryptedBefore];
     const encrypt = marked.filter((name) => row.properties[name] !== undefined);
@@ -326,8 +265,10 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     }
     const old = codecOf(upgradeFrom.from).fromRow(row);
     const upgraded = upgradeFrom.upgrade(old) as Values;
-    const values = this.#complete(upgraded, (model) => model.defaultValue?.());
-    const key = this.#keyOf(values);
+    const values = completeValues(this.definition.type, this.#fields, upgraded, (model) =>
+      model.defaultValue?.(),
+    );
+    const key = this.#keys.format(values);
     if (key.partitionKey !== row.partitionKey || key.rowKey !== row.rowKey) {
       throw this.#fault(
         row,
@@ -347,7 +288,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       get: (name: string) => row.properties[name],
       keepFiner: (name: string, ticks: bigint) => (finer[name] = ticks),
     };
-    const keyValues = this.#keyValues(row);
+    const keyValues = this.#keys.read(row);
     const values: Record<string | symbol, unknown> = {};
     for (const field of fields) {
       const { name, model, stored } = field;
@@ -377,7 +318,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     if (row.acceptsPlain === true) return;
     const isPlain = (wireName: string): boolean =>
       row.properties[wireName] !== undefined && row.encrypt?.includes(wireName) !== true;
-    if (!namesOf(field).some(isPlain)) return;
+    if (!storedNamesOf(field).some(isPlain)) return;
     throw this.#fault(
       row,
       `has a '${field.name}' that was not decrypted: the table was opened without encryption, or it ` +
@@ -407,29 +348,6 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     return unknown;
   }
 
-  #keyOf(values: Values): RowKey {
-    return this.#named(() => ({
-      partitionKey: formatKey(this.definition.partitionKey, values),
-      rowKey: formatKey(this.definition.rowKey, values),
-    }));
-  }
-
-  #keyValues(key: RowKey): Values {
-    const partition = parseKey(this.definition.partitionKey, key.partitionKey);
-    const row = parseKey(this.definition.rowKey, key.rowKey);
-    if (partition !== undefined && row !== undefined) return { ...partition, ...row };
-    throw this.#fault(key, `has keys that ${this.definition.type} does not have`);
-  }
-
-  #named<R>(work: () => R): R {
-    try {
-      return work();
-    } catch (error) {
-      if (!(error instanceof ValueError)) throw error;
-      throw new ValueError(`${this.definition.type}: ${error.message}`);
-    }
-  }
-
   #fault({ partitionKey, rowKey }: RowKey, text: string, cause?: unknown): DecodeError {
     return new DecodeError(
       `The row ('${partitionKey}', '${rowKey}') ${text}`,
@@ -438,42 +356,6 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   }
 }
 
-function isLacking(value: unknown, { model }: AnyProperty): boolean {
-  return value === undefined && !model.flags.has('optional');
-}
-
 function valueIn(entity: object, name: string): unknown {
   return (entity as Values)[name];
-}
-
-function namesOf({ model, stored }: Field): readonly string[] {
-  return model.codec.wireNames(stored);
-}
-
-/** What a row that lacks a property is read as. */
-function absentValue({ defaultValue, kind, flags, properties = {} }: PropertyModel): unknown {
-  if (defaultValue !== undefined) return defaultValue();
-  const isEmptyObject =
-    kind === 'embedded' &&
-    !flags.has('optional') &&
-    Object.values(properties).every(({ model }) => model.flags.has('optional'));
-  return isEmptyObject ? {} : undefined;
-}
-
-function refuseMerge(
-  type: string,
-  { name, model, isInKeys }: Field,
-  value: unknown,
-  isGiven: boolean,
-) {
-  const why = isInKeys
-    ? 'is in the keys, which never change'
-    : value === null
-      ? 'cannot be removed by a merge; read the entity and replace it'
-      : model.flags.has('readOnly')
-        ? 'is read-only'
-        : isGiven && model.computation !== undefined
-          ? 'is computed'
-          : undefined;
-  if (why !== undefined) throw new ValueError(`${type}.${name} ${why}`);
 }

@@ -13,7 +13,7 @@ import {
 /** Close together, so that differences fall on neighbours: what is forbidden, and what is beside it. */
 const edges = fc.constantFrom(
   ...Array.from({ length: 0xa2 }, (_unused, code) => String.fromCharCode(code)),
-  ...'\u00ffü日\ud7ff\ue000\uffec\uffed\uffee\uffef\uffff😀',
+  ...Array.from('\u00ffü日\ud7ff\ue000\uffec\uffed\uffee\uffef\uffff😀'),
 );
 const texts = fc.string({ unit: edges, maxLength: 6 });
 const separators = fc.constantFrom('', '_', '!', '-', '~', '.', 'G', 'z');

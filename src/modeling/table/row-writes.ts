@@ -76,10 +76,10 @@ export function writesOf<D extends AnyDefinition>(
       return { kind: 'merge', row: sign({ ...row, properties }), etag };
     },
     upsertReplace: (entity) => ({ kind: 'upsert-replace', row: sign(codec.toRow(entity)) }),
-    upsertMerge: (entity) => ({
-      kind: 'upsert-merge',
-      row: sign(codec.toUpsertMergeRow(entity)),
-    }),
+    upsertMerge: (entity) => {
+      refuseOldVersion(definition, entity);
+      return { kind: 'upsert-merge', row: sign(codec.toUpsertMergeRow(entity)) };
+    },
     delete: (target, condition) => ({
       kind: 'delete',
       key: targetKey(definition, target),
