@@ -10,6 +10,17 @@ export function equalBytes(left: Bytes, right: Bytes): boolean {
   return left.length === right.length && Buffer.compare(left, right) === 0;
 }
 
+/** The same memory as a Buffer, for its native conversions. */
+export function asBuffer(bytes: Bytes): Buffer {
+  if (Buffer.isBuffer(bytes)) return bytes;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** A text for each byte string and no other, so that maps and sets can hold them. */
+export function nameOfBytes(bytes: Bytes): string {
+  return asBuffer(bytes).toString('latin1');
+}
+
 export function concatBytes(...parts: readonly Bytes[]): Bytes {
   return Buffer.concat(parts);
 }

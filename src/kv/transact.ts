@@ -1,4 +1,4 @@
-import type { Bytes } from '../base/bytes.js';
+import { nameOfBytes, type Bytes } from '../base/bytes.js';
 import { TransactionConflictError } from './errors.js';
 import type { Check, Entry, KeyRange, RangeOptions, RangePage, Store } from './store.js';
 
@@ -69,7 +69,7 @@ class StoreTransaction implements Transaction {
   }
 
   async get(key: Bytes): Promise<Entry | undefined> {
-    const written = this.#writes.get(nameOf(key));
+    const written = this.#writes.get(nameOfBytes(key));
     if (written !== undefined) {
       return written.value === undefined ? undefined : { key, value: written.value, version: 0 };
     }
@@ -85,11 +85,11 @@ class StoreTransaction implements Transaction {
   }
 
   put(key: Bytes, value: Bytes): void {
-    this.#writes.set(nameOf(key), { key, value });
+    this.#writes.set(nameOfBytes(key), { key, value });
   }
 
   delete(key: Bytes): void {
-    this.#writes.set(nameOf(key), { key, value: undefined });
+    this.#writes.set(nameOfBytes(key), { key, value: undefined });
   }
 
   batch() {
@@ -102,11 +102,7 @@ class StoreTransaction implements Transaction {
   }
 
   #check(key: Bytes, version: number | 'absent'): void {
-    const name = nameOf(key);
+    const name = nameOfBytes(key);
     if (!this.#checks.has(name)) this.#checks.set(name, { key, version });
   }
-}
-
-function nameOf(key: Bytes): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
 }

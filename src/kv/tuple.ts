@@ -1,4 +1,4 @@
-import type { Bytes } from '../base/bytes.js';
+import { asBuffer, type Bytes } from '../base/bytes.js';
 import { invariant } from '../base/invariant.js';
 import type { KeyRange } from './store.js';
 
@@ -253,9 +253,4 @@ function copyOut(length: number): Bytes {
   const key = Buffer.allocUnsafe(length);
   scratch.copy(key, 0, 0, length);
   return key;
-}
-
-function asBuffer(bytes: Bytes): Buffer {
-  if (Buffer.isBuffer(bytes)) return bytes;
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -1,3 +1,4 @@
+import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
@@ -6,10 +7,10 @@ import { StorageError } from '../../wire/errors/storage-error.js';
 import { formatMessageId } from './message-id.js';
 import { encodeMoment } from './message-keys.js';
 import { decodeMessageState, encodeMessageState, type MessageState } from './message-state.js';
+import { decodeMessageText } from './message-text.js';
 import type { OpenQueue } from './open-queues.js';
 import { encodePopReceipt } from './pop-receipt.js';
 import type { DequeuedMessage, Dequeue } from './types.js';
-import type { Bytes } from '../../base/bytes.js';
 
 /** Tries of one request against the takers of other processes. */
 const attemptsMax = 100;
@@ -116,15 +117,11 @@ async function take(
       insertedMicros: state.insertedMicros,
       expiresMicros: state.expiresMicros,
       dequeueCount: state.dequeueCount,
-      text: textOf(text.value),
+      text: decodeMessageText(text.value),
       nextVisibleMicros,
       popReceipt: encodePopReceipt({ id, nextVisibleMicros, version: result.version }),
     };
   });
-}
-
-export function textOf(value: Bytes): string {
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('utf8');
 }
 
 /** A whole number from 1 to `limit`. */

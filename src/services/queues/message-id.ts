@@ -1,4 +1,4 @@
-import type { Bytes } from '../../base/bytes.js';
+import { asBuffer, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
 
@@ -56,7 +56,7 @@ export class MessageIds {
 
 /** As clients see it: lower-case hexadecimal in the groups of a GUID. */
 export function formatMessageId(id: Bytes): string {
-  const hex = Buffer.from(id.buffer, id.byteOffset, messageIdBytes).toString('hex');
+  const hex = asBuffer(id).toString('hex', 0, messageIdBytes);
   const groups = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
   return `${groups.join('-')}-${hex.slice(20)}`;
 }

@@ -1,4 +1,4 @@
-import type { Bytes } from '../../base/bytes.js';
+import { asBuffer, type Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import type { KeyRange } from '../../kv/store.js';
 import { appendNumber, appendString, appendTuple, decodeTuple } from '../../kv/tuple.js';
@@ -76,5 +76,5 @@ export function encodeMoment(micros: number): Bytes {
 }
 
 export function decodeMoment(value: Bytes): number {
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).readDoubleBE(0);
+  return asBuffer(value).readDoubleBE(0);
 }

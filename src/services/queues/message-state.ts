@@ -1,4 +1,4 @@
-import type { Bytes } from '../../base/bytes.js';
+import { asBuffer, type Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 
 /** What changes or is asked about a message without its text. */
@@ -38,9 +38,4 @@ export function decodeMessageState(value: Bytes): MessageState {
 /** Read in place: `value` begins with a state and may be longer. */
 export function expiryOfState(value: Bytes): number {
   return asBuffer(value).readDoubleBE(expiresAt);
-}
-
-function asBuffer(value: Bytes): Buffer {
-  if (Buffer.isBuffer(value)) return value;
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }

@@ -1,14 +1,13 @@
 import { invariant } from '../../base/invariant.js';
-import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import type { Entry, Store } from '../../kv/store.js';
-import { invalidQueryParameter, requestBodyTooLarge } from '../../wire/errors/query-errors.js';
+import { invalidQueryParameter } from '../../wire/errors/query-errors.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
-import { messageTextBytesMax, neverMicros } from './limits.js';
+import { neverMicros } from './limits.js';
 import { formatMessageId, parseMessageId, type MessageIds } from './message-id.js';
 import { encodeMoment, type MessageKeys } from './message-keys.js';
 import { decodeMessageState, encodeMessageState, expiryOfState } from './message-state.js';
-import { textOf } from './dequeue.js';
+import { decodeMessageText, encodeMessageText } from './message-text.js';
 import type { OpenQueue } from './open-queues.js';
 import { decodePopReceipt, encodePopReceipt, isReceiptOf, type PopReceipt } from './pop-receipt.js';
 import type {
@@ -32,7 +31,7 @@ export async function putMessage(
   keys: MessageKeys,
   message: NewMessage,
 ): Promise<PutReceipt> {
-  const text = encodeText(message.text);
+  const text = encodeMessageText(message.text);
   const insertedMicros = clock.nowMicros();
   const nextVisibleMicros = insertedMicros + message.visibilitySeconds * 1_000_000;
   const expiresMicros = Math.min(
@@ -81,7 +80,13 @@ export async function peekMessages(
     const id = ids[index];
     const text = texts[index];
     if (id === undefined || text === undefined) return [];
-    return [{ id: formatMessageId(id), ...decodeMessageState(value), text: textOf(text.value) }];
+    return [
+      {
+        id: formatMessageId(id),
+        ...decodeMessageState(value),
+        text: decodeMessageText(text.value),
+      },
+    ];
   });
 }
 
@@ -97,7 +102,7 @@ export async function updateMessage(
 ): Promise<Renewal> {
   const nowMicros = clock.nowMicros();
   const nextVisibleMicros = nowMicros + change.visibilitySeconds * 1_000_000;
-  const text = change.text === undefined ? undefined : encodeText(change.text);
+  const text = change.text === undefined ? undefined : encodeMessageText(change.text);
   const receipt = receiptOf(change);
   const { key, value, version } = await heldState(store, keys, receipt, nowMicros);
   const expiresMicros = expiryOfState(value);
@@ -157,12 +162,6 @@ async function heldState(
   const isHeld = entry?.version === version && expiryOfState(entry.value) > nowMicros;
   if (!isHeld) throw new StorageError('MessageNotFound');
   return entry;
-}
-
-function encodeText(text: string): Bytes {
-  const bytes = Buffer.from(text, 'utf8');
-  if (bytes.length <= messageTextBytesMax) return bytes;
-  throw requestBodyTooLarge(messageTextBytesMax);
 }
 
 function visibleTooLate(seconds: number): StorageError {

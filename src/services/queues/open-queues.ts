@@ -1,4 +1,4 @@
-import type { Bytes } from '../../base/bytes.js';
+import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import type { Store } from '../../kv/store.js';
 import { MessageKeys } from './message-keys.js';
@@ -26,8 +26,7 @@ export class OpenQueues {
 
   /** The same object for the same prefix, as long as someone takes messages. */
   open(prefix: Bytes): OpenQueue {
-    const { buffer, byteOffset, byteLength } = prefix;
-    const name = Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
+    const name = nameOfBytes(prefix);
     const known = this.#queues.get(name);
     if (known !== undefined) return known;
     if (this.#queues.size >= openQueuesMax) this.#forgetIdle();

@@ -1,4 +1,4 @@
-import type { Bytes } from '../../base/bytes.js';
+import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import type { Candidate, Entry, KeyRange, Store } from '../../kv/store.js';
 import type { MessageKeys } from './message-keys.js';
@@ -66,7 +66,7 @@ export class VisibleFront {
 
   /** After the messages were taken. */
   settle(entries: readonly Entry[]): void {
-    for (const { key } of entries) this.#claimed.delete(nameOf(key));
+    for (const { key } of entries) this.#claimed.delete(nameOfBytes(key));
   }
 
   /** After the messages were not taken: they are there for the next claim. */
@@ -116,7 +116,7 @@ export class VisibleFront {
         return 'skip';
       }
       isLeading = false;
-      const name = nameOf(key);
+      const name = nameOfBytes(key);
       if (this.#claimed.has(name)) return 'skip';
       if (passOver > 0) {
         passOver -= 1;
@@ -139,8 +139,4 @@ export class VisibleFront {
       throw error;
     }
   }
-}
-
-function nameOf(key: Bytes): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
 }

@@ -1,4 +1,4 @@
-import { compareBytes, type Bytes } from '../../base/bytes.js';
+import { asBuffer, compareBytes, type Bytes } from '../../base/bytes.js';
 import { invariant, unreachable } from '../../base/invariant.js';
 import {
   encodeBag,
@@ -10,7 +10,6 @@ import {
   valueStart,
 } from '../../wire/edm/bag.js';
 import { dateTimeMax, dateTimeMin } from '../../wire/edm/date-time.js';
-import { asBuffer } from '../../wire/edm/text.js';
 import type { EdmValue } from '../../wire/edm/value.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Bytes } from '../../base/bytes.js';
+import { asBuffer, type Bytes } from '../../base/bytes.js';
 import { InvariantError } from '../../base/invariant.js';
 import {
   bagFormat,
@@ -21,7 +21,7 @@ import {
   writeJsonText,
 } from './json-bytes.js';
 import { binaryBytesMax, propertyNameLengthMax, stringLengthMax } from './limits.js';
-import { asBuffer, textBytesPerUnitMax } from './text.js';
+import { textBytesPerUnitMax } from './text.js';
 import type { EdmType, EdmValue, Property, PropertyBag } from './value.js';
 
 /** A source of up to this many bytes can be copied from. */

@@ -1,4 +1,4 @@
-import type { Bytes } from '../../base/bytes.js';
+import { asBuffer, type Bytes } from '../../base/bytes.js';
 import { InvariantError, invariant } from '../../base/invariant.js';
 import {
   firstProperty,
@@ -12,7 +12,6 @@ import {
   valueStart,
 } from './bag-layout.js';
 import { parseDateTime } from './date-time.js';
-import { asBuffer } from './text.js';
 import type { EdmValue, Property } from './value.js';
 
 export {

@@ -1,4 +1,4 @@
-import type { Bytes } from '../../base/bytes.js';
+import { asBuffer, type Bytes } from '../../base/bytes.js';
 
 /**
  * Text as bytes that lose nothing: UTF-8, and a surrogate without its partner as the three bytes
@@ -49,13 +49,6 @@ export function textBytes(text: string): Buffer {
   if (!hasLoneSurrogate(text)) return Buffer.from(text, 'utf8');
   const target = Buffer.allocUnsafe(text.length * textBytesPerUnitMax);
   return target.subarray(0, writeText(target, 0, text));
-}
-
-/** The same memory as a Buffer, for its native conversions. */
-export function asBuffer(bytes: Bytes): Buffer {
-  return Buffer.isBuffer(bytes)
-    ? bytes
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Reads what `writeText` wrote. Bytes that it cannot have written become U+FFFD. */

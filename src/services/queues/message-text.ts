@@ -1,0 +1,14 @@
+import { asBuffer, type Bytes } from '../../base/bytes.js';
+import { requestBodyTooLarge } from '../../wire/errors/query-errors.js';
+import { messageTextBytesMax } from './limits.js';
+
+/** A text as it is stored. Throws `RequestBodyTooLarge` when it is longer than a message may be. */
+export function encodeMessageText(text: string): Bytes {
+  const bytes = Buffer.from(text, 'utf8');
+  if (bytes.length <= messageTextBytesMax) return bytes;
+  throw requestBodyTooLarge(messageTextBytesMax);
+}
+
+export function decodeMessageText(value: Bytes): string {
+  return asBuffer(value).toString('utf8');
+}
