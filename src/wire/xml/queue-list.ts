@@ -1,7 +1,7 @@
 import type { Metadata } from '../resources/metadata.js';
 import { element, textElement, xmlDocument } from './element.js';
 import { escapeXml } from './escape.js';
-import { corsVersion, isBefore } from './versions.js';
+import { corsVersion } from './versions.js';
 
 /** One page of queues, and what the request asked for. An absent member is not written. */
 export interface RenderedQueueList {
@@ -23,7 +23,7 @@ const nameVersion = '2009-09-19';
 /** The body of List Queues in the form of the request's version (spec queue-service §6.1). */
 export function renderQueueList(list: RenderedQueueList): Buffer {
   const { endpoint, version, prefix, marker, maxResults } = list;
-  const attribute = isBefore(version, corsVersion) ? 'AccountName' : 'ServiceEndpoint';
+  const attribute = version < corsVersion ? 'AccountName' : 'ServiceEndpoint';
   let children = '';
   if (prefix !== undefined) children += textElement('Prefix', prefix);
   if (marker !== undefined) children += textElement('Marker', marker);
@@ -37,11 +37,11 @@ function renderQueue(
   { name, metadata }: RenderedQueueList['queues'][number],
   { endpoint, version }: RenderedQueueList,
 ): string {
-  if (isBefore(version, nameVersion)) {
+  if (version < nameVersion) {
     return element('Queue', textElement('QueueName', name) + textElement('Url', endpoint + name));
   }
   let children = textElement('Name', name);
-  if (isBefore(version, corsVersion)) children += textElement('Url', endpoint + name);
+  if (version < corsVersion) children += textElement('Url', endpoint + name);
   if (metadata !== undefined) {
     children += element('Metadata', metadata.map(renderMetadata).join(''));
   }

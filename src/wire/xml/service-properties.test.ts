@@ -97,7 +97,7 @@ describe('parseServiceProperties', () => {
       logging: expected.logging,
     });
     assert.deepEqual(
-      parseServiceProperties(document(metrics('MinuteMetrics')), '', queueProperties),
+      parseServiceProperties(document(metrics('MinuteMetrics')), '2013-08-15', queueProperties),
       {
         minuteMetrics: expected.minuteMetrics,
       },

@@ -10,7 +10,7 @@ import { booleanOf, childrenOf, expectRoot, integerOf, required, textOf } from '
 import { parseCors, renderCors } from './cors-rules.js';
 import { element, textElement, xmlDocument } from './element.js';
 import { parseXml, type XmlElement } from './reader.js';
-import { corsVersion, isBefore } from './versions.js';
+import { corsVersion } from './versions.js';
 
 /** In what the documents of services differ. */
 export interface PropertiesDialect {
@@ -50,7 +50,7 @@ export function parseServiceProperties(
   const root = parseXml(body);
   try {
     expectRoot(root, rootName);
-    return isBefore(version, corsVersion) ? parseOld(root, dialect) : parseParts(root, dialect);
+    return version < corsVersion ? parseOld(root, dialect) : parseParts(root, dialect);
   } catch (error) {
     if (dialect.hasSpecificCodes || !(error instanceof StorageError)) throw error;
     throw new StorageError('InvalidXmlDocument', { details: error.details, cause: error });
@@ -123,14 +123,15 @@ function parseVersion(leaf: XmlElement, versions: readonly string[]): string {
 /** The body of Get Service Properties, in the form of the request's version. */
 export function renderServiceProperties(properties: ServiceProperties, version: string): Buffer {
   const { logging, hourMetrics, minuteMetrics, cors } = properties;
-  const parts = isBefore(version, corsVersion)
-    ? [renderLogging(logging), renderMetrics('Metrics', hourMetrics)]
-    : [
-        renderLogging(logging),
-        renderMetrics('HourMetrics', hourMetrics),
-        renderMetrics('MinuteMetrics', minuteMetrics),
-        renderCors(cors),
-      ];
+  const parts =
+    version < corsVersion
+      ? [renderLogging(logging), renderMetrics('Metrics', hourMetrics)]
+      : [
+          renderLogging(logging),
+          renderMetrics('HourMetrics', hourMetrics),
+          renderMetrics('MinuteMetrics', minuteMetrics),
+          renderCors(cors),
+        ];
   return xmlDocument(element(rootName, parts.join('')));
 }
 
