@@ -109,3 +109,4 @@ export {
   type TableOptions,
   type WriteResult,
 } from './table/gateway.js';
+export * from './advisor/index.js';

@@ -22,8 +22,18 @@ export interface StoredShape {
 /** A stored property that no definition has: the type, the version, a write stamp. */
 export interface ExtraField {
   readonly name: string;
-  readonly bytes: SizeRange;
+  readonly value: ValueSize;
 }
+
+/** What a value takes, without its name. */
+export interface ValueSize {
+  readonly content: FieldContent;
+  /** UTF-16 code units of a text, else bytes. */
+  readonly units: SizeRange;
+}
+
+/** What a stored value is, as far as limits go. */
+export type FieldContent = 'text' | 'bytes' | 'fixed';
 
 export interface FieldSize {
   /** The name in the definition, with dots inside of embedded objects. */
@@ -31,8 +41,11 @@ export interface FieldSize {
   readonly storedName: string;
   /** Bytes, name and overhead included. The average counts entities that lack it as 0. */
   readonly bytes: SizeRange;
-  /** Of the value alone, in bytes as the limit of 64 KiB counts them. */
-  readonly valueBytesMax: number;
+  readonly content: FieldContent;
+  /** Of the value alone: UTF-16 code units of a text, else bytes. */
+  readonly units: SizeRange;
+  /** Whether its table stores large values in parts, in rows or blobs of their own. */
+  readonly isLarge: boolean;
   /** Share of the entities that have it. */
   readonly present: number;
 }
@@ -65,8 +78,8 @@ export function entitySize(shape: StoredShape, facts: FactsByName): EntitySize {
     return fieldSizes(name, storedNameOf(name, property), property, facts[name] ?? {}, assumed);
   });
   const encrypted = fields.filter(({ property }) => isEncrypted(shape.properties, property));
-  const extra = [...shape.extra, ...envelopeOf(encrypted)].map(({ name, bytes }) =>
-    withName(name, name, bytes, 1),
+  const extra = [...shape.extra, ...envelopeOf(encrypted)].map(({ name, value }) =>
+    field(name, name, value, 1),
   );
   const all = [...fields, ...extra];
   const total = (pick: (size: SizeRange) => number): number =>
@@ -91,13 +104,29 @@ function overheadOf(storedName: string): number {
   return formula.property + formula.nameUnit * storedName.length;
 }
 
-function withName(
+/** Bytes that a value takes, as the service counts them. */
+function valueBytes({ content, units }: ValueSize): SizeRange {
+  switch (content) {
+    case 'text':
+      return mapSize(units, (count) => formula.textUnit * count + formula.length);
+    case 'bytes':
+      return mapSize(units, (count) => count + formula.length);
+    case 'fixed':
+      return units;
+    default:
+      return unreachable(content);
+  }
+}
+
+function field(
   property: string,
   storedName: string,
-  value: SizeRange,
+  { content, units }: ValueSize,
   present: number,
+  isLarge = false,
 ): FieldSize {
   const overhead = overheadOf(storedName);
+  const value = valueBytes({ content, units });
   return {
     property,
     storedName,
@@ -105,7 +134,9 @@ function withName(
       average: present * (overhead + value.average),
       maximum: present === 0 ? 0 : overhead + value.maximum,
     },
-    valueBytesMax: value.maximum,
+    content,
+    units,
+    isLarge,
     present,
   };
 }
@@ -128,14 +159,8 @@ function fieldSizes(
     });
   }
   const value = valueSize(path, property, facts, assumed);
-  if (!flags.has('encrypted')) return [withName(path, storedName, value.bytes, present)];
-  return [withName(path, storedName, encryptedSize(property, value), present)];
-}
-
-interface ValueSize {
-  readonly bytes: SizeRange;
-  /** Of a text; undefined for other values. */
-  readonly units: SizeRange | undefined;
+  const stored = flags.has('encrypted') ? encryptedSize(value) : value;
+  return [field(path, storedName, stored, present, property.model.isLarge === true)];
 }
 
 function valueSize(
@@ -159,18 +184,13 @@ function valueSize(
     case 'instant':
     case 'dateTime':
       return fixed(formula.fixed.DateTime);
-    case 'binary': {
-      const units = sizeOf(facts) ?? assume(path, assumed);
-      return { bytes: mapSize(units, (bytes) => bytes + formula.length), units: undefined };
-    }
+    case 'binary':
+      return { content: 'bytes', units: sizeOf(facts) ?? assume(path, assumed) };
     case 'string':
     case 'json':
     case 'list':
-    case 'enumeration': {
-      const units = textUnits(path, property, facts, assumed);
-      const bytes = mapSize(units, (count) => formula.textUnit * count + formula.length);
-      return { bytes, units };
-    }
+    case 'enumeration':
+      return { content: 'text', units: textUnits(path, property, facts, assumed) };
     case 'embedded':
       return fixed(0);
     default:
@@ -179,7 +199,7 @@ function valueSize(
 }
 
 function fixed(bytes: number): ValueSize {
-  return { bytes: { average: bytes, maximum: bytes }, units: undefined };
+  return { content: 'fixed', units: { average: bytes, maximum: bytes } };
 }
 
 function mapSize(size: SizeRange, map: (figure: number) => number): SizeRange {
@@ -209,12 +229,9 @@ function textUnits(
 }
 
 /** A Binary: the mark, nonce, type and tag, and a text as UTF-8, at most 3 bytes a code unit. */
-function encryptedSize(property: AnyProperty, { bytes, units }: ValueSize): SizeRange {
-  const plain =
-    units === undefined
-      ? mapSize(bytes, (count) => count - (property.model.kind === 'binary' ? formula.length : 0))
-      : { average: units.average, maximum: 3 * units.maximum };
-  return mapSize(plain, (count) => count + overheadBytesMax + formula.length);
+function encryptedSize({ content, units }: ValueSize): ValueSize {
+  const plain = content === 'text' ? { average: units.average, maximum: 3 * units.maximum } : units;
+  return { content: 'bytes', units: mapSize(plain, (count) => count + overheadBytesMax) };
 }
 
 /** About what an envelope takes with a key in a key vault and RSA-OAEP-256, and each property. */
@@ -227,8 +244,8 @@ function envelopeOf(encrypted: readonly FieldSize[]): readonly ExtraField[] {
     (sum, { storedName }) => sum + storedName.length + envelopePropertyUnits,
     envelopeUnits,
   );
-  const bytes = formula.textUnit * units + formula.length;
-  return [{ name: envelopeProperty, bytes: { average: bytes, maximum: bytes } }];
+  const value: ValueSize = { content: 'text', units: { average: units, maximum: units } };
+  return [{ name: envelopeProperty, value }];
 }
 
 function isEncrypted(properties: Properties, path: string): boolean {

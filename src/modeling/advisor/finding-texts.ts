@@ -10,6 +10,10 @@ export interface Figures {
     readonly partitions: number;
     /** Share of the traffic that the busiest partition has. */
     readonly share: number;
+    /** What it has most of that from. */
+    readonly operation: string;
+    /** Whether that operation reads stretches of rows, or touches few rows often. */
+    readonly cause: 'scan' | 'traffic';
   };
   readonly 'single-partition': {
     readonly rows: number;
@@ -61,6 +65,7 @@ export interface Figures {
   };
   readonly 'unused-index': { readonly writesPerSecond: number; readonly bytes: number };
   readonly 'sizes-assumed': { readonly properties: string; readonly units: number };
+  readonly 'reads-assumed': { readonly rows: number };
   readonly 'partial-measurement': { readonly of: string };
 }
 
@@ -98,16 +103,18 @@ const nodeOfRange = 'one node serves that end of the key range, however many the
 export const findingTexts: { readonly [C in FindingCode]: FindingText<Figures[C]> } = Object.freeze(
   {
     'hot-partition': {
-      problem: ({ place, entitiesPerSecond, target, partitions, share }) =>
+      problem: ({ place, entitiesPerSecond, target, partitions, share, operation }) =>
         `The busiest partition of ${place} has ${percent(share)} of the traffic: ` +
-        `${amount(entitiesPerSecond)} entities/s. ` +
+        `${amount(entitiesPerSecond)} entities/s, most of them for '${operation}'. ` +
         (partitions === 0
           ? `That is near the ${amount(target)} a partition is good for.`
           : `${counted(partitions, 'partition')} ${partitions === 1 ? 'passes' : 'pass'} ` +
             `the ${amount(target)} a partition is good for.`),
-      advice: () =>
-        'Put a part into the PartitionKey that divides this traffic, or spread the partition over ' +
-        'buckets and read them together.',
+      advice: ({ operation, cause }) =>
+        cause === 'scan'
+          ? `Let '${operation}' read less: by a RowKey or an index that leads to what it returns.`
+          : 'Put a part into the PartitionKey that divides this traffic, or spread the partition ' +
+            'over buckets and read them together.',
       page: 'spread-keys',
     },
     'single-partition': {
@@ -250,6 +257,13 @@ export const findingTexts: { readonly [C in FindingCode]: FindingText<Figures[C]
       problem: ({ properties, units }) =>
         `No size is known of ${properties}; ${amount(units)} characters or bytes were taken.`,
       advice: () => 'Give sizes in the workload, or measure a live table.',
+      page: 'advisor',
+    },
+    'reads-assumed': {
+      problem: ({ rows }) =>
+        'Nothing tells how many rows its range of RowKeys has; the whole partition was taken, ' +
+        `${counted(rows, 'row')}.`,
+      advice: () => 'Give `reads` for the operation, or `values` for the properties in the RowKey.',
       page: 'advisor',
     },
     'partial-measurement': {

@@ -69,6 +69,13 @@ describe('the motion of keys', () => {
     assert.equal(down?.direction, 'prepend');
   });
 
+  it('is none for a number of a bucket, whose values are known', () => {
+    assert.equal(
+      motion((p) => key`${p.id.padded(3)}`, { id: { values: uniform(16) } }),
+      undefined,
+    );
+  });
+
   it('is none for texts, unless they are told to grow', () => {
     assert.equal(
       motion((p) => key`${p.department}`),

@@ -2,7 +2,7 @@ import type { KeyPart } from '../definition/key-part.js';
 import type { KeyTemplate } from '../definition/key-template.js';
 import type { Properties, PropertyKind } from '../definition/property.js';
 import { Instant } from '../rows/instant.js';
-import type { FactsByName, ValueOrder } from './property-facts.js';
+import type { FactsByName, PropertyFacts } from './property-facts.js';
 import { spreadOf } from './spread.js';
 
 /** Where the keys of new entities go, in the order of keys. */
@@ -30,8 +30,8 @@ export function movingPart(
   let share: number | undefined = 1;
   for (const part of parts) {
     const kind = properties[part.property]?.model.kind;
-    const order = facts[part.property]?.order;
-    const found = kind === undefined ? undefined : motionOf(part, kind, order);
+    const known = facts[part.property] ?? {};
+    const found = kind === undefined ? undefined : motionOf(part, kind, known);
     if (found !== undefined) return { property: part.property, ...found, share };
     share = times(share, greatestShare(part, properties, facts));
   }
@@ -56,11 +56,12 @@ function greatestShare(
 function motionOf(
   part: KeyPart,
   kind: PropertyKind,
-  order: ValueOrder | undefined,
+  { order, values }: PropertyFacts,
 ): Pick<MovingPart, 'direction' | 'evidence'> | undefined {
   if (order === 'random') return undefined;
   const isMoment = kind === 'instant' || kind === 'dateTime';
-  const isNumber = kind === 'int32' || kind === 'int64';
+  // A number that has few values, such as that of a bucket, counts nothing.
+  const isNumber = (kind === 'int32' || kind === 'int64') && values === undefined;
   if (order === undefined && !isMoment && !isNumber) return undefined;
   const isTurned = !isAscending(part, kind);
   const direction = (order === 'decreasing') === isTurned ? 'append' : 'prepend';

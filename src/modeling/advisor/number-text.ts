@@ -16,6 +16,21 @@ function trimmed(text: string): string {
   return text.replace(/(\.\d*?)0+(?=$|e)/, '$1').replace(/\.(?=$|e)/, '');
 }
 
+const magnitudes = [
+  { from: 1e12, letter: 'T' },
+  { from: 1e9, letter: 'G' },
+  { from: 1e6, letter: 'M' },
+  { from: 1e4, letter: 'k' },
+] as const;
+
+/** For tables: `23k`, `1.2M`, and what is below 10,000 as it is. */
+export function short(value: number): string {
+  const found = magnitudes.find(({ from }) => Math.abs(value) >= from);
+  if (found === undefined) return amount(value);
+  const unit = found.letter === 'k' ? 1e3 : found.from;
+  return `${amount(Number((value / unit).toPrecision(3)))}${found.letter}`;
+}
+
 /** `90 %`, `0.5 %`. */
 export function percent(share: number): string {
   return `${amount(Math.round(share * 10_000) / 100)} %`;

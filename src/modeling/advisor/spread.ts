@@ -17,7 +17,7 @@ export interface Spread {
   /** The most frequent value, when its name is known. */
   readonly first: string | undefined;
   /** How many values have a share greater than this one. */
-  above(share: number): number;
+  readonly above: (share: number) => number;
 }
 
 export function spreadOf(distribution: Distribution): Spread {

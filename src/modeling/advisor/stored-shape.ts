@@ -21,7 +21,8 @@ export function systemFields({ type, version, system }: AnyDefinition): readonly
   if (system.type !== undefined) fields.push(textField(system.type, type.length, type.length));
   if (version > 1) {
     const bytes = formula.fixed.Int32;
-    fields.push({ name: system.version, bytes: { average: bytes, maximum: bytes } });
+    const units = { average: bytes, maximum: bytes };
+    fields.push({ name: system.version, value: { content: 'fixed', units } });
   }
   if (system.writeStamp !== undefined) {
     fields.push(textField(system.writeStamp, stampUnits.average, stampUnits.maximum));
@@ -30,6 +31,5 @@ export function systemFields({ type, version, system }: AnyDefinition): readonly
 }
 
 function textField(name: string, average: number, maximum: number): ExtraField {
-  const bytes = (units: number): number => formula.textUnit * units + formula.length;
-  return { name, bytes: { average: bytes(average), maximum: bytes(maximum) } };
+  return { name, value: { content: 'text', units: { average, maximum } } };
 }

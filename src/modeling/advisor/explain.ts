@@ -1,0 +1,239 @@
+import { unreachable } from '../../base/invariant.js';
+import type { AnyDefinition } from '../definition/entity-definition.js';
+import type { AnyIndexes } from '../patterns/indexes/index-declaration.js';
+import type { IndexedDefinition, ResolvedIndex } from '../patterns/indexes/with-indexes.js';
+import type { Advice } from './advice.js';
+import { capacityFormula } from './capacity-formula.js';
+import { mapEstimate, sumOf } from './estimate.js';
+import { bySeverity } from './finding.js';
+import { listEntries } from './index-upkeep.js';
+import { listSize } from './list-size.js';
+import { loadsOf } from './load.js';
+import { planOf, requestsOf, type OperationPlan } from './operation-plan.js';
+import { placesOf, type Place, type Places } from './place.js';
+import {
+  capacityCost,
+  examplePrices,
+  requestCost,
+  secondsPerMonth,
+  type BilledClass,
+  type PriceTable,
+} from './prices.js';
+import type {
+  CapacityReport,
+  ClassReport,
+  LoadReport,
+  OperationReport,
+  PlaceReport,
+  Report,
+} from './report.js';
+import { indexFindings } from './rules/index-rules.js';
+import { keyFindings } from './rules/key-rules.js';
+import { loadFindings } from './rules/load-rules.js';
+import { measurementFindings } from './rules/measurement-rules.js';
+import { queryFindings } from './rules/query-rules.js';
+import { sizeFindings } from './rules/size-rules.js';
+import { transactionFindings } from './rules/transaction-rules.js';
+import { cloudTargets, type ServiceTargets } from './service-targets.js';
+import type { RequestClass, Touch } from './touch.js';
+import { checkWorkload, type AnyWorkload, type LookUpOf, type Workload } from './workload.js';
+
+export interface ExplainOptions {
+  /** Yours; `examplePrices` when absent, which are an example and old. */
+  readonly prices?: PriceTable;
+  /** Those of the cloud service when absent. */
+  readonly targets?: Partial<ServiceTargets>;
+}
+
+/**
+ * What a design will do under a workload: for each operation the plan class, requests, entities read
+ * and cost a month; what the rows take; what partitions and the account must carry; and what is
+ * wrong with it. Pure: sends nothing and reads no clock. Throws `ValueError` for a workload that
+ * contradicts itself or the definition.
+ */
+export function explain<D extends AnyDefinition, I extends AnyIndexes<D>>(
+  design: IndexedDefinition<D, I>,
+  workload: Workload<D, LookUpOf<D, I>>,
+  options?: ExplainOptions,
+): Report;
+export function explain<D extends AnyDefinition>(
+  design: D,
+  workload: Workload<D>,
+  options?: ExplainOptions,
+): Report;
+export function explain(
+  design: AnyDefinition | { entity: AnyDefinition; indexes: readonly ResolvedIndex[] },
+  given: object,
+  { prices = examplePrices, targets: told = {} }: ExplainOptions = {},
+): Report {
+  const { entity, indexes } = 'entity' in design ? design : { entity: design, indexes: [] };
+  const workload = given as AnyWorkload;
+  checkWorkload(workload, entity);
+  const targets = { ...cloudTargets, ...told };
+  const places = placesOf(entity, indexes, workload);
+  const plans = workload.operations.map((operation) => planOf(places, operation, targets));
+  const loads = loadsOf(places, plans);
+  const operations = plans.map((plan) => operationReport(plan, prices));
+  const capacity = capacityReport(places);
+  const requestsPerSecond = plans.reduce(
+    (sum, plan) => sum + plan.operation.perSecond * requestsOf(plan).expected,
+    workload.otherRequestsPerSecond ?? 0,
+  );
+  const advice: Advice = {
+    places,
+    workload,
+    plans,
+    loads,
+    targets,
+    requestsPerSecond,
+    bytes: capacity.bytes,
+  };
+  const capacityPrice = capacityCost(prices, capacity.bytes);
+  const requestPrice = operations.reduce((sum, { costPerMonth }) => sum + costPerMonth, 0);
+  return frozen({
+    version: 1,
+    subject: entity.type,
+    rows: workload.rows,
+    operations,
+    capacity,
+    load: loadReport(advice),
+    cost: {
+      currency: prices.currency,
+      prices: prices.label,
+      region: prices.region,
+      asOf: prices.asOf,
+      capacity: capacityPrice,
+      requests: requestPrice,
+      total: capacityPrice + requestPrice,
+    },
+    findings: bySeverity([
+      ...sizeFindings(advice),
+      ...transactionFindings(advice),
+      ...loadFindings(advice),
+      ...keyFindings(advice),
+      ...queryFindings(advice),
+      ...indexFindings(advice),
+      ...measurementFindings(advice),
+    ]),
+  });
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.values(value).forEach(frozen);
+    Object.freeze(value);
+  }
+  return value;
+}
+
+function operationReport(plan: OperationPlan, prices: PriceTable): OperationReport {
+  const { operation, name, planClass, touches, returned } = plan;
+  const { kind, perSecond, averagePerSecond = perSecond } = operation;
+  const perMonth = averagePerSecond * secondsPerMonth;
+  return {
+    name,
+    kind,
+    ...(planClass === undefined ? {} : { planClass }),
+    perSecond,
+    requests: requestsOf(plan, 'caller'),
+    requestsLater: requestsOf(plan, 'worker'),
+    classes: classReports(touches),
+    entitiesRead: sumOf(touches.map(({ read }) => read)),
+    entitiesReturned: returned,
+    entitiesWritten: sumOf(touches.map(({ written }) => written)),
+    requestsPerMonth: requestsOf(plan).expected * perMonth,
+    costPerMonth: touches.reduce((sum, { request, requests }) => {
+      const billed = billedAs(request);
+      return billed === undefined
+        ? sum
+        : sum + requestCost(prices, billed, requests.expected * perMonth);
+    }, 0),
+  };
+}
+
+function classReports(touches: readonly Touch[]): readonly ClassReport[] {
+  const found = new Map<string, ClassReport>();
+  for (const { request, place, requests } of touches) {
+    const name = place?.name ?? request;
+    const id = `${request} ${name}`;
+    const before = found.get(id);
+    found.set(id, {
+      class: request,
+      place: name,
+      requests: before === undefined ? requests : sumOf([before.requests, requests]),
+    });
+  }
+  return [...found.values()];
+}
+
+/** Undefined for requests to blobs, which have prices of their own. */
+function billedAs(request: RequestClass): BilledClass | undefined {
+  switch (request) {
+    case 'point-read':
+      return 'read';
+    case 'range-read':
+      return 'query';
+    case 'insert':
+    case 'update':
+      return 'write';
+    case 'delete':
+    case 'transaction':
+    case 'queue':
+      return request;
+    case 'blob':
+      return undefined;
+    default:
+      return unreachable(request);
+  }
+}
+
+function capacityReport(places: Places): CapacityReport {
+  const { entities, indexes } = places;
+  const reports = [entities, ...indexes]
+    .filter(({ index }) => index?.place !== 'blob')
+    .map((place) => placeReport(place, places));
+  return {
+    bytes: reports.reduce((sum, { bytes }) => sum + bytes, 0),
+    places: reports,
+    formula: capacityFormula.text,
+    source: capacityFormula.source,
+  };
+}
+
+function placeReport(place: Place, places: Places): PlaceReport {
+  const { name, rows, size, index } = place;
+  const { bytes, overheadBytes } = size;
+  const rowBytes = index?.kind === 'list' ? listBytes(place, places) : bytes;
+  return { name, rows, rowBytes, overheadBytes, bytes: rows * rowBytes.average };
+}
+
+/** A list is as long as there are entities for each value. */
+function listBytes(place: Place, places: Places): PlaceReport['rowBytes'] {
+  const { index, rows } = place;
+  const entries = listEntries(place, places);
+  const average = rows === 0 ? 0 : places.entities.rows / rows;
+  const bytes = mapEstimate({ ...entries, expected: average }, (count) =>
+    index?.kind === 'list' ? listSize(index, place, places.entities, count).bytes : 0,
+  );
+  return { average: bytes.expected, maximum: Math.max(bytes.expected, bytes.worst) };
+}
+
+function loadReport({ loads, targets, requestsPerSecond }: Advice): LoadReport {
+  const target = targets.partitionEntitiesPerSecond;
+  return {
+    requestsPerSecond,
+    requestsPerSecondTarget: targets.accountRequestsPerSecond,
+    partitionTarget: target,
+    places: loads.map((load) => ({
+      name: load.place.name,
+      partitions: load.place.partitions.values,
+      entitiesPerSecond: load.entitiesPerSecond,
+      busiestPerSecond: load.busiestPerSecond,
+      busiestShare: load.busiestShare,
+      ...(load.busiestOperation === undefined
+        ? {}
+        : { busiestOperation: load.busiestOperation.name }),
+      partitionsOverTarget: load.above(target),
+    })),
+  };
+}

@@ -1,0 +1,25 @@
+// Advice on a design before it is built, or on a table that is there: see docs/guides/patterns.
+
+export { explain, type ExplainOptions } from './explain.js';
+export { reportJson, reportText } from './report-text.js';
+export { measure, type Measurement, type MeasureOptions } from './measure.js';
+export { counts, uniform, zipf, type Distribution } from './distribution.js';
+export type { LookUpOf, Operation, Workload, WriteKind } from './workload.js';
+export type { FactsOf, PropertyFacts, SizeRange, ValueOrder } from './property-facts.js';
+export { examplePrices, type BilledClass, type CapacityPrice, type PriceTable } from './prices.js';
+export { cloudTargets, type ServiceTargets } from './service-targets.js';
+export { capacityFormula } from './capacity-formula.js';
+export type { Estimate } from './estimate.js';
+export type { Finding, FindingOf, Severity } from './finding.js';
+export type { Figures, FindingCode } from './finding-texts.js';
+export type { RequestClass } from './touch.js';
+export type {
+  CapacityReport,
+  ClassReport,
+  CostReport,
+  LoadReport,
+  OperationReport,
+  PartitionReport,
+  PlaceReport,
+  Report,
+} from './report.js';

@@ -1,0 +1,236 @@
+import { codecOf, type EntityCodec } from '../definition/codec.js';
+import { storedNameOf, type AnyDefinition } from '../definition/entity-definition.js';
+import { parseKey } from '../definition/key-template.js';
+import type { AnyProperty } from '../definition/property.js';
+import type { PartitionOf } from '../definition/shapes.js';
+import { overheadBytesMax } from '../encryption/property-cipher.js';
+import { ValueError } from '../rows/model-error.js';
+import type { RowProperties, StoredRow, WireValue } from '../rows/row.js';
+import { compareTexts } from '../rows/text-order.js';
+import { pageRowsMax, type TableGateway } from '../table/gateway.js';
+import { odataString } from '../table/odata.js';
+import { uniform, type Distribution } from './distribution.js';
+import type { FactsByName, FactsOf, PropertyFacts, SizeRange } from './property-facts.js';
+import { ValueCounter } from './value-counter.js';
+import { nameOfValue } from './value-name.js';
+
+export interface MeasureOptions<D extends AnyDefinition> {
+  /** Rows that are read at most. 5,000 when absent. */
+  readonly sample?: number;
+  /**
+   * Partitions at which to begin, each with its part of the sample. The beginning of the table when
+   * absent, which may not be like the rest of it.
+   */
+  readonly from?: readonly PartitionOf<D>[];
+}
+
+/** What was found in a table. `explain` takes it: `{ ...measured, operations: [...] }`. */
+export interface Measurement<D extends AnyDefinition> {
+  /** Rows of the type that were read: all of them when `isWhole`, else put the true number here. */
+  readonly rows: number;
+  readonly partitions: Distribution;
+  readonly properties: FactsOf<D['properties']>;
+  /** Whether the whole table was read. */
+  readonly isWhole: boolean;
+  /** Rows of other types that were met. */
+  readonly otherRows: number;
+  /** Range reads that were made. */
+  readonly requests: number;
+}
+
+const sampleDefault = 5_000;
+/** Pages beyond the full ones: a service may end pages early, also when they are empty. */
+const shortPagesMax = 10;
+
+/**
+ * Measures a live table: sizes of properties, how many entities have them, how their values and the
+ * PartitionKeys spread. Reads at most `sample` rows and makes one range read for each 1,000 of them
+ * and for each place of `from`, and at most ten more when pages come short. Writes nothing.
+ */
+export async function measure<D extends AnyDefinition>(
+  definition: D,
+  table: TableGateway,
+  { sample = sampleDefault, from = [] }: MeasureOptions<D> = {},
+): Promise<Measurement<D>> {
+  if (!(sample >= 1 && Number.isFinite(sample))) {
+    throw new ValueError(`a sample has a number of rows from 1, not ${sample}`);
+  }
+  const meter = new TableMeter<D>(definition);
+  const starts = from.map((partition) => codecOf(definition).partitionKey(partition));
+  const places = [...new Set(starts)].sort(compareTexts);
+  const stretches: readonly (string | undefined)[] = places.length === 0 ? [undefined] : places;
+  const rowsEach = Math.ceil(sample / stretches.length);
+  let isWhole = places.length === 0;
+  let requests = 0;
+  for (const [index, start] of stretches.entries()) {
+    const filter = filterOf(start, stretches[index + 1]);
+    const found = await readStretch(table, filter, rowsEach, (row) => meter.add(row));
+    requests += found.requests;
+    isWhole &&= found.isEnd;
+  }
+  return meter.measurement(isWhole, requests);
+}
+
+function filterOf(from: string | undefined, before: string | undefined): string {
+  if (from === undefined) return '';
+  const first = `PartitionKey ge ${odataString(from)}`;
+  return before === undefined ? first : `${first} and PartitionKey lt ${odataString(before)}`;
+}
+
+async function readStretch(
+  table: TableGateway,
+  filter: string,
+  rowsMax: number,
+  take: (row: StoredRow) => void,
+): Promise<{ readonly requests: number; readonly isEnd: boolean }> {
+  const requestsMax = Math.ceil(rowsMax / pageRowsMax) + shortPagesMax;
+  let left = rowsMax;
+  let cursor: string | undefined;
+  for (let requests = 1; requests <= requestsMax; requests++) {
+    const page = await table.page({
+      filter,
+      limit: Math.min(left, pageRowsMax),
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    page.rows.forEach(take);
+    left -= page.rows.length;
+    cursor = page.cursor;
+    if (cursor === undefined || left <= 0) return { requests, isEnd: cursor === undefined };
+  }
+  return { requests: requestsMax, isEnd: false };
+}
+
+/** Adds up what rows of one type are like. */
+class TableMeter<D extends AnyDefinition> {
+  readonly #definition: D;
+  readonly #codec: EntityCodec<D>;
+  readonly #partitions = new ValueCounter();
+  readonly #properties: Readonly<Record<string, PropertyMeter>>;
+  #rows = 0;
+  #otherRows = 0;
+
+  constructor(definition: D) {
+    this.#definition = definition;
+    this.#codec = codecOf(definition);
+    this.#properties = metersOf(definition.properties, '');
+  }
+
+  add(row: StoredRow): void {
+    if (!this.#codec.matches(row)) {
+      this.#otherRows += 1;
+      return;
+    }
+    this.#rows += 1;
+    this.#partitions.add(row.partitionKey);
+    const { partitionKey, rowKey } = this.#definition;
+    const inKeys = {
+      ...parseKey(partitionKey, row.partitionKey),
+      ...parseKey(rowKey, row.rowKey),
+    };
+    for (const [name, meter] of Object.entries(this.#properties)) {
+      meter.add(row.properties, inKeys[name]);
+    }
+  }
+
+  measurement(isWhole: boolean, requests: number): Measurement<D> {
+    return Object.freeze({
+      rows: this.#rows,
+      partitions: this.#partitions.all(isWhole) ?? uniform(1),
+      properties: factsOf(this.#properties, this.#rows, isWhole) as FactsOf<D['properties']>,
+      isWhole,
+      otherRows: this.#otherRows,
+      requests,
+    });
+  }
+}
+
+function metersOf(
+  properties: Readonly<Record<string, AnyProperty>>,
+  prefix: string,
+): Readonly<Record<string, PropertyMeter>> {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => [
+      name,
+      new PropertyMeter(`${prefix}${storedNameOf(name, property)}`, property),
+    ]),
+  );
+}
+
+function factsOf(
+  meters: Readonly<Record<string, PropertyMeter>>,
+  rows: number,
+  isWhole: boolean,
+): FactsByName {
+  return Object.freeze(
+    Object.fromEntries(
+      Object.entries(meters).map(([name, meter]) => [name, meter.facts(rows, isWhole)]),
+    ),
+  );
+}
+
+/** Adds up what the values of one property are like. */
+class PropertyMeter {
+  readonly #storedName: string;
+  readonly #isEncrypted: boolean;
+  readonly #inner: Readonly<Record<string, PropertyMeter>> | undefined;
+  readonly #values = new ValueCounter();
+  #present = 0;
+  #measured = 0;
+  #units = 0;
+  #unitsMax = 0;
+
+  constructor(storedName: string, { model }: AnyProperty) {
+    this.#storedName = storedName;
+    this.#isEncrypted = model.flags.has('encrypted');
+    this.#inner =
+      model.kind === 'embedded' ? metersOf(model.properties ?? {}, `${storedName}_`) : undefined;
+  }
+
+  /** Whether the row has it. */
+  add(stored: RowProperties, inKeys?: unknown): boolean {
+    const found =
+      this.#inner === undefined
+        ? this.#addValue(stored[this.#storedName], inKeys)
+        : Object.values(this.#inner).filter((meter) => meter.add(stored)).length > 0;
+    if (found) this.#present += 1;
+    return found;
+  }
+
+  #addValue(wire: WireValue | undefined, inKeys: unknown): boolean {
+    const value = wire?.value ?? inKeys;
+    if (value === undefined) return false;
+    if (typeof value === 'string') this.#addUnits(value.length);
+    else if (value instanceof Uint8Array) {
+      this.#addUnits(Math.max(0, value.length - (this.#isEncrypted ? overheadBytesMax : 0)));
+    }
+    const name = nameOfValue(value);
+    if (name !== undefined) this.#values.add(name);
+    return true;
+  }
+
+  #addUnits(units: number): void {
+    this.#measured += 1;
+    this.#units += units;
+    this.#unitsMax = Math.max(this.#unitsMax, units);
+  }
+
+  facts(rows: number, isWhole: boolean): PropertyFacts {
+    const values = this.#values.distribution(isWhole);
+    const size: SizeRange | undefined =
+      this.#measured === 0
+        ? undefined
+        : { average: this.#units / this.#measured, maximum: this.#unitsMax };
+    return Object.freeze({
+      present: rows === 0 ? 1 : this.#present / rows,
+      ...(size === undefined ? {} : { size }),
+      ...(values === undefined ? {} : { values }),
+      ...(this.#inner === undefined
+        ? {}
+        : {
+            properties: factsOf(this.#inner, this.#present, isWhole) as Readonly<
+              Record<string, PropertyFacts>
+            >,
+          }),
+    });
+  }
+}

@@ -1,0 +1,102 @@
+import type { PlanClass } from '../table/query-plan.js';
+import type { Estimate } from './estimate.js';
+import type { Finding } from './finding.js';
+import type { SizeRange } from './property-facts.js';
+import type { RequestClass } from './touch.js';
+import type { AnyOperation } from './workload.js';
+
+/**
+ * What `explain` tells: frozen, and made of numbers and texts alone, so that `JSON.stringify` gives
+ * all of it. Fields are added with time; those that are here keep their meaning in version 1.
+ */
+export interface Report {
+  readonly version: 1;
+  /** The type of the definition. */
+  readonly subject: string;
+  readonly rows: number;
+  readonly operations: readonly OperationReport[];
+  readonly capacity: CapacityReport;
+  readonly load: LoadReport;
+  readonly cost: CostReport;
+  /** The worst first. */
+  readonly findings: readonly Finding[];
+}
+
+export interface OperationReport {
+  readonly name: string;
+  readonly kind: AnyOperation['kind'];
+  /** As the query itself reports it; absent for writes. */
+  readonly planClass?: PlanClass;
+  readonly perSecond: number;
+  /** That the caller makes for one operation. */
+  readonly requests: Estimate;
+  /** That a worker makes for it afterwards, queues included. */
+  readonly requestsLater: Estimate;
+  readonly classes: readonly ClassReport[];
+  /** Entities that the service reads for one operation. */
+  readonly entitiesRead: Estimate;
+  readonly entitiesReturned: Estimate;
+  readonly entitiesWritten: Estimate;
+  /** Of the caller and of workers. */
+  readonly requestsPerMonth: number;
+  /** In the currency of the prices. */
+  readonly costPerMonth: number;
+}
+
+export interface ClassReport {
+  readonly class: RequestClass;
+  /** The type of the entities, `index 'name'`, `queue` or `blob`. */
+  readonly place: string;
+  readonly requests: Estimate;
+}
+
+export interface CapacityReport {
+  /** All rows, those of indexes included. */
+  readonly bytes: number;
+  readonly places: readonly PlaceReport[];
+  /** How bytes are counted, and who published it. */
+  readonly formula: string;
+  readonly source: string;
+}
+
+export interface PlaceReport {
+  readonly name: string;
+  readonly rows: number;
+  /** Of one row, as the service counts it. */
+  readonly rowBytes: SizeRange;
+  /** Of the average row: what is not keys or values. */
+  readonly overheadBytes: number;
+  readonly bytes: number;
+}
+
+export interface LoadReport {
+  /** Of the account, at the busiest time. */
+  readonly requestsPerSecond: number;
+  readonly requestsPerSecondTarget: number;
+  readonly partitionTarget: number;
+  readonly places: readonly PartitionReport[];
+}
+
+export interface PartitionReport {
+  readonly name: string;
+  readonly partitions: number;
+  /** Read and written in all partitions. */
+  readonly entitiesPerSecond: number;
+  readonly busiestPerSecond: number;
+  readonly busiestShare: number;
+  /** The operation that the busiest partition has most of it from; absent without operations. */
+  readonly busiestOperation?: string;
+  /** Partitions that get more than the target. */
+  readonly partitionsOverTarget: number;
+}
+
+export interface CostReport {
+  readonly currency: string;
+  /** What the prices are, where and when they were valid. */
+  readonly prices: string;
+  readonly region: string;
+  readonly asOf: string;
+  readonly capacity: number;
+  readonly requests: number;
+  readonly total: number;
+}

@@ -1,0 +1,87 @@
+import type { Advice } from '../advice.js';
+import { finding, type Finding, type Severity } from '../finding.js';
+import type { KeyName } from '../finding-texts.js';
+import { movingPart, type MovingPart } from '../key-motion.js';
+import type { Place } from '../place.js';
+
+/** Keys that grow, so that one node gets all inserts. */
+export function keyFindings(advice: Advice): readonly Finding[] {
+  const { entities, indexes } = advice.places;
+  return [entities, ...indexes]
+    .filter(({ index }) => index?.kind !== 'list')
+    .flatMap((place) => placeFindings(advice, place));
+}
+
+function placeFindings(advice: Advice, place: Place): readonly Finding[] {
+  const inserts = insertsPerSecond(advice);
+  if (inserts === 0) return [];
+  const { partitionKey, rowKey, properties } = place.definition;
+  const { facts } = advice.places;
+  const leading = movingPart(partitionKey, properties, facts);
+  if (leading !== undefined && place.index?.place !== 'same-partition') {
+    return partitionKeyFindings(advice, place, leading, inserts);
+  }
+  const inRows = movingPart(rowKey, properties, facts);
+  return inRows === undefined ? [] : rowKeyFindings(advice, place, inRows, inserts);
+}
+
+function insertsPerSecond({ plans }: Advice): number {
+  return plans.reduce((sum, { operation }) => {
+    if (operation.kind === 'insert') return sum + operation.perSecond;
+    const isInsert = operation.kind === 'transaction' && (operation.of ?? 'insert') === 'insert';
+    return isInsert ? sum + operation.perSecond * operation.writes : sum;
+  }, 0);
+}
+
+function partitionKeyFindings(
+  { targets }: Advice,
+  { name }: Place,
+  { property, direction, evidence, share }: MovingPart,
+  inserts: number,
+): readonly Finding[] {
+  const target = targets.partitionEntitiesPerSecond;
+  const figures = {
+    key: 'PartitionKey' as KeyName,
+    property,
+    insertsPerSecond: inserts,
+    share: share ?? 0,
+    target,
+  };
+  const subject = `PartitionKey of ${name}`;
+  if (evidence === 'number') {
+    return share === 1 ? [finding('info', 'maybe-append-key', subject, figures)] : [];
+  }
+  const perRange = inserts * (share ?? 0);
+  // Behind a part that spreads, keys grow in many places at once.
+  if (share !== 1 && perRange <= target) return [];
+  return [finding(severityOf(perRange, target), `${direction}-key`, subject, figures)];
+}
+
+/** A RowKey that grows matters only where one partition gets the inserts. */
+function rowKeyFindings(
+  { targets, workload }: Advice,
+  { name, partitions }: Place,
+  { property, direction, evidence, share }: MovingPart,
+  inserts: number,
+): readonly Finding[] {
+  const target = targets.partitionEntitiesPerSecond;
+  const told = workload.operations.find(({ kind }) => kind === 'insert')?.busiest;
+  const ofPartition = told ?? partitions.greatest;
+  const perSecond = inserts * ofPartition;
+  const isOnly = partitions.values === 1;
+  if (evidence === 'number' || share !== 1 || (!isOnly && perSecond <= target)) return [];
+  return [
+    finding(severityOf(perSecond, target), `${direction}-key`, `RowKey of ${name}`, {
+      key: 'RowKey',
+      property,
+      insertsPerSecond: inserts,
+      share: ofPartition,
+      target,
+    }),
+  ];
+}
+
+function severityOf(perSecond: number, target: number): Severity {
+  if (perSecond > target) return 'error';
+  return perSecond > target / 10 ? 'warning' : 'info';
+}

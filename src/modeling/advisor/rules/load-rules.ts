@@ -1,0 +1,62 @@
+import { nearTarget, type Advice } from '../advice.js';
+import { finding, type Finding } from '../finding.js';
+import type { PartitionLoad } from '../load.js';
+import type { OperationPlan } from '../operation-plan.js';
+
+/** Partitions and accounts that have too much to carry. */
+export function loadFindings(advice: Advice): readonly Finding[] {
+  return [
+    ...advice.loads.flatMap((load) => partitionFindings(advice, load)),
+    ...accountFindings(advice),
+  ];
+}
+
+function partitionFindings({ targets }: Advice, load: PartitionLoad): readonly Finding[] {
+  const target = targets.partitionEntitiesPerSecond;
+  const { place, busiestPerSecond, busiestShare, busiestOperation } = load;
+  const found: Finding[] = [];
+  if (busiestPerSecond > nearTarget * target) {
+    const isOver = busiestPerSecond > target;
+    found.push(
+      finding(isOver ? 'error' : 'warning', 'hot-partition', `partitions of ${place.name}`, {
+        place: place.name,
+        entitiesPerSecond: busiestPerSecond,
+        target,
+        partitions: load.above(target),
+        share: busiestShare,
+        operation: busiestOperation?.name ?? '',
+        cause: isScan(busiestOperation) ? 'scan' : 'traffic',
+      }),
+    );
+  }
+  const isSmall = busiestPerSecond < target / 10;
+  if (place.partitions.values === 1 && place.rows > 1) {
+    found.push(
+      finding(isSmall ? 'info' : 'warning', 'single-partition', `PartitionKey of ${place.name}`, {
+        rows: place.rows,
+        entitiesPerSecond: busiestPerSecond,
+        target,
+      }),
+    );
+  }
+  return found;
+}
+
+/** Whether an operation reads stretches of rows, so that less of it would do. */
+function isScan(plan: OperationPlan | undefined): boolean {
+  return plan?.planClass !== undefined && plan.planClass !== 'point';
+}
+
+function accountFindings({ targets, requestsPerSecond, bytes }: Advice): readonly Finding[] {
+  const { accountRequestsPerSecond, accountBytes } = targets;
+  const found: Finding[] = [];
+  if (requestsPerSecond > nearTarget * accountRequestsPerSecond) {
+    const severity = requestsPerSecond > accountRequestsPerSecond ? 'error' : 'warning';
+    const figures = { requestsPerSecond, target: accountRequestsPerSecond };
+    found.push(finding(severity, 'busy-account', 'account', figures));
+  }
+  if (bytes > accountBytes) {
+    found.push(finding('error', 'full-account', 'account', { bytes, target: accountBytes }));
+  }
+  return found;
+}

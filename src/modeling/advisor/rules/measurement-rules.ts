@@ -1,0 +1,28 @@
+import type { Advice } from '../advice.js';
+import type { Distribution } from '../distribution.js';
+import { finding, type Finding } from '../finding.js';
+
+/** What was taken for the whole although it was measured on a part, or not told at all. */
+export function measurementFindings({ workload, plans }: Advice): readonly Finding[] {
+  const { partitions, properties = {} } = workload;
+  const parts = [
+    ...(isPart(partitions) ? ['PartitionKeys'] : []),
+    ...Object.entries(properties)
+      .filter(([, facts]) => isPart(facts?.values))
+      .map(([name]) => `'${name}'`),
+  ];
+  const assumed = plans.filter(({ isAssumed }) => isAssumed);
+  return [
+    ...(parts.length === 0
+      ? []
+      : [finding('info', 'partial-measurement', 'distributions', { of: parts.join(', ') })]),
+    ...assumed.map(({ name, touches }) => {
+      const rows = touches.reduce((sum, { read }) => sum + read.expected, 0);
+      return finding('info', 'reads-assumed', `operation '${name}'`, { rows });
+    }),
+  ];
+}
+
+function isPart(distribution: Distribution | undefined): boolean {
+  return distribution?.kind === 'counts' && distribution.isWhole === false;
+}

@@ -1,0 +1,83 @@
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { Advice } from '../advice.js';
+import { conditionOf, equalProperties } from '../condition-share.js';
+import { finding, type Finding } from '../finding.js';
+import { requestsOf, type OperationPlan } from '../operation-plan.js';
+import type { Place } from '../place.js';
+import { sumOf, type Estimate } from '../estimate.js';
+
+/** A scan that returns less than this share of what it reads is read for little. */
+const wideShare = 0.1;
+
+/** Queries that read more than they give, and that an index would answer. */
+export function queryFindings(advice: Advice): readonly Finding[] {
+  return advice.plans.flatMap((plan) => [
+    ...scanFindings(advice, plan),
+    ...unusedByQuery(advice, plan),
+  ]);
+}
+
+function readBy({ touches }: OperationPlan): Estimate {
+  return sumOf(touches.filter(({ request }) => request === 'range-read').map(({ read }) => read));
+}
+
+function scanFindings({ targets }: Advice, plan: OperationPlan): readonly Finding[] {
+  const { operation, name, planClass, returned } = plan;
+  if (planClass === undefined || planClass === 'point') return [];
+  const read = readBy(plan).expected;
+  const figures = {
+    perSecond: operation.perSecond,
+    entitiesRead: read,
+    entitiesReturned: returned.expected,
+    requests: requestsOf(plan).expected,
+  };
+  const isPage = read <= targets.pageEntities;
+  const subject = `operation '${name}'`;
+  if (planClass === 'table-scan') {
+    return [finding(isPage ? 'info' : 'warning', 'table-scan', subject, figures)];
+  }
+  if (isPage || returned.expected >= wideShare * read) return [];
+  return [finding('warning', 'wide-scan', subject, figures)];
+}
+
+/** An index by which the query could be asked. */
+function unusedByQuery({ places }: Advice, { operation, name }: OperationPlan): readonly Finding[] {
+  if (operation.kind !== 'query' && operation.kind !== 'scan') return [];
+  const { definition } = places.entities;
+  const query = operation.kind === 'query' ? operation.query : (operation.scan ?? {});
+  const known = new Set(equalProperties(conditionOf(definition, query), definition));
+  if (known.size === 0) return [];
+  const inPartition = operation.kind === 'query';
+  const ofPartition = definition.partitionKey.parts.map(({ property }) => property);
+  const given = new Set([...known, ...(inPartition ? ofPartition : [])]);
+  const index = places.indexes.find(
+    (place) =>
+      (place.index?.place !== 'same-partition' || inPartition) &&
+      isAnsweredBy(place, definition, given),
+  );
+  const property = index === undefined ? undefined : firstOf(index, known);
+  if (index?.index === undefined || property === undefined) return [];
+  const figures = { index: index.index.name, property };
+  return [finding('warning', 'index-not-used', `operation '${name}'`, figures)];
+}
+
+/** Whether the values that a query knows make a range of an index's keys: its leading parts. */
+function isAnsweredBy(
+  { index, definition }: Place,
+  entity: AnyDefinition,
+  given: ReadonlySet<string>,
+): boolean {
+  const ofPartition = new Set(entity.partitionKey.parts.map(({ property }) => property));
+  const isBeside = index?.place === 'same-partition';
+  const partition = definition.partitionKey.parts.map(({ property }) => property);
+  if (!isBeside && !partition.every((name) => given.has(name))) return false;
+  const hasValue = !isBeside && partition.some((name) => given.has(name) && !ofPartition.has(name));
+  const first = definition.rowKey.parts[0]?.property;
+  return hasValue || (first !== undefined && given.has(first));
+}
+
+function firstOf({ definition }: Place, known: ReadonlySet<string>): string | undefined {
+  return [...definition.partitionKey.parts, ...definition.rowKey.parts]
+    .map(({ property }) => property)
+    .find((name) => known.has(name));
+}

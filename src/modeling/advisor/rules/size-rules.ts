@@ -1,0 +1,69 @@
+import {
+  binaryBytesMax,
+  keyUnitsMax,
+  rowBytesMax,
+  rowPropertiesMax,
+  stringUnitsMax,
+} from '../../rows/row-size.js';
+import type { Advice } from '../advice.js';
+import { assumedUnits } from '../entity-size.js';
+import { finding, type Finding } from '../finding.js';
+import type { Place } from '../place.js';
+
+/** Entities, properties and keys that do not fit. */
+export function sizeFindings({ places }: Advice): readonly Finding[] {
+  const { entities, indexes } = places;
+  const assumed = new Set([entities, ...indexes].flatMap(({ size }) => size.assumed));
+  return [
+    ...[entities, ...indexes].flatMap(ofPlace),
+    ...(assumed.size === 0
+      ? []
+      : [
+          finding('info', 'sizes-assumed', entities.name, {
+            properties: [...assumed].join(', '),
+            units: assumedUnits,
+          }),
+        ]),
+  ];
+}
+
+function ofPlace(place: Place): readonly Finding[] {
+  const { name, size } = place;
+  const { bytes, properties } = size;
+  const found: Finding[] = [];
+  if (bytes.maximum > rowBytesMax) {
+    const figures = { bytes: bytes.maximum, limit: rowBytesMax };
+    found.push(finding('error', 'entity-too-large', name, figures));
+  }
+  if (properties > rowPropertiesMax) {
+    const figures = { properties, limit: rowPropertiesMax };
+    found.push(finding('error', 'too-many-properties', name, figures));
+  }
+  return [...found, ...propertyFindings(place), ...keyFindings(place)];
+}
+
+function propertyFindings({ size, index }: Place): readonly Finding[] {
+  // A copy has the properties of the entity, which are told of there.
+  if (index !== undefined) return [];
+  return size.fields.flatMap(({ property, content, units, isLarge }) => {
+    const limit = content === 'text' ? stringUnitsMax : binaryBytesMax;
+    if (content === 'fixed' || isLarge || units.maximum <= limit) return [];
+    const bytes = content === 'text' ? 2 * units.maximum : units.maximum;
+    const figures = { property, bytes, limit: binaryBytesMax };
+    return [finding('error', 'property-too-large', `property '${property}'`, figures)];
+  });
+}
+
+function keyFindings({ name, size, index }: Place): readonly Finding[] {
+  if (index?.place === 'blob') return [];
+  const keys = [
+    { key: 'PartitionKey', units: size.partitionKey.maximum },
+    { key: 'RowKey', units: size.rowKey.maximum },
+  ] as const;
+  return keys.flatMap(({ key, units }) => {
+    if (units <= keyUnitsMax) return [];
+    return [
+      finding('error', 'key-too-long', `${key} of ${name}`, { key, units, limit: keyUnitsMax }),
+    ];
+  });
+}

@@ -1,0 +1,62 @@
+import { exactly, none, type Estimate } from './estimate.js';
+import type { Place } from './place.js';
+
+/** Kinds of requests that an operation makes. */
+export type RequestClass =
+  'point-read' | 'range-read' | 'insert' | 'update' | 'delete' | 'transaction' | 'queue' | 'blob';
+
+/** Requests of one class at one place, made by one operation. */
+export interface Touch {
+  /** Undefined: a queue, a blob. */
+  readonly place: Place | undefined;
+  readonly request: RequestClass;
+  /** For each operation. */
+  readonly requests: Estimate;
+  readonly read: Estimate;
+  readonly written: Estimate;
+  /** How many partitions an operation goes to; undefined: to all of them. */
+  readonly partitions: number | undefined;
+  /** Whether a worker makes it afterwards, instead of the caller. */
+  readonly isLater: boolean;
+  /** Entities read and written in a partition with this share of the rows, when it goes there. */
+  readonly at: (share: number) => number;
+}
+
+/** Requests that each read or write a number of entities that is known. */
+export function touch(
+  place: Place | undefined,
+  request: RequestClass,
+  requests: Estimate,
+  entities: { readonly read?: number; readonly written?: number } = {},
+): Touch {
+  const { read = 0, written = 0 } = entities;
+  const times = (count: number): Estimate => ({
+    best: requests.best * count,
+    expected: requests.expected * count,
+    worst: requests.worst * count,
+  });
+  const each = requests.expected * (read + written);
+  return {
+    place,
+    request,
+    requests,
+    read: read === 0 ? none : times(read),
+    written: written === 0 ? none : times(written),
+    partitions: 1,
+    isLater: false,
+    at: () => each,
+  };
+}
+
+export function pointReads(place: Place, requests: Estimate): Touch {
+  return touch(place, 'point-read', requests, { read: 1 });
+}
+
+/** The same, made by a worker. */
+export function later(touches: readonly Touch[]): readonly Touch[] {
+  return touches.map((each) => ({ ...each, isLater: true }));
+}
+
+export const once = exactly(1);
+/** Made only after a failure. */
+export const onFailure: Estimate = { best: 0, expected: 0, worst: 1 };
