@@ -47,7 +47,7 @@ describe('renderQueueList', () => {
     assert.equal(rendered('2012-02-12'), page(`<Name>q1</Name>${url}<Metadata />`));
     assert.equal(rendered('2009-09-19'), page(`<Name>q1</Name>${url}<Metadata />`));
     assert.equal(rendered('2009-04-14'), page(`<QueueName>q1</QueueName>${url}`));
-    for (const newer of ['2013-08-15', '']) {
+    for (const newer of ['2013-08-15', '2021-12-02']) {
       assert.match(rendered(newer), /ServiceEndpoint=.*<Name>q1<\/Name><Metadata \/><\/Queue>/);
     }
   });
