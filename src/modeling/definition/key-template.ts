@@ -1,3 +1,4 @@
+import { invariant } from '../../base/invariant.js';
 import { DefinitionError, ValueError } from '../rows/model-error.js';
 import { keyUnitsMax } from '../rows/row-size.js';
 import {
@@ -7,6 +8,7 @@ import {
   isSeparator,
   unescapeKeyText,
 } from './key-escape.js';
+import { textAfterPrefix } from '../rows/text-order.js';
 import type { KeyPart } from './key-part.js';
 
 /**
@@ -45,7 +47,7 @@ export function keyTemplate<const P extends readonly KeyPart[]>(
   parts: P,
 ): KeyTemplate<P> {
   for (const text of texts) {
-    if (isForbiddenInKeys(text) || /[\ud7ff\uffed-\uffff]/.test(text)) {
+    if (isForbiddenInKeys(text) || /[\uffed-\uffff]/.test(text)) {
       throw new DefinitionError(
         `the text '${text}' of a key has a character that keys must not have: / \\ # ? or a control`,
       );
@@ -183,14 +185,13 @@ export function openPrefix(template: KeyTemplate, prefix: KeyPrefix, start: stri
 
 /** Every key that begins with a prefix; undefined when every key does. */
 export function rangeOfPrefix({ text, isOpen }: KeyPrefix): KeyRange | undefined {
-  if (text === '') return undefined;
-  return { from: text, before: isOpen ? text + afterEscapedText : successorOfPrefix(text) };
+  const before = isOpen ? text + afterEscapedText : textAfterPrefix(text);
+  return before === undefined ? undefined : { from: text, before };
 }
 
-/** The first text after all those that begin with `text`, which is not empty. */
+/** The first text after all those that begin with `text`, which is the beginning of a key. */
 export function successorOfPrefix(text: string): string {
-  const last = text.charCodeAt(text.length - 1);
-  const next = last + 1;
-  // The next unit may be forbidden in keys; bounds of ranges are literals of filters, not keys.
-  return text.slice(0, -1) + String.fromCharCode(next);
+  const next = textAfterPrefix(text);
+  invariant(next !== undefined, 'every key begins with an empty text');
+  return next;
 }

@@ -77,8 +77,8 @@ function readJson(wire: WireValue, check: (value: unknown) => unknown): unknown 
  * JSON of its own output.
  */
 export function json<Output>(schema: StandardSchema<Output>): Property<'json', Output>;
-/** A value stored as JSON text, unchecked. */
-export function json<T = JsonValue>(): Property<'json', T>;
+/** A value stored as JSON text, unchecked. `null` is no value, here as everywhere. */
+export function json<T = NonNullable<JsonValue>>(): Property<'json', T>;
 export function json(schema?: StandardSchema): Property<'json', unknown> {
   return propertyOf(
     'json',

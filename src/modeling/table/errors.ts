@@ -31,11 +31,11 @@ export class RequestError extends ModelError {
   }
 
   /**
-   * Whether the request may have been carried out all the same: no answer came, or the service gave
-   * up on its own time limit.
+   * Whether the request may have been carried out all the same: no answer came, or none that can be
+   * understood, or the service gave up on its own time limit.
    */
   get isAmbiguous(): boolean {
-    return this.status === 0 || this.status === 408 || this.status >= 500;
+    return this.status < 400 || this.status === 408 || this.status >= 500;
   }
 }
 

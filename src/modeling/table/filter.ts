@@ -6,6 +6,7 @@ import type { FilterNames } from '../definition/shapes.js';
 import type { Instant } from '../rows/instant.js';
 import { DefinitionError, ValueError } from '../rows/model-error.js';
 import type { WireValue } from '../rows/row.js';
+import { textAfterPrefix } from '../rows/text-order.js';
 import { odataLiteral } from './odata.js';
 
 export type Comparison = 'eq' | 'ne' | 'gt' | 'ge' | 'lt' | 'le';
@@ -171,7 +172,7 @@ function comparableField(name: string, { model }: AnyProperty): TextFilterField<
 
 function startsWith(name: string, text: string, ge: (value: unknown) => Filter): Filter {
   const from = ge(text);
-  const end = successorOfText(text);
+  const end = textAfterPrefix(text);
   if (end === undefined) return from;
   const before: FilterNode = {
     kind: 'compare',
@@ -180,15 +181,4 @@ function startsWith(name: string, text: string, ge: (value: unknown) => Filter):
     value: { type: 'String', value: end },
   };
   return from.and(new Filter(before));
-}
-
-/** The first text after all that begin with `text`; undefined when there is none. */
-function successorOfText(text: string): string | undefined {
-  for (let length = text.length; length > 0; length--) {
-    const next = text.charCodeAt(length - 1) + 1;
-    // Half a surrogate pair has no form on the wire; U+E000 is the first unit after all of them.
-    if (next >= 0xd800 && next <= 0xdfff) return `${text.slice(0, length - 1)}\ue000`;
-    if (next <= 0xffff) return text.slice(0, length - 1) + String.fromCharCode(next);
-  }
-  return undefined;
 }

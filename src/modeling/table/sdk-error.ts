@@ -1,4 +1,4 @@
-import type { ModelError, RequestSummary } from '../rows/model-error.js';
+import { ModelError, type RequestSummary } from '../rows/model-error.js';
 import { isAmbiguous, requestError, TransactionFailedError } from './errors.js';
 
 /** What the official clients throw, as far as it is read here. No class of theirs is imported. */
@@ -41,10 +41,19 @@ function textOf({ operation, table, partitionKey, rowKey, filter }: RequestSumma
   return `${operation} in ${table}${where}${filter === undefined ? '' : ` where ${filter}`}`;
 }
 
+/** What stops a client before or while it sends; everything else stops it earlier. */
+function isOfTransport(error: unknown): boolean {
+  if (!isObject(error)) return false;
+  return error['name'] === 'RestError' || error['name'] === 'AbortError' || 'code' in error;
+}
+
 /** The typed error of what a client threw; the original is its `cause`. */
 export function fromSdkError(error: unknown, request: RequestSummary): ModelError {
   const status = statusOf(error);
   const code = codeOf(error);
+  if (status === 0 && !isOfTransport(error)) {
+    return new ModelError(`${textOf(request)}: ${messageOf(error)}`, { cause: error, request });
+  }
   const message = `${textOf(request)}: ${status === 0 ? 'no answer' : `${status} ${code}`}, ${messageOf(error)}`;
   return requestError(message, { status, code, cause: error, request });
 }
@@ -60,8 +69,8 @@ export function fromTransactionError(
 ): ModelError {
   const reason = fromSdkError(error, request);
   const index = /^(\d+):/.exec(messageOf(error))?.[1];
-  // Without an answer, or with one of 500 and above, what happened to the operations is not known.
-  if (isAmbiguous(reason)) return reason;
+  // Whether the operations were carried out is not known, or none was ever sent.
+  if (isAmbiguous(reason) || statusOf(error) === 0) return reason;
   const position = index === undefined ? (count === 1 ? 0 : undefined) : Number(index);
   const where = position === undefined ? 'An operation' : `Operation ${position}`;
   return new TransactionFailedError(`${where} failed: ${reason.message}`, position, reason);
