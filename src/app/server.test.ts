@@ -67,7 +67,7 @@ describe('createServer', () => {
       headers: { Host: host },
     });
     assert.equal(response.status, 201);
-    assert.equal(response.headers.get('location'), `http://${host}/Tables('hosted')`);
+    assert.equal(response.header('location'), `http://${host}/Tables('hosted')`);
   });
 
   it('frees its ports and its directory when it closes, however often', async () => {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { manualClock, type ManualClock } from '../../src/base/clock.js';
 import type { QueueService } from '../../src/services/queues/queue-service.js';
-import { lmdbStore, memoryStore, queueServices } from '../support/queue-services.js';
+import { queueServices } from '../support/queue-services.js';
 import { withRandomPauses } from '../support/random-pauses.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
+import { reopenableStore, type EngineName } from '../support/stores.js';
 import type { RaceLog } from './queue-race-log.js';
 import { race, raceAccount, raceQueue } from './queue-races.js';
 
@@ -49,7 +50,7 @@ function byId([left]: [string, number], [right]: [string, number]): number {
 /** Races with this many services over one store, each race on a queue and a seed of its own. */
 async function raceOften(
   t: TestContext,
-  open: typeof memoryStore,
+  engineName: EngineName,
   settings: { readonly services: number; readonly skewMicros?: number },
 ): Promise<void> {
   const { skewMicros = 0 } = settings;
@@ -57,7 +58,7 @@ async function raceOften(
   for (let round = 0; round < races; round += 1) {
     const random = new SimRandom(seed + round);
     const clock = manualClock(1_700_000_000_123_457 + random.int(1_000_000));
-    await using engine = await open(clock);
+    await using engine = await reopenableStore[engineName](clock);
     const store = withRandomPauses(engine.store(), random);
     const parts = { store, clock, randomness: random, skewMicros };
     const services = queueServices(settings.services, parts);
@@ -81,13 +82,13 @@ async function raceOften(
 }
 
 it(`gives each message to one of many workers of one process (seed ${seed})`, (t) =>
-  raceOften(t, memoryStore, { services: 1 }));
+  raceOften(t, 'memory', { services: 1 }));
 
 it(`gives each message to one of many workers of several services (seed ${seed})`, (t) =>
-  raceOften(t, memoryStore, { services: 4 }));
+  raceOften(t, 'memory', { services: 4 }));
 
 it(`gives each message to one of many workers on LMDB (seed ${seed})`, (t) =>
-  raceOften(t, lmdbStore, { services: 3 }));
+  raceOften(t, 'lmdb', { services: 3 }));
 
 it(`gives each message to one of many workers while clocks differ (seed ${seed})`, (t) =>
-  raceOften(t, memoryStore, { services: 4, skewMicros: 1_500_000 }));
+  raceOften(t, 'memory', { services: 4, skewMicros: 1_500_000 }));

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { createServer } from '../../src/app/index.js';
-import { manualClock, type Clock } from '../../src/base/clock.js';
+import { manualClock } from '../../src/base/clock.js';
 import type { Store } from '../../src/kv/store.js';
 import type { QueueService } from '../../src/services/queues/queue-service.js';
-import {
-  lmdbStore,
-  memoryStore,
-  queueServices,
-  type ReopenableStore,
-} from '../support/queue-services.js';
+import { queueServices } from '../support/queue-services.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
+import { engineNames, reopenableStore } from '../support/stores.js';
 import { shownMicros, WireQueues } from '../support/wire-queues.js';
 import { QueueWireClient } from '../wire/kit/queue-client.js';
 import { simulateQueues, type QueueSimulation } from './queue-simulation.js';
@@ -75,15 +71,10 @@ async function assertReclaimed(world: QueueWorld, store: Store, service: QueueSe
   assert.ok(entries <= entriesMax, `${entries} entries are stored, at most ${entriesMax} are used`);
 }
 
-const engines: Readonly<Record<string, (clock: Clock) => Promise<ReopenableStore>>> = {
-  'in memory': memoryStore,
-  'on LMDB with restarts': lmdbStore,
-};
-
-for (const [name, open] of Object.entries(engines)) {
-  it(`answers every queue operation as the model does, ${name} (seed ${seed})`, async (t) => {
+for (const name of engineNames) {
+  it(`answers as the model does over ${name}, opened again and again (seed ${seed})`, async (t) => {
     const clock = manualClock(startMicros);
-    await using engine = await open(clock);
+    await using engine = await reopenableStore[name](clock);
     const randomness = new SimRandom(seed + 1);
     const start = () => queueServices(2, { store: engine.store(), clock, randomness });
     let services = start();

@@ -3,15 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { signRequest } from '../../src/wire/auth/shared-key.js';
 import type { SignedRequest } from '../../src/wire/auth/signed-request.js';
 import { developmentAccount } from '../../src/services/accounts/directory.js';
-
-/** A response as it came over the socket. Header names in lower case; repeated fields joined. */
-export interface RawResponse {
-  readonly status: number;
-  readonly reason: string;
-  readonly headers: ReadonlyMap<string, string>;
-  readonly body: Buffer;
-  readonly text: string;
-}
+import { bodyBytes, requestBytes } from '../wire/kit/request-bytes.js';
+import { readResponse, type WireResponse } from '../wire/kit/response.js';
 
 export interface RawRequest {
   readonly method?: string;
@@ -33,11 +26,9 @@ const developmentSigner: Signer = {
   key: developmentAccount.keys[0] ?? '',
 };
 
-const head = '\r\n\r\n';
-
 /**
- * A connection on which a test decides every byte. Responses are read one after another, by their
- * Content-Length; those that the server sends while nobody waits are kept.
+ * A connection on which a test decides every byte. Responses, of which none may be to a HEAD, are
+ * read one after another; those that the server sends while nobody waits are kept.
  */
 export class RawConnection implements Disposable {
   readonly socket: Socket;
@@ -65,7 +56,7 @@ export class RawConnection implements Disposable {
   }
 
   /** The next response; undefined when the server closed the connection instead. */
-  async read(): Promise<RawResponse | undefined> {
+  async read(): Promise<WireResponse | undefined> {
     for (;;) {
       const response = this.#take();
       if (response !== undefined) return response;
@@ -84,46 +75,17 @@ export class RawConnection implements Disposable {
     this.socket.destroy();
   }
 
-  #take(): RawResponse | undefined {
-    const end = this.#received.indexOf(head);
-    if (end < 0) return undefined;
-    const [statusLine = '', ...lines] = this.#received.toString('latin1', 0, end).split('\r\n');
-    const [, status = '', reason = ''] = /^HTTP\/1\.1 (\d{3}) ?(.*)$/.exec(statusLine) ?? [];
-    const headers = headersOf(lines);
-    const start = end + head.length;
-    if (status.startsWith('1')) {
-      this.#received = this.#received.subarray(start);
-      return this.#take();
-    }
-    const length = Number(headers.get('content-length') ?? 0);
-    if (this.#received.length < start + length) return undefined;
-    const body = this.#received.subarray(start, start + length);
-    this.#received = this.#received.subarray(start + length);
-    return { status: Number(status), reason, headers, body, text: body.toString() };
+  #take(): WireResponse | undefined {
+    const framed = readResponse(this.#received, { toHead: false, ended: this.#ended });
+    if (framed === undefined) return undefined;
+    this.#received = this.#received.subarray(framed.bytes);
+    return framed.response;
   }
-}
-
-function headersOf(lines: readonly string[]): Map<string, string> {
-  const headers = new Map<string, string>();
-  for (const line of lines) {
-    const colon = line.indexOf(':');
-    const name = line.slice(0, colon).toLowerCase();
-    const value = line.slice(colon + 1).trim();
-    const earlier = headers.get(name);
-    headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
-  }
-  return headers;
 }
 
 /** The bytes of a request exactly as described: nothing is signed and nothing is added. */
-export function plainRequest(request: RawRequest): Buffer {
-  const body = Buffer.from(request.body ?? '');
-  const lines = Object.entries(request.headers ?? {})
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join('');
-  const line = `${request.method ?? 'GET'} ${request.target} HTTP/1.1\r\n`;
-  return Buffer.concat([Buffer.from(`${line}${lines}\r\n`), body]);
+export function plainRequest({ method = 'GET', target, headers = {}, body }: RawRequest): Buffer {
+  return requestBytes(method, target, headers, bodyBytes(body));
 }
 
 /** The bytes of a request with the headers that clients send, signed with SharedKeyLite. */
@@ -162,12 +124,12 @@ export async function send(
   port: number,
   request: RawRequest,
   signer: Signer = developmentSigner,
-): Promise<RawResponse> {
+): Promise<WireResponse> {
   return sendBytes(port, signedRequest(request, signer));
 }
 
 /** Sends exact bytes on a connection of their own and returns the response. */
-export async function sendBytes(port: number, bytes: string | Buffer): Promise<RawResponse> {
+export async function sendBytes(port: number, bytes: string | Buffer): Promise<WireResponse> {
   using connection = new RawConnection(port);
   connection.write(bytes);
   const response = await connection.read();

@@ -9,22 +9,51 @@ export type EngineName = 'memory' | 'lmdb';
 
 export const engineNames: readonly EngineName[] = ['memory', 'lmdb'];
 
+/** A store that can be closed and opened again over what it holds. */
+export interface ReopenableStore extends AsyncDisposable {
+  store(): Store;
+  /** In memory it stays as it is. */
+  reopen(): Promise<void>;
+}
+
+/** A fresh store. On LMDB it has a directory of its own, which is removed in the end. */
+export const reopenableStore: Readonly<
+  Record<EngineName, (clock: Clock) => Promise<ReopenableStore>>
+> = {
+  async memory(clock) {
+    const store = await openMemoryStore({ clock });
+    return {
+      store: () => store,
+      reopen: () => Promise.resolve(),
+      [Symbol.asyncDispose]: () => store.close(),
+    };
+  },
+
+  async lmdb(clock) {
+    const { directory, remove } = await temporaryLocation();
+    const open = () => openLmdbStore({ directory, clock, durability: 'relaxed' });
+    let store = await open();
+    return {
+      store: () => store,
+      async reopen() {
+        await store.close();
+        store = await open();
+      },
+      async [Symbol.asyncDispose]() {
+        await store.close();
+        await remove();
+      },
+    };
+  },
+};
+
 /** A fresh store, closed and removed with the test. */
 export async function openTestStore(
   engine: EngineName,
   context: TestContext,
   clock: Clock,
 ): Promise<Store> {
-  if (engine === 'memory') {
-    const store = await openMemoryStore({ clock });
-    context.after(() => store.close());
-    return store;
-  }
-  const { directory, remove } = await temporaryLocation();
-  const store = await openLmdbStore({ directory, clock, durability: 'relaxed' });
-  context.after(async () => {
-    await store.close();
-    await remove();
-  });
-  return store;
+  const opened = await reopenableStore[engine](clock);
+  context.after(() => opened[Symbol.asyncDispose]());
+  return opened.store();
 }

@@ -45,7 +45,7 @@ describe('the head of a request', () => {
     assert.ok(filter.length > 20_000);
     const response = await send(port, { target: `${account}/rows()?$filter=${filter}` });
     assert.equal(response.status, 200);
-    assert.match(response.headers.get('x-tabularium-plan') ?? '', /^class=/);
+    assert.match(response.header('x-tabularium-plan') ?? '', /^class=/);
   });
 
   it('is refused with 431 beyond 64 KB', async () => {
@@ -66,20 +66,20 @@ describe('the head of a request', () => {
     it(`is refused with 400 and recorded once when it ${what}`, async () => {
       const response = await sendBytes(port, bytes);
       assert.equal(response.status, 400);
-      assert.ok(response.headers.has('x-ms-request-id'));
+      assert.ok(response.header('x-ms-request-id') !== undefined);
       const records = await recordsOf(1);
       assert.deepEqual(
         records.map(({ status, operation }) => [status, operation]),
         [[400, 'Unknown']],
       );
-      assert.equal(records[0]?.requestId, response.headers.get('x-ms-request-id'));
+      assert.equal(records[0]?.requestId, response.header('x-ms-request-id'));
     });
   }
 
   it('is refused with HostInformationNotPresent without a host', async () => {
     const response = await sendBytes(port, `GET ${account}/Tables HTTP/1.1\r\n\r\n`);
     assert.equal(response.status, 400);
-    assert.equal(response.headers.get('x-ms-error-code'), 'HostInformationNotPresent');
+    assert.equal(response.header('x-ms-error-code'), 'HostInformationNotPresent');
   });
 
   it('may not ask for a tunnel', async () => {
@@ -102,7 +102,7 @@ describe('the body of a request', () => {
     const response = await connection.read();
     assert.equal(response?.status, 413);
     assert.ok(response.text.includes('RequestBodyTooLarge'));
-    assert.equal(response.headers.get('connection'), 'close');
+    assert.equal(response.header('connection'), 'close');
     assert.equal((await connection.readToEnd()).length, 0);
     const [record] = await recordsOf(1);
     assert.deepEqual([record?.status, record?.errorCode], [413, 'RequestBodyTooLarge']);
@@ -120,7 +120,7 @@ describe('the body of a request', () => {
     for (let sent = 0; sent < 6; sent++) connection.write(chunk);
     const response = await connection.read();
     assert.equal(response?.status, 413);
-    assert.equal(response.headers.get('connection'), 'close');
+    assert.equal(response.header('connection'), 'close');
   });
 
   it('may come in chunks', async () => {
@@ -138,7 +138,7 @@ describe('the body of a request', () => {
     const headers = { 'Content-Length': undefined };
     const response = await send(port, { ...insert('x'), body: '', headers });
     assert.equal(response.status, 411);
-    assert.equal(response.headers.get('x-ms-error-code'), 'MissingContentLengthHeader');
+    assert.equal(response.header('x-ms-error-code'), 'MissingContentLengthHeader');
   });
 
   it('is waited for with 100 Continue', async () => {
@@ -195,7 +195,7 @@ describe('the body of a request', () => {
     body[body.indexOf('?')] = 0xff;
     const response = await send(port, { method: 'POST', target: `${account}/rows`, body });
     assert.equal(response.status, 400);
-    assert.equal(response.headers.get('x-ms-error-code'), 'InvalidInput');
+    assert.equal(response.header('x-ms-error-code'), 'InvalidInput');
   });
 });
 
@@ -255,7 +255,7 @@ describe('GET /healthz', () => {
     const target = { target: '/healthz', headers: { Host: 'localhost' } };
     const response = await sendBytes(port, plainRequest(target));
     assert.equal(response.status, 200);
-    assert.equal(response.headers.get('content-type'), 'application/json');
+    assert.equal(response.header('content-type'), 'application/json');
     assert.deepEqual(JSON.parse(response.text), { status: 'ok' });
     const [record] = await recordsOf(1);
     assert.deepEqual([record?.operation, record?.status], ['Health', 200]);

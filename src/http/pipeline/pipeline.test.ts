@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash, createSecretKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { startEcho } from '../../../test/support/echo-server.js';
-import { sendBytes, type RawResponse } from '../../../test/support/raw-http.js';
+import { sendBytes } from '../../../test/support/raw-http.js';
+import type { WireResponse } from '../../../test/wire/kit/response.js';
 import { developmentAccount } from '../../services/accounts/directory.js';
 import { signRequest } from '../../wire/auth/shared-key.js';
 import { defaultVersion } from './receive.js';
@@ -69,7 +70,7 @@ function md5Of(text: string): string {
   return createHash('md5').update(text).digest('base64');
 }
 
-async function answered(bytes: string): Promise<RawResponse> {
+async function answered(bytes: string): Promise<WireResponse> {
   await using server = await startEcho(() => Promise.resolve('fine'), { service: queueLike });
   return await sendBytes(server.port, bytes);
 }
@@ -130,7 +131,7 @@ describe('what a request must have', () => {
   it('is no version: one without is executed as the default, also when it is signed', async () => {
     const response = await answered(signed({}, ''));
     assert.equal(response.text, 'fine');
-    assert.equal(response.headers.get('x-ms-version'), defaultVersion);
+    assert.equal(response.header('x-ms-version'), defaultVersion);
   });
 
   it('is a version that is one', async () => {

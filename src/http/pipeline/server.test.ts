@@ -102,7 +102,7 @@ describe('the server', () => {
     finish('done');
     const response = await busy.read();
     assert.equal(response?.text, 'done');
-    assert.equal(response.headers.get('connection'), 'close');
+    assert.equal(response.header('connection'), 'close');
     await closed;
   });
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { assertShowsTuples } from '../../../test/support/shown-bytes.js';
 import type { Bytes } from '../../base/bytes.js';
-import { appendString, encodeTuple, type TupleElement } from '../../kv/tuple.js';
+import { appendString } from '../../kv/tuple.js';
 import {
   accountOfKey,
   containerIdKey,
@@ -14,8 +14,6 @@ import {
   servicePropertiesKey,
 } from './keys.js';
 
-const page = new URL('../../../../docs/internals/container-keys.md', import.meta.url);
-
 const written: Readonly<Record<string, Bytes>> = {
   'next container id': containerIdKey('table', 'acct'),
   'directory entry': containerNameKey('table', 'acct', 'people'),
@@ -24,21 +22,9 @@ const written: Readonly<Record<string, Bytes>> = {
   'what it holds': appendString(containerPrefix('table', 'acct', 7), 'London'),
 };
 
-const hex = (bytes: Bytes) => Buffer.from(bytes).toString('hex');
-
 describe('the page on the keys of containers', () => {
   it('shows the bytes that are really written', () => {
-    const row = /^\| ([a-z ]+?) +\| `(\[.*\])` +\| `([0-9a-f ]+)` +\|$/gm;
-    const shown = [...readFileSync(page, 'utf8').matchAll(row)];
-    assert.deepEqual(
-      shown.map(([, what]) => what),
-      Object.keys(written),
-    );
-    for (const [, what = '', tuple = '', bytes = ''] of shown) {
-      const expected = bytes.replaceAll(' ', '');
-      assert.equal(hex(written[what] ?? Buffer.alloc(0)), expected, what);
-      assert.equal(hex(encodeTuple(JSON.parse(tuple) as TupleElement[])), expected, what);
-    }
+    assertShowsTuples('container-keys.md', written);
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import { hex, internalsPage } from '../../../test/support/shown-bytes.js';
 import { compareBytes } from '../../base/bytes.js';
 import { partitionPrefixLength } from '../../kv/partition-prefix.js';
 import { containerPrefix } from '../containers/keys.js';
@@ -14,16 +14,9 @@ const someId = parseMessageId('019aa9c8-3c00-7000-8000-000123456789') ?? Buffer.
 const moments = fc.nat({ max: 4_000_000_000_000_000 });
 const ids = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes));
 
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex');
-}
-
 describe('keys of messages', () => {
   it('are the ones that the page on them shows', () => {
-    const page = readFileSync(
-      new URL('../../../../docs/internals/queue-keys.md', import.meta.url),
-      'utf8',
-    );
+    const page = internalsPage('queue-keys.md');
     const rows = [...page.matchAll(/^\| (\w+) +\| `((?:[0-9a-f]{2} ?)+)` +\|$/gm)];
     const shown = rows.map(([, what, bytes = '']) => [what, bytes.replaceAll(' ', '')]);
     assert.deepEqual(shown, [

@@ -9,12 +9,10 @@ export function requestBytes(
 ): Buffer {
   const lines = Object.entries(headers).flatMap(([name, value]) => {
     if (value === undefined) return [];
-    return typeof value === 'string' ? [`${name}: ${value}`] : value.map((v) => `${name}: ${v}`);
+    const values = typeof value === 'string' ? [value] : value;
+    return values.map((each) => `${name}: ${each}\r\n`);
   });
-  const head = Buffer.from(
-    `${method} ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`,
-    'latin1',
-  );
+  const head = Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
   return body === undefined ? head : Buffer.concat([head, body]);
 }
 
