@@ -250,7 +250,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     const { type, version, system } = this.definition;
     const told = system.type === undefined ? undefined : row.properties[system.type];
     if (told !== undefined && told.value !== type) {
-      throw this.#fault(row, `is a ${String(told.value)}, not a ${type}`);
+      throw this.#fault(row, `is of the type ${String(told.value)}, not ${type}`);
     }
     const stored = row.properties[system.version];
     const found = stored?.type === 'Int32' ? stored.value : 1;
