@@ -1,0 +1,157 @@
+import { codecOf } from '../../definition/codec.js';
+import {
+  defineEntity,
+  type AnyDefinition,
+  type KeyFields,
+  type SystemOptions,
+} from '../../definition/entity-definition.js';
+import { keyTemplate, type KeyTemplate } from '../../definition/key-template.js';
+import type { FlagsOf, Properties, ValueOf } from '../../definition/property.js';
+import type { CreateShape, ReadShape } from '../../definition/shapes.js';
+import { DefinitionError } from '../../rows/model-error.js';
+import { transactionWritesMax } from '../../table/gateway.js';
+
+/** The properties of the rows of a wide entity, by the name of the row, such as `01`. */
+export type WideGroups = Readonly<Record<string, Properties>>;
+
+export interface WideOptions<
+  K extends Properties,
+  G extends WideGroups,
+  PK extends KeyTemplate,
+  RK extends KeyTemplate,
+> {
+  /** Rows are of the types `<type>.<group>`. */
+  readonly type: string;
+  /** The properties that the keys are made of; each row carries them. */
+  readonly keys: K;
+  readonly partitionKey: (properties: KeyFields<K>) => PK;
+  /** The RowKey of the entity; those of its rows go on with `_<group>`. */
+  readonly rowKey: (properties: KeyFields<K>) => RK;
+  /**
+   * The rows, in the order of their names, each with at most 252 properties and 1 MiB. What changes
+   * together belongs together: one row is changed by one merge.
+   */
+  readonly groups: G;
+  readonly system?: SystemOptions;
+}
+
+export interface WideDefinition<
+  K extends Properties = Properties,
+  G extends WideGroups = WideGroups,
+> {
+  readonly type: string;
+  readonly keys: K;
+  readonly groups: G;
+  /** A definition for each row, in the order of their RowKeys. */
+  readonly rows: ReadonlyMap<string, AnyDefinition>;
+}
+
+export type AnyWideDefinition = WideDefinition;
+
+type Intersection<U> = (U extends unknown ? (each: U) => void : never) extends (
+  all: infer I,
+) => void
+  ? I
+  : never;
+
+type GroupProperties<W extends AnyWideDefinition> = Extract<
+  Intersection<W['groups'][keyof W['groups']]>,
+  Properties
+>;
+
+/** What an insert takes: the keys and the properties of all groups. */
+export type WideCreateOf<W extends AnyWideDefinition> = CreateShape<W['keys'] & GroupProperties<W>>;
+
+/** What a read of the whole gives. */
+export type WideReadOf<W extends AnyWideDefinition> = ReadShape<W['keys'] & GroupProperties<W>>;
+
+/** What a read of some groups gives. */
+export type WidePartOf<W extends AnyWideDefinition, N extends keyof W['groups']> = ReadShape<
+  W['keys'] & Extract<Intersection<W['groups'][N]>, Properties>
+>;
+
+/** The values of the keys. */
+export type WideKeyOf<W extends AnyWideDefinition> = ReadShape<W['keys']>;
+
+type Unmerged = 'readOnly' | 'computed' | 'encrypted';
+
+/** What a change takes: any of the properties of the groups, but those that no merge writes. */
+export type WideChangesOf<W extends AnyWideDefinition> =
+  GroupProperties<W> extends infer P extends Properties
+    ? {
+        readonly [
+          N in keyof P & string as [Extract<FlagsOf<P[N]>, Unmerged>] extends [never] ? N : never
+        ]?: ValueOf<P[N]> | undefined;
+      }
+    : never;
+
+/** The names of the groups. */
+export type GroupOf<W extends AnyWideDefinition> = keyof W['groups'] & string;
+
+/**
+ * Defines a logical entity of several rows, for more than 252 properties or 1 MiB: 365 days of
+ * counts, say. Sends nothing. Throws `DefinitionError` for groups that share a property, names of
+ * groups that are not letters and digits of one length, or more than 100 groups.
+ */
+export function defineWideEntity<
+  K extends Properties,
+  const G extends WideGroups,
+  PK extends KeyTemplate,
+  RK extends KeyTemplate,
+>(options: WideOptions<K, G, PK, RK>): WideDefinition<K, G> {
+  const { type, keys, groups, system = {} } = options;
+  checkGroups(options);
+  const rows = new Map<string, AnyDefinition>();
+  // An object lists names such as 10 before 01, so they are sorted here.
+  for (const group of Object.keys(groups).toSorted()) {
+    const properties = groups[group] ?? {};
+    const definition = defineEntity({
+      type: `${type}.${group}`,
+      properties: { ...properties, ...keys },
+      partitionKey: (fields) => options.partitionKey(fields as KeyFields<K>),
+      rowKey: (fields) => withSuffix(options.rowKey(fields as KeyFields<K>), group),
+      system,
+    });
+    // Fails now, and not at the first write, when the definition cannot be used.
+    codecOf(definition);
+    rows.set(group, definition);
+  }
+  return Object.freeze({ type, keys, groups, rows });
+}
+
+function withSuffix({ texts, parts }: KeyTemplate, group: string): KeyTemplate {
+  return keyTemplate([...texts.slice(0, -1), `${texts.at(-1) ?? ''}_${group}`], parts);
+}
+
+function checkGroups({
+  type,
+  keys,
+  groups,
+}: Pick<
+  WideOptions<Properties, WideGroups, KeyTemplate, KeyTemplate>,
+  'type' | 'keys' | 'groups'
+>): void {
+  const names = Object.keys(groups);
+  if (names.length === 0 || names.length > transactionWritesMax) {
+    throw new DefinitionError(
+      `${type}: ${names.length} groups; one transaction writes 1 to ${transactionWritesMax} rows`,
+    );
+  }
+  const [width] = names.map((name) => name.length);
+  const odd = names.find((name) => name.length !== width || !/^[0-9A-Za-z]+$/.test(name));
+  if (odd !== undefined) {
+    throw new DefinitionError(
+      `${type}: the group '${odd}' should be letters and digits, as many as in the others: 01, 02, …`,
+    );
+  }
+  const owner = new Map(Object.keys(keys).map((name) => [name, 'the keys']));
+  for (const [group, properties] of Object.entries(groups)) {
+    for (const name of Object.keys(properties)) {
+      const other = owner.get(name);
+      if (other !== undefined) {
+        throw new DefinitionError(`${type}.${name} is in ${other} and in group '${group}'`);
+      }
+      owner.set(name, `group '${group}'`);
+    }
+  }
+}
