@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { SimRandom } from '../support/sim-random.js';
-import { urlKey, type WireClient, type WireRequest } from '../wire/kit/client.js';
+import { urlKey, type WireClient } from '../wire/kit/client.js';
 import type { WireResponse } from '../wire/kit/response.js';
+import type { WireRequest } from '../wire/kit/signing-client.js';
 import { objectMembers, parseExact, type ExactJson } from './exact-json.js';
 import {
   ModelAccount,

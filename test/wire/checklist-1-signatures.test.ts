@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createServer } from '../../src/app/index.js';
-import { WireClient, type WireRequest } from './kit/client.js';
+import { WireClient } from './kit/client.js';
 import { assertFrontDoorError, messages } from './kit/errors.js';
 import type { WireResponse } from './kit/response.js';
 import { developmentAccount, signatureOf } from './kit/signature.js';
 import { startFixture } from './kit/server.js';
+import type { WireRequest } from './kit/signing-client.js';
 
 // Checklist §14.1 and §8: every signature vector of §8.2 through HTTP, and each with a byte changed.
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { changesetBody, insertOperation, sendBatch, writeOperation } from './kit/batch.js';
-import { entityPath, type WireRequest } from './kit/client.js';
+import { entityPath } from './kit/client.js';
 import { sendBytes } from './kit/connection.js';
 import { assertJsonError } from './kit/errors.js';
-import { isRefusal, malformedHttp, statusesOf } from './kit/malformed-http.js';
-import { generator, mutate, visible, type Random } from './kit/mutation.js';
+import { assertRefused, isRefusal, malformedHttp, statusesOf } from './kit/malformed-http.js';
 import { startFixture } from './kit/server.js';
+import type { WireRequest } from './kit/signing-client.js';
+import { mutationSeed, sendSpoilt, sendWithChangedBytes } from './kit/spoilt-load.js';
 
 // Whatever arrives, the answer is a documented 4xx: never a 5xx, a hang or a crash.
 
@@ -27,11 +28,7 @@ async function assertUnharmed(): Promise<void> {
 describe('malformed HTTP', () => {
   for (const [name, bytes] of malformedHttp) {
     it(`${name} is refused`, async () => {
-      const sent = Buffer.from(bytes, 'latin1');
-      const { received, closed } = await sendBytes(port, sent, { endAfter: true, quietMs: 3000 });
-      const statuses = statusesOf(received);
-      assert.ok(statuses.length > 0 || closed, 'neither answered nor closed');
-      assert.ok(statuses.every(isRefusal), `${name}: ${statuses.join(', ')}`);
+      await assertRefused(port, bytes);
       await assertUnharmed();
     });
   }
@@ -204,80 +201,21 @@ function validRequests(): WireRequest[] {
   ];
 }
 
-/** A valid request with its path, query, a header or its body spoilt, and signed again. */
-function spoilt(request: WireRequest, random: Random): WireRequest {
-  const path = request.path ?? '';
-  switch (random(request.body === undefined ? 2 : 4)) {
-    case 0:
-      return { ...request, path: `/${visible(mutate(Buffer.from(path.slice(1)), random))}` };
-    case 1: {
-      const names = [
-        'Accept',
-        'If-Match',
-        'Prefer',
-        'Content-Type',
-        'X-HTTP-Method',
-        'x-ms-version',
-      ];
-      const name = names[random(names.length)] ?? '';
-      const known = request.headers?.[name];
-      const value = typeof known === 'string' ? known : 'application/json;odata=minimalmetadata';
-      const headers = { ...request.headers, [name]: visible(mutate(Buffer.from(value), random)) };
-      return { ...request, headers };
-    }
-    default: {
-      const body = Buffer.from(request.body ?? '');
-      return { ...request, body: mutate(body, random) };
-    }
-  }
-}
-
 describe('10,000 mutated requests', () => {
-  const seed = Number(process.env['TABULARIUM_TEST_SEED'] ?? Date.now() % 2 ** 31);
+  const valid = validRequests();
 
-  it(`signed, so that they reach the inner parsers (seed ${seed})`, async () => {
-    const random = generator(seed);
-    const requests = validRequests();
-    const seen = new Map<number, number>();
-    for (let count = 0; count < 8000; count += 1) {
-      const request = spoilt(requests[count % requests.length] ?? {}, random);
-      const response = await client.send(request).catch((error: unknown) => {
-        throw new Error(
-          `seed ${seed}, request ${count}: ${client.bytes(request).toString('latin1')}`,
-          {
-            cause: error,
-          },
-        );
-      });
-      const allowed = response.status < 500 || response.status === 501;
-      const shown = () =>
-        `seed ${seed}, request ${count}: ${client.bytes(request).toString('latin1')}\n${response.head}\n${response.text}`;
-      assert.ok(allowed, allowed ? '' : shown());
-      if (response.status >= 400) {
-        const known = response.status === 431 || response.header('x-ms-error-code') !== undefined;
-        assert.ok(known, known ? '' : shown());
-      }
-      seen.set(response.status, (seen.get(response.status) ?? 0) + 1);
-    }
+  it(`signed, so that they reach the inner parsers (seed ${mutationSeed})`, async () => {
+    const names = ['Accept', 'If-Match', 'Prefer', 'Content-Type', 'X-HTTP-Method', 'x-ms-version'];
+    const value = 'application/json;odata=minimalmetadata';
+    const seen = await sendSpoilt(client, { count: 8000, valid }, { names, value });
     await assertUnharmed();
     for (const status of [200, 204, 400]) {
       assert.ok((seen.get(status) ?? 0) > 100, `only ${seen.get(status)} answers with ${status}`);
     }
   });
 
-  it(`with any byte of the whole request changed (seed ${seed})`, async () => {
-    const random = generator(seed + 1);
-    const valid = validRequests().map((request) => client.bytes(request));
-    const work = async (count: number) => {
-      const bytes = mutate(valid[count % valid.length] ?? Buffer.alloc(0), random);
-      const { received } = await sendBytes(port, bytes, { endAfter: true, quietMs: 5000 });
-      const bad = statusesOf(received).find((status) => status >= 500 && status !== 501);
-      const shown = () => `seed ${seed}, request ${count}: ${bytes.toString('latin1')}`;
-      assert.equal(bad, undefined, bad === undefined ? '' : shown());
-    };
-    for (let start = 0; start < 2000; start += 20) {
-      await Promise.all(Array.from({ length: 20 }, (_, index) => work(start + index)));
-    }
+  it(`with any byte of the whole request changed (seed ${mutationSeed})`, async () => {
+    await sendWithChangedBytes(client, { count: 2000, valid });
     await assertUnharmed();
   });
 });

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sendBytes } from './kit/connection.js';
 import { assertQueueError } from './kit/errors.js';
-import { isRefusal, malformedHttp, statusesOf } from './kit/malformed-http.js';
-import { generator, mutate, visible, type Random } from './kit/mutation.js';
+import { assertRefused, isRefusal, malformedHttp, statusesOf } from './kit/malformed-http.js';
+import { generator, mutate, visible } from './kit/mutation.js';
 import { messageBody, messagePath, type QueueRequest } from './kit/queue-client.js';
 import { startQueueFixture } from './kit/server.js';
+import { mutationSeed, sendSpoilt, sendWithChangedBytes } from './kit/spoilt-load.js';
 
 // Whatever arrives at the queues, the answer is a documented 4xx: never a 5xx, a hang or a crash.
 
@@ -46,13 +47,7 @@ async function assertUnharmed(): Promise<void> {
 
 describe('malformed HTTP at the queues', () => {
   for (const [name, bytes] of malformedHttp) {
-    it(`${name} is refused`, async () => {
-      const sent = Buffer.from(bytes, 'latin1');
-      const { received, closed } = await sendBytes(port, sent, { endAfter: true, quietMs: 3000 });
-      const statuses = statusesOf(received);
-      assert.ok(statuses.length > 0 || closed, 'neither answered nor closed');
-      assert.ok(statuses.every(isRefusal), `${name}: ${statuses.join(', ')}`);
-    });
+    it(`${name} is refused`, () => assertRefused(port, bytes));
   }
 
   it('left everything as it was', assertUnharmed);
@@ -256,67 +251,21 @@ function validRequests(): QueueRequest[] {
   ];
 }
 
-/** A valid request with its path, query, a header or its body spoilt, and signed again. */
-function spoilt(request: QueueRequest, random: Random): QueueRequest {
-  const path = request.path ?? '';
-  switch (random(request.body === undefined ? 2 : 4)) {
-    case 0:
-      return { ...request, path: `/${visible(mutate(Buffer.from(path.slice(1)), random))}` };
-    case 1: {
-      const names = ['x-ms-meta-Name', 'Content-Type', 'x-ms-version', 'Content-MD5', 'Origin'];
-      const name = names[random(names.length)] ?? '';
-      const known = request.headers?.[name];
-      const value = typeof known === 'string' ? known : '2021-12-02';
-      const headers = { ...request.headers, [name]: visible(mutate(Buffer.from(value), random)) };
-      return { ...request, headers };
-    }
-    default:
-      return { ...request, body: mutate(Buffer.from(request.body ?? ''), random) };
-  }
-}
-
 describe('8,000 mutated requests of queues', () => {
-  const seed = Number(process.env['TABULARIUM_TEST_SEED'] ?? Date.now() % 2 ** 31);
+  const valid = validRequests();
 
-  it(`signed, so that they reach the inner parsers (seed ${seed})`, async () => {
-    const random = generator(seed);
-    const requests = validRequests();
-    const seen = new Map<number, number>();
-    for (let count = 0; count < 6000; count += 1) {
-      const request = spoilt(requests[count % requests.length] ?? {}, random);
-      const bytes = queues.bytes(request);
-      const shown = () => `seed ${seed}, request ${count}: ${bytes.toString('latin1')}`;
-      const response = await queues.sendRaw(bytes).catch((error: unknown) => {
-        throw new Error(shown(), { cause: error });
-      });
-      const { status } = response;
-      const isFine = status < 500 || status === 501;
-      assert.ok(isFine, isFine ? '' : `${shown()}\n${response.head}\n${response.text}`);
-      if (status >= 400) {
-        const isKnown = status === 431 || response.header('x-ms-error-code') !== undefined;
-        assert.ok(isKnown, isKnown ? '' : `${shown()}\n${response.head}\n${response.text}`);
-      }
-      seen.set(status, (seen.get(status) ?? 0) + 1);
-    }
+  it(`signed, so that they reach the inner parsers (seed ${mutationSeed})`, async () => {
+    const names = ['x-ms-meta-Name', 'Content-Type', 'x-ms-version', 'Content-MD5', 'Origin'];
+    const headers = { names, value: '2021-12-02' };
+    const seen = await sendSpoilt(queues, { count: 6000, valid }, headers);
     await assertUnharmed();
     for (const status of [200, 204, 400, 404]) {
       assert.ok((seen.get(status) ?? 0) > 50, `only ${seen.get(status)} answers with ${status}`);
     }
   });
 
-  it(`with any byte of the whole request changed (seed ${seed})`, async () => {
-    const random = generator(seed + 1);
-    const valid = validRequests().map((request) => queues.bytes(request));
-    const work = async (count: number) => {
-      const bytes = mutate(valid[count % valid.length] ?? Buffer.alloc(0), random);
-      const { received } = await sendBytes(port, bytes, { endAfter: true, quietMs: 5000 });
-      const bad = statusesOf(received).find((status) => status >= 500 && status !== 501);
-      const shown = () => `seed ${seed}, request ${count}: ${bytes.toString('latin1')}`;
-      assert.equal(bad, undefined, bad === undefined ? '' : shown());
-    };
-    for (let start = 0; start < 2000; start += 20) {
-      await Promise.all(Array.from({ length: 20 }, (_, index) => work(start + index)));
-    }
+  it(`with any byte of the whole request changed (seed ${mutationSeed})`, async () => {
+    await sendWithChangedBytes(queues, { count: 2000, valid });
     await assertUnharmed();
   });
 });

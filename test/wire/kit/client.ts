@@ -1,21 +1,8 @@
 import type { TabulariumServer } from '../../../src/app/index.js';
-import { WireConnection } from './connection.js';
-import { bodyBytes, requestBytes, type Headers } from './request-bytes.js';
+import type { Headers } from './request-bytes.js';
 import type { WireResponse } from './response.js';
-import { authorizationOf, developmentAccount, developmentKey, type Scheme } from './signature.js';
-
-export interface WireRequest {
-  readonly method?: string;
-  /** After the account, with the query: `/Tables`. */
-  readonly path?: string;
-  /** The whole target as on the request line; instead of `path`. */
-  readonly target?: string;
-  /** Added to the defaults; undefined takes a default away, a list repeats the header. */
-  readonly headers?: Headers;
-  readonly body?: string | Buffer;
-  /** `none` sends no Authorization; default SharedKeyLite. */
-  readonly auth?: Scheme | 'none';
-}
+import { authorizationOf, developmentAccount, developmentKey } from './signature.js';
+import { SigningClient, type SignableRequest, type WireRequest } from './signing-client.js';
 
 export interface QueryOptions {
   readonly filter?: string;
@@ -44,24 +31,15 @@ export function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/**
- * Speaks to one server with bytes of its own making. What a request does not say is what a
- * well-behaved client sends: signed, version 2019-02-02, minimal metadata.
- */
-export class WireClient {
-  readonly account: string;
-  readonly key: string;
-  readonly port: number;
-  readonly authority: string;
-  readonly #connection: WireConnection;
+/** A client of the table service: signed, version 2019-02-02, minimal metadata. */
+export class WireClient extends SigningClient<WireRequest> {
+  protected readonly defaultPath = '/Tables';
+  protected readonly bodyType = 'application/json';
+  protected readonly scheme = 'SharedKeyLite';
   #tables = 0;
 
   constructor(port: number, account = developmentAccount, key = developmentKey) {
-    this.port = port;
-    this.account = account;
-    this.key = key;
-    this.authority = `127.0.0.1:${port}`;
-    this.#connection = new WireConnection(port);
+    super(port, { account, key });
   }
 
   static of(server: TabulariumServer): WireClient {
@@ -73,60 +51,26 @@ export class WireClient {
     return `http://${this.authority}/${this.account}`;
   }
 
-  close(): void {
-    this.#connection.close();
-  }
-
-  send(request: WireRequest): Promise<WireResponse> {
-    return this.#connection.exchange(this.bytes(request), request.method === 'HEAD');
-  }
-
-  /** Bytes as they are, on the kept connection. */
-  sendRaw(bytes: Buffer | string): Promise<WireResponse> {
-    return this.#connection.exchange(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes, 'latin1'));
-  }
-
-  /** The request as it goes over the wire. */
-  bytes(request: WireRequest): Buffer {
-    const method = request.method ?? 'GET';
-    const target = request.target ?? `/${this.account}${request.path ?? '/Tables'}`;
-    const body = bodyBytes(request.body);
-    return requestBytes(method, target, this.#headers(request, method, target, body), body);
-  }
-
-  #headers(
-    request: WireRequest,
-    method: string,
-    target: string,
-    body: Buffer | undefined,
-  ): Record<string, string | readonly string[] | undefined> {
-    const needsLength = body !== undefined || !['GET', 'HEAD', 'OPTIONS'].includes(method);
-    const headers: Record<string, string | readonly string[] | undefined> = {
-      Host: this.authority,
+  protected defaultHeaders(): Headers {
+    return {
       Accept: acceptMinimal,
       'x-ms-version': '2019-02-02',
       'x-ms-date': new Date().toUTCString(),
       DataServiceVersion: '3.0;',
-      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      ...(needsLength ? { 'Content-Length': String(body?.length ?? 0) } : {}),
-      ...request.headers,
     };
-    if (request.auth === 'none' || 'Authorization' in headers) return headers;
+  }
+
+  protected authorization({ headers, ...request }: SignableRequest): string {
     const one = (name: string): string => {
       const value = headers[name];
       return typeof value === 'string' ? value : (value?.[0] ?? '');
     };
-    headers['Authorization'] = authorizationOf({
-      scheme: request.auth ?? 'SharedKeyLite',
-      account: this.account,
-      key: this.key,
-      method,
-      target,
+    return authorizationOf({
+      ...request,
       date: headers['x-ms-date'] === undefined ? one('Date') : one('x-ms-date'),
       contentMd5: one('Content-MD5'),
       contentType: one('Content-Type'),
     });
-    return headers;
   }
 
   /** A fresh table; returns its name. */

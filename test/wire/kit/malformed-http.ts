@@ -1,3 +1,6 @@
+import assert from 'node:assert/strict';
+import { sendBytes } from './connection.js';
+
 const host = 'Host: x\r\n';
 
 /** Bytes that are no request of HTTP, or one that no storage service serves. */
@@ -59,3 +62,12 @@ export function statusesOf(received: Buffer): number[] {
 }
 
 export const isRefusal = (status: number) => status >= 400 && status < 500;
+
+/** What is no request is refused, or the connection is closed without an answer. */
+export async function assertRefused(port: number, text: string): Promise<void> {
+  const bytes = Buffer.from(text, 'latin1');
+  const { received, closed } = await sendBytes(port, bytes, { endAfter: true, quietMs: 3000 });
+  const statuses = statusesOf(received);
+  assert.ok(statuses.length > 0 || closed, 'neither answered nor closed');
+  assert.ok(statuses.every(isRefusal), statuses.join(', '));
+}

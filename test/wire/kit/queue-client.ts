@@ -1,22 +1,17 @@
 import type { TabulariumServer } from '../../../src/app/index.js';
-import { WireConnection } from './connection.js';
 import { messagesOf, type QueueMessage } from './queue-xml.js';
 import { queueAuthorizationOf } from './queue-signature.js';
-import { bodyBytes, requestBytes, type Headers } from './request-bytes.js';
+import type { Headers } from './request-bytes.js';
 import type { WireResponse } from './response.js';
-import { developmentAccount, developmentKey, type Scheme } from './signature.js';
+import { developmentAccount, developmentKey } from './signature.js';
+import {
+  SigningClient,
+  type SignableRequest,
+  type Signer,
+  type WireRequest,
+} from './signing-client.js';
 
-export interface QueueRequest {
-  readonly method?: string;
-  /** After the account, with the query: `/q1/messages?numofmessages=2`. */
-  readonly path?: string;
-  /** The whole target as on the request line; instead of `path`. */
-  readonly target?: string;
-  /** Added to the defaults; undefined takes a default away, a list repeats the header. */
-  readonly headers?: Headers;
-  readonly body?: string | Buffer;
-  /** `none` sends no Authorization; default SharedKey. */
-  readonly auth?: Scheme | 'none';
+export interface QueueRequest extends WireRequest {
   /** `x-ms-version`; default 2021-12-02. */
   readonly version?: string;
 }
@@ -44,81 +39,36 @@ export function queryOf(values: QueryValues): string {
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 
-/**
- * Speaks to the queues of one server with bytes of its own making. What a request does not say is
- * what a well-behaved client sends: signed with SharedKey, version 2021-12-02.
- */
-export class QueueWireClient {
-  readonly account: string;
-  readonly key: string;
-  readonly port: number;
-  readonly authority: string;
-  readonly #connection: WireConnection;
+/** A client of the queue service: signed with SharedKey, version 2021-12-02. */
+export class QueueWireClient extends SigningClient<QueueRequest> {
+  protected readonly defaultPath = '/?comp=list';
+  protected readonly bodyType = 'application/xml';
+  protected readonly scheme = 'SharedKey';
   readonly #now: () => Date;
   #queues = 0;
 
   constructor(
     port: number,
-    options: {
-      readonly account?: string;
-      readonly key?: string;
+    options: Partial<Signer> & {
       /** What `x-ms-date` says; default the time of the machine. */
       readonly now?: () => Date;
     } = {},
   ) {
-    this.port = port;
-    this.account = options.account ?? developmentAccount;
-    this.key = options.key ?? developmentKey;
-    this.authority = `127.0.0.1:${port}`;
-    this.#connection = new WireConnection(port);
-    this.#now = options.now ?? (() => new Date());
+    const { account = developmentAccount, key = developmentKey, now = () => new Date() } = options;
+    super(port, { account, key });
+    this.#now = now;
   }
 
   static of(server: TabulariumServer): QueueWireClient {
     return new QueueWireClient(server.queuePort);
   }
 
-  close(): void {
-    this.#connection.close();
+  protected defaultHeaders({ version = '2021-12-02' }: QueueRequest): Headers {
+    return { 'x-ms-version': version, 'x-ms-date': this.#now().toUTCString() };
   }
 
-  send(request: QueueRequest): Promise<WireResponse> {
-    return this.#connection.exchange(this.bytes(request), request.method === 'HEAD');
-  }
-
-  /** Bytes as they are, on the kept connection. */
-  sendRaw(bytes: Buffer, toHead = false): Promise<WireResponse> {
-    return this.#connection.exchange(bytes, toHead);
-  }
-
-  /** The request as it goes over the wire. */
-  bytes(request: QueueRequest): Buffer {
-    const method = request.method ?? 'GET';
-    const target = request.target ?? `/${this.account}${request.path ?? '/?comp=list'}`;
-    const body = bodyBytes(request.body);
-    return requestBytes(method, target, this.#headers(request, method, target, body), body);
-  }
-
-  #headers(
-    request: QueueRequest,
-    method: string,
-    target: string,
-    body: Buffer | undefined,
-  ): Headers {
-    const needsLength = body !== undefined || !['GET', 'HEAD', 'OPTIONS'].includes(method);
-    const headers: Headers = {
-      Host: this.authority,
-      'x-ms-version': request.version ?? '2021-12-02',
-      'x-ms-date': this.#now().toUTCString(),
-      ...(body === undefined ? {} : { 'Content-Type': 'application/xml' }),
-      ...(needsLength ? { 'Content-Length': String(body?.length ?? 0) } : {}),
-      ...request.headers,
-    };
-    if (request.auth === 'none' || 'Authorization' in headers) return headers;
-    const scheme = request.auth ?? 'SharedKey';
-    const { account, key } = this;
-    const authorization = queueAuthorizationOf({ scheme, account, key, method, target, headers });
-    return { ...headers, Authorization: authorization };
+  protected authorization(request: SignableRequest): string {
+    return queueAuthorizationOf(request);
   }
 
   /** Sends, and throws with the answer unless it has the status. */

@@ -1,19 +1,9 @@
 import type { Headers } from './request-bytes.js';
-import { signatureOf, type Scheme } from './signature.js';
+import { signatureOf } from './signature.js';
+import type { SignableRequest } from './signing-client.js';
 
 // Written from the queue specification (§4.1, §4.2) and sharing nothing with the server, so that a
 // mistake of one does not hide in the other.
-
-export interface QueueSignedRequest {
-  readonly scheme: Scheme;
-  readonly account: string;
-  /** Base64, as in connection strings. */
-  readonly key: string;
-  readonly method: string;
-  /** Path and query as on the request line. */
-  readonly target: string;
-  readonly headers: Headers;
-}
 
 /** The headers that have a line of their own in a SharedKey signature, in their order. */
 const signedHeaders = [
@@ -76,7 +66,7 @@ function canonicalQuery(query: string): string {
     .join('');
 }
 
-export function queueStringToSign(request: QueueSignedRequest): string {
+export function queueStringToSign(request: SignableRequest): string {
   const { account, headers, method, target } = request;
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);
@@ -99,7 +89,7 @@ export function queueStringToSign(request: QueueSignedRequest): string {
   return `${[method, ...lines].join('\n')}\n${tail}`;
 }
 
-export function queueAuthorizationOf(request: QueueSignedRequest): string {
+export function queueAuthorizationOf(request: SignableRequest): string {
   const signature = signatureOf(request.key, queueStringToSign(request));
   return `${request.scheme} ${request.account}:${signature}`;
 }
