@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { RequestError } from '../../../src/modeling/index.js';
 
 // Kills a pattern between any two of its requests, lets it recover, and checks what is left.
 //
@@ -121,13 +122,13 @@ class DoomedProcess implements Doomed {
   }
 }
 
-/** As an SDK reports a connection that broke before the answer came. */
-export class LostAnswerError extends Error {
-  override readonly name = 'RestError';
-  readonly code = 'ECONNRESET';
+/** As a gateway, or an SDK, reports a connection that broke before the answer came. */
+export class LostAnswerError extends RequestError {
+  override readonly name = 'LostAnswerError';
 
   constructor(request: string) {
-    super(`connection reset before the answer to ${request}`);
+    const failure = { status: 0, code: 'ECONNRESET' };
+    super(`connection reset before the answer to ${request}`, failure);
   }
 }
 

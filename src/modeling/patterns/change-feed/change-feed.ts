@@ -1,0 +1,122 @@
+import { ModelError, ValueError } from '../../table/errors.js';
+import { fingerprintOf, readCursor, writeCursor } from '../../table/cursor.js';
+import type { RowPage, TableGateway } from '../../table/gateway.js';
+import { readPayload, type MessageType } from '../../worker/message-type.js';
+import {
+  countOf,
+  eventKey,
+  eventOf,
+  eventsAfter,
+  headKey,
+  sequenceOf,
+  type FeedEvent,
+} from './feed-row.js';
+
+export interface FeedPage {
+  readonly events: readonly FeedEvent[];
+  /** Where to go on: behind the last event, or where this page began. Never ends: more may come. */
+  readonly cursor: string;
+  /** Whether more events may be there already. */
+  readonly hasMore: boolean;
+}
+
+export interface FeedQuery {
+  /** Of an earlier page or event of the same partition; the oldest event that is kept when absent. */
+  readonly cursor?: string;
+  /** Events of the page at most, 1 to 1000. Default 100. */
+  readonly limit?: number;
+}
+
+/** Events behind the cursor were deleted before they were read. */
+export class FeedTrimmedError extends ModelError {
+  override readonly name = 'FeedTrimmedError';
+  /** Where to go on with the oldest event that is kept, after dealing with the loss. */
+  readonly cursor: string;
+
+  constructor(message: string, cursor: string) {
+    super(message);
+    this.cursor = cursor;
+  }
+}
+
+/**
+ * The changes of a table, partition by partition, in the order in which they were committed as far as
+ * the service's Timestamps tell, numbered without gaps. Whoever reads up to a cursor and comes back
+ * with it gets every later event, once in every reading. Filled by a `Relay` with `feedSink`: an event
+ * appears some time after its change.
+ */
+export class ChangeFeed {
+  readonly table: TableGateway;
+
+  constructor(table: TableGateway) {
+    this.table = table;
+  }
+
+  /**
+   * The next events of a partition: one range read, and another only where the service answers with
+   * an empty page that goes on. Throws `FeedTrimmedError` when events behind the cursor are gone, and
+   * `ValueError` for the cursor of another partition.
+   */
+  async read(partitionKey: string, { cursor, limit = 100 }: FeedQuery = {}): Promise<FeedPage> {
+    const after = cursor === undefined ? undefined : this.#sequenceAt(partitionKey, cursor);
+    const query = { filter: eventsAfter(partitionKey, after ?? 0n), limit };
+    let page: RowPage = await this.table.page(query);
+    while (page.rows.length === 0 && page.cursor !== undefined) {
+      page = await this.table.page({ ...query, cursor: page.cursor });
+    }
+    const [first] = page.rows;
+    if (first !== undefined && after !== undefined) {
+      this.#requireNext(partitionKey, after, sequenceOf(first));
+    }
+    const events = page.rows.map((row) =>
+      eventOf(row, this.cursorAt(partitionKey, sequenceOf(row))),
+    );
+    const end = events.at(-1)?.cursor ?? cursor ?? this.cursorAt(partitionKey, 0n);
+    return { events, cursor: end, hasMore: page.cursor !== undefined };
+  }
+
+  /** The cursor behind the latest event, for those who only want what comes: one point read. */
+  async end(partitionKey: string): Promise<string> {
+    return this.cursorAt(
+      partitionKey,
+      countOf(await this.table.get(headKey(partitionKey)), 'Last'),
+    );
+  }
+
+  /** The cursor behind a sequence; behind 0 is the beginning. Sends nothing. */
+  cursorAt(partitionKey: string, sequence: bigint): string {
+    return writeCursor(this.#fingerprint(partitionKey), {
+      kind: 'after',
+      ...eventKey(partitionKey, sequence),
+    });
+  }
+
+  #sequenceAt(partitionKey: string, cursor: string): bigint {
+    const position = readCursor(this.#fingerprint(partitionKey), cursor);
+    if (position.kind !== 'after') throw new ValueError('the text is no cursor of a feed');
+    return sequenceOf(position);
+  }
+
+  #fingerprint(partitionKey: string): string {
+    return fingerprintOf(['feed', this.table.table, partitionKey]);
+  }
+
+  #requireNext(partitionKey: string, after: bigint, found: bigint): void {
+    if (found === after + 1n) return;
+    throw new FeedTrimmedError(
+      `events ${after + 1n} to ${found - 1n} of '${partitionKey}' in ${this.table.table} are gone`,
+      this.cursorAt(partitionKey, found - 1n),
+    );
+  }
+}
+
+/**
+ * The payload of an event of this type; undefined for an event of another type. Throws
+ * `MalformedMessageError`, and `UnknownMessageError` for one from a newer program.
+ */
+export async function payloadOf<Given, Read>(
+  message: MessageType<Given, Read>,
+  { envelope }: FeedEvent,
+): Promise<Read | undefined> {
+  return envelope.type === message.type ? readPayload(message, envelope) : undefined;
+}

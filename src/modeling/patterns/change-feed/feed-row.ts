@@ -1,0 +1,101 @@
+import { DecodeError, ValueError } from '../../rows/model-error.js';
+import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
+import { escapeKeyText } from '../../definition/key-escape.js';
+import { odataString } from '../../table/odata.js';
+import {
+  committedAt,
+  envelopeOfRow,
+  type WaitingMessage,
+} from '../transactional-outbox/outbox-row.js';
+import type { Envelope } from '../../worker/envelope.js';
+
+/**
+ * A feed lies in the partition of the changes that it tells of:
+ *
+ *   ~feed_<sequence, 19 digits>   Message: the envelope; At: when its change was committed
+ *   ~feed-head                    Last: the latest sequence
+ *   ~feed-group_<name>            Done: the latest sequence that the group has handled
+ *
+ * Sequences count up from 1 without a gap. The row of a sequence never changes.
+ */
+const eventPrefix = '~feed_';
+const groupPrefix = '~feed-group_';
+const sequenceDigits = 19;
+
+/** One change as the feed tells it. */
+export interface FeedEvent {
+  /** In its partition, from 1, without gaps. */
+  readonly sequence: bigint;
+  readonly envelope: Envelope;
+  /** Ticks: when the change was committed, by the service's clock. */
+  readonly at: bigint;
+  /** Where to go on behind it. */
+  readonly cursor: string;
+}
+
+export function eventKey(partitionKey: string, sequence: bigint): RowKey {
+  const digits = String(sequence).padStart(sequenceDigits, '0');
+  return { partitionKey, rowKey: eventPrefix + digits };
+}
+
+export function sequenceOf({ rowKey }: RowKey): bigint {
+  const digits = rowKey.startsWith(eventPrefix) ? rowKey.slice(eventPrefix.length) : '';
+  if (/^\d{19}$/.test(digits)) return BigInt(digits);
+  throw new DecodeError(`'${rowKey}' is no row of a feed`);
+}
+
+export function eventRow(partitionKey: string, sequence: bigint, { row }: WaitingMessage): Row {
+  const { Message } = row.properties;
+  return {
+    ...eventKey(partitionKey, sequence),
+    properties: {
+      ...(Message === undefined ? {} : { Message }),
+      At: { type: 'DateTime', value: committedAt(row) },
+    },
+  };
+}
+
+export function eventOf(row: StoredRow, cursor: string): FeedEvent {
+  const at = row.properties['At'];
+  return {
+    sequence: sequenceOf(row),
+    envelope: envelopeOfRow(row),
+    at: at?.type === 'DateTime' ? at.value : row.timestamp,
+    cursor,
+  };
+}
+
+/** The filter of the events behind a sequence. */
+export function eventsAfter(partitionKey: string, sequence: bigint): string {
+  const { rowKey } = eventKey(partitionKey, sequence);
+  return (
+    `PartitionKey eq ${odataString(partitionKey)} and ` +
+    `RowKey gt ${odataString(rowKey)} and RowKey lt ${odataString('~feed`')}`
+  );
+}
+
+export function headKey(partitionKey: string): RowKey {
+  return { partitionKey, rowKey: '~feed-head' };
+}
+
+export function groupKey(partitionKey: string, group: string): RowKey {
+  if (group === '') throw new ValueError('a consumer group needs a name');
+  return { partitionKey, rowKey: groupPrefix + escapeKeyText(group, '_') };
+}
+
+export function groupsFilter(partitionKey: string): string {
+  return (
+    `PartitionKey eq ${odataString(partitionKey)} and ` +
+    `RowKey ge ${odataString(groupPrefix)} and RowKey lt ${odataString('~feed-group`')}`
+  );
+}
+
+/** A count that a row keeps under a name; 0 when the row or the count is absent. */
+export function countOf(row: Row | undefined, name: 'Last' | 'Done'): bigint {
+  const count = row?.properties[name];
+  return count?.type === 'Int64' ? count.value : 0n;
+}
+
+export function countProperties(name: 'Last' | 'Done', value: bigint): RowProperties {
+  return { [name]: { type: 'Int64', value } };
+}

@@ -1,0 +1,80 @@
+import { systemClock, type Clock } from '../../../base/clock.js';
+import { ticksOfMicros, ticksPerMillisecond } from '../../rows/ticks.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { deleteRows } from '../transactional-outbox/message-sink.js';
+import type { ChangeFeed } from './change-feed.js';
+import { countOf, eventsAfter, groupsFilter, sequenceOf } from './feed-row.js';
+
+export interface TrimOptions {
+  /** Events younger than this are kept, in milliseconds since their change. */
+  readonly keepMs: number;
+  /**
+   * Keep what some consumer group has still to handle, however old. Default true. False: groups that
+   * were away for too long get a `FeedTrimmedError`.
+   */
+  readonly keepUnhandled?: boolean;
+  /** Events to delete at most, so that one call stays short. Default 10,000. */
+  readonly max?: number;
+  readonly clock?: Clock;
+}
+
+/**
+ * Deletes the old events of a partition's feed, oldest first. One range read of the groups, unless
+ * `keepUnhandled` is false; one range read for every 1,000 events, and one transaction for every 100
+ * that are deleted. Safe to run again after a crash, and by several at once. Resolves with how many
+ * were deleted.
+ */
+export async function trimFeed(
+  { table }: ChangeFeed,
+  partitionKey: string,
+  { keepMs, keepUnhandled = true, max = 10_000, clock = systemClock }: TrimOptions,
+): Promise<number> {
+  const limit = keepUnhandled ? await slowestGroup(table, partitionKey) : undefined;
+  const before = ticksOfMicros(clock.nowMicros()) - BigInt(Math.ceil(keepMs)) * ticksPerMillisecond;
+  let deleted = 0;
+  let cursor: string | undefined;
+  do {
+    const page = await table.page({
+      filter: eventsAfter(partitionKey, 0n),
+      select: ['At'],
+      limit: Math.min(1000, max - deleted),
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    const old = page.rows.filter((row) => {
+      const at = row.properties['At'];
+      const isHandled = limit === undefined || sequenceOf(row) <= limit;
+      return isHandled && at?.type === 'DateTime' && at.value < before;
+    });
+    // Only the oldest without a gap: a gap would look like a loss to those who read on.
+    const end = old.findIndex((row, index) => row !== page.rows[index]);
+    const oldest = end === -1 ? old : old.slice(0, end);
+    await deleteRows(
+      table,
+      oldest.map(({ rowKey }) => ({ partitionKey, rowKey })),
+    );
+    deleted += oldest.length;
+    cursor = oldest.length < page.rows.length ? undefined : page.cursor;
+  } while (cursor !== undefined && deleted < max);
+  return deleted;
+}
+
+/** The sequence that every group has handled; undefined when there is no group. */
+async function slowestGroup(
+  table: TableGateway,
+  partitionKey: string,
+): Promise<bigint | undefined> {
+  let slowest: bigint | undefined;
+  let cursor: string | undefined;
+  do {
+    const page = await table.page({
+      filter: groupsFilter(partitionKey),
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    for (const row of page.rows) {
+      const done = countOf(row, 'Done');
+      if (slowest === undefined || done < slowest) slowest = done;
+    }
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  return slowest;
+}

@@ -1,0 +1,127 @@
+import { DecodeError } from '../../rows/model-error.js';
+import type { Row, RowKey, StoredRow } from '../../rows/row.js';
+import { stringUnitsMax } from '../../rows/row-size.js';
+import { odataString } from '../../table/odata.js';
+import {
+  decodeEnvelope,
+  encodeEnvelope,
+  MessageTooLargeError,
+  type Envelope,
+} from '../../worker/envelope.js';
+
+/**
+ * An outbox row lies in the partition of the change that it announces:
+ *
+ *   RowKey   ~outbox_<ticks of the writer's clock, 19 digits>_<8 random bytes in hex>
+ *   Message  the envelope, as it is put into a queue
+ *   Failures, LastError, CommittedAt   once it could not be dispatched
+ *
+ * A message that was given up lies under the same key with ~outbox-poison_ in front. The tilde sorts
+ * these rows behind all others that begin with a letter or digit, so that ranges do not meet them.
+ */
+const waitingPrefix = '~outbox_';
+const poisonPrefix = '~outbox-poison_';
+const ticksDigits = 19;
+
+export interface WaitingMessage {
+  readonly row: StoredRow;
+  readonly envelope: Envelope;
+}
+
+export function outboxRow(
+  partitionKey: string,
+  envelope: Envelope,
+  unique: { readonly ticks: bigint; readonly random: string },
+): Row {
+  const text = encodeEnvelope(envelope, 'text');
+  if (text.length > stringUnitsMax) {
+    throw new MessageTooLargeError(
+      `a message of type '${envelope.type}' takes ${text.length} UTF-16 code units, more than the ` +
+        `${stringUnitsMax} of a row; keep large data in a row or a blob and send its key`,
+    );
+  }
+  const ticks = String(unique.ticks).padStart(ticksDigits, '0');
+  return {
+    partitionKey,
+    rowKey: `${waitingPrefix}${ticks}_${unique.random}`,
+    properties: { Message: { type: 'String', value: text } },
+  };
+}
+
+/** The filter of the messages that wait in a partition. */
+export function waitingFilter(partitionKey: string): string {
+  return filterOf(partitionKey, waitingPrefix);
+}
+
+/** The filter of the messages that were given up in a partition. */
+export function poisonFilter(partitionKey: string): string {
+  return filterOf(partitionKey, poisonPrefix);
+}
+
+function filterOf(partitionKey: string, prefix: string): string {
+  // The prefixes end in an underscore; the character behind it ends the range.
+  const end = `${prefix.slice(0, -1)}\``;
+  return (
+    `PartitionKey eq ${odataString(partitionKey)} and ` +
+    `RowKey ge ${odataString(prefix)} and RowKey lt ${odataString(end)}`
+  );
+}
+
+/** Where a message goes that is given up, and where it came from. */
+export function poisonKey({ partitionKey, rowKey }: RowKey): RowKey {
+  return { partitionKey, rowKey: poisonPrefix + rowKey.slice(waitingPrefix.length) };
+}
+
+export function waitingKey({ partitionKey, rowKey }: RowKey): RowKey {
+  return { partitionKey, rowKey: waitingPrefix + rowKey.slice(poisonPrefix.length) };
+}
+
+/** Throws `DecodeError` for a row that no outbox wrote. */
+export function envelopeOfRow({ rowKey, properties }: Row): Envelope {
+  const text = properties['Message'];
+  const decoded = text?.type === 'String' ? decodeEnvelope(text.value) : undefined;
+  if (decoded?.kind === 'envelope') return decoded.envelope;
+  throw new DecodeError(`'${rowKey}' holds no message: ${decoded?.reason ?? 'it has no Message'}`);
+}
+
+/** When the transaction of the message was committed: ticks of the service's clock. */
+export function committedAt({ properties, timestamp }: StoredRow): bigint {
+  const kept = properties['CommittedAt'];
+  return kept?.type === 'DateTime' ? kept.value : timestamp;
+}
+
+/** How often dispatching a message has failed. */
+export function failuresOf({ properties }: Row): number {
+  const failures = properties['Failures'];
+  return failures?.type === 'Int32' ? failures.value : 0;
+}
+
+const errorUnitsMax = 1000;
+
+/** The row after one more failure. Writing it moves its Timestamp, so the first one is kept. */
+export function withFailure(row: StoredRow, error: unknown): Row {
+  const { partitionKey, rowKey, properties } = row;
+  const text = error instanceof Error ? error.message : String(error);
+  return {
+    partitionKey,
+    rowKey,
+    properties: {
+      ...properties,
+      Failures: { type: 'Int32', value: failuresOf(row) + 1 },
+      CommittedAt: { type: 'DateTime', value: committedAt(row) },
+      LastError: { type: 'String', value: text.slice(0, errorUnitsMax) },
+    },
+  };
+}
+
+/** The row as if nothing had failed, but for its place in the order. */
+export function withoutFailures({ properties, ...key }: Row): Row {
+  const { Message, CommittedAt } = properties;
+  return {
+    ...key,
+    properties: {
+      ...(Message === undefined ? {} : { Message }),
+      ...(CommittedAt === undefined ? {} : { CommittedAt }),
+    },
+  };
+}

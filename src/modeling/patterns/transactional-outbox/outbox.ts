@@ -1,0 +1,131 @@
+import { systemClock, type Clock } from '../../../base/clock.js';
+import { systemRandomness, type Randomness } from '../../../base/randomness.js';
+import type { Row } from '../../rows/row.js';
+import { ticksOfMicros } from '../../rows/ticks.js';
+import { isAmbiguous, TransactionFailedError } from '../../table/errors.js';
+import type { RowWrite, TableGateway, WriteResult } from '../../table/gateway.js';
+import { envelopeOf, type MessageType } from '../../worker/message-type.js';
+import type { QueuePort } from '../../worker/queue-port.js';
+import { sendMessage } from '../../worker/send.js';
+import { OutboxHintMessage } from './hint.js';
+import { outboxRow } from './outbox-row.js';
+import type { OutboxRegistry } from './registry.js';
+
+export interface OutboxOptions {
+  /** The table of the changes; their messages are rows of it. */
+  readonly table: TableGateway;
+  readonly registry: OutboxRegistry;
+  /**
+   * The queue that tells relays at once. Without it, or when a hint is lost, a message waits for the
+   * next sweep.
+   */
+  readonly hints?: QueuePort;
+  /** Told of hints that could not be put. The change stands, and a sweep will find its message. */
+  readonly onHintFailed?: (error: unknown) => void;
+  readonly clock?: Clock;
+  readonly randomness?: Randomness;
+}
+
+/** A message that is not stored yet. Its write belongs into the transaction of the change. */
+export interface OutboxMessage {
+  /** Of the intent, the same in every delivery. */
+  readonly id: string;
+  /** An insert. Store it with `Outbox.transact`, which registers its partition first. */
+  readonly write: RowWrite & { readonly row: Row };
+}
+
+/**
+ * Announces changes in the transaction that makes them: the message is a row that the same entity
+ * group transaction inserts. Either both are stored or neither, so nothing can change without being
+ * announced, and nothing is announced that did not change. A `Relay` hands the messages on, at least
+ * once each.
+ */
+export class Outbox {
+  readonly table: TableGateway;
+  readonly #options: OutboxOptions;
+  readonly #clock: Clock;
+  readonly #randomness: Randomness;
+  #lastTicks = 0n;
+
+  constructor(options: OutboxOptions) {
+    this.table = options.table;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#randomness = options.randomness ?? systemRandomness;
+  }
+
+  /**
+   * A message for a transaction of this partition. Sends nothing. Throws `ValueError` for a payload
+   * that its type refuses, and `MessageTooLargeError` beyond 32,768 UTF-16 code units.
+   */
+  async message<Given, Read>(
+    partitionKey: string,
+    message: MessageType<Given, Read>,
+    payload: Given,
+    { id = this.#randomness.uuid() }: { readonly id?: string } = {},
+  ): Promise<OutboxMessage> {
+    const envelope = await envelopeOf(message, payload, id);
+    const random = Buffer.from(this.#randomness.bytes(8)).toString('hex');
+    const row = outboxRow(partitionKey, envelope, { ticks: this.#nextTicks(), random });
+    return { id, write: { kind: 'insert', row } };
+  }
+
+  /**
+   * One entity group transaction of the writes and the messages, in this order; before it one insert
+   * into the registry when this process sees the partition for the first time; after it one put of a
+   * hint. Together they are at most 100 writes of one partition. Results are those of `writes`.
+   *
+   * Throws what the transaction throws; then nothing is stored and nothing announced. When the
+   * transaction fails in a way that the repetition of one that was applied would, one point read of
+   * the first message tells whether it was applied; the ETags are not known then.
+   */
+  async transact(
+    writes: readonly RowWrite[],
+    messages: readonly OutboxMessage[],
+  ): Promise<readonly WriteResult[]> {
+    const [first] = messages;
+    if (first === undefined) return this.table.transact(writes);
+    const { partitionKey } = first.write.row;
+    await this.#options.registry.register(partitionKey);
+    const all = [...writes, ...messages.map(({ write }) => write)];
+    let results: readonly WriteResult[];
+    try {
+      results = await this.table.transact(all);
+    } catch (error) {
+      if (!(await this.#wasApplied(error, first))) throw error;
+      results = all.map(() => ({ etag: undefined }));
+    }
+    await this.#hint(partitionKey);
+    return results.slice(0, writes.length);
+  }
+
+  /** Its key is used by no other transaction, so its row is the mark of this one. */
+  async #wasApplied(error: unknown, { write }: OutboxMessage): Promise<boolean> {
+    if (!isAmbiguous(error) && !(error instanceof TransactionFailedError)) return false;
+    try {
+      return (await this.table.get(write.row, [])) !== undefined;
+    } catch {
+      // The first failure is what the caller has to know. What was stored, a sweep will find.
+      return false;
+    }
+  }
+
+  async #hint(partitionKey: string): Promise<void> {
+    const { hints, onHintFailed } = this.#options;
+    if (hints === undefined) return;
+    try {
+      const { table } = this.table;
+      const randomness = this.#randomness;
+      await sendMessage(hints, OutboxHintMessage, { table, partitionKey }, { randomness });
+    } catch (error) {
+      onHintFailed?.(error);
+    }
+  }
+
+  /** Later messages of one outbox have later keys, also within a tick and when the clock steps back. */
+  #nextTicks(): bigint {
+    const now = ticksOfMicros(this.#clock.nowMicros());
+    this.#lastTicks = now > this.#lastTicks ? now : this.#lastTicks + 1n;
+    return this.#lastTicks;
+  }
+}

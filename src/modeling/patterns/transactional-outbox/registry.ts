@@ -1,0 +1,86 @@
+import { bucketOf } from '../../../placement/hash.js';
+import { EntityExistsError, ValueError } from '../../table/errors.js';
+import type { RowQuery, TableGateway } from '../../table/gateway.js';
+import { odataString } from '../../table/odata.js';
+
+/**
+ * Which partitions of a table have an outbox. A relay that has missed a hint finds every message by
+ * it, without scanning the table.
+ */
+export interface OutboxRegistry {
+  /** Resolves when `partitions` will find the partition, for good. Called before its first message. */
+  register(partitionKey: string): Promise<void>;
+  /** Every registered partition, at least once. */
+  partitions(): AsyncIterable<string>;
+}
+
+export interface TableRegistryOptions {
+  /**
+   * Partitions of the registry itself, which take the load of registering. Never change it once rows
+   * are written. Default 16.
+   */
+  readonly buckets?: number;
+}
+
+/** How many partitions a process remembers to have registered. */
+const rememberedMax = 10_000;
+
+/**
+ * A registry in a table: one row a partition, never deleted. `register` is one insert when this
+ * process registers the partition for the first time, and nothing afterwards; `partitions` is one
+ * range read a bucket, or one for every 1,000 partitions.
+ *
+ *   PartitionKey  <table>_<bucket>      RowKey  the partition
+ */
+export function tableRegistry(
+  registry: TableGateway,
+  table: string,
+  { buckets = 16 }: TableRegistryOptions = {},
+): OutboxRegistry {
+  const bucketKey = (bucket: number) => `${table}_${String(bucket).padStart(4, '0')}`;
+  const remembered = new Set<string>();
+  return {
+    async register(rowKey) {
+      if (remembered.has(rowKey)) return;
+      const partitionKey = bucketKey(bucketOf(rowKey, buckets));
+      try {
+        await registry.write({ kind: 'insert', row: { partitionKey, rowKey, properties: {} } });
+      } catch (error) {
+        if (!(error instanceof EntityExistsError)) throw error;
+      }
+      if (remembered.size >= rememberedMax) remembered.clear();
+      remembered.add(rowKey);
+    },
+    async *partitions() {
+      for (let bucket = 0; bucket < buckets; bucket += 1) {
+        const filter = `PartitionKey eq ${odataString(bucketKey(bucket))}`;
+        yield* rowKeys(registry, { filter, select: ['RowKey'] });
+      }
+    },
+  };
+}
+
+async function* rowKeys(table: TableGateway, query: RowQuery): AsyncGenerator<string> {
+  let cursor: string | undefined;
+  do {
+    const page = await table.page({ ...query, ...(cursor === undefined ? {} : { cursor }) });
+    for (const { rowKey } of page.rows) yield rowKey;
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+}
+
+/** For a table whose partitions are known beforehand, such as hash buckets. Sends nothing. */
+export function knownPartitions(partitionKeys: Iterable<string>): OutboxRegistry {
+  const known = new Set(partitionKeys);
+  return {
+    async register(partitionKey) {
+      if (!known.has(partitionKey)) {
+        throw new ValueError(`'${partitionKey}' is none of the partitions that the outbox knows`);
+      }
+      await Promise.resolve();
+    },
+    async *partitions() {
+      yield* known;
+    },
+  };
+}

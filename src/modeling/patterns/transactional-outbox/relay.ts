@@ -1,0 +1,314 @@
+import { holdingTimers, type Timers } from '../../../base/timers.js';
+import { isConflict } from '../../table/contention.js';
+import { DefinitionError, ModelError } from '../../table/errors.js';
+import { Gate } from '../../table/gate.js';
+import type { TableGateway } from '../../table/gateway.js';
+import type { Envelope } from '../../worker/envelope.js';
+import { handle, type MessageHandler } from '../../worker/handler.js';
+import { MalformedMessageError } from '../../worker/message-type.js';
+import { sleep } from '../../worker/sleep.js';
+import { isTransient } from '../../worker/transient.js';
+import type { Dispatch } from './dispatch.js';
+import { OutboxHintMessage } from './hint.js';
+import { deletingSink, type MessageSink } from './message-sink.js';
+import {
+  envelopeOfRow,
+  failuresOf,
+  poisonFilter,
+  poisonKey,
+  waitingKey,
+  withFailure,
+  withoutFailures,
+  type WaitingMessage,
+} from './outbox-row.js';
+import type { OutboxRegistry } from './registry.js';
+import { readWaiting } from './waiting-messages.js';
+import type { RowKey, StoredRow } from '../../rows/row.js';
+
+export interface RelayOptions {
+  readonly table: TableGateway;
+  readonly registry: OutboxRegistry;
+  /** What hands a message on. Without it messages only go where `sink` takes them. */
+  readonly dispatch?: Dispatch;
+  /** Where messages go afterwards: a change feed, or nowhere. They are deleted when absent. */
+  readonly sink?: MessageSink;
+  /** Attempts that fail for good before a message is given up. Default 10. */
+  readonly attemptsMax?: number;
+  /** Partitions that a sweep works on at a time. Default 8. */
+  readonly concurrency?: number;
+  readonly observer?: (event: RelayEvent) => void;
+  readonly timers?: Timers;
+}
+
+export interface RelayEvent {
+  /** `failed`: it will be tried again, and holds back what is behind it. `poisoned`: given up. */
+  readonly kind: 'dispatched' | 'failed' | 'poisoned';
+  readonly partitionKey: string;
+  readonly rowKey: string;
+  /** Undefined when the row holds no message. */
+  readonly envelope: Envelope | undefined;
+  readonly error?: unknown;
+}
+
+export interface RelayReport {
+  /** Messages handed on and taken out of the outbox. */
+  readonly dispatched: number;
+  /** Messages given up. */
+  readonly poisoned: number;
+}
+
+export interface SweepReport extends RelayReport {
+  readonly partitions: number;
+  /** Partitions that were not finished, and why; the first 100. */
+  readonly unfinished: readonly { readonly partitionKey: string; readonly error: unknown }[];
+}
+
+/** A message could not be handed on. It waits, and what is behind it in its partition, too. */
+export class RelayBlockedError extends ModelError {
+  override readonly name = 'RelayBlockedError';
+}
+
+/** Messages dispatched before they are taken out of the outbox together. */
+const batchMax = 100;
+const overtakenMax = 20;
+const unfinishedMax = 100;
+/** A message and its copy are two writes of a transaction. */
+const redriveMax = 50;
+
+interface Counts {
+  dispatched: number;
+  poisoned: number;
+}
+
+/**
+ * Hands on the messages of an outbox, those of one partition in the order in which they were
+ * committed, at least once each. Several relays may work side by side; they hand messages on twice
+ * when they meet.
+ *
+ * A message that cannot be handed on holds back those behind it, until it can, or until it was tried
+ * too often and is given up: moved to a poison row of its partition.
+ */
+export class Relay {
+  readonly table: TableGateway;
+  readonly #registry: OutboxRegistry;
+  readonly #dispatch: Dispatch | undefined;
+  readonly #sink: MessageSink;
+  readonly #attemptsMax: number;
+  readonly #concurrency: number;
+  readonly #observe: (event: RelayEvent) => void;
+  readonly #timers: Timers;
+
+  /** Sends nothing. Throws `DefinitionError` when messages would go nowhere. */
+  constructor(options: RelayOptions) {
+    const { table, registry, dispatch, sink, observer } = options;
+    if (dispatch === undefined && sink === undefined) {
+      throw new DefinitionError('a relay needs a dispatch or a sink, or messages would be lost');
+    }
+    this.table = table;
+    this.#registry = registry;
+    this.#dispatch = dispatch;
+    this.#sink = sink ?? deletingSink(table);
+    this.#attemptsMax = options.attemptsMax ?? 10;
+    this.#concurrency = options.concurrency ?? 8;
+    this.#observe = observer ?? (() => undefined);
+    this.#timers = options.timers ?? holdingTimers;
+  }
+
+  /**
+   * Hands on what waits in one partition. One range read for every 1,000 messages, the requests of
+   * `dispatch` for each message, one transaction for every 100. Throws `RelayBlockedError`, and what
+   * the table throws.
+   */
+  async partition(
+    partitionKey: string,
+    { signal = new AbortController().signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<RelayReport> {
+    const counts: Counts = { dispatched: 0, poisoned: 0 };
+    let overtaken = 0;
+    for (let isDone = false; !isDone && !signal.aborted;) {
+      const { rows, hasMore } = await readWaiting(this.table, partitionKey);
+      if (await this.#pass(partitionKey, rows, counts, signal)) isDone = !hasMore;
+      else if (++overtaken >= overtakenMax) {
+        throw new RelayBlockedError(`other relays were faster ${overtaken} times`);
+      }
+    }
+    return counts;
+  }
+
+  /**
+   * Hands on what waits in every registered partition: the safety net for hints that were lost. The
+   * requests of `registry.partitions`, and those of `partition` for each. A partition that fails
+   * does not keep it from the others.
+   */
+  async sweep({ signal }: { readonly signal?: AbortSignal } = {}): Promise<SweepReport> {
+    const report = {
+      partitions: 0,
+      dispatched: 0,
+      poisoned: 0,
+      unfinished: [] as { partitionKey: string; error: unknown }[],
+    };
+    const gate = new Gate(this.#concurrency);
+    const running = new Set<Promise<void>>();
+    for await (const partitionKey of this.#registry.partitions()) {
+      if (signal?.aborted === true) break;
+      const one = gate.run(async () => {
+        try {
+          const done = await this.partition(partitionKey, signal === undefined ? {} : { signal });
+          report.dispatched += done.dispatched;
+          report.poisoned += done.poisoned;
+        } catch (error) {
+          if (report.unfinished.length < unfinishedMax) {
+            report.unfinished.push({ partitionKey, error });
+          }
+        }
+      });
+      report.partitions += 1;
+      running.add(one);
+      void one.then(() => running.delete(one));
+      if (running.size >= this.#concurrency) await Promise.race(running);
+    }
+    await Promise.all(running);
+    return report;
+  }
+
+  /**
+   * Sweeps again and again until the signal is aborted, then resolves after the partitions that it
+   * has begun. Waits `intervalMs` (60,000) between two sweeps, also after one that failed for the
+   * moment; rejects when the registry is refused for good.
+   */
+  async run(options: {
+    readonly signal: AbortSignal;
+    readonly intervalMs?: number;
+    readonly onSweep?: (report: SweepReport) => void;
+  }): Promise<void> {
+    const { signal, intervalMs = 60_000, onSweep } = options;
+    while (!signal.aborted) {
+      try {
+        onSweep?.(await this.sweep({ signal }));
+      } catch (error) {
+        if (!isTransient(error)) throw error;
+      }
+      await sleep(this.#timers, intervalMs, signal);
+    }
+  }
+
+  /**
+   * Lets the messages that were given up in a partition be tried again: one range read for every
+   * 1,000, one transaction for every 50. Resolves with how many. They come before what was committed
+   * after them and waits still.
+   */
+  async redrive(partitionKey: string): Promise<number> {
+    let count = 0;
+    for (;;) {
+      const filter = poisonFilter(partitionKey);
+      const { rows } = await this.table.page({ filter, limit: redriveMax });
+      if (rows.length === 0) return count;
+      await this.table.transact(
+        rows.flatMap((row) => [
+          { kind: 'insert', row: { ...withoutFailures(row), ...waitingKey(row) } },
+          { kind: 'delete', key: keyOf(row), etag: row.etag },
+        ]),
+      );
+      count += rows.length;
+    }
+  }
+
+  /** False when another relay was faster. */
+  async #pass(
+    partitionKey: string,
+    rows: readonly StoredRow[],
+    counts: Counts,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    for (let at = 0; at < rows.length && !signal.aborted; at += batchMax) {
+      const batch: WaitingMessage[] = [];
+      let blocked: unknown;
+      for (const row of rows.slice(at, at + batchMax)) {
+        if (signal.aborted) break;
+        blocked = await this.#handOn(row, batch, counts, signal);
+        if (blocked !== undefined) break;
+      }
+      if (batch.length > 0 && !(await this.#sink.take(partitionKey, batch))) return false;
+      counts.dispatched += batch.length;
+      if (blocked !== undefined) {
+        const what = `the outbox of '${partitionKey}' in ${this.table.table} is held up`;
+        throw new RelayBlockedError(`${what}: ${textOf(blocked)}`, { cause: blocked });
+      }
+    }
+    return true;
+  }
+
+  /** Returns what keeps the message from being handed on, if it has to wait. */
+  async #handOn(
+    row: StoredRow,
+    batch: WaitingMessage[],
+    counts: Counts,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const { partitionKey, rowKey } = row;
+    let envelope: Envelope | undefined;
+    try {
+      envelope = envelopeOfRow(row);
+      const outbox = `${this.table.table}/${partitionKey}`;
+      await this.#dispatch?.(envelope, { outbox, attempt: failuresOf(row) + 1, signal });
+      batch.push({ row, envelope });
+      this.#observe({ kind: 'dispatched', partitionKey, rowKey, envelope });
+      return undefined;
+    } catch (error) {
+      const isHopeless = envelope === undefined || error instanceof MalformedMessageError;
+      const isLast = !isTransient(error) && failuresOf(row) + 1 >= this.#attemptsMax;
+      const kind = isHopeless || isLast ? 'poisoned' : 'failed';
+      await this.#recordFailure(row, error, kind);
+      this.#observe({ kind, partitionKey, rowKey, envelope, error });
+      if (kind === 'failed') return error ?? new Error('rejected without an error');
+      counts.poisoned += 1;
+      return undefined;
+    }
+  }
+
+  /** One transaction or one update; nothing for what passes by itself. */
+  async #recordFailure(row: StoredRow, error: unknown, kind: 'poisoned' | 'failed'): Promise<void> {
+    if (kind === 'failed' && isTransient(error)) return;
+    const failed = withFailure(row, error);
+    const { etag } = row;
+    try {
+      if (kind === 'failed') await this.table.write({ kind: 'replace', row: failed, etag });
+      else {
+        await this.table.transact([
+          { kind: 'insert', row: { ...failed, ...poisonKey(row) } },
+          { kind: 'delete', key: keyOf(row), etag },
+        ]);
+      }
+    } catch (conflict) {
+      // Another relay has recorded its own failure, or has handed the message on.
+      if (!isConflict(conflict)) throw conflict;
+    }
+  }
+}
+
+function keyOf({ partitionKey, rowKey }: RowKey): RowKey {
+  return { partitionKey, rowKey };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'it was rejected';
+}
+
+/**
+ * The handler of hints, for a worker of their queue: it relays the partition that is named. One
+ * handler serves all relays of a program, by their tables. A message that cannot be handed on is
+ * left to the sweeps, unless the reason passes by itself.
+ */
+export function hintHandler(relays: readonly Relay[]): MessageHandler {
+  return handle(OutboxHintMessage, async ({ table, partitionKey }, { signal }) => {
+    const relay = relays.find((each) => each.table.table === table);
+    if (relay === undefined) {
+      throw new DefinitionError(`a hint names the table '${table}', which no relay here serves`);
+    }
+    try {
+      await relay.partition(partitionKey, { signal });
+    } catch (error) {
+      if (!(error instanceof RelayBlockedError) || isTransient(error)) throw error;
+    }
+  });
+}

@@ -1,0 +1,50 @@
+import type { StoredRow } from '../../rows/row.js';
+import type { RowPage, TableGateway } from '../../table/gateway.js';
+import { committedAt, waitingFilter } from './outbox-row.js';
+
+export interface WaitingRows {
+  /** In the order in which their transactions were committed. */
+  readonly rows: readonly StoredRow[];
+  /** Whether more rows may wait than were read. */
+  readonly hasMore: boolean;
+}
+
+/** Pages of 1,000 rows that one reading may take. */
+const pagesMax = 10;
+
+/**
+ * The rows that wait in the outbox of a partition, in the order of commits by the service's own
+ * Timestamps: writers' clocks, which make the keys, may differ. One range read, and one more for every
+ * further 1,000 rows, up to 10,000.
+ *
+ * Later pages can hold rows that were committed after a row that no page shows, because its place was
+ * read before. So only rows up to the latest Timestamp of the first page are given: whatever was
+ * committed until then was there when each page was read.
+ */
+export async function readWaiting(table: TableGateway, partitionKey: string): Promise<WaitingRows> {
+  const filter = waitingFilter(partitionKey);
+  const rows: StoredRow[] = [];
+  let horizon: bigint | undefined;
+  let hasMore = false;
+  let cursor: string | undefined;
+  for (let pages = 0; pages === 0 || (cursor !== undefined && pages < pagesMax); pages += 1) {
+    const page: RowPage = await table.page(cursor === undefined ? { filter } : { filter, cursor });
+    if (horizon === undefined && page.rows.length > 0) horizon = latestOf(page.rows);
+    const known = page.rows.filter((row) => committedAt(row) <= (horizon ?? 0n));
+    hasMore ||= known.length < page.rows.length;
+    rows.push(...known);
+    ({ cursor } = page);
+  }
+  return { rows: rows.toSorted(byCommit), hasMore: hasMore || cursor !== undefined };
+}
+
+function latestOf(rows: readonly StoredRow[]): bigint {
+  return rows.reduce((latest, { timestamp }) => (timestamp > latest ? timestamp : latest), 0n);
+}
+
+/** Rows of one transaction share a Timestamp; their keys tell their order. */
+function byCommit(left: StoredRow, right: StoredRow): number {
+  const [earlier, later] = [committedAt(left), committedAt(right)];
+  if (earlier !== later) return earlier < later ? -1 : 1;
+  return left.rowKey < right.rowKey ? -1 : 1;
+}

@@ -1,0 +1,496 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { TableClient } from '@azure/data-tables';
+import type { QueueClient } from '@azure/storage-queue';
+import { manualClock, type Clock } from '../../src/base/clock.js';
+import {
+  codecOf,
+  EntityExistsError,
+  openTable,
+  TransactionFailedError,
+  type RequestReport,
+  type RowWrite,
+  type TableGateway,
+} from '../../src/modeling/index.js';
+import {
+  toHandlers,
+  toQueue,
+  type Dispatch,
+} from '../../src/modeling/patterns/transactional-outbox/dispatch.js';
+import { Outbox } from '../../src/modeling/patterns/transactional-outbox/outbox.js';
+import {
+  poisonFilter,
+  waitingFilter,
+} from '../../src/modeling/patterns/transactional-outbox/outbox-row.js';
+import {
+  knownPartitions,
+  tableRegistry,
+  type OutboxRegistry,
+} from '../../src/modeling/patterns/transactional-outbox/registry.js';
+import {
+  hintHandler,
+  Relay,
+  RelayBlockedError,
+  type RelayEvent,
+} from '../../src/modeling/patterns/transactional-outbox/relay.js';
+import { keyPayload } from '../../src/modeling/worker/entity-payload.js';
+import { handle } from '../../src/modeling/worker/handler.js';
+import { defineMessage } from '../../src/modeling/worker/message-type.js';
+import type { QueuePort } from '../../src/modeling/worker/queue-port.js';
+import { QueueWorker } from '../../src/modeling/worker/worker.js';
+import { startServer } from '../support/start-server.js';
+import { crashEverywhere, type Doomed } from './support/crash-points.js';
+import { Employee, employeeKey, newEmployee, type EmployeeKey } from './support/employees.js';
+import { impatientTimers } from './support/impatient-timers.js';
+import { LostAnswers } from './support/lost-answers.js';
+import { messageCount, startQueueWorld, visibleEnvelopes } from './support/queue-world.js';
+
+// Changes and their announcements over real tables and queues.
+
+const world = await startQueueWorld();
+const { time } = world;
+const Hired = defineMessage('hired', { payload: keyPayload(Employee) });
+const jones: EmployeeKey = { department: 'Sales', id: 456 };
+
+function insertOf(values: Parameters<typeof newEmployee>[0] = {}): RowWrite {
+  return { kind: 'insert', row: codecOf(Employee).toRow(newEmployee(values)) };
+}
+
+interface Parts {
+  readonly table: TableGateway;
+  readonly registryTable: TableGateway;
+  readonly hints: QueuePort;
+  readonly poison: QueuePort;
+  /** Where messages are relayed to. */
+  readonly target: QueuePort;
+}
+
+interface RealParts extends Parts {
+  readonly hints: QueueClient;
+  readonly target: QueueClient;
+}
+
+async function newParts(observer?: (report: RequestReport) => void): Promise<RealParts> {
+  const options = observer === undefined ? {} : { observer };
+  const { queue, poison } = await world.newSource();
+  return {
+    table: await world.newTable(options),
+    registryTable: await world.newTable(options),
+    hints: queue,
+    poison,
+    target: await world.newQueue(),
+  };
+}
+
+function doomedParts(parts: Parts, doomed: Doomed): Parts {
+  return {
+    table: doomed.wrap(parts.table),
+    registryTable: doomed.wrap(parts.registryTable),
+    hints: doomed.wrap(parts.hints),
+    poison: doomed.wrap(parts.poison),
+    target: doomed.wrap(parts.target),
+  };
+}
+
+function registryOf({ table, registryTable }: Parts): OutboxRegistry {
+  return tableRegistry(registryTable, table.table, { buckets: 2 });
+}
+
+function outboxOf(parts: Parts, clock: Clock = time.clock): Outbox {
+  const { table, hints } = parts;
+  return new Outbox({ table, registry: registryOf(parts), hints, clock });
+}
+
+function relayOf(
+  parts: Parts,
+  dispatch: Dispatch = toQueue(parts.target),
+  more: { readonly attemptsMax?: number; readonly observer?: (event: RelayEvent) => void } = {},
+): Relay {
+  return new Relay({ table: parts.table, registry: registryOf(parts), dispatch, ...more });
+}
+
+function workerOf({ hints: queue, poison }: Parts, relay: Relay): QueueWorker {
+  return new QueueWorker({
+    sources: [{ queue, poison }],
+    handlers: [hintHandler([relay])],
+    clock: time.clock,
+    timers: impatientTimers,
+  });
+}
+
+async function hire(outbox: Outbox, values: Parameters<typeof newEmployee>[0] = {}) {
+  const { department, id } = newEmployee(values);
+  const message = await outbox.message(department, Hired, { department, id }, { id: `${id}` });
+  await outbox.transact([insertOf(values)], [message]);
+  return message;
+}
+
+async function waitingIn(table: TableGateway, partitionKey = 'Sales'): Promise<number> {
+  return (await table.page({ filter: waitingFilter(partitionKey) })).rows.length;
+}
+
+describe('a change and its announcement', () => {
+  it('are stored both or not at all, and announced in the end, wherever a process crashes', async () => {
+    const requests = await crashEverywhere<RealParts>({
+      prepare: () => newParts(),
+      run: async (parts, doomed) => {
+        const fragile = doomedParts(parts, doomed);
+        await hire(outboxOf(fragile));
+        await workerOf(fragile, relayOf(fragile)).drain();
+      },
+      restart: () => time.pass(60_000),
+      recover: async (parts, doomed) => {
+        const fragile = doomedParts(parts, doomed);
+        await relayOf(fragile).sweep();
+        await workerOf(fragile, relayOf(fragile)).drain();
+      },
+      check: async ({ table, target, hints }) => {
+        const employee = await table.get(employeeKey(jones));
+        const announced = await visibleEnvelopes(target);
+        assert.equal(announced.length > 0, employee !== undefined);
+        assert.ok(announced.every(({ id, type }) => id === '456' && type === 'hired'));
+        assert.equal(await waitingIn(table), 0);
+        assert.equal(await messageCount(hints), 0);
+      },
+      crashRecovery: true,
+    });
+    const change = ['write', 'transact', 'sendMessage'];
+    const relaying = ['page', 'sendMessage', 'transact', 'deleteMessage'];
+    assert.deepEqual(
+      requests.filter((name) => name !== 'receiveMessages'),
+      [...change, ...relaying],
+    );
+  });
+
+  it('fail together, and announce nothing', async () => {
+    const parts = await newParts();
+    await hire(outboxOf(parts));
+    await workerOf(parts, relayOf(parts)).drain();
+    await assert.rejects(
+      hire(outboxOf(parts)),
+      (error) =>
+        error instanceof TransactionFailedError &&
+        error.index === 0 &&
+        error.reason instanceof EntityExistsError,
+    );
+    assert.equal(await waitingIn(parts.table), 0);
+    assert.equal(await messageCount(parts.hints), 0);
+    assert.equal((await relayOf(parts).sweep()).dispatched, 0);
+  });
+
+  it('are found by a sweep when the hint was lost', async () => {
+    const parts = await newParts();
+    const lost: unknown[] = [];
+    const missing = await world.newQueue();
+    await missing.delete();
+    const outbox = new Outbox({
+      table: parts.table,
+      registry: registryOf(parts),
+      hints: missing,
+      onHintFailed: (error) => lost.push(error),
+    });
+    await hire(outbox);
+    assert.equal(lost.length, 1);
+    const { partitions, dispatched, unfinished } = await relayOf(parts).sweep();
+    assert.deepEqual(
+      { partitions, dispatched, unfinished },
+      {
+        partitions: 1,
+        dispatched: 1,
+        unfinished: [],
+      },
+    );
+    assert.equal((await visibleEnvelopes(parts.target)).length, 1);
+  });
+
+  it('make the requests that their docs promise', async () => {
+    const requests: string[] = [];
+    const parts = await newParts(({ kind, entities }) => requests.push(`${kind} ${entities}`));
+    const take = () => requests.splice(0);
+    const outbox = outboxOf(parts);
+    await hire(outbox);
+    assert.deepEqual(take(), ['insert 1', 'transaction 2']);
+    await hire(outbox, { id: 457 });
+    assert.deepEqual(take(), ['transaction 2']);
+    await relayOf(parts).partition('Sales');
+    assert.deepEqual(take(), ['query 2', 'transaction 2']);
+    await relayOf(parts).sweep();
+    assert.deepEqual(take().toSorted(), ['query 0', 'query 0', 'query 1']);
+  });
+
+  it('are recognised when only the answer was lost', async () => {
+    const started = await startServer();
+    const client = TableClient.fromConnectionString(started.server.connectionString(), 'lost', {
+      allowInsecureConnection: true,
+      retryOptions: { maxRetries: 1, retryDelayInMs: 1 },
+    });
+    await client.createTable();
+    const answers = new LostAnswers();
+    answers.install(client);
+    const table = openTable(client);
+    const outbox = new Outbox({ table, registry: knownPartitions(['Sales']) });
+    // The client sends the transaction again, which fails on what the first one has inserted.
+    answers.lose(1, 'POST');
+    await hire(outbox);
+    // No answer at all.
+    answers.lose(2, 'POST');
+    await hire(outbox, { id: 457 });
+    assert.equal(await waitingIn(table), 2);
+    await started[Symbol.asyncDispose]();
+  });
+});
+
+describe('a relay', () => {
+  it('hands on each message, in the order of commits, wherever it crashes', async () => {
+    await crashEverywhere<RealParts>({
+      prepare: async () => {
+        const parts = await newParts();
+        for (let id = 1; id <= 3; id += 1) await hire(outboxOf(parts), { id });
+        return parts;
+      },
+      run: async (parts, doomed) => relayOf(doomedParts(parts, doomed)).partition('Sales'),
+      recover: (parts, doomed) => relayOf(doomedParts(parts, doomed)).partition('Sales'),
+      check: async ({ table, target }) => {
+        const ids = (await visibleEnvelopes(target)).map(({ id }) => id);
+        assert.deepEqual([...new Set(ids)], ['1', '2', '3']);
+        assert.equal(await waitingIn(table), 0);
+      },
+      crashRecovery: true,
+    });
+  });
+
+  it('keeps the order of commits although the clocks of writers differ', async () => {
+    const parts = await newParts();
+    const fast = outboxOf(parts, manualClock(time.clock.nowMicros() + 3_600_000_000));
+    const slow = outboxOf(parts, manualClock(time.clock.nowMicros() - 3_600_000_000));
+    const handled: string[] = [];
+    for (let id = 1; id <= 10; id += 1) await hire(id % 3 === 0 ? slow : fast, { id });
+    const relay = relayOf(parts, ({ id }) => Promise.resolve(void handled.push(id)));
+    await relay.partition('Sales');
+    assert.deepEqual(handled, ['1', '2', '3', '4', '5', '6', '7', '8', '9', '10']);
+  });
+
+  it('keeps the order of commits over pages that were read at different times', async () => {
+    const parts = await newParts();
+    const { table } = parts;
+    const early = outboxOf(parts, manualClock(1_000_000_000_000_000));
+    const late = outboxOf(parts, manualClock(2_000_000_000_000_000));
+    await hire(early, { id: 1 });
+    await hire(late, { id: 2 });
+    let pages = 0;
+    // Pages of one row; behind the place of the first, 3 is committed, then 4 in front of the second.
+    const paged: TableGateway = {
+      table: table.table,
+      get: (key, select) => table.get(key, select),
+      write: (write) => table.write(write),
+      transact: (writes) => table.transact(writes),
+      page: async (query) => {
+        const page = await table.page({ ...query, limit: 1 });
+        pages += 1;
+        if (pages === 1) {
+          await hire(outboxOf(parts, manualClock(999_999_999_000_000)), { id: 3 });
+          await hire(outboxOf(parts, manualClock(1_500_000_000_000_000)), { id: 4 });
+        }
+        return page;
+      },
+    };
+    const handled: string[] = [];
+    const dispatch: Dispatch = ({ id }) => Promise.resolve(void handled.push(id));
+    await new Relay({ table: paged, registry: registryOf(parts), dispatch }).partition('Sales');
+    assert.deepEqual(handled, ['1', '2', '3', '4']);
+  });
+
+  it('loses nothing when many of them meet', async () => {
+    const parts = await newParts();
+    const outbox = outboxOf(parts);
+    for (let id = 0; id < 150; id += 1) await hire(outbox, { id });
+    const handled = new Set<string>();
+    const dispatch: Dispatch = ({ id }) => Promise.resolve(void handled.add(id));
+    await Promise.all(
+      Array.from({ length: 16 }, () => relayOf(parts, dispatch).partition('Sales')),
+    );
+    assert.equal(handled.size, 150);
+    assert.equal(await waitingIn(parts.table), 0);
+  });
+
+  it('hands on more messages than one page or transaction holds', async () => {
+    const parts = await newParts();
+    const outbox = outboxOf(parts);
+    const writes = [];
+    for (let id = 0; id < 1200; id += 1) {
+      writes.push(await outbox.message('Sales', Hired, { ...jones, id }, { id: `${id}` }));
+      if (writes.length === 100) await outbox.transact([], writes.splice(0));
+    }
+    const handled: number[] = [];
+    const dispatch: Dispatch = ({ id }) => Promise.resolve(void handled.push(Number(id)));
+    const { dispatched } = await relayOf(parts, dispatch).partition('Sales');
+    assert.equal(dispatched, 1200);
+    assert.deepEqual(
+      handled,
+      Array.from({ length: 1200 }, (_, id) => id),
+    );
+    assert.equal(await waitingIn(parts.table), 0);
+  });
+
+  it('handles messages itself when it is given handlers', async () => {
+    const parts = await newParts();
+    await hire(outboxOf(parts));
+    const seen: string[] = [];
+    const handler = handle(Hired, ({ department, id }, context) => {
+      seen.push(`${department} ${id} ${context.id} ${context.dequeueCount}`);
+      return Promise.resolve();
+    });
+    await relayOf(parts, toHandlers([handler])).partition('Sales');
+    assert.deepEqual(seen, ['Sales 456 456 1']);
+  });
+});
+
+describe('a message that cannot be handed on', () => {
+  const failingFor =
+    (bad: string, error: () => Error, handled: string[]): Dispatch =>
+    ({ id }) => {
+      if (id === bad) return Promise.reject(error());
+      handled.push(id);
+      return Promise.resolve();
+    };
+
+  it('holds back those behind it, keeps its place, and is given up in the end', async () => {
+    const parts = await newParts();
+    for (let id = 1; id <= 4; id += 1) await hire(outboxOf(parts), { id });
+    const handled: string[] = [];
+    const events: RelayEvent[] = [];
+    const relay = relayOf(
+      parts,
+      failingFor('2', () => new Error('refused'), handled),
+      { attemptsMax: 3, observer: (event) => events.push(event) },
+    );
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      await assert.rejects(relay.partition('Sales'), RelayBlockedError);
+      assert.deepEqual(handled, ['1']);
+    }
+    assert.deepEqual(await relay.partition('Sales'), { dispatched: 2, poisoned: 1 });
+    assert.deepEqual(handled, ['1', '3', '4']);
+    assert.deepEqual(
+      events.map(({ kind }) => kind),
+      ['dispatched', 'failed', 'failed', 'poisoned', 'dispatched', 'dispatched'],
+    );
+    const { rows } = await parts.table.page({ filter: poisonFilter('Sales') });
+    assert.deepEqual(
+      rows.map(({ properties }) => [properties['Failures'], properties['LastError']]),
+      [
+        [
+          { type: 'Int32', value: 3 },
+          { type: 'String', value: 'refused' },
+        ],
+      ],
+    );
+    assert.equal(await waitingIn(parts.table), 0);
+  });
+
+  it('can be tried again, in its place', async () => {
+    const parts = await newParts();
+    for (let id = 1; id <= 2; id += 1) await hire(outboxOf(parts), { id });
+    const handled: string[] = [];
+    const refuse = failingFor('1', () => new Error('refused'), []);
+    await relayOf(parts, refuse, { attemptsMax: 1 }).partition('Sales');
+    await hire(outboxOf(parts), { id: 3 });
+    const relay = relayOf(
+      parts,
+      failingFor('none', () => new Error('x'), handled),
+    );
+    assert.equal(await relay.redrive('Sales'), 1);
+    assert.equal(await relay.redrive('Sales'), 0);
+    await relay.partition('Sales');
+    assert.deepEqual(handled, ['1', '3']);
+  });
+
+  it('is never given up for reasons that pass by themselves', async () => {
+    const parts = await newParts();
+    await hire(outboxOf(parts), { id: 1 });
+    const busy = () => Object.assign(new Error('busy'), { statusCode: 503 });
+    const relay = relayOf(parts, failingFor('1', busy, []), { attemptsMax: 2 });
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      await assert.rejects(relay.partition('Sales'), RelayBlockedError);
+    }
+    assert.equal(await waitingIn(parts.table), 1);
+    assert.equal((await parts.table.page({ filter: poisonFilter('Sales') })).rows.length, 0);
+  });
+
+  it('does not keep a sweep from other partitions', async () => {
+    const parts = await newParts();
+    await hire(outboxOf(parts), { id: 1 });
+    await hire(outboxOf(parts), { id: 2, department: 'Marketing' });
+    const handled: string[] = [];
+    const report = await relayOf(
+      parts,
+      failingFor('1', () => new Error('refused'), handled),
+    ).sweep();
+    assert.deepEqual(handled, ['2']);
+    assert.deepEqual(
+      report.unfinished.map(({ partitionKey }) => partitionKey),
+      ['Sales'],
+    );
+  });
+
+  it('is given up at once when the row holds none', async () => {
+    const parts = await newParts();
+    await hire(outboxOf(parts), { id: 1 });
+    const { rows } = await parts.table.page({ filter: waitingFilter('Sales') });
+    const [row = assert.fail()] = rows;
+    const spoiled = { ...row, properties: { Message: { type: 'String', value: '{}' } } } as const;
+    await parts.table.write({ kind: 'replace', row: spoiled, etag: '*' });
+    assert.deepEqual(await relayOf(parts).partition('Sales'), { dispatched: 0, poisoned: 1 });
+    assert.equal(await waitingIn(parts.table), 0);
+  });
+});
+
+describe('a registry of partitions', () => {
+  it('knows each partition once, whoever registers it, over more than a page', async () => {
+    const table = await world.newTable();
+    const names = Array.from({ length: 1100 }, (_, index) => `partition ${index}`);
+    const registries = [1, 2].map(() => tableRegistry(table, 'some', { buckets: 1 }));
+    for (let at = 0; at < names.length; at += 50) {
+      const some = names.slice(at, at + 50);
+      await Promise.all(
+        registries.flatMap((registry) => some.map((name) => registry.register(name))),
+      );
+    }
+    await tableRegistry(table, 'other', { buckets: 1 }).register('of another table');
+    const found: string[] = [];
+    for await (const name of registries[0]?.partitions() ?? []) found.push(name);
+    assert.deepEqual(found.toSorted(), names.toSorted());
+  });
+
+  it('refuses a partition that it does not know, before anything changes', async () => {
+    const table = await world.newTable();
+    const outbox = new Outbox({ table, registry: knownPartitions(['Marketing']) });
+    await assert.rejects(hire(outbox), /'Sales' is none of the partitions/);
+    assert.equal(await table.get(employeeKey(jones)), undefined);
+  });
+});
+
+describe('a relay that runs', () => {
+  it('sweeps until it is stopped', async () => {
+    const parts = await newParts();
+    await hire(outboxOf(parts));
+    const stop = new AbortController();
+    const swept: number[] = [];
+    const relay = new Relay({
+      table: parts.table,
+      registry: registryOf(parts),
+      dispatch: toQueue(parts.target),
+      timers: time,
+    });
+    const running = relay.run({
+      signal: stop.signal,
+      onSweep: ({ dispatched }) => {
+        swept.push(dispatched);
+        if (swept.length === 2) stop.abort();
+        else void hire(outboxOf(parts), { id: 457 }).then(() => time.pass(60_000));
+      },
+    });
+    await running;
+    assert.deepEqual(swept, [1, 1]);
+    assert.deepEqual(time.waiting, []);
+  });
+});
