@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { ServerProcess } from '../support/crash-server.js';
 import type { WireClient } from '../wire/kit/client.js';
+import { messageBody, type QueueWireClient } from '../wire/kit/queue-client.js';
 import type { WireResponse } from '../wire/kit/response.js';
 
 const rowsMax = 2000;
@@ -64,6 +65,55 @@ it('refuses writes and serves reads while its data file cannot grow, and recover
   const again = server.client();
   await assertServes(again, kept);
   assert.equal((await insert(again, kept.length)).status, 204);
+  again.close();
+});
+
+/** Puts until a message of any size is refused; how many were put before. */
+async function fillQueue(queues: QueueWireClient, queue: string): Promise<number> {
+  let kept = 0;
+  for (const length of [15_000, 3_000, 100, 1]) {
+    for (let refused = 0; refused < 5;) {
+      const body = messageBody('x'.repeat(length));
+      const { status } = await queues.send({ method: 'POST', path: `/${queue}/messages`, body });
+      assert.ok(status === 201 || status === 500, String(status));
+      if (status === 201) kept += 1;
+      else refused += 1;
+      assert.ok(kept < rowsMax, 'the disk never became full');
+    }
+  }
+  return kept;
+}
+
+/** Gets and deletes until nothing comes; how many were deleted. */
+async function drain(queues: QueueWireClient, queue: string): Promise<number> {
+  for (let deleted = 0; ;) {
+    const messages = await queues.get(queue, { numofmessages: 32, visibilitytimeout: 600 });
+    if (messages.length === 0) return deleted;
+    for (const message of messages) {
+      assert.equal((await queues.delete(queue, message)).status, 204);
+      deleted += 1;
+    }
+  }
+}
+
+it('keeps exactly the acknowledged messages when its data file cannot grow', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tabularium-full-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  let server = await ServerProcess.start(directory, { fileKiBMax: 3000 });
+  t.after(() => server.end('SIGKILL'));
+  const queues = server.queueClient();
+  const queue = await queues.newQueue('full');
+  const kept = await fillQueue(queues, queue);
+  assert.ok(kept > 50, `${kept} messages`);
+  assert.equal(await queues.count(queue), kept);
+  assert.equal((await queues.peek(queue)).length, 32);
+  queues.close();
+  await server.end('SIGKILL');
+  server = await ServerProcess.start(directory);
+  const again = server.queueClient();
+  assert.equal(await again.count(queue), kept);
+  assert.equal(await drain(again, queue), kept);
+  await again.put(queue, 'there is space');
   again.close();
 });
 
