@@ -25,8 +25,9 @@ export interface OperationPlan {
   readonly isAssumed: boolean;
 }
 
-/** Attempts of `update`. */
+/** Attempts of `update`, and of every write beside indexes. */
 const updateAttemptsMax = 24;
+const indexedAttemptsMax = 64;
 
 type Body = Omit<OperationPlan, 'operation' | 'name'>;
 
@@ -130,23 +131,14 @@ export function changeOf(kind: WriteKind, changes: readonly string[] | undefined
   return { kind: change, changes };
 }
 
-/** One write of one entity, with what its indexes make of it. */
+/** One write of one entity. */
 function writing(places: Places, kind: WriteKind, changes: readonly string[] | undefined): Body {
   const { entities, indexes } = places;
-  const upkeep = upkeepOf(places, changeOf(kind, changes));
-  const rows = 1 + upkeep.rowsBeside;
-  // Whoever writes beside an index must know what the index had. An insert had nothing there.
-  const first = indexes.length > 0 && kind !== 'insert' ? [pointReads(entities, once)] : [];
+  if (indexes.length > 0) return writingBeside(places, kind, changes);
   return {
     ...written,
-    touches: [
-      ...first,
-      ...upkeep.before,
-      touch(entities, rows > 1 ? 'transaction' : requestOf(kind), once, { written: rows }),
-      ...lookAgain(entities, kind),
-      ...upkeep.after,
-    ],
-    transactionRows: rows > 1 ? rows : 0,
+    touches: [touch(entities, requestOf(kind), once, { written: 1 }), ...lookAgain(entities, kind)],
+    transactionRows: 0,
   };
 }
 
@@ -158,20 +150,42 @@ function lookAgain(entities: Place, kind: WriteKind): readonly Touch[] {
     : [];
 }
 
-function updating(places: Places, changes: readonly string[] | undefined): Body {
+/** One write of one entity, with what its indexes make of it. It starts over when it was late. */
+function writingBeside(
+  places: Places,
+  kind: WriteKind,
+  changes: readonly string[] | undefined,
+): Body {
   const { entities } = places;
-  const upkeep = upkeepOf(places, { kind: 'change', changes });
-  const attempts: Estimate = { best: 1, expected: 1, worst: updateAttemptsMax };
+  const upkeep = upkeepOf(places, changeOf(kind, changes));
   const rows = 1 + upkeep.rowsBeside;
+  const attempts: Estimate = { ...once, worst: indexedAttemptsMax };
+  // Whoever writes beside an index must know what the index had. An insert had nothing there.
+  const reads = kind === 'insert' ? { ...none, worst: indexedAttemptsMax - 1 } : attempts;
   return {
     ...written,
     touches: [
-      pointReads(entities, attempts),
-      ...upkeep.before,
-      touch(entities, rows > 1 ? 'transaction' : 'update', attempts, { written: rows }),
+      pointReads(entities, reads),
+      ...upkeep.before.map((each) => ({
+        ...each,
+        requests: { ...each.requests, worst: each.requests.worst * indexedAttemptsMax },
+        read: { ...each.read, worst: each.read.worst * indexedAttemptsMax },
+      })),
+      touch(entities, rows > 1 ? 'transaction' : requestOf(kind), attempts, { written: rows }),
       ...upkeep.after,
     ],
     transactionRows: rows > 1 ? rows : 0,
+  };
+}
+
+function updating(places: Places, changes: readonly string[] | undefined): Body {
+  const { entities, indexes } = places;
+  if (indexes.length > 0) return writingBeside(places, 'replace', changes);
+  const attempts: Estimate = { ...once, worst: updateAttemptsMax };
+  return {
+    ...written,
+    touches: [pointReads(entities, attempts), touch(entities, 'update', attempts, { written: 1 })],
+    transactionRows: 0,
   };
 }
 

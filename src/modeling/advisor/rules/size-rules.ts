@@ -31,8 +31,10 @@ function ofPlace(place: Place): readonly Finding[] {
   const { name, size } = place;
   const { bytes, properties } = size;
   const found: Finding[] = [];
-  if (bytes.maximum > rowBytesMax) {
-    const figures = { bytes: bytes.maximum, limit: rowBytesMax };
+  const inParts = size.fields.filter(({ isLarge }) => isLarge);
+  const inRow = inParts.reduce((sum, field) => sum - field.bytes.maximum, bytes.maximum);
+  if (inRow > rowBytesMax) {
+    const figures = { bytes: inRow, limit: rowBytesMax };
     found.push(finding('error', 'entity-too-large', name, figures));
   }
   if (properties > rowPropertiesMax) {

@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import {
+  defineEntity,
+  embedded,
+  entitiesOf,
+  explain,
+  int32,
+  key,
+  measure,
+  rowBytes,
+  string,
+  transaction,
+  writesOf,
+  type Entities,
+  type Measurement,
+  type PartitionQuery,
+  type RowWrite,
+} from '../../src/modeling/index.js';
+import {
+  indexEntity,
+  indexedEntitiesOf,
+  indexTable,
+  samePartition,
+  withIndexes,
+} from '../../src/modeling/patterns/indexes/index.js';
+import { drainOutbox, testOutbox } from './support/index-outbox.js';
+import { allRows } from './support/indexed-employees.js';
+import { startTables, type ObservedTable, type ObservedTables } from './support/observed-tables.js';
+
+// What the advisor tells, against a real server: what it measures, and what operations then send.
+
+const Employee = defineEntity({
+  type: 'Employee',
+  properties: {
+    department: string(),
+    id: int32(),
+    lastName: string(),
+    email: string(),
+    age: int32().optional(),
+    address: embedded({ town: string(), zip: int32().optional() }),
+  },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`empid_${p.id.padded(6)}`,
+});
+
+const someone = {
+  department: 'New',
+  lastName: 'Jones',
+  email: 'a',
+  address: { town: 'Kent' },
+};
+
+const names = ['Jones', 'Smith', 'Smith', 'Smith'];
+
+/** Sales has 1,500 employees, Legal 100; three of four are called Smith, every fifth has an age. */
+function employees() {
+  return Array.from({ length: 1_600 }, (_, id) => ({
+    department: id < 1_500 ? 'Sales' : 'Legal',
+    id,
+    lastName: names[id % 4] ?? '',
+    email: `mail${id}@contoso.com`,
+    ...(id % 5 === 0 ? { age: id % 60 } : {}),
+    address: { town: id % 2 === 0 ? 'Redmond' : 'Kent' },
+  }));
+}
+
+async function fill({ gateway }: ObservedTable): Promise<void> {
+  const make = writesOf(Employee);
+  const writes = new Map<string, RowWrite[]>();
+  for (const employee of employees()) {
+    const of = writes.get(employee.department) ?? [];
+    writes.set(employee.department, [...of, make.insert(employee)]);
+  }
+  for (const of of writes.values()) {
+    for (let at = 0; at < of.length; at += 100) await gateway.transact(of.slice(at, at + 100));
+  }
+}
+
+describe('the advisor with a live table', () => {
+  let tables: ObservedTables;
+  let table: ObservedTable;
+  let entities: Entities<typeof Employee>;
+  let measured: Measurement<typeof Employee>;
+
+  before(async () => {
+    tables = await startTables();
+    table = await tables.newTable();
+    await fill(table);
+    entities = entitiesOf(Employee, table.gateway);
+    table.takeKinds();
+    measured = await measure(Employee, table.gateway);
+  });
+
+  after(() => tables[Symbol.asyncDispose]());
+
+  it('measures a whole table with the requests that it tells', () => {
+    assert.deepEqual(table.takeKinds(), ['query', 'query']);
+    const { requests, rows, isWhole, otherRows, partitions, properties } = measured;
+    assert.deepEqual([requests, rows, isWhole, otherRows], [2, 1_600, true, 0]);
+    assert.deepEqual(partitions.kind === 'counts' && partitions.counts, {
+      Sales: 1_500,
+      Legal: 100,
+    });
+    const { lastName, age, address, email } = properties;
+    assert.deepEqual(lastName?.size, { average: 5, maximum: 5 });
+    assert.deepEqual(lastName?.values?.kind === 'counts' && lastName.values.counts, {
+      Jones: 400,
+      Smith: 1_200,
+    });
+    assert.equal(age?.present, 0.2);
+    assert.equal(email?.values, undefined, 'every email is another one');
+    assert.deepEqual(address?.properties?.['town']?.size, { average: 5.5, maximum: 7 });
+    assert.equal(address?.properties?.['zip']?.present, 0);
+  });
+
+  it('tells the bytes that the service counts', async () => {
+    const report = explain(Employee, { ...measured, operations: [] });
+    const stored = (await allRows(table.gateway)).map(rowBytes);
+    const total = stored.reduce((sum, bytes) => sum + bytes, 0);
+    // Write stamps take more with each write; half of what they may take is expected.
+    const stamps = 1_600 * 2 * (23 - 11);
+    assert.equal(Math.round(report.capacity.bytes), total + stamps);
+    assert.deepEqual(report.findings, []);
+  });
+
+  it('reads no more of a table than the sample', async () => {
+    table.takeKinds();
+    const part = await measure(Employee, table.gateway, { sample: 150 });
+    assert.deepEqual([part.rows, part.requests, part.isWhole], [150, 1, false]);
+    const spread = await measure(Employee, table.gateway, {
+      sample: 100,
+      from: [{ department: 'Sales' }, { department: 'Legal' }],
+    });
+    assert.deepEqual(spread.partitions.kind === 'counts' && spread.partitions.counts, {
+      Legal: 50,
+      Sales: 50,
+    });
+    assert.equal(spread.requests, 2);
+    assert.deepEqual(table.takeKinds(), ['query', 'query', 'query']);
+    const { findings } = explain(Employee, { ...spread, operations: [] });
+    assert.deepEqual(
+      findings.map(({ code }) => code),
+      ['partial-measurement'],
+    );
+  });
+
+  it('does not take the rows of other types for its own', async () => {
+    const mixed = await tables.newTable();
+    const Review = defineEntity({
+      type: 'Review',
+      properties: { id: int32() },
+      partitionKey: () => key`Sales`,
+      rowKey: (p) => key`empid_${p.id.padded(6)}`,
+    });
+    await entitiesOf(Review, mixed.gateway).insert({ id: 1 });
+    await entitiesOf(Employee, mixed.gateway).insert({ ...someone, id: 2 });
+    const found = await measure(Employee, mixed.gateway);
+    assert.deepEqual([found.rows, found.otherRows], [1, 1]);
+  });
+
+  it('expects the requests that reads then make', async () => {
+    const sales = { department: 'Sales' };
+    const smiths: PartitionQuery<typeof Employee> = {
+      partition: sales,
+      where: (p) => p.lastName.eq('Smith'),
+    };
+    const { operations } = explain(Employee, {
+      ...measured,
+      operations: [
+        { kind: 'get', perSecond: 1 },
+        { kind: 'query', perSecond: 1, query: { partition: sales } },
+        { kind: 'query', perSecond: 1, query: { partition: { department: 'Legal' } } },
+        { kind: 'query', perSecond: 1, query: { partitions: [sales, { department: 'Legal' }] } },
+        { kind: 'query', perSecond: 1, query: smiths },
+        { kind: 'query', perSecond: 1, query: { partition: sales, prefix: { id: 7 } } },
+        { kind: 'query', perSecond: 1, query: { partition: sales }, take: 10 },
+        { kind: 'scan', perSecond: 1 },
+      ],
+    });
+    const observed: number[] = [];
+    const count = async (work: () => Promise<unknown>) => {
+      table.takeKinds();
+      await work();
+      observed.push(table.takeKinds().length);
+    };
+    await count(() => entities.get({ ...sales, id: 7 }));
+    await count(() => entities.query({ partition: sales }).toArray({ max: 5_000 }));
+    await count(() =>
+      entities.query({ partition: { department: 'Legal' } }).toArray({ max: 5_000 }),
+    );
+    await count(() =>
+      entities
+        .queryPartitions({ partitions: [sales, { department: 'Legal' }] })
+        .toArray({ max: 5_000 }),
+    );
+    await count(() => entities.query(smiths).toArray({ max: 5_000 }));
+    await count(() => entities.query({ partition: sales, prefix: { id: 7 } }).first(5));
+    await count(() => entities.query({ partition: sales }).first(10));
+    await count(() => entities.scanTable().toArray({ max: 5_000 }));
+    assert.deepEqual(observed, [1, 2, 1, 3, 2, 1, 1, 2]);
+    operations.forEach(({ requests: { best, worst } }, at) => {
+      const found = observed[at] ?? 0;
+      assert.ok(best <= found && found <= worst, `${at}: ${found} of ${best} to ${worst}`);
+    });
+    // Of what is known exactly, also what is expected.
+    for (const at of [0, 5, 6, 7]) {
+      assert.equal(operations[at]?.requests.expected, observed[at], `${at}`);
+    }
+  });
+
+  it('expects the requests that writes then make', async () => {
+    const { operations } = explain(Employee, {
+      ...measured,
+      operations: [
+        { kind: 'insert', perSecond: 1 },
+        { kind: 'merge', perSecond: 1, changes: ['age'] },
+        { kind: 'update', perSecond: 1 },
+        { kind: 'transaction', perSecond: 1, writes: 2 },
+        { kind: 'delete', perSecond: 1 },
+      ],
+    });
+    const at = { department: 'New', id: 1 };
+    table.takeKinds();
+    const observed: string[][] = [];
+    const take = () => observed.push([...table.takeKinds()]);
+    await entities.insert({ ...someone, id: 1 });
+    take();
+    await entities.merge(at, { age: 5 }, { ifMatch: 'any' });
+    take();
+    await entities.update(at, (current) => ({ ...current, age: 6 }));
+    take();
+    await transaction(table.gateway)
+      .insert(Employee, { ...someone, id: 2 })
+      .insert(Employee, { ...someone, id: 3 })
+      .run();
+    take();
+    await entities.delete(at, { ifMatch: 'any' });
+    take();
+    assert.deepEqual(
+      operations.map(({ requests }) => requests.expected),
+      observed.map(({ length }) => length),
+    );
+    assert.deepEqual(
+      operations.map(({ classes }) =>
+        classes.filter(({ requests }) => requests.expected > 0).map((each) => each.class),
+      ),
+      observed,
+    );
+  });
+
+  it('expects the requests that writes with indexes then make', async () => {
+    const indexed = withIndexes(Employee, {
+      email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
+      name: indexEntity({ place: 'same-partition', rowKey: (p) => key`name_${p.lastName}` }),
+      town: indexTable({
+        partitionKey: (p) => key`${p.lastName}`,
+        rowKey: (p) => key`${p.id.padded(6)}`,
+        include: [],
+      }),
+    });
+    const [main, town] = [await tables.newTable(), await tables.newTable()];
+    const outbox = testOutbox(main.gateway);
+    const open = indexedEntitiesOf(indexed, {
+      table: main.gateway,
+      tables: { town: town.gateway },
+      outbox,
+    });
+    const { operations } = explain(indexed, {
+      ...measured,
+      operations: [
+        { kind: 'insert', perSecond: 1 },
+        { kind: 'merge', perSecond: 1, changes: ['age'] },
+        { kind: 'merge', perSecond: 1, changes: ['lastName'] },
+        { kind: 'merge', perSecond: 1, changes: ['email'] },
+        { kind: 'look-up', perSecond: 1, index: 'email' },
+        { kind: 'look-up', perSecond: 1, index: 'name', returns: 1 },
+        { kind: 'delete', perSecond: 1 },
+      ],
+    });
+    // Put, got and deleted: the relay of this test hands intents on itself.
+    const queueRequests = 3;
+    const observed: (readonly string[])[] = [];
+    const rows: number[] = [];
+    const count = async (work: () => Promise<unknown>) => {
+      main.takeKinds();
+      await work();
+      const kinds = main.takeKinds();
+      observed.push(kinds);
+      rows.push(kinds.includes('transaction') ? (main.reports.at(-1)?.entities ?? 0) : 1);
+    };
+    const at = { department: 'New', id: 1 };
+    const any = { ifMatch: 'any' };
+    await count(() => open.insert({ ...someone, id: 1 }));
+    await drainOutbox(main.gateway, open.handler);
+    const later = [...main.takeKinds().slice(0, -1), ...town.takeKinds()];
+    const [inserted] = operations;
+    assert.equal((inserted?.requestsLater.expected ?? 0) - queueRequests, later.length);
+    // The relay finds the intent, the worker reads the entity twice, the relay forgets the intent.
+    const inMain = ['query', 'point-read', 'point-read', 'delete'];
+    assert.deepEqual(later, [...inMain, 'point-read', 'insert']);
+    await count(() => open.merge(at, { age: 5 }, any));
+    await count(() => open.merge(at, { lastName: 'Smith' }, any));
+    await count(() => open.merge(at, { email: 'b' }, any));
+    await count(() => open.by.email.get({ department: 'New', email: 'b' }));
+    await count(async () => {
+      for await (const _ of open.by.name.entities({ department: 'New', lastName: 'Smith' }))
+        continue;
+    });
+    await count(() => open.delete(at, any));
+    assert.deepEqual(
+      operations.map(({ requests }) => requests.expected),
+      observed.map(({ length }) => length),
+    );
+    // Rows of the caller's transaction: what its worker writes comes later.
+    assert.deepEqual(rows, [4, 2, 5, 3, 1, 1, 4]);
+  });
+});
