@@ -1,0 +1,243 @@
+import { systemClock } from '../../../base/clock.js';
+import { systemRandomness } from '../../../base/randomness.js';
+import { codecOf } from '../../definition/codec.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { KeyRange } from '../../definition/key-template.js';
+import type { CreateOf, ReadOf } from '../../definition/shapes.js';
+import { etagOf, rowKeyOf, type Stored } from '../../definition/stored-entity.js';
+import { ModelError } from '../../rows/model-error.js';
+import type { Row, RowKey, StoredRow } from '../../rows/row.js';
+import { ticksOfMicros } from '../../rows/ticks.js';
+import { isConflict, isConflictBehind, untilUncontended } from '../../table/contention.js';
+import {
+  EntityExistsError,
+  EntityNotFoundError,
+  isAmbiguous,
+  TransactionFailedError,
+} from '../../table/errors.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { odataString } from '../../table/odata.js';
+import { transaction } from '../../table/transaction.js';
+import {
+  arrivedKey,
+  arrivedRange,
+  arrivedRow,
+  movingKey,
+  movingOf,
+  movingRange,
+  movingRow,
+  originOf,
+  type Moving,
+} from './moving-row.js';
+import { addCount, notFound, type OneToManyOptions } from './relation.js';
+
+export interface FinishedMoves {
+  /** Children that were put where they go. */
+  readonly finished: number;
+  /** Children that still wait, and why. */
+  readonly stuck: readonly { readonly child: RowKey; readonly error: ModelError }[];
+  /** Marks of finished moves that were removed. */
+  readonly marksRemoved: number;
+}
+
+/**
+ * How long a mark outlives its move. Whoever finishes a move and stands still for longer than this
+ * could bring back a child that was deleted meanwhile.
+ */
+const markTicks = 864_000_000_000n;
+
+/** See `OneToMany.move`. */
+export async function moveChild<P extends AnyDefinition, C extends AnyDefinition>(
+  relation: OneToManyOptions<P, C>,
+  child: Stored<ReadOf<C>>,
+  to: CreateOf<C>,
+): Promise<void> {
+  const row = codecOf(relation.child).toRow(to);
+  const from = rowKeyOf(child);
+  if (row.partitionKey === from.partitionKey) return moveWithin(relation, child, to);
+  const parentKey = parentKeyOf(relation, row);
+  await refuseImpossible(relation, row, parentKey);
+  const { randomness = systemRandomness } = relation;
+  const moving: Moving = { move: randomness.uuid(), child: row, parentRowKey: parentKey.rowKey };
+  await leave(relation, child, moving);
+  await arrive(relation, from.partitionKey, moving);
+}
+
+/** The parent that a row's child has, by its keys. */
+function parentKeyOf<P extends AnyDefinition, C extends AnyDefinition>(
+  options: OneToManyOptions<P, C>,
+  row: Row,
+): RowKey {
+  const entity = codecOf(options.child).fromRow({ ...row, etag: '', timestamp: 0n });
+  return codecOf(options.parent).key(options.parentOf(entity));
+}
+
+/** Before anything has changed. What changes after this look leaves the move to be finished later. */
+async function refuseImpossible<P extends AnyDefinition, C extends AnyDefinition>(
+  { parent, child, table }: OneToManyOptions<P, C>,
+  row: Row,
+  parentKey: RowKey,
+): Promise<void> {
+  if ((await table.get(parentKey, [])) === undefined) {
+    throw notFound(parent.type, table.table, parentKey);
+  }
+  if ((await table.get(row, [])) === undefined) return;
+  const { partitionKey, rowKey } = row;
+  throw new EntityExistsError(`${child.type}: ('${partitionKey}', '${rowKey}') is taken`, {
+    status: 409,
+    code: 'EntityAlreadyExists',
+    request: { table: table.table, operation: 'move', partitionKey, rowKey },
+  });
+}
+
+/** One transaction: the child under its new keys, and the counts of both parents. */
+async function moveWithin<P extends AnyDefinition, C extends AnyDefinition>(
+  relation: OneToManyOptions<P, C>,
+  child: Stored<ReadOf<C>>,
+  to: CreateOf<C>,
+): Promise<void> {
+  const { parent, child: definition, table, parentOf } = relation;
+  const codec = codecOf(definition);
+  const row = codec.toRow(to);
+  const moved = codec.fromRow({ ...row, etag: '', timestamp: 0n });
+  const parents = codecOf(parent);
+  const isSameParent = parents.key(parentOf(child)).rowKey === parents.key(parentOf(moved)).rowKey;
+  const isSameKey = row.rowKey === rowKeyOf(child).rowKey;
+  await changeBehind(relation, isSameKey ? 1 : 2, async () => {
+    const writes = transaction(table);
+    if (isSameKey) writes.replace(definition, moved, { ifMatch: etagOf(child) });
+    else writes.delete(definition, child).insert(definition, to);
+    if (!isSameParent) {
+      await addCount(relation, writes, parentOf(child), -1);
+      await addCount(relation, writes, parentOf(moved), 1);
+    }
+    await writes.run();
+  });
+}
+
+/** Takes the child out of its partition, which keeps it as a moving row. One transaction. */
+async function leave<P extends AnyDefinition, C extends AnyDefinition>(
+  relation: OneToManyOptions<P, C>,
+  child: Stored<ReadOf<C>>,
+  moving: Moving,
+): Promise<void> {
+  const { child: definition, table, parentOf } = relation;
+  const { partitionKey } = rowKeyOf(child);
+  const row = movingRow(partitionKey, moving, typeNameOf(definition));
+  await changeBehind(relation, 2, async () => {
+    const writes = transaction(table).delete(definition, child).add({ kind: 'insert', row });
+    await addCount(relation, writes, parentOf(child), -1);
+    await writes.run();
+  });
+}
+
+/** Puts a child that has left into its new partition. May be done again, by anybody. */
+async function arrive<P extends AnyDefinition, C extends AnyDefinition>(
+  relation: OneToManyOptions<P, C>,
+  from: string,
+  { move, child, parentRowKey }: Moving,
+): Promise<void> {
+  const { parent, child: definition, table } = relation;
+  const { partitionKey } = child;
+  const codec = codecOf(definition);
+  const parentKey = codecOf(parent).parseKey({ partitionKey, rowKey: parentRowKey });
+  const row = codec.toRow(codec.fromRow({ ...child, etag: '', timestamp: 0n }));
+  try {
+    await changeBehind(relation, 2, async () => {
+      const writes = transaction(table)
+        .add({ kind: 'insert', row: arrivedRow(partitionKey, move, from) })
+        .add({ kind: 'insert', row });
+      await addCount(relation, writes, parentKey, 1);
+      await writes.run();
+    });
+  } catch (error) {
+    const isMarked = await hasArrived(table, error, arrivedKey(partitionKey, move));
+    if (!isMarked) throw error;
+  }
+  await deleteIfThere(table, movingKey(from, move));
+}
+
+/** Whether a failure only says that the child arrived before. */
+async function hasArrived(table: TableGateway, error: unknown, mark: RowKey): Promise<boolean> {
+  if (!(error instanceof EntityExistsError)) return false;
+  return (await table.get(mark, [])) !== undefined;
+}
+
+/** A change whose first `own` writes are the caller's: their conflicts are thrown as they are. */
+async function changeBehind<P extends AnyDefinition, C extends AnyDefinition>(
+  options: OneToManyOptions<P, C>,
+  own: number,
+  attempt: () => Promise<void>,
+): Promise<void> {
+  try {
+    await untilUncontended(options.child.type, options, attempt, isConflictBehind(own));
+  } catch (error) {
+    throw error instanceof TransactionFailedError && isConflict(error) ? error.reason : error;
+  }
+}
+
+async function deleteIfThere(table: TableGateway, key: RowKey): Promise<boolean> {
+  try {
+    await table.write({ kind: 'delete', key, etag: '*' });
+    return true;
+  } catch (error) {
+    if (error instanceof EntityNotFoundError) return false;
+    throw error;
+  }
+}
+
+function typeNameOf({ system }: AnyDefinition): string {
+  return system.type ?? 'EntityType';
+}
+
+/** See `OneToMany.finishMoves`. */
+export async function finishMoves<P extends AnyDefinition, C extends AnyDefinition>(
+  relation: OneToManyOptions<P, C>,
+  partitionKey: string,
+): Promise<FinishedMoves> {
+  const { table, child } = relation;
+  let finished = 0;
+  const stuck: { child: RowKey; error: ModelError }[] = [];
+  for await (const row of rowsOf(table, partitionKey, movingRange)) {
+    const moving = movingOf(row, typeNameOf(child));
+    try {
+      await arrive(relation, partitionKey, moving);
+      finished += 1;
+    } catch (error) {
+      if (!(error instanceof ModelError) || isAmbiguous(error)) throw error;
+      const { partitionKey, rowKey } = moving.child;
+      stuck.push({ child: { partitionKey, rowKey }, error });
+    }
+  }
+  return { finished, stuck, marksRemoved: await removeMarks(relation, partitionKey) };
+}
+
+/** Removes marks that are old and whose move is finished. */
+async function removeMarks<P extends AnyDefinition, C extends AnyDefinition>(
+  { table, clock = systemClock }: OneToManyOptions<P, C>,
+  partitionKey: string,
+): Promise<number> {
+  const oldest = ticksOfMicros(clock.nowMicros()) - markTicks;
+  let removed = 0;
+  for await (const mark of rowsOf(table, partitionKey, arrivedRange)) {
+    if (mark.timestamp > oldest) continue;
+    if ((await table.get(originOf(mark), [])) !== undefined) continue;
+    if (await deleteIfThere(table, mark)) removed += 1;
+  }
+  return removed;
+}
+
+async function* rowsOf(
+  table: TableGateway,
+  partitionKey: string,
+  { from, before }: KeyRange,
+): AsyncGenerator<StoredRow> {
+  const bounds = `RowKey ge ${odataString(from)} and RowKey lt ${odataString(before)}`;
+  const filter = `PartitionKey eq ${odataString(partitionKey)} and ${bounds}`;
+  let cursor: string | undefined;
+  do {
+    const page = await table.page(cursor === undefined ? { filter } : { filter, cursor });
+    yield* page.rows;
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+}

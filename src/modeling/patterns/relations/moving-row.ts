@@ -1,0 +1,92 @@
+import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
+
+/**
+ * A child on its way to another partition. It is kept in the partition that it leaves, with its own
+ * properties, so that whatever was an entity fits; the child itself is not there any more. `move` is
+ * unique: a mark with it, in the partition where the child goes, says that it has arrived.
+ *
+ *   RowKey  moving_<move>    MovingType MovingPartition MovingRow MovingParent + the child's own
+ *   RowKey  arrived_<move>   ArrivedFrom
+ */
+export interface Moving {
+  readonly move: string;
+  /** Where the child goes, and what it is. */
+  readonly child: Row;
+  /** RowKey of the parent that the child joins. */
+  readonly parentRowKey: string;
+}
+
+const movingPrefix = 'moving_';
+const arrivedPrefix = 'arrived_';
+/** RowKeys of both kinds of rows. */
+export const movingRange = { from: movingPrefix, before: 'moving`' };
+export const arrivedRange = { from: arrivedPrefix, before: 'arrived`' };
+
+const names = {
+  childType: 'MovingType',
+  partition: 'MovingPartition',
+  row: 'MovingRow',
+  parent: 'MovingParent',
+  from: 'ArrivedFrom',
+};
+
+export function movingKey(partitionKey: string, move: string): RowKey {
+  return { partitionKey, rowKey: movingPrefix + move };
+}
+
+export function arrivedKey(partitionKey: string, move: string): RowKey {
+  return { partitionKey, rowKey: arrivedPrefix + move };
+}
+
+function text(value: string): WireValue {
+  return { type: 'String', value };
+}
+
+function textOf(properties: RowProperties, name: string): string {
+  const wire = properties[name];
+  return wire?.type === 'String' ? wire.value : '';
+}
+
+/** The row that keeps a child. `typeName` is the property with the types of entities. */
+export function movingRow(partitionKey: string, moving: Moving, typeName: string): Row {
+  const { move, child, parentRowKey } = moving;
+  const childType = child.properties[typeName];
+  return {
+    ...child,
+    ...movingKey(partitionKey, move),
+    properties: {
+      ...child.properties,
+      [typeName]: text('Moving'),
+      [names.partition]: text(child.partitionKey),
+      [names.row]: text(child.rowKey),
+      [names.parent]: text(parentRowKey),
+      ...(childType === undefined ? {} : { [names.childType]: childType }),
+    },
+  };
+}
+
+/** What such a row keeps. The child is given as if it was stored in its new place already. */
+export function movingOf(row: StoredRow, typeName: string): Moving & { readonly child: StoredRow } {
+  const properties: Record<string, WireValue> = { ...row.properties };
+  const childType = properties[names.childType];
+  const [partitionKey, rowKey, parentRowKey] = [names.partition, names.row, names.parent].map(
+    (name) => textOf(properties, name),
+  );
+  for (const name of [typeName, ...Object.values(names)]) delete properties[name];
+  if (childType !== undefined) properties[typeName] = childType;
+  return {
+    move: row.rowKey.slice(movingPrefix.length),
+    child: { ...row, partitionKey: partitionKey ?? '', rowKey: rowKey ?? '', properties },
+    parentRowKey: parentRowKey ?? '',
+  };
+}
+
+/** The mark that a child has arrived. `from` is the partition that it left. */
+export function arrivedRow(partitionKey: string, move: string, from: string): Row {
+  return { ...arrivedKey(partitionKey, move), properties: { [names.from]: text(from) } };
+}
+
+/** Where the row was that kept the child of a mark. */
+export function originOf({ rowKey, properties }: Row): RowKey {
+  return movingKey(textOf(properties, names.from), rowKey.slice(arrivedPrefix.length));
+}

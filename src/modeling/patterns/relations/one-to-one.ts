@@ -1,0 +1,165 @@
+import { systemClock, type Clock } from '../../../base/clock.js';
+import { codecOf } from '../../definition/codec.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
+import { etagOf, timestampOf, type Stored } from '../../definition/stored-entity.js';
+import { ValueError } from '../../rows/model-error.js';
+import { ticksOfMicros, ticksPerMillisecond } from '../../rows/ticks.js';
+import { Entities } from '../../table/entities.js';
+import { ConditionFailedError, TransactionFailedError } from '../../table/errors.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { partitionRows } from '../../table/partition-rows.js';
+import { transaction } from '../../table/transaction.js';
+
+export interface OneToOneOptions<A extends AnyDefinition, B extends AnyDefinition> {
+  /** The entity that is looked for first. */
+  readonly main: A;
+  readonly mainTable: TableGateway;
+  /** What belongs to it: large, or read by others. */
+  readonly detail: B;
+  readonly detailTable: TableGateway;
+  /**
+   * The detail of an entity: by a convention of keys, or by a key that the entity stores. Undefined
+   * when it has none. Pure.
+   */
+  readonly detailOf: (main: ReadOf<A>) => KeyOf<B> | undefined;
+  /** The way back, for `orphans`: by the same convention, or by a key that the detail stores. */
+  readonly mainOf: (detail: ReadOf<B>) => KeyOf<A>;
+  readonly clock?: Clock;
+}
+
+export interface Pair<A extends AnyDefinition, B extends AnyDefinition> {
+  readonly main: Stored<ReadOf<A>>;
+  readonly detail: Stored<ReadOf<B>> | undefined;
+}
+
+const orphanAgeMs = 3_600_000;
+
+/**
+ * Entities of two types that belong together one to one, in the same partition or apart: an employee
+ * and a detail that is large, or that other people may read. In one partition of one table both come
+ * and go in one transaction. Apart, the detail comes first and goes last, so that an entity never
+ * lacks its detail; a crash can leave a detail without its entity, which `removeOrphans` finds.
+ */
+export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
+  readonly mains: Entities<A>;
+  readonly details: Entities<B>;
+  readonly #options: OneToOneOptions<A, B>;
+
+  constructor(options: OneToOneOptions<A, B>) {
+    this.#options = options;
+    this.mains = new Entities(options.main, options.mainTable);
+    this.details = new Entities(options.detail, options.detailTable);
+  }
+
+  /** A point read of the entity and one of its detail. Undefined without the entity. */
+  async get(key: KeyOf<A>): Promise<Pair<A, B> | undefined> {
+    const main = await this.mains.get(key);
+    if (main === undefined) return undefined;
+    const detailKey = this.#options.detailOf(main);
+    return {
+      main,
+      detail: detailKey === undefined ? undefined : await this.details.get(detailKey),
+    };
+  }
+
+  /**
+   * Inserts both. One transaction in one partition, else two inserts. Throws `EntityExistsError` when
+   * either is there, also for a detail that a crash has left: see `removeOrphans`. Apart, a failure
+   * can leave the detail alone.
+   */
+  async insert(main: CreateOf<A>, detail: CreateOf<B>): Promise<void> {
+    const { main: mainType, detail: detailType, mainTable } = this.#options;
+    const [left, right] = [codecOf(mainType).toRow(main), codecOf(detailType).toRow(detail)];
+    this.#checkPair(codecOf(mainType).fromRow({ ...left, etag: '', timestamp: 0n }), right);
+    if (this.#isTogether(left, right)) {
+      await unwrapped(
+        transaction(mainTable).insert(mainType, main).insert(detailType, detail).run(),
+      );
+      return;
+    }
+    await this.details.insert(detail);
+    await this.mains.insert(main);
+  }
+
+  /**
+   * Deletes an entity that was read, and its detail in any version. One transaction in one
+   * partition, after a point read of the detail; else two deletes. Throws `ConditionFailedError` when
+   * somebody else has changed the entity since; then nothing is deleted.
+   */
+  async delete(main: Stored<ReadOf<A>>): Promise<void> {
+    const { main: mainType, detail: detailType, mainTable, detailOf } = this.#options;
+    const key = detailOf(main);
+    const left = codecOf(mainType).toRow(main);
+    const right = key === undefined ? undefined : codecOf(detailType).key(key);
+    if (key === undefined || right === undefined || !this.#isTogether(left, right)) {
+      await this.mains.delete(main);
+      if (key !== undefined) await this.details.deleteIfExists(key);
+      return;
+    }
+    const writes = transaction(mainTable).delete(mainType, main);
+    if ((await this.details.get(key)) !== undefined) {
+      writes.delete(detailType, key, { ifMatch: 'any' });
+    }
+    await unwrapped(writes.run());
+  }
+
+  /**
+   * Deletes the details of a partition whose entity is not there and that were last written more
+   * than `ageMs` ago, an hour when absent: younger ones may belong to an insert under way. One range
+   * read for 1,000 details, a point read for each old one, a delete for each orphan. Gives the keys.
+   */
+  async removeOrphans(
+    partition: PartitionOf<B>,
+    { ageMs = orphanAgeMs }: { readonly ageMs?: number } = {},
+  ): Promise<readonly KeyOf<B>[]> {
+    const { detail, detailTable, mainOf, clock = systemClock } = this.#options;
+    const codec = codecOf(detail);
+    const age = BigInt(Math.ceil(ageMs)) * ticksPerMillisecond;
+    const youngest = ticksOfMicros(clock.nowMicros()) - age;
+    const removed: KeyOf<B>[] = [];
+    for await (const each of partitionRows(detail, detailTable, codec.partitionKey(partition))) {
+      if ((timestampOf(each)?.ticks ?? youngest) > youngest) continue;
+      if ((await this.mains.get(mainOf(each))) !== undefined) continue;
+      if (await this.#deleteUnchanged(each)) removed.push(codec.parseKey(codec.toRow(each)));
+    }
+    return removed;
+  }
+
+  /** False when somebody has changed or deleted it since it was read. */
+  async #deleteUnchanged(detail: Stored<ReadOf<B>>): Promise<boolean> {
+    try {
+      return await this.details.deleteIfExists(detail, { ifMatch: etagOf(detail) });
+    } catch (error) {
+      if (error instanceof ConditionFailedError) return false;
+      throw error;
+    }
+  }
+
+  #isTogether(
+    left: { readonly partitionKey: string },
+    right: { readonly partitionKey: string },
+  ): boolean {
+    const { mainTable, detailTable } = this.#options;
+    return mainTable.table === detailTable.table && left.partitionKey === right.partitionKey;
+  }
+
+  #checkPair(
+    main: ReadOf<A>,
+    detail: { readonly partitionKey: string; readonly rowKey: string },
+  ): void {
+    const { detailOf, detail: type } = this.#options;
+    const key = detailOf(main);
+    const expected = key === undefined ? undefined : codecOf(type).key(key);
+    if (expected?.partitionKey === detail.partitionKey && expected.rowKey === detail.rowKey) return;
+    throw new ValueError(`the ${type.type} has other keys than its entity says`);
+  }
+}
+
+async function unwrapped(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    throw error instanceof TransactionFailedError ? error.reason : error;
+  }
+}

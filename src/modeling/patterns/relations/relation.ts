@@ -1,0 +1,60 @@
+import type { Clock } from '../../../base/clock.js';
+import { codecOf } from '../../definition/codec.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { KeyOf, ReadOf } from '../../definition/shapes.js';
+import { etagOf, type Stored } from '../../definition/stored-entity.js';
+import type { RowKey } from '../../rows/row.js';
+import type { ContentionOptions } from '../../table/contention.js';
+import { Entities } from '../../table/entities.js';
+import { EntityNotFoundError } from '../../table/errors.js';
+import type { TableGateway } from '../../table/gateway.js';
+import type { Transaction } from '../../table/transaction.js';
+import type { MeasureNames } from '../materialised-views/measures.js';
+
+export interface OneToManyOptions<
+  P extends AnyDefinition,
+  C extends AnyDefinition,
+> extends ContentionOptions {
+  readonly parent: P;
+  readonly child: C;
+  /** Where both live: a parent and its children in one partition. */
+  readonly table: TableGateway;
+  /** The parent of a child. Pure. */
+  readonly parentOf: (child: ReadOf<C>) => KeyOf<P>;
+  /** The property of the parent that counts its children, such as `int32().default(0)`. */
+  readonly count: MeasureNames<P>;
+  /** Tells when marks of finished moves are old. The machine's clock when absent. */
+  readonly clock?: Clock;
+}
+
+/** Adds a change of a parent's count to a transaction, after a point read of the parent. */
+export async function addCount<P extends AnyDefinition, C extends AnyDefinition>(
+  options: OneToManyOptions<P, C>,
+  writes: Transaction,
+  parentKey: KeyOf<P>,
+  change: number,
+): Promise<void> {
+  const { parent, count } = options;
+  const before = await parentOrThrow(options, parentKey);
+  const next = { ...before, [count]: Number(Reflect.get(before, count)) + change };
+  writes.replace(parent, next, { ifMatch: etagOf(before) });
+}
+
+/** One point read. Throws `EntityNotFoundError` when there is no such parent. */
+export async function parentOrThrow<P extends AnyDefinition, C extends AnyDefinition>(
+  { parent, table }: OneToManyOptions<P, C>,
+  key: KeyOf<P>,
+): Promise<Stored<ReadOf<P>>> {
+  const found = await new Entities(parent, table).get(key);
+  if (found !== undefined) return found;
+  throw notFound(parent.type, table.table, codecOf(parent).key(key));
+}
+
+export function notFound(type: string, table: string, key: RowKey): EntityNotFoundError {
+  const { partitionKey, rowKey } = key;
+  return new EntityNotFoundError(`${type}: there is no entity ('${partitionKey}', '${rowKey}')`, {
+    status: 404,
+    code: 'ResourceNotFound',
+    request: { table, operation: 'get', partitionKey, rowKey },
+  });
+}

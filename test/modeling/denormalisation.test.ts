@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import {
+  defineEntity,
+  entitiesOf,
+  int32,
+  key,
+  string,
+  type TableGateway,
+} from '../../src/modeling/index.js';
+import { denormalise } from '../../src/modeling/patterns/denormalisation.js';
+import { crashEverywhere } from './support/crash-points.js';
+import { startTables } from './support/observed-tables.js';
+
+const started = await startTables();
+after(() => started[Symbol.asyncDispose]());
+
+// The guide's own layout: a department has the details of its manager.
+const Department = defineEntity({
+  type: 'Department',
+  properties: {
+    company: string(),
+    name: string(),
+    budget: int32().default(0),
+    managerName: string().optional(),
+    managerEmail: string().optional(),
+  },
+  partitionKey: (p) => key`${p.company}`,
+  rowKey: (p) => key`DEPARTMENT_${p.name}`,
+});
+const Employee = defineEntity({
+  type: 'Employee',
+  properties: {
+    company: string(),
+    id: int32(),
+    manages: string(),
+    name: string(),
+    email: string(),
+  },
+  partitionKey: (p) => key`${p.company}`,
+  rowKey: (p) => key`EMPLOYEE_${p.id.padded(6)}`,
+});
+
+function copiesOf(employees: TableGateway, departments: TableGateway = employees) {
+  return denormalise({
+    source: Employee,
+    sourceTable: employees,
+    target: Department,
+    targetTable: departments,
+    targetsOf: ({ company, manages }) =>
+      manages === '' ? [] : manages.split(' ').map((name) => ({ company, name })),
+    copy: ({ name, email }) => ({ managerName: name, managerEmail: email }),
+    attemptsMax: 200,
+  });
+}
+
+const company = 'contoso';
+const manager = { company, id: 1, manages: 'Sales Labs', name: 'Jo', email: 'jo@contoso.com' };
+
+async function filled(employees: TableGateway, departments = employees): Promise<void> {
+  await entitiesOf(Employee, employees).insert(manager);
+  for (const name of ['Sales', 'Labs']) {
+    await entitiesOf(Department, departments).insert({ company, name, budget: 5 });
+  }
+}
+
+async function managers(departments: TableGateway): Promise<(string | undefined)[]> {
+  const found = await entitiesOf(Department, departments)
+    .query({ partition: { company } })
+    .toArray({ max: 10 });
+  return found.map(({ managerName }) => managerName);
+}
+
+async function jo(employees: TableGateway) {
+  const found = await entitiesOf(Employee, employees).get({ company, id: 1 });
+  assert.ok(found);
+  return found;
+}
+
+describe('copies in the same partition', () => {
+  it('change with their source in one transaction, without a read', async () => {
+    const { gateway, takeKinds } = await started.newTable();
+    await filled(gateway);
+    const source = await jo(gateway);
+    takeKinds();
+    await copiesOf(gateway).replace({ ...source, name: 'Joanna' });
+    assert.deepEqual(takeKinds(), ['transaction']);
+    assert.deepEqual(await managers(gateway), ['Joanna', 'Joanna']);
+    const sales = await entitiesOf(Department, gateway).get({ company, name: 'Sales' });
+    assert.deepEqual([sales?.budget, sales?.managerEmail], [5, 'jo@contoso.com']);
+  });
+
+  it('stay with their source when somebody else was faster, or one has nowhere to be', async () => {
+    const { gateway } = await started.newTable();
+    await filled(gateway);
+    const copies = copiesOf(gateway);
+    const old = await jo(gateway);
+    await copies.replace({ ...old, name: 'Joanna' });
+    await assert.rejects(copies.replace({ ...old, name: 'Late' }), {
+      name: 'ConditionFailedError',
+    });
+    const homeless = { ...(await jo(gateway)), name: 'Lost', manages: 'Sales Nowhere' };
+    await assert.rejects(copies.replace(homeless), { name: 'EntityNotFoundError' });
+    assert.deepEqual(await managers(gateway), ['Joanna', 'Joanna']);
+    assert.equal((await jo(gateway)).name, 'Joanna');
+  });
+});
+
+describe('copies elsewhere', () => {
+  interface World {
+    readonly employees: TableGateway;
+    readonly departments: TableGateway;
+  }
+  const prepare = async (): Promise<World> => {
+    const employees = (await started.newTable()).gateway;
+    const departments = (await started.newTable()).gateway;
+    await filled(employees, departments);
+    return { employees, departments };
+  };
+  const key = { company, id: 1 };
+
+  it('are refreshed by the key of their source, and again without harm', async () => {
+    const { gateway: employees, takeKinds } = await started.newTable();
+    const departments = (await started.newTable()).gateway;
+    await filled(employees, departments);
+    const copies = copiesOf(employees, departments);
+    takeKinds();
+    assert.equal(await copies.refresh(key), 'refreshed');
+    assert.deepEqual(takeKinds(), ['point-read', 'point-read']);
+    assert.deepEqual(await managers(departments), ['Jo', 'Jo']);
+    assert.equal(await copies.refresh(key), 'refreshed');
+    assert.equal(await copies.refresh({ company, id: 99 }), 'gone');
+  });
+
+  it('pass over departments that are not there', async () => {
+    const { employees, departments } = await prepare();
+    await entitiesOf(Department, departments).deleteIfExists({ company, name: 'Labs' });
+    await copiesOf(employees, departments).refresh(key);
+    assert.deepEqual(await managers(departments), ['Jo']);
+  });
+
+  it('are shown as drift until they are refreshed', async () => {
+    const { employees, departments } = await prepare();
+    const copies = copiesOf(employees, departments);
+    const drift = await copies.verify(key);
+    assert.deepEqual(
+      drift.map(({ target }) => target.name),
+      ['Sales', 'Labs'],
+    );
+    await copies.refresh(key);
+    assert.deepEqual(await copies.verify(key), []);
+    await entitiesOf(Department, departments).merge(
+      { company, name: 'Labs' },
+      { managerEmail: 'old' },
+      { ifMatch: 'any' },
+    );
+    assert.equal((await copies.verify(key)).length, 1);
+  });
+
+  it('end as their source does, however many refresh them while it changes', async () => {
+    const { employees, departments } = await prepare();
+    await Promise.all(
+      Array.from({ length: 16 }, async (_, writer) => {
+        await entitiesOf(Employee, employees).update(
+          key,
+          (current) => ({ ...current, name: `name ${writer}` }),
+          { attemptsMax: 500 },
+        );
+        await copiesOf(employees, departments).refresh(key);
+      }),
+    );
+    const { name } = await jo(employees);
+    assert.deepEqual(await managers(departments), [name, name]);
+  });
+
+  it('are right after a crash at any request, once the message is delivered again', async () => {
+    const requests = await crashEverywhere<World>({
+      prepare,
+      run: async ({ employees, departments }, doomed) => {
+        await entitiesOf(Employee, employees).merge(key, { name: 'new' }, { ifMatch: 'any' });
+        await copiesOf(doomed.wrap(employees), doomed.wrap(departments)).refresh(key);
+      },
+      recover: ({ employees, departments }, doomed) =>
+        copiesOf(doomed.wrap(employees), doomed.wrap(departments)).refresh(key),
+      crashRecovery: true,
+      check: async ({ employees, departments }) => {
+        assert.deepEqual(await managers(departments), ['new', 'new']);
+        assert.deepEqual(await copiesOf(employees, departments).verify(key), []);
+      },
+    });
+    assert.deepEqual(requests, ['get', 'write', 'write', 'get']);
+  });
+});

@@ -1,0 +1,414 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { manualClock } from '../../src/base/clock.js';
+import {
+  defineEntity,
+  entitiesOf,
+  int32,
+  key,
+  string,
+  type TableGateway,
+} from '../../src/modeling/index.js';
+import { OneToMany } from '../../src/modeling/patterns/relations/one-to-many.js';
+import { OneToOne } from '../../src/modeling/patterns/relations/one-to-one.js';
+import { crashEverywhere, type Doomed } from './support/crash-points.js';
+import { startTables } from './support/observed-tables.js';
+
+const started = await startTables();
+after(() => started[Symbol.asyncDispose]());
+
+const Department = defineEntity({
+  type: 'Department',
+  properties: { region: string(), name: string(), employees: int32().default(0) },
+  partitionKey: (p) => key`${p.region}`,
+  rowKey: (p) => key`DEPARTMENT_${p.name}`,
+});
+const Employee = defineEntity({
+  type: 'Employee',
+  properties: { region: string(), department: string(), id: int32(), name: string().default('Jo') },
+  partitionKey: (p) => key`${p.region}`,
+  rowKey: (p) => key`EMPLOYEE_${p.id.padded(6)}`,
+});
+
+/** Later than all marks that a test leaves. */
+const inTwoDays = manualClock((Date.now() + 2 * 86_400_000) * 1000);
+
+function relationOf(table: TableGateway) {
+  return new OneToMany({
+    parent: Department,
+    child: Employee,
+    table,
+    parentOf: ({ region, department }) => ({ region, name: department }),
+    count: 'employees',
+    attemptsMax: 200,
+    clock: inTwoDays,
+  });
+}
+
+const sales = { region: 'East', department: 'Sales' };
+
+async function filled(table: TableGateway): Promise<TableGateway> {
+  const departments = entitiesOf(Department, table);
+  for (const name of ['Sales', 'Labs']) await departments.insert({ region: 'East', name });
+  await departments.insert({ region: 'West', name: 'Sales' });
+  const relation = relationOf(table);
+  for (const id of [1, 2]) await relation.add({ ...sales, id });
+  return table;
+}
+
+async function employee(table: TableGateway, region: string, id: number) {
+  const found = await entitiesOf(Employee, table).get({ region, id });
+  assert.ok(found, `employee ${id} is not in ${region}`);
+  return found;
+}
+
+/** Counts of the departments, and what they should be by the employees that are there. */
+async function counts(table: TableGateway): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  const actual: Record<string, number> = {};
+  for await (const { region, name, employees } of entitiesOf(Department, table).scanTable()) {
+    found[`${region} ${name}`] = employees;
+    actual[`${region} ${name}`] = 0;
+  }
+  for await (const { region, department } of entitiesOf(Employee, table).scanTable()) {
+    actual[`${region} ${department}`] = (actual[`${region} ${department}`] ?? 0) + 1;
+  }
+  assert.deepEqual(found, actual, 'counts differ from children');
+  return found;
+}
+
+async function noLeftovers(table: TableGateway): Promise<void> {
+  const { rows } = await table.page({ filter: "RowKey ge 'a'" });
+  assert.deepEqual(
+    rows.map(({ rowKey }) => rowKey),
+    [],
+  );
+}
+
+describe('one to many', () => {
+  it('counts a child with the transaction that makes or removes it', async () => {
+    const { gateway, takeKinds } = await started.newTable();
+    await filled(gateway);
+    takeKinds();
+    const relation = relationOf(gateway);
+    await relation.add({ ...sales, id: 3 });
+    assert.deepEqual(takeKinds(), ['point-read', 'transaction']);
+    await relation.remove(await employee(gateway, 'East', 1));
+    assert.deepEqual(await counts(gateway), { 'East Labs': 0, 'East Sales': 2, 'West Sales': 0 });
+  });
+
+  it('makes no child without a parent or with keys that are taken, and counts none', async () => {
+    const { gateway } = await started.newTable();
+    await filled(gateway);
+    const relation = relationOf(gateway);
+    const homeless = relation.add({ region: 'East', department: 'None', id: 5 });
+    await assert.rejects(homeless, { name: 'EntityNotFoundError' });
+    await assert.rejects(relation.add({ ...sales, id: 1 }), { name: 'EntityExistsError' });
+    const old = await employee(gateway, 'East', 1);
+    await entitiesOf(Employee, gateway).merge(old, { name: 'Al' });
+    await assert.rejects(relation.remove(old), { name: 'ConditionFailedError' });
+    assert.equal((await counts(gateway))['East Sales'], 2);
+  });
+
+  it('counts right among 16 writers', async () => {
+    const { gateway } = await started.newTable();
+    await filled(gateway);
+    await Promise.all(
+      Array.from({ length: 16 }, async (_, writer) => {
+        const relation = relationOf(gateway);
+        const id = 100 + writer;
+        await relation.add({ ...sales, id });
+        if (writer % 2 === 0) await relation.remove(await employee(gateway, 'East', id));
+        else if (writer % 4 === 1) {
+          const child = await employee(gateway, 'East', id);
+          await relation.move(child, { ...child, region: 'West' });
+        }
+      }),
+    );
+    assert.deepEqual(await counts(gateway), { 'East Labs': 0, 'East Sales': 6, 'West Sales': 4 });
+  });
+
+  it('corrects a count, also while children come', async () => {
+    const { gateway } = await started.newTable();
+    await filled(gateway);
+    const parent = { region: 'East', name: 'Sales' };
+    await entitiesOf(Department, gateway).merge(parent, { employees: 77 }, { ifMatch: 'any' });
+    const relation = relationOf(gateway);
+    await Promise.all([
+      relation.recount(parent),
+      ...[11, 12, 13, 14].map((id) => relationOf(gateway).add({ ...sales, id })),
+    ]);
+    await relation.recount(parent);
+    assert.equal((await counts(gateway))['East Sales'], 6);
+    const none = relation.recount({ region: 'East', name: 'None' });
+    await assert.rejects(none, { name: 'EntityNotFoundError' });
+  });
+});
+
+describe('moving a child to another parent', () => {
+  it('is one transaction within a partition', async () => {
+    const { gateway, takeKinds } = await started.newTable();
+    await filled(gateway);
+    const child = await employee(gateway, 'East', 1);
+    takeKinds();
+    await relationOf(gateway).move(child, { ...child, department: 'Labs' });
+    assert.deepEqual(takeKinds(), ['point-read', 'point-read', 'transaction']);
+    assert.deepEqual(await counts(gateway), { 'East Labs': 1, 'East Sales': 1, 'West Sales': 0 });
+    const moved = await employee(gateway, 'East', 1);
+    takeKinds();
+    await relationOf(gateway).move(moved, { ...moved, department: 'Sales', id: 9 });
+    assert.equal((await employee(gateway, 'East', 9)).department, 'Sales');
+    assert.equal((await counts(gateway))['East Sales'], 2);
+  });
+
+  it('goes to another partition with all that the child has', async () => {
+    const { gateway, takeKinds } = await started.newTable();
+    await filled(gateway);
+    const before = await employee(gateway, 'East', 1);
+    await gateway.write({
+      kind: 'merge',
+      row: {
+        partitionKey: 'East',
+        rowKey: 'EMPLOYEE_000001',
+        properties: { Unknown: { type: 'Int64', value: 5n } },
+      },
+      etag: '*',
+    });
+    await assert.rejects(relationOf(gateway).move(before, { ...before, region: 'West' }), {
+      name: 'ConditionFailedError',
+    });
+    const child = await employee(gateway, 'East', 1);
+    takeKinds();
+    await relationOf(gateway).move(child, { ...child, region: 'West' });
+    assert.deepEqual(takeKinds(), [
+      'point-read',
+      'point-read',
+      'point-read',
+      'transaction',
+      'point-read',
+      'transaction',
+      'delete',
+    ]);
+    assert.deepEqual(await counts(gateway), { 'East Labs': 0, 'East Sales': 1, 'West Sales': 1 });
+    const row = await gateway.get({ partitionKey: 'West', rowKey: 'EMPLOYEE_000001' });
+    assert.deepEqual(row?.properties['Unknown'], { type: 'Int64', value: 5n });
+    assert.deepEqual(row?.properties['EntityType'], { type: 'String', value: 'Employee' });
+  });
+
+  it('is refused while nothing has changed when it cannot end', async () => {
+    const { gateway } = await started.newTable();
+    await filled(gateway);
+    const relation = relationOf(gateway);
+    const child = await employee(gateway, 'East', 1);
+    const nowhere = relation.move(child, { ...child, region: 'North' });
+    await assert.rejects(nowhere, { name: 'EntityNotFoundError' });
+    await relation.add({ region: 'West', department: 'Sales', id: 1 });
+    const taken = relation.move(child, { ...child, region: 'West' });
+    await assert.rejects(taken, { name: 'EntityExistsError' });
+    assert.deepEqual(await counts(gateway), { 'East Labs': 0, 'East Sales': 2, 'West Sales': 1 });
+    await noLeftovers(gateway);
+  });
+
+  it('ends after a crash at any request, with the child in one place and counted once', async () => {
+    const move = async (table: TableGateway, doomed: Doomed) => {
+      const child = await employee(table, 'East', 1);
+      await relationOf(doomed.wrap(table)).move(child, { ...child, region: 'West' });
+    };
+    const finish = async (table: TableGateway, doomed: Doomed) => {
+      const relation = relationOf(doomed.wrap(table));
+      for (const region of ['East', 'West']) await relation.finishMoves({ region });
+    };
+    const requests = await crashEverywhere<TableGateway>({
+      prepare: async () => filled((await started.newTable()).gateway),
+      run: move,
+      recover: finish,
+      crashRecovery: true,
+      check: async (table) => {
+        const { 'East Sales': left = 0, 'West Sales': joined = 0 } = await counts(table);
+        assert.equal(left + joined, 2);
+        await noLeftovers(table);
+      },
+    });
+    assert.equal(requests.length, 7);
+  });
+
+  it('is finished once by 8 who find it interrupted', async () => {
+    const { gateway } = await started.newTable();
+    await filled(gateway);
+    const stopping: TableGateway = {
+      table: gateway.table,
+      get: (key, select) => gateway.get(key, select),
+      page: (query) => gateway.page(query),
+      write: (write) => gateway.write(write),
+      transact: (writes) => {
+        const isArrival = writes.some(
+          (write) => write.kind === 'insert' && write.row.partitionKey === 'West',
+        );
+        return isArrival ? Promise.reject(new Error('crash')) : gateway.transact(writes);
+      },
+    };
+    const child = await employee(gateway, 'East', 1);
+    await assert.rejects(relationOf(stopping).move(child, { ...child, region: 'West' }), /crash/);
+    assert.equal(await entitiesOf(Employee, gateway).get({ region: 'East', id: 1 }), undefined);
+    await Promise.all(
+      Array.from({ length: 8 }, () => relationOf(gateway).finishMoves({ region: 'East' })),
+    );
+    assert.deepEqual(await counts(gateway), { 'East Labs': 0, 'East Sales': 1, 'West Sales': 1 });
+  });
+
+  it('is told as stuck when its end is taken meanwhile, and goes on when it is free', async () => {
+    const { gateway } = await started.newTable();
+    await filled(gateway);
+    let isLate = true;
+    const late: TableGateway = {
+      table: gateway.table,
+      get: (key, select) => gateway.get(key, select),
+      page: (query) => gateway.page(query),
+      write: (write) => gateway.write(write),
+      transact: async (writes) => {
+        const result = await gateway.transact(writes);
+        if (isLate) {
+          isLate = false;
+          await relationOf(gateway).add({ region: 'West', department: 'Sales', id: 1 });
+        }
+        return result;
+      },
+    };
+    const child = await employee(gateway, 'East', 1);
+    await assert.rejects(relationOf(late).move(child, { ...child, region: 'West' }), {
+      name: 'EntityExistsError',
+    });
+    const relation = relationOf(gateway);
+    const { finished, stuck } = await relation.finishMoves({ region: 'East' });
+    assert.equal(finished, 0);
+    assert.deepEqual(
+      stuck.map(({ child: { partitionKey, rowKey } }) => [partitionKey, rowKey]),
+      [['West', 'EMPLOYEE_000001']],
+    );
+    await relation.remove(await employee(gateway, 'West', 1));
+    assert.equal((await relation.finishMoves({ region: 'East' })).finished, 1);
+    assert.equal((await relation.finishMoves({ region: 'West' })).marksRemoved, 1);
+    assert.equal((await counts(gateway))['West Sales'], 1);
+    await noLeftovers(gateway);
+  });
+
+  it('keeps the mark of a move while somebody may still finish it', async () => {
+    const { gateway } = await started.newTable();
+    await filled(gateway);
+    const child = await employee(gateway, 'East', 1);
+    const relation = new OneToMany({
+      ...relationOf(gateway).options,
+      clock: manualClock(Date.now() * 1000),
+    });
+    await relation.move(child, { ...child, region: 'West' });
+    assert.equal((await relation.finishMoves({ region: 'West' })).marksRemoved, 0);
+    assert.equal((await relationOf(gateway).finishMoves({ region: 'West' })).marksRemoved, 1);
+  });
+});
+
+describe('one to one', () => {
+  const Photo = defineEntity({
+    type: 'Photo',
+    properties: { region: string(), id: int32(), address: string() },
+    partitionKey: (p) => key`photos_${p.region}`,
+    rowKey: (p) => key`${p.id.padded(6)}`,
+  });
+  const Badge = defineEntity({
+    type: 'Badge',
+    properties: { region: string(), id: int32(), color: string() },
+    partitionKey: (p) => key`${p.region}`,
+    rowKey: (p) => key`BADGE_${p.id.padded(6)}`,
+  });
+  const main = { ...sales, id: 1 };
+  const mainOf = ({ region, id }: { readonly region: string; readonly id: number }) => ({
+    region,
+    id,
+  });
+  const badgesOf = (table: TableGateway) =>
+    new OneToOne({
+      main: Employee,
+      mainTable: table,
+      detail: Badge,
+      detailTable: table,
+      detailOf: mainOf,
+      mainOf,
+    });
+  const photosOf = (table: TableGateway, photos: TableGateway) =>
+    new OneToOne({
+      main: Employee,
+      mainTable: table,
+      detail: Photo,
+      detailTable: photos,
+      detailOf: mainOf,
+      mainOf,
+    });
+
+  it('comes and goes in one transaction within a partition', async () => {
+    const { gateway, takeKinds } = await started.newTable();
+    const badges = badgesOf(gateway);
+    await badges.insert(main, { region: 'East', id: 1, color: 'red' });
+    assert.deepEqual(takeKinds(), ['transaction']);
+    const pair = await badges.get(main);
+    assert.deepEqual(takeKinds(), ['point-read', 'point-read']);
+    assert.equal(pair?.detail?.color, 'red');
+    const again = badges.insert(main, { region: 'East', id: 1, color: 'blue' });
+    await assert.rejects(again, { name: 'EntityExistsError' });
+    takeKinds();
+    await badges.delete(pair.main);
+    assert.deepEqual(takeKinds(), ['point-read', 'transaction']);
+    assert.deepEqual((await gateway.page({})).rows, []);
+    assert.equal(await badges.get(main), undefined);
+  });
+
+  it('refuses a detail that belongs to another entity', async () => {
+    const { gateway, takeKinds } = await started.newTable();
+    const other = badgesOf(gateway).insert(main, { region: 'East', id: 2, color: 'red' });
+    await assert.rejects(other, /other keys than its entity says/);
+    assert.deepEqual(takeKinds(), []);
+  });
+
+  it('never lacks its detail apart, wherever a crash hits, and orphans are found', async () => {
+    interface World {
+      readonly table: TableGateway;
+      readonly photos: TableGateway;
+    }
+    const pairsOf = ({ table, photos }: World, doomed: Doomed) =>
+      photosOf(doomed.wrap(table), doomed.wrap(photos));
+    const requests = await crashEverywhere<World>({
+      prepare: async () => ({
+        table: (await started.newTable()).gateway,
+        photos: (await started.newTable()).gateway,
+      }),
+      run: async (world, doomed) => {
+        const pairs = pairsOf(world, doomed);
+        const photo = (id: number) => ({ region: 'East', id, address: 'x' });
+        await pairs.insert(main, photo(1));
+        await pairs.insert({ ...main, id: 2 }, photo(2));
+        const { main: read } = (await pairs.get(main)) ?? {};
+        if (read !== undefined) await pairs.delete(read);
+      },
+      recover: (world, doomed) =>
+        pairsOf(world, doomed).removeOrphans({ region: 'East' }, { ageMs: -1000 }),
+      crashRecovery: true,
+      check: async (world) => {
+        const mains = await entitiesOf(Employee, world.table).scanTable().toArray({ max: 9 });
+        const details = await entitiesOf(Photo, world.photos).scanTable().toArray({ max: 9 });
+        assert.deepEqual(
+          details.map(({ id }) => id),
+          mains.map(({ id }) => id),
+        );
+      },
+    });
+    assert.equal(requests.length, 8);
+  });
+
+  it('leaves details that may belong to an insert under way', async () => {
+    const { gateway: table } = await started.newTable();
+    const { gateway: photos } = await started.newTable();
+    await entitiesOf(Photo, photos).insert({ region: 'East', id: 1, address: 'x' });
+    const pairs = photosOf(table, photos);
+    assert.deepEqual(await pairs.removeOrphans({ region: 'East' }), []);
+    const removed = await pairs.removeOrphans({ region: 'East' }, { ageMs: -1000 });
+    assert.deepEqual(removed, [{ region: 'East', id: 1 }]);
+  });
+});
