@@ -173,6 +173,27 @@ describe('copies elsewhere', () => {
     assert.deepEqual(await managers(departments), [name, name]);
   });
 
+  it('are right though a refresh writes what it read before somebody else changed the source', async () => {
+    const { employees, departments } = await prepare();
+    let isFirst = true;
+    const slow: TableGateway = {
+      table: departments.table,
+      get: (key, select) => departments.get(key, select),
+      page: (query) => departments.page(query),
+      transact: (writes) => departments.transact(writes),
+      write: async (write) => {
+        if (isFirst) {
+          isFirst = false;
+          await entitiesOf(Employee, employees).merge(key, { name: 'new' }, { ifMatch: 'any' });
+          await copiesOf(employees, departments).refresh(key);
+        }
+        return departments.write(write);
+      },
+    };
+    await copiesOf(employees, slow).refresh(key);
+    assert.deepEqual(await managers(departments), ['new', 'new']);
+  });
+
   it('are right after a crash at any request, once the message is delivered again', async () => {
     const requests = await crashEverywhere<World>({
       prepare,
