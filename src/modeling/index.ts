@@ -110,3 +110,50 @@ export {
   type WriteResult,
 } from './table/gateway.js';
 export * from './advisor/index.js';
+export { openAccountTables, type AccountTables, type TableAccount } from './table/account-tables.js';
+export type { ContentionOptions } from './table/contention.js';
+export { compoundKeyOf, type CompoundKey, type Family } from './patterns/compound-key.js';
+export {
+  DataSeries,
+  dataSeriesOf,
+  type Series,
+  type SeriesOptions,
+} from './patterns/data-series.js';
+export {
+  Denormalisation,
+  denormalise,
+  type CopyDrift,
+  type CopyOptions,
+} from './patterns/denormalisation.js';
+export * from './patterns/high-volume-delete/index.js';
+export {
+  MixedTable,
+  mixedTable,
+  updateProperties,
+  type BagOptions,
+  type MixedQuery,
+  type OneOf,
+  type UnknownRow,
+} from './patterns/inheritance.js';
+export * from './patterns/log-data/index.js';
+export {
+  LogTail,
+  logTailOf,
+  type LogTailEntry,
+  type LogTailOptions,
+  type LogTailRange,
+} from './patterns/log-tail.js';
+export * from './patterns/materialised-views/index.js';
+export {
+  ReferenceData,
+  type ReferenceDataOptions,
+  type ReferenceKey,
+} from './patterns/reference-data.js';
+export * from './patterns/relations/index.js';
+export {
+  openSpreadEntities,
+  SpreadEntities,
+  type SpreadOptions,
+  type SpreadQuery,
+  type Unspread,
+} from './patterns/spread-keys.js';
