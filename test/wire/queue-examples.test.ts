@@ -12,13 +12,16 @@ const { server } = await startFixture();
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const run = promisify(execFile);
 
-/** The JavaScript of a section of a page, its blocks one after the other. */
-function programOf(page: string, heading: string): string {
+/** The JavaScript of a section of a page, and what the section says that it prints. */
+function exampleOf(page: string, heading: string) {
   const text = readFileSync(`${root}${page}`, 'utf8');
   const section = text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? '';
-  const blocks = [...section.matchAll(/^```js\n([^]*?)^```$/gm)].map(([, code]) => code);
-  assert.ok(blocks.length > 0, `no program under '${heading}' of ${page}`);
-  return blocks.join('\n');
+  const blocks = [...section.matchAll(/^```(\w*)\n([^]*?)^```$/gm)];
+  const codeOf = (language: string) =>
+    blocks.flatMap(([, each, code = '']) => (each === language ? [code] : [])).join('\n');
+  const [program, printed] = [codeOf('js'), codeOf('').replace(/^\$ .*\n/m, '')];
+  assert.ok(program !== '' && printed !== '', `no program under '${heading}' of ${page}`);
+  return { program, printed };
 }
 
 describe('the examples of queues', () => {
@@ -47,13 +50,17 @@ describe('the examples of queues', () => {
     }
   });
 
-  it('the program of the first steps prints what they say', async () => {
-    const program = programOf('docs/tutorial/first-steps.md', 'Messages in a queue').replaceAll(
-      'UseDevelopmentStorage=true',
-      server.connectionString(),
-    );
-    const args = ['--input-type=module', '--eval', program];
-    const { stdout } = await run(process.execPath, args, { cwd: root });
-    assert.equal(stdout, 'Delivery 1 of Ada: welcome\nStill in the queue: 1\n');
-  });
+  const programs: readonly (readonly [page: string, heading: string])[] = [
+    ['docs/tutorial/first-steps.md', 'Messages in a queue'],
+    ['docs/guides/queues.md', 'A consumer'],
+  ];
+  for (const [page, heading] of programs) {
+    it(`the program of ${page} prints what it says`, async () => {
+      const { program, printed } = exampleOf(page, heading);
+      const connected = program.replaceAll('UseDevelopmentStorage=true', server.connectionString());
+      const args = ['--input-type=module', '--eval', connected];
+      const { stdout } = await run(process.execPath, args, { cwd: root });
+      assert.equal(stdout, printed);
+    });
+  }
 });
