@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
+import type { StoredRow } from '../../rows/row.js';
 import { ticksOfMicros, ticksPerMillisecond } from '../../rows/ticks.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { deleteRows } from '../transactional-outbox/message-sink.js';
@@ -33,29 +34,31 @@ export async function trimFeed(
   const before = ticksOfMicros(clock.nowMicros()) - BigInt(Math.ceil(keepMs)) * ticksPerMillisecond;
   let deleted = 0;
   let cursor: string | undefined;
-  do {
+  for (let isEnd = false; !isEnd && deleted < max; isEnd ||= cursor === undefined) {
     const page = await table.page({
       filter: eventsAfter(partitionKey, 0n),
       select: ['At'],
       limit: Math.min(1000, max - deleted),
       ...(cursor === undefined ? {} : { cursor }),
     });
-    const old = page.rows.filter((row) => {
-      const at = row.properties['At'];
-      const isHandled = limit === undefined || sequenceOf(row) <= limit;
-      return isHandled && at?.type === 'DateTime' && at.value < before;
-    });
-    // Only the oldest without a gap: a gap would look like a loss to those who read on.
-    const end = old.findIndex((row, index) => row !== page.rows[index]);
-    const oldest = end === -1 ? old : old.slice(0, end);
+    // Only up to the first that is kept: a gap would look like a loss to those who read on.
+    const kept = page.rows.findIndex((row) => !isOld(row, before, limit));
+    const oldest = kept === -1 ? page.rows : page.rows.slice(0, kept);
     await deleteRows(
       table,
       oldest.map(({ rowKey }) => ({ partitionKey, rowKey })),
     );
     deleted += oldest.length;
-    cursor = oldest.length < page.rows.length ? undefined : page.cursor;
-  } while (cursor !== undefined && deleted < max);
+    isEnd = kept !== -1;
+    ({ cursor } = page);
+  }
   return deleted;
+}
+
+function isOld(row: StoredRow, before: bigint, handled: bigint | undefined): boolean {
+  const at = row.properties['At'];
+  const isHandled = handled === undefined || sequenceOf(row) <= handled;
+  return isHandled && at?.type === 'DateTime' && at.value < before;
 }
 
 /** The sequence that every group has handled; undefined when there is no group. */
