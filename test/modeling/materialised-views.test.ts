@@ -177,6 +177,29 @@ describe('a view of a partition', () => {
     assert.equal((await sums(viewOf(gateway)))?.[0], 44);
   });
 
+  it('is not written over by a rebuild that compared it before it changed', async () => {
+    const { gateway } = await started.newTable();
+    await viewOf(gateway).insert({ ...sales, id: 1 });
+    await employees(gateway).insert({ ...sales, id: 2 });
+    const outcomes: string[] = [];
+    const disturbed: TableGateway = {
+      table: gateway.table,
+      get: (key, select) => gateway.get(key, select),
+      page: (query) => gateway.page(query),
+      transact: (writes) => gateway.transact(writes),
+      write: async (write) => {
+        if (outcomes.length === 0) await viewOf(gateway).insert({ ...sales, id: 3 });
+        const sent = gateway.write(write);
+        const [{ status }] = await Promise.allSettled([sent]);
+        outcomes.push(status);
+        return sent;
+      },
+    };
+    await viewOf(disturbed).rebuild(sales);
+    assert.deepEqual(outcomes, ['rejected', 'fulfilled']);
+    assert.equal((await sums(viewOf(gateway)))?.[0], 3);
+  });
+
   it('never differs from its entities wherever a crash or a lost answer hits', async () => {
     const requests = await crashEverywhere<TableGateway>({
       prepare: async () => (await started.newTable()).gateway,
