@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createServer } from '../../src/app/index.js';
+import { startAzuriteBlobs } from '../support/azurite-blob.js';
+
+// The programs of the pattern guide, run as a user runs them, and the pages that show them.
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const programs = readdirSync(`${root}examples/patterns`)
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => file.slice(0, -'.ts'.length));
+
+const server = await createServer({ inMemory: true });
+const blobs = await startAzuriteBlobs();
+after(async () => {
+  await server.close();
+  await blobs[Symbol.asyncDispose]();
+});
+
+/** One account whose tables and queues are here and whose blobs are elsewhere. */
+function connectionString(): string {
+  const blobEndpoint = /BlobEndpoint=[^;]*;/.exec(blobs.connectionString)?.[0] ?? '';
+  return `${server.connectionString()}${blobEndpoint}`;
+}
+
+function pageOf(name: string): string {
+  return `docs/guides/patterns/${name}.md`;
+}
+
+/** What a text is when its indentation does not count. */
+function lined(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join('\n');
+}
+
+describe('the programs of the pattern guide', { concurrency: 2 }, () => {
+  for (const name of programs) {
+    it(`${name} runs again and again`, { timeout: 120_000 }, async () => {
+      const program = `${root}dist/examples/patterns/${name}.js`;
+      const env = { ...process.env, AZURE_STORAGE_CONNECTION_STRING: connectionString() };
+      for (let round = 0; round < 2; round += 1) {
+        const { stdout } = await run(process.execPath, [program], { env });
+        assert.notEqual(stdout, '', 'a program shows what it did');
+      }
+    });
+  }
+});
+
+describe('the pages of the pattern guide', () => {
+  for (const name of programs) {
+    it(`${name}: all code is from the program`, () => {
+      assert.ok(existsSync(`${root}${pageOf(name)}`), `${pageOf(name)} is missing`);
+      const page = readFileSync(`${root}${pageOf(name)}`, 'utf8');
+      const program = lined(readFileSync(`${root}examples/patterns/${name}.ts`, 'utf8'));
+      const blocks = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code = '']) => code);
+      assert.ok(blocks.length > 0, 'a page shows code');
+      for (const block of blocks) {
+        assert.ok(program.includes(lined(block)), `not in the program:\n${block}`);
+      }
+    });
+  }
+});
