@@ -110,7 +110,11 @@ export {
   type WriteResult,
 } from './table/gateway.js';
 export * from './advisor/index.js';
-export { openAccountTables, type AccountTables, type TableAccount } from './table/account-tables.js';
+export {
+  openAccountTables,
+  type AccountTables,
+  type TableAccount,
+} from './table/account-tables.js';
 export type { ContentionOptions } from './table/contention.js';
 export { compoundKeyOf, type CompoundKey, type Family } from './patterns/compound-key.js';
 export {
@@ -135,6 +139,7 @@ export {
   type OneOf,
   type UnknownRow,
 } from './patterns/inheritance.js';
+export * from './patterns/indexes/index.js';
 export * from './patterns/log-data/index.js';
 export {
   LogTail,

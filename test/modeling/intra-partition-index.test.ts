@@ -5,17 +5,15 @@ import {
   defineEntity,
   EntityExistsError,
   EntityNotFoundError,
+  indexedEntitiesOf,
+  IndexValueTakenError,
   int32,
   key,
   plain,
-  string,
-} from '../../src/modeling/index.js';
-import {
-  indexedEntitiesOf,
-  IndexValueTakenError,
   samePartition,
+  string,
   withIndexes,
-} from '../../src/modeling/patterns/indexes/index.js';
+} from '../../src/modeling/index.js';
 import { rowKeysOf } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
 

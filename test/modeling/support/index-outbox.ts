@@ -1,37 +1,27 @@
-import {
-  odataString,
-  type StoredRow,
-  type RowWrite,
-  type TableGateway,
-} from '../../../src/modeling/index.js';
-import type { IndexIntent, IntentOutbox } from '../../../src/modeling/patterns/indexes/index.js';
+import { odataString, type StoredRow, type TableGateway } from '../../../src/modeling/index.js';
+import { envelopeOfRow } from '../../../src/modeling/patterns/transactional-outbox/outbox-row.js';
+import { Outbox } from '../../../src/modeling/patterns/transactional-outbox/outbox.js';
+import type { MessageHandler } from '../../../src/modeling/worker/handler.js';
 
-const type = 'TestOutbox';
+// The outbox itself, and the plainest relay: one that tests can make act in any order and twice.
 
-/** The plainest outbox: a row for each intent, beside the entity. */
-export function rowOutbox(): IntentOutbox {
-  let count = 0;
-  return {
-    write(partitionKey, intent) {
-      count += 1;
-      const rowKey = `outbox_${process.hrtime.bigint()}_${count}`;
-      const properties = {
-        EntityType: { type: 'String' as const, value: type },
-        Intent: { type: 'String' as const, value: JSON.stringify(intent) },
-      };
-      const write: RowWrite = { kind: 'insert', row: { partitionKey, rowKey, properties } };
-      return Promise.resolve(write);
+export function testOutbox(table: TableGateway): Outbox {
+  const registry = {
+    register: () => Promise.resolve(),
+    async *partitions() {
+      yield* await Promise.resolve([]);
     },
   };
+  return new Outbox({ table, registry });
 }
 
-/** The intents that wait, in the order of their keys. */
+/** The rows of intents that wait, in the order of their keys. */
 export async function waitingIntents(table: TableGateway): Promise<readonly StoredRow[]> {
   const rows: StoredRow[] = [];
   let cursor: string | undefined;
   do {
     const page = await table.page({
-      filter: `EntityType eq ${odataString(type)}`,
+      filter: `RowKey ge ${odataString('~outbox_')} and RowKey lt ${odataString('~outbox`')}`,
       ...(cursor === undefined ? {} : { cursor }),
     });
     rows.push(...page.rows);
@@ -40,24 +30,28 @@ export async function waitingIntents(table: TableGateway): Promise<readonly Stor
   return rows;
 }
 
-/** Acts on one intent, then forgets it: at least once, as a worker does. */
-export async function settle(
+/** Has an intent handled. It still waits afterwards. */
+export async function handleIntent(handler: MessageHandler, row: StoredRow): Promise<void> {
+  const envelope = envelopeOfRow(row);
+  const { signal } = new AbortController();
+  await handler.run(envelope, { id: envelope.id, queue: 'test', dequeueCount: 1, signal });
+}
+
+/** Has an intent handled, then forgets it. */
+export async function settleIntent(
   table: TableGateway,
+  handler: MessageHandler,
   row: StoredRow,
-  apply: (intent: IndexIntent) => Promise<void>,
 ): Promise<void> {
-  const intent = row.properties['Intent'];
-  await apply(JSON.parse(String(intent?.value)) as IndexIntent);
+  await handleIntent(handler, row);
   await table.write({ kind: 'delete', key: row, etag: '*' });
 }
 
-/** Acts on all intents that wait, in the order given. */
-export async function drainOutbox(
-  table: TableGateway,
-  apply: (intent: IndexIntent) => Promise<void>,
-  order: (rows: readonly StoredRow[]) => readonly StoredRow[] = (rows) => rows,
-): Promise<number> {
-  const rows = order(await waitingIntents(table));
-  for (const row of rows) await settle(table, row, apply);
-  return rows.length;
+/** Settles all intents, in the order of their keys, until there are none. */
+export async function drainOutbox(table: TableGateway, handler: MessageHandler): Promise<void> {
+  for (;;) {
+    const rows = await waitingIntents(table);
+    if (rows.length === 0) return;
+    for (const row of rows) await settleIntent(table, handler, row);
+  }
 }

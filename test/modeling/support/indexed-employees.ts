@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict';
 import {
+  type CheckPage,
   defineEntity,
+  type Drift,
+  indexedEntitiesOf,
+  indexEntity,
+  indexTable,
   int32,
   key,
-  string,
-  type StoredRow,
-  type TableGateway,
-} from '../../../src/modeling/index.js';
-import {
-  indexEntity,
-  indexedEntitiesOf,
-  indexTable,
   otherPartition,
   samePartition,
+  type StoredRow,
+  string,
+  type TableGateway,
   withIndexes,
-  type CheckPage,
-  type Drift,
-} from '../../../src/modeling/patterns/indexes/index.js';
-import { drainOutbox, rowOutbox } from './index-outbox.js';
+} from '../../../src/modeling/index.js';
+import { drainOutbox, testOutbox } from './index-outbox.js';
 
 export const Employee = defineEntity({
   type: 'Employee',
@@ -71,7 +69,7 @@ export function openEmployees({ table, town, firstName }: EmployeeTables) {
   return indexedEntitiesOf(EmployeeIndexes, {
     table,
     tables: { town, firstName },
-    outbox: rowOutbox(),
+    outbox: testOutbox(table),
   });
 }
 
@@ -97,9 +95,9 @@ export interface NewEmployee {
   readonly town?: string | undefined;
 }
 
-/** Acts on all intents until there are none. */
-export async function drain(tables: EmployeeTables, employees: Employees): Promise<void> {
-  while ((await drainOutbox(tables.table, (intent) => employees.apply(intent))) > 0);
+/** Settles all intents. */
+export function drain({ table }: EmployeeTables, employees: Employees): Promise<void> {
+  return drainOutbox(table, employees.handler);
 }
 
 export async function driftsOf(pages: AsyncIterable<CheckPage>): Promise<Drift[]> {
@@ -109,7 +107,7 @@ export async function driftsOf(pages: AsyncIterable<CheckPage>): Promise<Drift[]
 }
 
 /** Fails unless every index says what the entities do. */
-export async function assertInStep(employees: Employees): Promise<void> {
+export async function assertInStep(employees: Pick<Employees, 'verify'>): Promise<void> {
   assert.deepEqual(await driftsOf(employees.verify()), []);
 }
 
@@ -126,4 +124,31 @@ export async function allRows(table: TableGateway): Promise<StoredRow[]> {
 
 export async function rowKeysOf(table: TableGateway): Promise<string[]> {
   return (await allRows(table)).map(({ partitionKey, rowKey }) => `${partitionKey}/${rowKey}`);
+}
+
+/** The same table; something happens right before the first call of one method. */
+export function meddled(
+  table: TableGateway,
+  method: 'write' | 'transact',
+  meddle: () => Promise<unknown>,
+): TableGateway {
+  let isFirst = true;
+  const before = async (called: 'write' | 'transact'): Promise<void> => {
+    if (called !== method || !isFirst) return;
+    isFirst = false;
+    await meddle();
+  };
+  return {
+    table: table.table,
+    get: (...given) => table.get(...given),
+    page: (...given) => table.page(...given),
+    write: async (...given) => {
+      await before('write');
+      return table.write(...given);
+    },
+    transact: async (...given) => {
+      await before('transact');
+      return table.transact(...given);
+    },
+  };
 }

@@ -1,20 +1,5 @@
-import {
-  ConditionFailedError,
-  EntityExistsError,
-  EntityNotFoundError,
-  TransactionFailedError,
-} from '../../table/errors.js';
+import { isConflict } from '../../table/contention.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
-
-/** Whether a row was not as the writer had read it. Nothing was written then. */
-export function isConflict(error: unknown): boolean {
-  const reason = error instanceof TransactionFailedError ? error.reason : error;
-  return (
-    reason instanceof ConditionFailedError ||
-    reason instanceof EntityExistsError ||
-    reason instanceof EntityNotFoundError
-  );
-}
 
 /** What the attempt gives; false when it met a conflict. */
 export async function unlessConflict(attempt: () => Promise<boolean>): Promise<boolean> {

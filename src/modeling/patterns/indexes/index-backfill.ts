@@ -109,14 +109,18 @@ export class IndexBackfill {
     const drifts: Drift[] = [];
     const works = rows.flatMap((row) => this.#workOf(index, row, drifts));
     let written = 0;
-    await inParallel(groupsOf(index, works), concurrency, async (group) => {
-      const isWritten = await this.#write(index, group);
-      if (isWritten) written += group.length;
-      else await inParallel(group, 1, (work) => this.#mend(work, drifts));
+    // Requests for one list would only get into each other's way.
+    await inParallel(groupsOf(index, works), concurrency, async (groups) => {
+      for (const group of groups) {
+        if (await this.#write(index, group)) written += group.length;
+        else for (const work of group) if (await this.#mend(work, drifts)) written += 1;
+      }
     });
     if (index.place !== 'same-partition') {
       const changed = await this.#changedSince(works);
-      await inParallel(changed, concurrency, (work) => this.#mend(work, drifts));
+      await inParallel(changed, concurrency, async (work) => {
+        await this.#mend(work, drifts);
+      });
     }
     return { checked: works.length, written, drifts };
   }
@@ -156,11 +160,12 @@ export class IndexBackfill {
     return writes.length === 0 || transactIf(table, [...touches, ...writes]);
   }
 
-  async #mend({ row, entry }: Work, drifts: Drift[]): Promise<void> {
+  async #mend({ row, entry }: Work, drifts: Drift[]): Promise<boolean> {
     const { index, key } = entry;
     const primary = keyOf(row);
-    if (await this.#repair.repair({ index, primary, key })) return;
+    if (await this.#repair.repair({ index, primary, key })) return true;
     drifts.push({ kind: 'taken', by: undefined, index: index.name, primary, key });
+    return false;
   }
 
   /** The entities of a page that are not what they were when it was read. Up to three range reads. */
@@ -203,31 +208,46 @@ function insertOf(entry: IndexEntry): readonly RowWrite[] {
   return isCopyEntry(entry) ? [{ kind: 'insert', row: entry.row }] : [];
 }
 
-/** What one request can write: entities of a partition, or of one list, or one alone. */
-function* groupsOf(
+interface OpenGroup {
+  readonly works: Work[];
+  readonly keys: Set<string>;
+  bytes: number;
+}
+
+/**
+ * Groups of what one request can write: entities of one partition, or of one list, or one alone.
+ * Groups that belong behind one another are together.
+ */
+function groupsOf(
   index: ResolvedIndex,
   works: readonly Work[],
-): Generator<readonly Work[], void, undefined> {
-  if (index.kind === 'copy' && index.place !== 'same-partition') {
-    for (const work of works) yield [work];
-    return;
-  }
+): Iterable<readonly (readonly Work[])[]> {
+  const isAlone = index.kind === 'copy' && index.place !== 'same-partition';
+  if (isAlone) return works.map((work) => [[work]]);
   const max = index.kind === 'list' ? listGroupMax : groupMax;
-  const open = new Map<string, { works: Work[]; bytes: number }>();
+  const groups = new Map<string, OpenGroup[]>();
   for (const work of works) {
-    const name = index.kind === 'list' ? nameOf(work.entry.key) : work.row.partitionKey;
+    const key = nameOf(work.entry.key);
+    const name = index.kind === 'list' ? key : work.row.partitionKey;
     const bytes = bytesOf(work);
-    let group = open.get(name);
-    if (group !== undefined && (group.works.length >= max || group.bytes + bytes > groupBytesMax)) {
-      yield group.works;
-      group = undefined;
+    const known = groups.get(name) ?? [];
+    groups.set(name, known);
+    let group = known.at(-1);
+    const isFull =
+      group !== undefined &&
+      (group.works.length >= max ||
+        group.bytes + bytes > groupBytesMax ||
+        // A transaction writes a row once; who comes second learns that the value is taken.
+        (index.kind === 'copy' && group.keys.has(key)));
+    if (group === undefined || isFull) {
+      group = { works: [], keys: new Set(), bytes: 0 };
+      known.push(group);
     }
-    group ??= { works: [], bytes: 0 };
     group.works.push(work);
+    group.keys.add(key);
     group.bytes += bytes;
-    open.set(name, group);
   }
-  for (const { works: rest } of open.values()) yield rest;
+  return [...groups.values()].map((each) => each.map((group) => group.works));
 }
 
 function bytesOf({ row, entry }: Work): number {

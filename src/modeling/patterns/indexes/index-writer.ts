@@ -2,6 +2,7 @@ import { invariant } from '../../../base/invariant.js';
 import type { Randomness } from '../../../base/randomness.js';
 import type { Timers } from '../../../base/timers.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
+import { isConflict } from '../../table/contention.js';
 import { ContentionError, isAmbiguous, TransactionFailedError } from '../../table/errors.js';
 import type { RowWrite } from '../../table/gateway.js';
 import { hasStamp, newStamp } from '../../table/write-stamp.js';
@@ -14,21 +15,21 @@ import {
   type EntryChange,
   type IndexWrite,
 } from './beside-plan.js';
-import { isConflict } from './conditional-write.js';
 import { primaryOf, sameKey, type CopyEntry } from './index-entry.js';
 import { IndexValueTakenError } from './index-errors.js';
+import type { MessageType } from '../../worker/message-type.js';
+import type { Outbox, OutboxMessage } from '../transactional-outbox/outbox.js';
 import type { IndexIntent } from './index-intent.js';
 import type { IndexPlaces } from './index-places.js';
 
-/** Where intents are written so that none is lost: rows in the partition of what has changed. */
-export interface IntentOutbox {
-  /** The write that belongs into the transaction of the change. Sends nothing. */
-  write(partitionKey: string, intent: IndexIntent): Promise<RowWrite>;
-}
+/** What an outbox must have: `Outbox` has it. Its table is that of the entities. */
+export type IntentOutbox = Pick<Outbox, 'table' | 'message' | 'transact'>;
 
 export interface IndexWriterOptions {
   /** Needed where an index is kept by the worker. */
   readonly outbox: IntentOutbox | undefined;
+  /** What intents are sent as. */
+  readonly message: MessageType<IndexIntent, IndexIntent>;
   readonly randomness: Randomness;
   readonly timers: Timers;
 }
@@ -58,6 +59,7 @@ interface Attempt {
   readonly row: StoredRow | undefined;
   readonly write: RowWrite;
   readonly plan: readonly IndexWrite[];
+  readonly intent: OutboxMessage | undefined;
 }
 
 /** Writes entities together with their indexes in the same partition and the intents for the others. */
@@ -80,13 +82,17 @@ export class IndexWriter {
     { isNew = false, attemptsMax = attemptsMaxDefault }: ChangeOptions,
     decide: Decide,
   ): Promise<ChangeResult> {
-    const findings: CopyFindings = { missing: new Set(), unowned: new Map() };
+    let findings: CopyFindings = { missing: new Set(), unowned: new Map() };
+    let foundAt: string | undefined;
     const stamps: string[] = [];
     let refusal: unknown;
     for (let count = 1; count <= attemptsMax; count++) {
       if (count > 1) await this.#pause(count - 1);
       const row = isNew && count === 1 ? undefined : await this.#places.table.get(key);
       if (row !== undefined && this.#isOwn(row, stamps)) return { row };
+      // Whoever stores or deletes a copy changes its entity: what was found is of this version only.
+      if (row?.etag !== foundAt) findings = { missing: new Set(), unowned: new Map() };
+      foundAt = row?.etag;
       const stamp = newStamp(this.#options.randomness);
       const write = await decide(row, stamp);
       if (write === undefined) return { row };
@@ -114,39 +120,52 @@ export class IndexWriter {
   ): Promise<Attempt> {
     const changes = entryChanges(this.#places, row, rowAfter(row, write));
     const beside = await planBeside(this.#places, changes, findings);
-    return { row, write, plan: [...beside, ...(await this.#intent(write, changes))] };
+    return { row, write, plan: beside, intent: await this.#intent(write, changes) };
   }
 
-  async #intent(write: RowWrite, changes: readonly EntryChange[]): Promise<readonly IndexWrite[]> {
+  /** The intent that tells the worker; undefined where no index elsewhere is concerned. */
+  async #intent(
+    write: RowWrite,
+    changes: readonly EntryChange[],
+  ): Promise<OutboxMessage | undefined> {
     const elsewhere = changes.filter(({ index }) => index.place !== 'same-partition');
-    const [first] = elsewhere;
-    if (first === undefined) return [];
-    const { outbox } = this.#options;
+    if (elsewhere.length === 0) return undefined;
+    const { outbox, message } = this.#options;
     invariant(outbox !== undefined, 'an index is kept elsewhere and there is no outbox');
     const before = elsewhere.flatMap(({ index, before: entry }) =>
       entry === undefined ? [] : [[index.name, entry.key] as const],
     );
-    const intent = {
-      key: keyOfRow(write),
+    const key = keyOfRow(write);
+    return outbox.message(key.partitionKey, message, {
+      key,
       indexes: elsewhere.map(({ index }) => index.name),
       before: Object.fromEntries(before),
-    };
-    return [{ index: first.index, write: await outbox.write(intent.key.partitionKey, intent) }];
+    });
   }
 
-  async #send({ row, write, plan }: Attempt): Promise<ChangeResult> {
-    const { table } = this.#places;
-    const writes = [write, ...plan.map((each) => each.write)];
+  async #send(attempt: Attempt): Promise<ChangeResult> {
+    const { row, write, plan } = attempt;
     let etag: string | undefined;
     try {
-      const [result] =
-        plan.length === 0 ? [await table.write(write)] : await table.transact(writes);
-      etag = result?.etag;
+      etag = await this.#transact(attempt);
     } catch (error) {
       throw new AttemptFailure(error, plan);
     }
     const after = rowAfter(row, write);
-    return { row: after === undefined ? undefined : { ...after, etag: etag ?? '' } };
+    if (after === undefined) return { row: undefined };
+    // The ETag is not known after an answer that was lost.
+    return { row: etag === undefined ? await this.#places.primary(after) : { ...after, etag } };
+  }
+
+  async #transact({ write, plan, intent }: Attempt): Promise<string | undefined> {
+    const { table } = this.#places;
+    const writes = [write, ...plan.map((each) => each.write)];
+    if (intent !== undefined) {
+      const results = await this.#options.outbox?.transact(writes, [intent]);
+      return results?.[0]?.etag;
+    }
+    const [result] = plan.length === 0 ? [await table.write(write)] : await table.transact(writes);
+    return result?.etag;
   }
 
   /** Throws what no further attempt can mend, and keeps in mind what the next has to know. */

@@ -116,11 +116,12 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     this.#entities = entities;
     this.#randomness = randomness;
     this.#places = new IndexPlaces(indexed, places);
+    this.message = defineMessage(`${this.definition.type}.indexes`, {
+      payload: indexIntentPayload,
+    });
     const outbox: IntentOutbox | undefined = places.outbox;
-    if (outbox === undefined && this.#places.elsewhere.length > 0) {
-      throw new DefinitionError(`${this.definition.type}: indexes elsewhere need an outbox`);
-    }
-    this.#writer = new IndexWriter(this.#places, { ...tools, outbox });
+    this.#checkOutbox(outbox);
+    this.#writer = new IndexWriter(this.#places, { ...tools, outbox, message: this.message });
     this.#updater = new IndexUpdater(this.#places, tools);
     const repair = new IndexRepair(this.#places, this.#updater);
     this.#check = new IndexCheck(this.#places, repair);
@@ -132,9 +133,6 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     this.queryPartitions = entities.queryPartitions.bind(entities);
     this.scanTable = entities.scanTable.bind(entities);
     this.by = lookUps(this.#places) as LookUps<D, I>;
-    this.message = defineMessage(`${this.definition.type}.indexes`, {
-      payload: indexIntentPayload,
-    });
     this.handler = handle(this.message, (intent, { signal }) => this.apply(intent, signal));
   }
 
@@ -295,6 +293,20 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     options: CheckOptions = {},
   ): AsyncGenerator<BackfillPage, void, undefined> {
     return this.#backfill.pages(this.#places.named(index), options);
+  }
+
+  #checkOutbox(outbox: IntentOutbox | undefined): void {
+    const { elsewhere, table } = this.#places;
+    if (elsewhere.length === 0) return;
+    const { type } = this.definition;
+    if (outbox === undefined) {
+      throw new DefinitionError(`${type}: indexes elsewhere need an outbox`);
+    }
+    if (outbox.table.table === table.table) return;
+    throw new DefinitionError(
+      `${type}: the outbox is in '${outbox.table.table}'; intents belong into '${table.table}', ` +
+        'beside the entities',
+    );
   }
 
   #chosen(names: readonly string[] | undefined): readonly ResolvedIndex[] {

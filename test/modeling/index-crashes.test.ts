@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { EntityExistsError } from '../../src/modeling/index.js';
+import { crashEverywhere, type Doomed } from './support/crash-points.js';
+import {
+  allRows,
+  assertInStep,
+  drain,
+  driftsOf,
+  employee,
+  openEmployees,
+  type Employees,
+  type EmployeeTables,
+} from './support/indexed-employees.js';
+import { startTables } from './support/observed-tables.js';
+
+// Whatever is killed between any two requests, the worker or `rebuild` finds the way to its end.
+
+const tables = await startTables();
+after(() => tables[Symbol.asyncDispose]());
+
+interface World {
+  readonly places: EmployeeTables;
+  readonly employees: Employees;
+}
+
+const any = { ifMatch: 'any' };
+const at = (id: number) => ({ department: 'Sales', id });
+
+async function newWorld(count: number): Promise<World> {
+  const table = (await tables.newTable()).gateway;
+  const town = (await tables.newTable()).gateway;
+  const firstName = (await tables.newTable()).gateway;
+  const places = { table, town, firstName };
+  const employees = openEmployees(places);
+  for (let id = 0; id < count; id++) {
+    await employees.insert(employee(id, { town: id % 2 === 0 ? 'Redmond' : undefined }));
+  }
+  await drain(places, employees);
+  return { places, employees };
+}
+
+/** The same tables in the hands of a process that dies. */
+function doomedEmployees({ places }: World, doomed: Doomed): Employees {
+  return openEmployees({
+    table: doomed.wrap(places.table),
+    town: doomed.wrap(places.town),
+    firstName: doomed.wrap(places.firstName),
+  });
+}
+
+function recoverByWorker({ places }: World, doomed: Doomed): Promise<void> {
+  const wrapped = {
+    table: doomed.wrap(places.table),
+    town: doomed.wrap(places.town),
+    firstName: doomed.wrap(places.firstName),
+  };
+  return drain(wrapped, openEmployees(wrapped));
+}
+
+async function removeIndexRows({ places }: World): Promise<void> {
+  for (const table of [places.table, places.town, places.firstName]) {
+    for (const row of await allRows(table)) {
+      if (row.properties['EntityType']?.value === 'Employee') continue;
+      await table.write({ kind: 'delete', key: row, etag: '*' });
+    }
+  }
+}
+
+const moved = {
+  email: 'moved@x',
+  lastName: 'Smith',
+  firstName: 'June',
+  town: 'Kirkland',
+};
+
+describe('a writer that dies', () => {
+  it('leaves an insert done or not done, with every index', async () => {
+    const requests = await crashEverywhere<World>({
+      prepare: () => newWorld(2),
+      run: async (world, doomed) => {
+        try {
+          await doomedEmployees(world, doomed).insert(employee(9, moved));
+        } catch (error) {
+          // Its own success, when the answer was withheld.
+          if (!(error instanceof EntityExistsError)) throw error;
+        }
+      },
+      recover: recoverByWorker,
+      check: async ({ employees }) => {
+        await assertInStep(employees);
+        const found = await employees.by.town.entity({ ...at(9), ...moved });
+        assert.equal(found === undefined, (await employees.get(at(9))) === undefined);
+      },
+    });
+    assert.deepEqual(requests, ['get', 'transact']);
+  });
+
+  it('leaves a change of every value done or not done', async () => {
+    const requests = await crashEverywhere<World>({
+      prepare: () => newWorld(12),
+      run: (world, doomed) => doomedEmployees(world, doomed).merge(at(4), moved, any),
+      recover: recoverByWorker,
+      crashRecovery: true,
+      moments: ['before', 'after'],
+      check: async ({ employees }) => {
+        await assertInStep(employees);
+        const found = await employees.get(at(4));
+        assert.ok(found?.email === 'moved@x' || found?.email === 'mail4@contoso.com');
+      },
+    });
+    // The entity, the lists that it leaves, of one chunk, and that it enters.
+    assert.deepEqual(requests, ['get', 'get', 'get', 'get', 'transact']);
+  });
+
+  it('leaves a delete done or not done', async () => {
+    await crashEverywhere<World>({
+      prepare: () => newWorld(3),
+      run: (world, doomed) => doomedEmployees(world, doomed).deleteIfExists(at(2)),
+      recover: recoverByWorker,
+      check: ({ employees }) => assertInStep(employees),
+    });
+  });
+});
+
+describe('a worker that dies', () => {
+  it('leaves an intent that the next one brings to its end', async () => {
+    await crashEverywhere<World>({
+      prepare: async () => {
+        const world = await newWorld(3);
+        await world.employees.merge(at(0), moved, any);
+        await world.employees.delete(at(2), any);
+        await world.employees.insert(employee(5, { firstName: 'June', town: 'Redmond' }));
+        return world;
+      },
+      run: recoverByWorker,
+      recover: recoverByWorker,
+      check: async ({ employees, places }) => {
+        await assertInStep(employees);
+        const rows = await allRows(places.table);
+        assert.ok(!rows.some(({ rowKey }) => rowKey.startsWith('~outbox')));
+      },
+    });
+  });
+});
+
+describe('a repair that dies', () => {
+  it('is finished by the next rebuild', async () => {
+    await crashEverywhere<World>({
+      prepare: async () => {
+        const world = await newWorld(3);
+        await removeIndexRows(world);
+        return world;
+      },
+      run: async (world, doomed) => {
+        for await (const page of doomedEmployees(world, doomed).rebuild({ concurrency: 1 })) {
+          assert.deepEqual(page.drifts, []);
+        }
+      },
+      recover: async ({ employees }) => {
+        assert.deepEqual(await driftsOf(employees.rebuild()), []);
+      },
+      check: ({ employees }) => assertInStep(employees),
+      moments: ['before', 'after'],
+    });
+  });
+
+  it('of a new index is finished by the next backfill', async () => {
+    for (const index of ['email', 'lastName', 'company', 'town', 'firstName'] as const) {
+      await crashEverywhere<World>({
+        prepare: async () => {
+          const world = await newWorld(4);
+          await removeIndexRows(world);
+          return world;
+        },
+        run: async (world, doomed) => {
+          const pages = doomedEmployees(world, doomed).backfill(index, { pageRows: 3 });
+          for await (const page of pages) assert.deepEqual(page.drifts, []);
+        },
+        recover: async ({ employees }) => {
+          for await (const page of employees.backfill(index)) assert.deepEqual(page.drifts, []);
+        },
+        check: async ({ employees }) => {
+          assert.deepEqual(await driftsOf(employees.verify({ indexes: [index] })), []);
+        },
+        moments: ['before', 'after'],
+      });
+    }
+  });
+});
