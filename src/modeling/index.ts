@@ -162,3 +162,7 @@ export {
   type SpreadQuery,
   type Unspread,
 } from './patterns/spread-keys.js';
+export * from './worker/index.js';
+export * from './patterns/eventually-consistent-transactions/index.js';
+export * from './patterns/transactional-outbox/index.js';
+export * from './patterns/change-feed/index.js';

@@ -20,7 +20,7 @@ import {
 } from '../../src/modeling/patterns/eventually-consistent-transactions/row-bytes.js';
 import { rowIn } from '../../src/modeling/patterns/eventually-consistent-transactions/row-place.js';
 import {
-  step,
+  customStep,
   StepConflictError,
   type Step,
   type StepOutcome,
@@ -513,16 +513,16 @@ describe('a workflow', () => {
     const taken: string[] = [];
     let failures = 1;
     const steps: Steps = () => [
-      step('one', async () => {
+      customStep('one', async () => {
         taken.push('one');
         await Promise.resolve();
       }),
-      step('two', () => {
+      customStep('two', () => {
         taken.push('two');
         failures -= 1;
         return failures >= 0 ? Promise.reject(new Error('not yet')) : Promise.resolve();
       }),
-      step('three', (_payload, { intentId, attempt }) => {
+      customStep('three', (_payload, { intentId, attempt }) => {
         taken.push(`three ${intentId} ${attempt}`);
         return Promise.resolve();
       }),
@@ -538,7 +538,7 @@ describe('a workflow', () => {
     const reports: StepReport[] = [];
     const steps: Steps = ({ current, archive }) => [
       moveOf(current, archive),
-      step('never', () => Promise.resolve(void outcomes.push('done'))),
+      customStep('never', () => Promise.resolve(void outcomes.push('done'))),
     ];
     const workflow = workflowOf(office, steps, reports);
     const { outcome } = await workflow.perform(office.queue, { ...jones, id: 1 });
@@ -599,7 +599,9 @@ describe('a workflow performed at once', () => {
 
   it('stands when a step fails', async () => {
     const office = await newOffice();
-    const failing: Steps = () => [step('fail', () => Promise.reject(new Error('out of paper')))];
+    const failing: Steps = () => [
+      customStep('fail', () => Promise.reject(new Error('out of paper'))),
+    ];
     const performed = workflowOf(office, failing).perform(office.queue, jones, { id: 'mine' });
     await assert.rejects(
       performed,

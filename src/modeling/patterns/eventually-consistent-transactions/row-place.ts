@@ -11,7 +11,7 @@ import type { Place, Slot } from './place.js';
 export type RowContent = Pick<Row, 'properties' | 'encrypt'>;
 
 /** A row as it was read, for `convert` and `isMeant`. */
-export type RowPlace<Payload> = Place<Payload, RowContent> & {
+export type TableRows<Payload> = Place<Payload, RowContent> & {
   slot(payload: Payload): RowSlot;
 };
 
@@ -26,7 +26,7 @@ interface RowSlot extends Slot<RowContent> {
 export function rowIn<Payload>(
   table: TableGateway,
   key: (payload: Payload) => RowKey,
-): RowPlace<Payload> {
+): TableRows<Payload> {
   return { name: table.table, slot: (payload) => rowSlot(table, key(payload)) };
 }
 

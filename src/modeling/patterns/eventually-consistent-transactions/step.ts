@@ -31,7 +31,7 @@ export interface Step<Payload> {
  * A step of your own. It is `done` when `run` resolves with nothing, and comes again with the whole
  * intent when it rejects. The requests that it makes are its own; it must be idempotent.
  */
-export function step<Payload>(
+export function customStep<Payload>(
   name: string,
   run: (payload: Payload, context: StepContext) => Promise<StepOutcome | void>,
 ): Step<Payload> {

@@ -1,0 +1,19 @@
+// The changes of a table, in order. See docs/guides/patterns/change-feed.md.
+
+export {
+  announcing,
+  RowsChangedMessage,
+  type RowChangeKind,
+  type RowsChanged,
+} from './announcing-table.js';
+export {
+  ChangeFeed,
+  FeedTrimmedError,
+  payloadOf,
+  type FeedPage,
+  type FeedQuery,
+} from './change-feed.js';
+export { ConsumerGroup, type ConsumeOptions } from './consumer-group.js';
+export type { FeedEvent } from './feed-row.js';
+export { trimFeed, type TrimOptions } from './retention.js';
+export { feedSink } from './sequencer.js';

@@ -1,0 +1,32 @@
+// Changes that no transaction holds together. See docs/guides/patterns/eventually-consistent-transactions.md.
+
+export { blobIn, type BlobContainer, type BlobPlaceOptions } from './blob-place.js';
+export { fileIn } from './file-place.js';
+export type { Place, Slot } from './place.js';
+export { bytesOfRow, rowOfBytes } from './row-bytes.js';
+export { rowIn, type RowContent, type TableRows } from './row-place.js';
+export {
+  customStep,
+  StepConflictError,
+  type Step,
+  type StepContext,
+  type StepOutcome,
+} from './step.js';
+export {
+  copyStep,
+  mirrorStep,
+  moveStep,
+  type MirrorOptions,
+  type Readable,
+  type TransferOptions,
+} from './transfer-steps.js';
+export {
+  defineWorkflow,
+  UnfinishedIntentError,
+  type PerformOptions,
+  type StepReport,
+  type Workflow,
+  type WorkflowOptions,
+  type WorkflowOutcome,
+} from './workflow.js';
+export { deleteStep, upsertStep } from './write-steps.js';

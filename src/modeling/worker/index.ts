@@ -1,0 +1,30 @@
+// Messages and the worker that handles them. See docs/guides/patterns/eventually-consistent-transactions.md.
+
+export type { BackOff } from './back-off.js';
+export type { QueueSource } from './deliverer.js';
+export { entityPayload, keyPayload } from './entity-payload.js';
+export {
+  MessageTooLargeError,
+  type Envelope,
+  type PoisonNote,
+  type PoisonReason,
+  type TextEncoding,
+} from './envelope.js';
+export { handle, type HandlerContext, type MessageHandler } from './handler.js';
+export { LeaseLostError } from './lease.js';
+export {
+  defineMessage,
+  MalformedMessageError,
+  readPayload,
+  UnknownMessageError,
+  type MessageOptions,
+  type MessageType,
+  type Upgrades,
+} from './message-type.js';
+export { workerMetrics, type MessageMetrics, type Summary, type WorkerMetrics } from './metrics.js';
+export { schemaPayload, type PayloadCodec } from './payload.js';
+export type { QueuePort, ReceivedMessage, SendOptions } from './queue-port.js';
+export { redrive, type RedriveOptions } from './redrive.js';
+export { sendMessage, type SendMessageOptions } from './send.js';
+export { QueueWorker, type DrainReport, type WorkerOptions } from './worker.js';
+export type { Delivery, DeliveryEvent, WorkerEvent, WorkerObserver } from './worker-event.js';
