@@ -1,8 +1,9 @@
 import { StorageError } from '../errors/storage-error.js';
 
 /** The error of a path or query string that cannot be read (spec table-service §2.3 and §3.2). */
-export function querySyntaxError(): StorageError {
-  return new StorageError('InvalidInput', { message: 'Bad Request - Error in query syntax.' });
+export function querySyntaxError(cause?: unknown): StorageError {
+  const message = 'Bad Request - Error in query syntax.';
+  return new StorageError('InvalidInput', { message, cause });
 }
 
 /** Decodes percent encoding as UTF-8, once. Throws `InvalidInput` where it is malformed. */
@@ -11,9 +12,6 @@ export function decodeOnce(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch (cause) {
-    throw new StorageError('InvalidInput', {
-      message: 'Bad Request - Error in query syntax.',
-      cause,
-    });
+    throw querySyntaxError(cause);
   }
 }
