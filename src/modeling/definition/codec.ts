@@ -42,6 +42,8 @@ export interface EntityCodec<D extends AnyDefinition> {
    * there.
    */
   fromPartialRow(row: StoredRow, names: readonly string[]): Stored<Partial<ReadOf<D>>>;
+  /** As `fromRow` or `fromPartialRow`; undefined for a row of another type. */
+  fromOwnRow(row: StoredRow, names?: readonly string[]): Stored<Partial<ReadOf<D>>> | undefined;
   /** Whether a row is of this type: its keys are, and its type property where it has one. */
   matches(row: Row): boolean;
   key(key: KeyOf<D>): RowKey;
@@ -66,6 +68,13 @@ export function codecOf<D extends AnyDefinition>(definition: D): EntityCodec<D> 
   const codec = new DefinitionCodec(definition);
   codecs.set(definition, codec);
   return codec;
+}
+
+/** How a row becomes an entity. */
+interface Decoding {
+  readonly keyValues: Values;
+  readonly version: number;
+  readonly isPartial: boolean;
 }
 
 class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
@@ -136,27 +145,54 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
 
   fromRow(row: StoredRow): Stored<ReadOf<D>> {
     const version = this.#versionOf(row);
-    if (version < this.definition.version) return this.#upgraded(row, version);
-    return this.#decode(row, this.#fields, false) as Stored<ReadOf<D>>;
+    return this.#fromRow(row, version, () => this.#keys.read(row));
   }
 
   fromPartialRow(row: StoredRow, names: readonly string[]): Stored<Partial<ReadOf<D>>> {
+    const version = this.#versionOf(row);
+    return this.#fromPartialRow(row, names, { keyValues: this.#keys.read(row), version });
+  }
+
+  fromOwnRow(row: StoredRow, names?: readonly string[]): Stored<Partial<ReadOf<D>>> | undefined {
+    const keyValues = this.#ownKeys(row);
+    if (keyValues === undefined) return undefined;
+    const version = this.#versionOf(row);
+    if (names !== undefined) return this.#fromPartialRow(row, names, { keyValues, version });
+    return this.#fromRow(row, version, () => keyValues);
+  }
+
+  /** The values of the keys; undefined for a row of another type. */
+  #ownKeys(row: Row): Values | undefined {
+    const { type, system } = this.definition;
+    const told = system.type === undefined ? undefined : row.properties[system.type];
+    return told !== undefined && told.value !== type ? undefined : this.#keys.parse(row);
+  }
+
+  #fromRow(row: StoredRow, version: number, keyValues: () => Values): Stored<ReadOf<D>> {
+    if (version < this.definition.version) return this.#upgraded(row, version);
+    const how = { keyValues: keyValues(), version, isPartial: false };
+    return this.#decode(row, this.#fields, how) as Stored<ReadOf<D>>;
+  }
+
+  #fromPartialRow(
+    row: StoredRow,
+    names: readonly string[],
+    known: Omit<Decoding, 'isPartial'>,
+  ): Stored<Partial<ReadOf<D>>> {
     const isWanted = ({ name, isInKeys }: Field): boolean => isInKeys || names.includes(name);
-    if (this.#versionOf(row) < this.definition.version) {
+    if (known.version < this.definition.version) {
       const whole = this.fromRow(row);
       const wanted = this.#fields
         .filter((field) => isWanted(field) && valueIn(whole, field.name) !== undefined)
         .map(({ name }) => [name, valueIn(whole, name)]);
       return this.#partial(Object.fromEntries(wanted) as Values, whole[storedAs]);
     }
-    return this.#decode(row, this.#fields.filter(isWanted), true) as Stored<Partial<ReadOf<D>>>;
+    const how = { ...known, isPartial: true };
+    return this.#decode(row, this.#fields.filter(isWanted), how) as Stored<Partial<ReadOf<D>>>;
   }
 
   matches(row: Row): boolean {
-    const { type, system } = this.definition;
-    const told = system.type === undefined ? undefined : row.properties[system.type];
-    if (told !== undefined && told.value !== type) return false;
-    return this.#keys.parse(row) !== undefined;
+    return this.#ownKeys(row) !== undefined;
   }
 
   key(key: KeyOf<D>): RowKey {
@@ -282,13 +318,13 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     return { ...values, [storedAs]: { ...before, unknown } } as Stored<ReadOf<D>>;
   }
 
-  #decode(row: StoredRow, fields: readonly Field[], isPartial: boolean): unknown {
+  #decode(row: StoredRow, fields: readonly Field[], how: Decoding): unknown {
+    const { keyValues, isPartial } = how;
     const finer: Record<string, bigint> = {};
     const reader = {
       get: (name: string) => row.properties[name],
       keepFiner: (name: string, ticks: bigint) => (finer[name] = ticks),
     };
-    const keyValues = this.#keys.read(row);
     const values: Record<string | symbol, unknown> = {};
     for (const field of fields) {
       const { name, model, stored } = field;
@@ -309,7 +345,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
         );
       }
     }
-    values[storedAs] = this.#storedAs(row, finer, isPartial);
+    values[storedAs] = this.#storedAs(row, finer, how);
     return values;
   }
 
@@ -326,12 +362,16 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     );
   }
 
-  #storedAs(row: StoredRow, finer: Record<string, bigint>, isPartial: boolean): StoredAs {
+  #storedAs(
+    row: StoredRow,
+    finer: Record<string, bigint>,
+    { version, isPartial }: Decoding,
+  ): StoredAs {
     return {
       key: { partitionKey: row.partitionKey, rowKey: row.rowKey },
       etag: row.etag,
       timestamp: row.timestamp,
-      version: this.#versionOf(row),
+      version,
       unknown: this.#unknownOf(row.properties),
       encrypted: (row.encrypt ?? []).filter((name) => !this.#knownNames.has(name)),
       finer,

@@ -29,7 +29,7 @@ const loneSurrogate = /\p{Surrogate}/u;
 const forbidden = /[/\\#?\u0000-\u001f\u007f-\u009f]/;
 /** What always needs a second look. */
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-const notable = /[/\\#?\u0000-\u001f\u007f-\u009f\uffed-\uffff]/;
+const notable = /[/\\#?\u0000-\u001f\u007f-\u009f\ud800-\udfff\uffed-\uffff]/;
 
 export function isForbiddenInKeys(text: string): boolean {
   return forbidden.test(text) || loneSurrogate.test(text);
@@ -65,10 +65,10 @@ function hexOf(code: number): string {
  */
 export function escapeKeyText(text: string, separator: string): string {
   const isPlain = !notable.test(text) && (separator === '' || !text.includes(separator));
+  if (isPlain) return text;
   if (loneSurrogate.test(text)) {
     throw new ValueError('a string with half a surrogate pair cannot be in a key');
   }
-  if (isPlain) return text;
   let escaped = '';
   for (let index = 0; index < text.length; index++) {
     const char = text.charAt(index);

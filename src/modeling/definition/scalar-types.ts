@@ -46,6 +46,7 @@ function mismatch(value: unknown, expected: string): ValueError {
   return new ValueError(`${shown(value)} is no ${expected}`);
 }
 
+const surrogate = /[\ud800-\udfff]/;
 const loneSurrogate = /\p{Surrogate}/u;
 
 function checkedText(value: unknown): string {
@@ -56,7 +57,7 @@ function checkedText(value: unknown): string {
         'the pattern for large entities stores it',
     );
   }
-  if (loneSurrogate.test(value)) {
+  if (surrogate.test(value) && loneSurrogate.test(value)) {
     throw new ValueError('a string with half a surrogate pair has no form on the wire');
   }
   return value;

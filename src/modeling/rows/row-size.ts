@@ -21,8 +21,9 @@ export function rowBytes({ partitionKey, rowKey, properties }: Row): number {
 
 export function propertiesBytes(properties: RowProperties): number {
   let bytes = 0;
-  for (const [name, value] of Object.entries(properties)) {
-    bytes += 8 + 2 * name.length + valueBytes(value);
+  for (const name of Object.keys(properties)) {
+    const value = properties[name];
+    if (value !== undefined) bytes += 8 + 2 * name.length + valueBytes(value);
   }
   return bytes;
 }

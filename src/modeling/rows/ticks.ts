@@ -36,12 +36,62 @@ const isoPattern =
  * when the text is something else, is no day of the calendar or is outside 0001 to 9999.
  */
 export function ticksOfIso(text: string): bigint | undefined {
+  const midnight = text.endsWith('Z') ? midnightMs(text) : NaN;
+  const seconds = Number.isNaN(midnight) ? -1 : secondsOfDay(text);
+  if (seconds < 0) return ticksOfAnyIso(text);
+  const fraction = text.length > 20 ? Number(text.slice(20, -1).padEnd(7, '0')) : 0;
+  return BigInt(midnight / 1000 + seconds + epochSeconds) * 10_000_000n + BigInt(fraction);
+}
+
+const epochSeconds = Number(unixEpochTicks / 10_000_000n);
+const daysInMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Since 1970, of the `yyyy-MM-dd` that a text begins with; NaN for what is no day. */
+function midnightMs(text: string): number {
+  if (text.charCodeAt(4) !== 0x2d || text.charCodeAt(7) !== 0x2d) return NaN;
+  const century = twoDigitsAt(text, 0);
+  const year = century < 0 ? -1 : century * 100 + twoDigitsAt(text, 2);
+  const month = twoDigitsAt(text, 5);
+  const day = twoDigitsAt(text, 8);
+  if (twoDigitsAt(text, 2) < 0 || year < 1 || day < 1) return NaN;
+  if (day > (daysInMonth[month - 1] ?? 0)) return NaN;
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  if (month === 2 && day === 29 && !isLeap) return NaN;
+  // Date.UTC takes the years 0 to 99 for those of the twentieth century; 400 years are 146,097 days.
+  return Date.UTC(year + 400, month - 1, day) - 146_097 * 86_400_000;
+}
+
+/** Of the `THH:mm:ss` behind a date, before a fraction of at most 7 digits; -1 for other texts. */
+function secondsOfDay(text: string): number {
+  if (text.charCodeAt(10) !== 0x54 || text.charCodeAt(13) !== 0x3a) return -1;
+  if (text.charCodeAt(16) !== 0x3a || text.length > 28) return -1;
+  if (text.length !== 20 && (text.charCodeAt(19) !== 0x2e || text.length < 22)) return -1;
+  for (let index = 20; index < text.length - 1; index++) if (digitAt(text, index) < 0) return -1;
+  const hours = twoDigitsAt(text, 11);
+  const minutes = twoDigitsAt(text, 14);
+  const seconds = twoDigitsAt(text, 17);
+  const isTime = hours >= 0 && hours < 24 && minutes >= 0 && minutes < 60 && seconds < 60;
+  return isTime && seconds >= 0 ? hours * 3600 + minutes * 60 + seconds : -1;
+}
+
+function digitAt(text: string, index: number): number {
+  const digit = text.charCodeAt(index) - 0x30;
+  return digit >= 0 && digit <= 9 ? digit : -1;
+}
+
+function twoDigitsAt(text: string, index: number): number {
+  const tens = digitAt(text, index);
+  const ones = digitAt(text, index + 1);
+  return tens < 0 || ones < 0 ? -1 : tens * 10 + ones;
+}
+
+function ticksOfAnyIso(text: string): bigint | undefined {
   const match = isoPattern.exec(text);
   if (match === null) return undefined;
   const [, date = '', minutes = '00:00', seconds = '00', fraction = '', zone = 'Z'] = match;
+  if (Number.isNaN(midnightMs(date))) return undefined;
   const millis = Date.parse(`${date}T${minutes}:${seconds}Z`);
-  // Date.parse lets 30 February pass as 1 March in some engines.
-  if (Number.isNaN(millis) || !new Date(millis).toISOString().startsWith(date)) return undefined;
+  if (Number.isNaN(millis) || minutes.startsWith('24')) return undefined;
   const whole = BigInt(millis - offsetMs(zone)) * ticksPerMillisecond + unixEpochTicks;
   const ticks = whole + BigInt(fraction.padEnd(7, '0'));
   return ticks >= 0n && ticks <= ticksMax ? ticks : undefined;

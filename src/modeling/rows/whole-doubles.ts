@@ -2,44 +2,41 @@
  * The answers of the service write a Double as a number with a fraction or an exponent and give it
  * no type. `JSON.parse` makes 3 of `3.0`, and the client then takes it for an Int32. These
  * functions look at the text again, and find what was written so.
+ *
+ * They look for what can only be a name and its value: inside of a text of JSON, a quotation mark
+ * follows a backslash, and names of properties have none.
  */
 
-/** A whole number written as a Double. Texts can match as well; that costs only the second look. */
-const candidate = /: ?-?\d+(?:\.0+(?![0-9])|(?:\.\d+)?[eE])/;
+/** `"name":3.0` or `"name":3e5`, whole or not. */
+const fraction = String.raw`\.0+(?![0-9.eE])`;
+const exponent = String.raw`(?:\.[0-9]+)?[eE][+-]?[0-9]+`;
+const number = `-?[0-9]+(?:${fraction}|${exponent})`;
+const candidate = new RegExp(`": ?${number}`);
+/** What begins an entity, and what may be a whole Double. */
+const marks = new RegExp(`"odata\\.etag":|"([^"\\\\]+)": ?(${number})`, 'g');
 
-/** Whether a second look is needed: most answers have no such number. */
+/** Whether a second look is needed: many answers have no such number. */
 export function mayHoldWholeDoubles(json: string): boolean {
   return candidate.test(json);
 }
 
-const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}[\],:]|true|false|null/g;
+/** By the names of the properties. */
+export type WholeDoubles = ReadonlyMap<string, number>;
 
 /**
- * For each JSON object of an answer, in the order in which they end, the properties that are whole
- * Doubles with their values: the entities in their order, and around a list of them the answer
- * itself. `json` has been parsed before, so it is well-formed.
+ * The properties that are whole Doubles, with their values, for each entity of an answer by its
+ * place. Entities begin with their ETags, as they do wherever the client asks for them.
  */
-export function findWholeDoubles(json: string): readonly ReadonlyMap<string, number>[] {
-  const objects: Map<string, number>[] = [];
-  const open: Map<string, number>[] = [];
-  let name = '';
-  let last = '';
-  for (const [text] of json.matchAll(token)) {
-    if (text === '{') open.push(new Map());
-    else if (text === '}') objects.push(open.pop() ?? new Map());
-    else if (text === ':') name = last;
-    else if (isWholeDouble(text)) open.at(-1)?.set(nameOf(name), Number(text));
-    last = text;
+export function findWholeDoubles(json: string): ReadonlyMap<number, WholeDoubles> {
+  const entities = new Map<number, Map<string, number>>();
+  let index = -1;
+  for (const [, name, written] of json.matchAll(marks)) {
+    const value = Number(written);
+    if (name === undefined) index += 1;
+    else if (Number.isSafeInteger(value)) {
+      const found = entities.get(index) ?? new Map<string, number>();
+      entities.set(index, found.set(name, value));
+    }
   }
-  return objects;
-}
-
-function isWholeDouble(text: string): boolean {
-  const first = text.charCodeAt(0);
-  const isNumber = first === 0x2d || (first >= 0x30 && first <= 0x39);
-  return isNumber && /[.eE]/.test(text) && Number.isSafeInteger(Number(text));
-}
-
-function nameOf(quoted: string): string {
-  return String(JSON.parse(quoted));
+  return entities;
 }

@@ -292,10 +292,7 @@ export class Entities<D extends AnyDefinition> {
     readonly decode: Decode<object>;
   } {
     const { codec } = this;
-    const decode: Decode<object> = (row) => {
-      if (!codec.matches(row)) return undefined;
-      return names === undefined ? codec.fromRow(row) : codec.fromPartialRow(row, names);
-    };
+    const decode: Decode<object> = (row) => codec.fromOwnRow(row, names);
     return { select: names === undefined ? undefined : codec.selectOf(names), decode };
   }
 

@@ -143,7 +143,7 @@ class ClientGateway implements TableGateway {
           onResponse: (answer: RawAnswer) => (text = answer.bodyAsText ?? ''),
         }),
       );
-      const doubles = mayHoldWholeDoubles(text) ? findWholeDoubles(text)[0] : undefined;
+      const doubles = mayHoldWholeDoubles(text) ? findWholeDoubles(text).get(0) : undefined;
       // What was asked for is what was found; an answer without keys must not say otherwise.
       return { ...fromSdkEntity(entity, doubles), partitionKey, rowKey };
     } catch (error) {
@@ -226,8 +226,8 @@ class ClientGateway implements TableGateway {
     try {
       const { value } = await this.#observe(call, () => pages.next());
       const page: readonly Readonly<Record<string, unknown>>[] = value ?? [];
-      const doubles = mayHoldWholeDoubles(text) ? findWholeDoubles(text) : [];
-      const rows = page.map((entity, index) => fromSdkEntity(entity, doubles[index]));
+      const doubles = mayHoldWholeDoubles(text) ? findWholeDoubles(text) : undefined;
+      const rows = page.map((entity, index) => fromSdkEntity(entity, doubles?.get(index)));
       const next: string | undefined = value?.continuationToken;
       return next === undefined ? { rows } : { rows, cursor: next };
     } catch (error) {
