@@ -1,0 +1,97 @@
+import { systemClock, type Clock } from '../../../base/clock.js';
+
+/** A token as a cache keeps it: `UserSas`, or what an application got from its token service. */
+export interface CachedToken {
+  readonly token: string;
+  /** Microseconds since 1970. Undefined: it is kept for `maxAgeMs`. */
+  readonly expiresAtMicros: number | undefined;
+}
+
+export interface SasCacheOptions {
+  /** A token is not handed out when less of its life is left; 5 minutes. */
+  readonly leftMsMin?: number;
+  /** How long a token without an expiry of its own is kept; an hour. */
+  readonly maxAgeMs?: number;
+  /** Users whose tokens are kept; 10,000. Those that were asked for longest ago go first. */
+  readonly entriesMax?: number;
+  /** The machine's clock when absent. */
+  readonly clock?: Clock;
+}
+
+interface Entry {
+  readonly token: CachedToken;
+  readonly sinceMicros: number;
+}
+
+/**
+ * Tokens by user, each until shortly before it expires. Of the calls that miss at the same time one
+ * makes the token and the others wait for it. A failure is told to those and not remembered.
+ */
+export class SasCache {
+  readonly #issue: (user: string) => CachedToken | Promise<CachedToken>;
+  readonly #options: Required<SasCacheOptions>;
+  /** In the order in which they were last asked for. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #pending = new Map<string, Promise<string>>();
+
+  /** `issue` makes a user's token, or fetches it from where the account key is. */
+  constructor(
+    issue: (user: string) => CachedToken | Promise<CachedToken>,
+    {
+      leftMsMin = 300_000,
+      maxAgeMs = 3_600_000,
+      entriesMax = 10_000,
+      clock = systemClock,
+    }: SasCacheOptions = {},
+  ) {
+    this.#issue = issue;
+    this.#options = { leftMsMin, maxAgeMs, entriesMax, clock };
+  }
+
+  /** A token with at least `leftMsMin` left, unless `issue` makes shorter ones. */
+  async get(user: string): Promise<string> {
+    const entry = this.#entries.get(user);
+    if (entry !== undefined && this.#isFresh(entry)) {
+      this.#entries.delete(user);
+      this.#entries.set(user, entry);
+      return entry.token.token;
+    }
+    const pending = this.#pending.get(user);
+    if (pending !== undefined) return pending;
+    const renewal = this.#renew(user);
+    this.#pending.set(user, renewal);
+    try {
+      return await renewal;
+    } finally {
+      this.#pending.delete(user);
+    }
+  }
+
+  /** Forgets a user's token, as after a 403: the next call makes another. */
+  forget(user: string): void {
+    this.#entries.delete(user);
+  }
+
+  async #renew(user: string): Promise<string> {
+    const token = await this.#issue(user);
+    this.#entries.delete(user);
+    this.#entries.set(user, { token, sinceMicros: this.#options.clock.nowMicros() });
+    this.#trim();
+    return token.token;
+  }
+
+  #isFresh({ token: { expiresAtMicros }, sinceMicros }: Entry): boolean {
+    const { clock, leftMsMin, maxAgeMs } = this.#options;
+    const now = clock.nowMicros();
+    return expiresAtMicros === undefined
+      ? now - sinceMicros < maxAgeMs * 1000
+      : expiresAtMicros - now >= leftMsMin * 1000;
+  }
+
+  #trim(): void {
+    for (const user of this.#entries.keys()) {
+      if (this.#entries.size <= this.#options.entriesMax) return;
+      this.#entries.delete(user);
+    }
+  }
+}

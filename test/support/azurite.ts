@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+export type AzuriteService = 'blob' | 'table';
+
+/** The name and key that the emulators publish for their one account. */
+const account = 'devstoreaccount1';
+const accountKey =
+  'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
+
+export interface StartedAzurite extends AsyncDisposable {
+  /** For `fromConnectionString` of the service's clients. */
+  readonly connectionString: string;
+}
+
+/** A service of Azurite in a process of its own, in memory, on a free port. */
+export async function startAzurite(service: AzuriteService): Promise<StartedAzurite> {
+  const program = fileURLToPath(
+    new URL(`../../../node_modules/azurite/dist/src/${service}/main.js`, import.meta.url),
+  );
+  const port = await freePort();
+  const options = [
+    `--${service}Host=127.0.0.1`,
+    `--${service}Port=${port}`,
+    '--inMemoryPersistence',
+    '--skipApiVersionCheck',
+    '--disableTelemetry',
+    '--silent',
+  ];
+  const child = spawn(process.execPath, [program, ...options], {
+    cwd: tmpdir(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const ended = once(child, 'close');
+  await new Promise<void>((resolve, reject) => {
+    const read = (chunk: unknown): void => {
+      output += String(chunk);
+      if (/successfully (listens|started) on /.test(output)) resolve();
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.on('error', reject);
+    child.on('close', () => reject(new Error(`Azurite ended before it listened:\n${output}`)));
+  });
+  const name = service === 'blob' ? 'BlobEndpoint' : 'TableEndpoint';
+  const endpoint = `${name}=http://127.0.0.1:${port}/${account}`;
+  return {
+    connectionString: `DefaultEndpointsProtocol=http;AccountName=${account};AccountKey=${accountKey};${endpoint};`,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/** The table service does not tell which port it has chosen, so one is chosen for it. */
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
