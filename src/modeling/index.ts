@@ -166,3 +166,7 @@ export * from './worker/index.js';
 export * from './patterns/eventually-consistent-transactions/index.js';
 export * from './patterns/transactional-outbox/index.js';
 export * from './patterns/change-feed/index.js';
+export * from './encryption/index.js';
+export * from './patterns/large-entities/index.js';
+export * from './patterns/user-sas/index.js';
+export * from './patterns/wide-entities/index.js';

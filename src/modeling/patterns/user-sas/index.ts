@@ -1,0 +1,20 @@
+// Tokens for end users. See docs/guides/patterns/user-sas.md.
+
+export {
+  accessPoliciesMax,
+  removeAccessPolicy,
+  setAccessPolicy,
+  type AccessPolicy,
+} from './access-policy.js';
+export { keyScopeOf, type KeyScope, type ScopeOf as SasScopeOf } from './key-scope.js';
+export { SasCache, type CachedToken, type SasCacheOptions } from './sas-cache.js';
+export {
+  sasFor,
+  type OwnTerms,
+  type PolicyTerms,
+  type SasOptions,
+  type SasPermission,
+  type SasSettings,
+  type SasTerms,
+  type UserSas,
+} from './user-sas.js';
