@@ -107,7 +107,9 @@ export async function driftsOf(pages: AsyncIterable<CheckPage>): Promise<Drift[]
 }
 
 /** Fails unless every index says what the entities do. */
-export async function assertInStep(employees: Pick<Employees, 'verify'>): Promise<void> {
+export async function assertInStep(employees: {
+  verify(): AsyncIterable<CheckPage>;
+}): Promise<void> {
   assert.deepEqual(await driftsOf(employees.verify()), []);
 }
 

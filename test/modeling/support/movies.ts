@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { defineEntity, double, key, string } from '../../../src/modeling/index.js';
+
+/** A movie of `vega-datasets`, as far as it is used. The data set names directors and no actors. */
+interface RawMovie {
+  readonly Title: string | number | null;
+  readonly 'Release Date': string;
+  readonly 'Major Genre': string | null;
+  readonly Director: string | null;
+  readonly Distributor: string | null;
+  readonly 'IMDB Rating': number | null;
+}
+
+export const Movie = defineEntity({
+  type: 'Movie',
+  properties: {
+    genre: string(),
+    name: string(),
+    /** `yyyy-MM-dd`: some movies were made twice. */
+    released: string(),
+    director: string().optional(),
+    distributor: string().optional(),
+    rating: double().optional(),
+    decade: string().computed(
+      { released: string() },
+      ({ released }) => `${released.slice(0, 3)}0s`,
+    ),
+  },
+  partitionKey: (p) => key`${p.genre}`,
+  rowKey: (p) => key`${p.name}_${p.released}`,
+});
+
+export interface MovieData {
+  readonly genre: string;
+  readonly name: string;
+  readonly released: string;
+  readonly director?: string;
+  readonly distributor?: string;
+  readonly rating?: number;
+}
+
+const monthNames = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov'];
+
+/** `Jun 12 1998` as `1998-06-12`. */
+function dateOf(text: string): string {
+  const [month = '', day = '', year = ''] = text.split(' ');
+  const number = monthNames.includes(month) ? monthNames.indexOf(month) + 1 : 12;
+  return `${year}-${String(number).padStart(2, '0')}-${day.padStart(2, '0')}`;
+}
+
+/** All 3,201 movies. */
+export function readMovies(): readonly MovieData[] {
+  const file = new URL('../data/movies.json', import.meta.resolve('vega-datasets'));
+  const movies = JSON.parse(readFileSync(fileURLToPath(file), 'utf8')) as readonly RawMovie[];
+  return movies.map((movie) => ({
+    genre: movie['Major Genre'] ?? 'Unknown',
+    name: String(movie.Title ?? ''),
+    released: dateOf(movie['Release Date']),
+    ...known({
+      director: movie.Director,
+      distributor: movie.Distributor,
+      rating: movie['IMDB Rating'],
+    }),
+  }));
+}
+
+type Known<T> = { readonly [N in keyof T]?: NonNullable<T[N]> };
+
+/** Without what is null. */
+function known<T extends object>(values: T): Known<T> {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== null),
+  ) as Known<T>;
+}

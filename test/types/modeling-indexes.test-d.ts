@@ -1,0 +1,199 @@
+// What must compile of indexes, and what must not. The compiler runs this file; nothing else does.
+import {
+  boolean,
+  defineEntity,
+  indexEntity,
+  indexedEntitiesOf,
+  indexTable,
+  int32,
+  key,
+  otherPartition,
+  samePartition,
+  string,
+  withIndexes,
+  type KeyOf,
+  type ListBlobs,
+  type Outbox,
+  type ReadOf,
+  type RowKeyPrefixOf,
+  type Stored,
+  type TableGateway,
+} from '../../src/modeling/index.js';
+
+type Equal<A, B> =
+  // oxlint-disable-next-line no-unnecessary-type-parameters -- the type of a condition shows all
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+
+/** Compiles when the types are the same. */
+function same<A, B>(...proof: Equal<A, B> extends true ? [] : [expected: B, found: A]): void {
+  void proof;
+}
+
+declare const table: TableGateway;
+declare const outbox: Outbox;
+declare const blobs: ListBlobs;
+
+const Employee = defineEntity({
+  type: 'Employee',
+  properties: {
+    department: string(),
+    id: int32(),
+    email: string(),
+    lastName: string(),
+    isActive: boolean(),
+    level: int32().default(0),
+    town: string().optional(),
+    salary: string().encrypted(),
+    search: string().computed({ lastName: string() }, ({ lastName }) => lastName.toLowerCase()),
+  },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`empid_${p.id.padded(6)}`,
+});
+
+const indexes = withIndexes(Employee, {
+  email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
+  active: samePartition({
+    rowKey: (p) => key`active_${p.email}`,
+    include: ['lastName'],
+    when: ({ isActive, level }) => isActive && level > 0,
+  }),
+  search: otherPartition({
+    partitionKey: (p) => key`search_${p.search}`,
+    rowKey: (p) => key`${p.department}_${p.id.padded(6)}`,
+    include: [],
+  }),
+  town: indexTable({
+    sparse: true,
+    partitionKey: (p) => key`${p.town}`,
+    rowKey: (p) => key`${p.lastName}_${p.id.padded(6)}`,
+    include: ['town', 'level'],
+  }),
+  lastName: indexEntity({ place: 'same-partition', rowKey: (p) => key`${p.lastName}` }),
+  everyTown: indexEntity({ place: 'blob', sparse: true, name: (p) => key`${p.town}` }),
+});
+
+const employees = indexedEntitiesOf(indexes, {
+  table,
+  tables: { town: table },
+  blobs: { everyTown: blobs },
+  outbox,
+});
+
+// Rows have the keys of both, and what the index includes.
+type Rows = (typeof indexes)['rows'];
+same<
+  ReadOf<Rows['email']>,
+  {
+    readonly department: string;
+    readonly id: number;
+    readonly email: string;
+    readonly lastName: string;
+    readonly isActive: boolean;
+    readonly level: number;
+    readonly salary: string;
+    readonly search: string;
+    readonly town?: string | undefined;
+  }
+>();
+same<
+  ReadOf<Rows['active']>,
+  {
+    readonly department: string;
+    readonly id: number;
+    readonly email: string;
+    readonly lastName: string;
+  }
+>();
+same<
+  ReadOf<Rows['search']>,
+  { readonly department: string; readonly id: number; readonly search: string }
+>();
+// What the key of a sparse index has is never absent in its rows.
+same<
+  ReadOf<Rows['town']>,
+  {
+    readonly department: string;
+    readonly id: number;
+    readonly level: number;
+    readonly lastName: string;
+    readonly town: string;
+  }
+>();
+
+// Look-ups are asked by all values of the key.
+same<KeyOf<Rows['email']>, { readonly department: string; readonly email: string }>();
+same<
+  KeyOf<Rows['town']>,
+  { readonly town: string; readonly lastName: string; readonly id: number }
+>();
+same<KeyOf<Rows['lastName']>, { readonly department: string; readonly lastName: string }>();
+same<KeyOf<Rows['everyTown']>, { readonly town: string }>();
+const prefix: RowKeyPrefixOf<Rows['town']> = { lastName: 'Smith' };
+void prefix;
+
+void employees.by.email.get({ department: 'Sales', email: 'x' });
+// @ts-expect-error a part of the key is missing
+void employees.by.email.get({ email: 'x' });
+// @ts-expect-error the value has another type
+void employees.by.town.get({ town: 'Redmond', lastName: 'Smith', id: '1' });
+// @ts-expect-error a later part without the one before it
+employees.by.town.query({ partition: { town: 'Redmond' }, prefix: { id: 1 } });
+// @ts-expect-error the index does not include the property
+employees.by.active.query({ partition: { department: 'S' }, where: (p) => p.isActive.eq(true) });
+employees.by.town.query({ partition: { town: 'R' }, where: (p) => p.level.gt(1) });
+// @ts-expect-error copies are not written by hand
+void employees.by.email.insert;
+// @ts-expect-error lists have no rows to query
+void employees.by.lastName.query;
+
+// Going on to the entities gives whole ones.
+void (async () => {
+  const found = await employees.by.town.entity({ town: 'R', lastName: 'S', id: 1 });
+  same<typeof found, Stored<ReadOf<typeof Employee>> | undefined>();
+  const query = employees.by.town.query({ partition: { town: 'R' } });
+  for await (const each of employees.by.town.entities(query)) {
+    same<typeof each, Stored<ReadOf<typeof Employee>>>();
+  }
+  same<Awaited<ReturnType<typeof employees.by.lastName.keys>>, readonly KeyOf<typeof Employee>[]>();
+});
+
+// Keys of indexes.
+withIndexes(Employee, {
+  // @ts-expect-error an optional property without sparse
+  town: samePartition({ rowKey: (p) => key`town_${p.town}` }),
+});
+withIndexes(Employee, {
+  // @ts-expect-error an encrypted property, sparse or not
+  salary: samePartition({ sparse: true, rowKey: (p) => key`salary_${p.salary}` }),
+});
+withIndexes(Employee, {
+  // @ts-expect-error a number needs a form that sorts
+  level: samePartition({ rowKey: (p) => key`level_${p.level}` }),
+});
+withIndexes(Employee, {
+  // @ts-expect-error no such property to include
+  email: samePartition({ rowKey: (p) => key`email_${p.email}`, include: ['name'] }),
+});
+withIndexes(Employee, {
+  // @ts-expect-error a condition reads the entity as it is
+  email: samePartition({ rowKey: (p) => key`email_${p.email}`, when: (e) => e.age > 3 }),
+});
+// @ts-expect-error an index entity elsewhere needs a partition
+indexEntity({ place: 'other-partition', rowKey: () => key`x` });
+
+// What an index needs must be given, and nothing else can be.
+// @ts-expect-error the table of an index is missing
+indexedEntitiesOf(indexes, { table, blobs: { everyTown: blobs }, outbox });
+// @ts-expect-error the blobs of an index are missing
+indexedEntitiesOf(indexes, { table, tables: { town: table }, outbox });
+// @ts-expect-error the outbox is missing
+indexedEntitiesOf(indexes, { table, tables: { town: table }, blobs: { everyTown: blobs } });
+const beside = withIndexes(Employee, {
+  email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
+});
+indexedEntitiesOf(beside, { table });
+// @ts-expect-error no index has a table of its own
+indexedEntitiesOf(beside, { table, tables: {} });
+// @ts-expect-error no such index
+void employees.backfill('name');
+void employees.verify({ indexes: ['email', 'town'] });
