@@ -1,0 +1,91 @@
+// Login attempts, kept for 60 days: a table a day, dropped when it is old.
+// Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
+import { TableClient, TableServiceClient } from '@azure/data-tables';
+import {
+  boolean,
+  codecOf,
+  defineEntity,
+  deleteWhere,
+  entitiesOf,
+  Instant,
+  instant,
+  key,
+  openAccountTables,
+  openTable,
+  string,
+  TimeBuckets,
+} from 'tabularium/modeling';
+
+const LoginAttempt = defineEntity({
+  type: 'LoginAttempt',
+  properties: { user: string(), at: instant(), succeeded: boolean() },
+  partitionKey: (p) => key`${p.user}`,
+  rowKey: (p) => key`${p.at.descending()}`,
+});
+
+const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
+const options = { allowInsecureConnection: true };
+const requests: string[] = [];
+const observer = ({ kind, table }: { readonly kind: string; readonly table: string }) =>
+  requests.push(`${kind} ${table}`);
+
+const tables = openAccountTables(TableServiceClient.fromConnectionString(connection, options), {
+  observer,
+});
+const open = (name: string) =>
+  openTable(TableClient.fromConnectionString(connection, name, options), { observer });
+
+/** The clock of this program, so that a story of months takes a moment. */
+let today = Instant.parse('2014-07-31T18:00:00Z');
+const clock = {
+  nowMicros: () => today.toDate().getTime() * 1000,
+  monotonicMs: () => today.toDate().getTime(),
+};
+
+const logins = new TimeBuckets({
+  set: { prefix: 'LoginAttempts', period: 'day', retention: { days: 60 } },
+  tables,
+  open,
+  clock,
+});
+
+try {
+  console.log(`made ahead: ${(await logins.ensure({ ahead: 1 })).join(', ')}`);
+
+  for (const day of [2, 3, 30, 31]) {
+    const at = Instant.parse(
+      `2014-${day < 30 ? '06' : '07'}-${String(day).padStart(2, '0')}T12:00Z`,
+    );
+    const attempts = entitiesOf(LoginAttempt, logins.at(at));
+    await attempts.insert({ user: 'jo', at, succeeded: day !== 30 });
+  }
+
+  const time = { from: Instant.parse('2014-06-01'), to: Instant.parse('2014-08-01') };
+  const codec = codecOf(LoginAttempt);
+  for await (const row of logins.rows({ ...time, newestFirst: true })) {
+    const { at, succeeded } = codec.fromRow(row);
+    console.log(`${at.toString()} ${succeeded ? 'in' : 'refused'}`);
+  }
+
+  today = Instant.parse('2014-08-02T03:00:00Z');
+  requests.length = 0;
+  const { dropped, ensured } = await logins.rotate();
+  console.log(`dropped ${dropped.join(', ')}; made ${ensured.join(', ')}`);
+  console.log(`requests:\n  ${requests.join('\n  ')}`);
+
+  // What no table can take along: the attempts of one user in one table.
+  requests.length = 0;
+  const found = await deleteWhere(
+    logins.at(Instant.parse('2014-07-31')),
+    { partitionKey: 'jo', filter: 'succeeded eq true' },
+    { dryRun: true },
+  );
+  console.log(`a dry run found ${found.found}, with ${requests.length} request`);
+  const { deleted } = await deleteWhere(logins.at(Instant.parse('2014-07-31')), {
+    partitionKey: 'jo',
+    filter: 'succeeded eq true',
+  });
+  console.log(`deleted ${deleted}`);
+} finally {
+  for (const { name } of await logins.list()) await tables.drop(name);
+}
