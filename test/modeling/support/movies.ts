@@ -53,16 +53,17 @@ function dateOf(text: string): string {
 export function readMovies(): readonly MovieData[] {
   const file = new URL('../data/movies.json', import.meta.resolve('vega-datasets'));
   const movies = JSON.parse(readFileSync(fileURLToPath(file), 'utf8')) as readonly RawMovie[];
-  return movies.map((movie) => ({
-    genre: movie['Major Genre'] ?? 'Unknown',
-    name: String(movie.Title ?? ''),
-    released: dateOf(movie['Release Date']),
-    ...known({
-      director: movie.Director,
-      distributor: movie.Distributor,
-      rating: movie['IMDB Rating'],
-    }),
-  }));
+  return movies.map(movieOf);
+}
+
+function movieOf(raw: RawMovie): MovieData {
+  const { Director: director, Distributor: distributor } = raw;
+  return {
+    genre: raw['Major Genre'] ?? 'Unknown',
+    name: String(raw.Title ?? ''),
+    released: dateOf(raw['Release Date']),
+    ...known({ director, distributor, rating: raw['IMDB Rating'] }),
+  };
 }
 
 type Known<T> = { readonly [N in keyof T]?: NonNullable<T[N]> };
