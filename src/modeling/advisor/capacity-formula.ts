@@ -7,9 +7,7 @@ import type { WireType } from '../rows/row.js';
  */
 export const capacityFormula = Object.freeze({
   source: 'Understanding Windows Azure Storage Billing, Windows Azure Storage team, 2010-07-09',
-  text:
-    'entity = 4 + 2 × (PartitionKey + RowKey) + for each property (8 + 2 × name + value); ' +
-    'table = 12 + 2 × name',
+  text: '4 + 2 × (PartitionKey + RowKey) + for each property (8 + 2 × its name + its value)',
   /** Each entity, the Timestamp included. */
   entity: 4,
   /** Each code unit of the keys. */
@@ -18,7 +16,6 @@ export const capacityFormula = Object.freeze({
   property: 8,
   /** Each code unit of a property's name. */
   nameUnit: 2,
-  table: 12,
   /** Besides the 2 bytes of each code unit of a String, or the bytes of a Binary. */
   length: 4,
   textUnit: 2,

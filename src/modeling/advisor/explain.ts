@@ -1,7 +1,5 @@
 import { unreachable } from '../../base/invariant.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import type { AnyIndexes } from '../patterns/indexes/index-declaration.js';
-import type { IndexedDefinition, ResolvedIndex } from '../patterns/indexes/with-indexes.js';
 import type { Advice } from './advice.js';
 import { capacityFormula } from './capacity-formula.js';
 import { mapEstimate, sumOf } from './estimate.js';
@@ -36,7 +34,13 @@ import { sizeFindings } from './rules/size-rules.js';
 import { transactionFindings } from './rules/transaction-rules.js';
 import { cloudTargets, type ServiceTargets } from './service-targets.js';
 import type { RequestClass, Touch } from './touch.js';
-import { checkWorkload, type AnyWorkload, type LookUpOf, type Workload } from './workload.js';
+import {
+  checkWorkload,
+  type AnyIndexed,
+  type AnyWorkload,
+  type LookUpOf,
+  type Workload,
+} from './workload.js';
 
 export interface ExplainOptions {
   /** Yours; `examplePrices` when absent, which are an example and old. */
@@ -51,9 +55,9 @@ export interface ExplainOptions {
  * wrong with it. Pure: sends nothing and reads no clock. Throws `ValueError` for a workload that
  * contradicts itself or the definition.
  */
-export function explain<D extends AnyDefinition, I extends AnyIndexes<D>>(
-  design: IndexedDefinition<D, I>,
-  workload: Workload<D, LookUpOf<D, I>>,
+export function explain<X extends AnyIndexed>(
+  design: X,
+  workload: Workload<X['entity'], LookUpOf<X>>,
   options?: ExplainOptions,
 ): Report;
 export function explain<D extends AnyDefinition>(
@@ -62,7 +66,7 @@ export function explain<D extends AnyDefinition>(
   options?: ExplainOptions,
 ): Report;
 export function explain(
-  design: AnyDefinition | { entity: AnyDefinition; indexes: readonly ResolvedIndex[] },
+  design: AnyDefinition | AnyIndexed,
   given: object,
   { prices = examplePrices, targets: told = {} }: ExplainOptions = {},
 ): Report {

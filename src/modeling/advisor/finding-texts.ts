@@ -119,8 +119,8 @@ export const findingTexts: { readonly [C in FindingCode]: FindingText<Figures[C]
     },
     'single-partition': {
       problem: ({ rows, entitiesPerSecond, target }) =>
-        `All ${amount(rows)} rows are in one partition, which gets ` +
-        `${amount(entitiesPerSecond)} of ${amount(target)} entities/s. It cannot be divided.`,
+        `All ${amount(rows)} rows are in one partition, which cannot be divided. It gets ` +
+        `${amount(entitiesPerSecond)} entities/s and is good for ${amount(target)}.`,
       advice: () =>
         'Put into the PartitionKey what most queries know, such as the department; keep in one ' +
         'partition only what one transaction must change.',
@@ -240,8 +240,9 @@ export const findingTexts: { readonly [C in FindingCode]: FindingText<Figures[C]
     'volatile-copy': {
       problem: ({ changesPerSecond, lookUpsPerSecond, copied }) =>
         `It copies ${counted(copied, 'property', 'properties')} of entities that change ` +
-        `${amount(changesPerSecond)} times a second and are looked up ${amount(lookUpsPerSecond)} ` +
-        'times: each change is written twice to save one read now and then.',
+        `${counted(changesPerSecond, 'time')} a second and are looked up ` +
+        `${counted(lookUpsPerSecond, 'time')}: each change is written twice, and that saves a read ` +
+        'now and then.',
       advice: () =>
         'Copy only what seldom changes, or nothing, and read the entity after the look-up.',
       page: 'inter-partition-index',
@@ -279,12 +280,12 @@ function keyMotion(
   { key, property, insertsPerSecond, share, target }: KeyMotionFigures,
   where: string,
 ): string {
-  const inserts = `${amount(insertsPerSecond * share)} of ${amount(target)} inserts/s`;
+  const inserts = `${amount(insertsPerSecond * share)} inserts/s and is good for ${amount(target)}`;
   return key === 'PartitionKey'
     ? `The PartitionKey grows with '${property}': each insert goes ${where} the last one, and ` +
         `${nodeOfRange}. It gets ${inserts}.`
     : `The RowKey grows with '${property}' in one partition that takes ${percent(share)} of the ` +
-        `inserts: each goes ${where} the last one. The partition gets ${inserts}.`;
+        `inserts: each goes ${where} the last one. It gets ${inserts}.`;
 }
 
 function keyMotionAdvice({ key, property }: KeyMotionFigures): string {
@@ -297,6 +298,6 @@ function keyMotionAdvice({ key, property }: KeyMotionFigures): string {
 function scan({ perSecond, entitiesRead, entitiesReturned, requests }: ScanFigures): string {
   return (
     `${amount(entitiesRead)} entities for ${amount(entitiesReturned)}, in ` +
-    `${counted(requests, 'request')}, ${amount(perSecond)} times a second.`
+    `${counted(requests, 'request')}, ${counted(perSecond, 'time')} a second.`
   );
 }

@@ -96,12 +96,15 @@ function inserts(
   });
 }
 
-type IndexedOperations<I extends AnyIndexes<E>> = readonly Operation<E, LookUpOf<E, I>>[];
+type IndexedOperations<I extends AnyIndexes<E>> = readonly Operation<
+  E,
+  LookUpOf<IndexedDefinition<E, I>>
+>[];
 
 function asked<I extends AnyIndexes<E>>(
   design: IndexedDefinition<E, I>,
   operations: IndexedOperations<I>,
-  changes: Partial<Workload<E, LookUpOf<E, I>>> = {},
+  changes: Partial<Workload<E, LookUpOf<IndexedDefinition<E, I>>>> = {},
 ): Report {
   return explain(design, {
     rows: 100_000,

@@ -2,18 +2,17 @@
 
 const thousands = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
-/** `12,345`, `3.4`, `0.05`, `3.2e-7`: about three digits, or all of a whole number. */
+/** `12,345`, `3.4`, `0.05`, `< 0.001`: about three digits, or all of a whole number. */
 export function amount(value: number): string {
   const size = Math.abs(value);
   if (size >= 100 || Number.isInteger(value)) return thousands.format(value);
   if (size >= 10) return trimmed(value.toFixed(1));
   if (size >= 1) return trimmed(value.toFixed(2));
-  if (size >= 0.001) return trimmed(value.toPrecision(2));
-  return trimmed(value.toExponential(1));
+  return size >= 0.001 ? trimmed(value.toPrecision(2)) : '< 0.001';
 }
 
 function trimmed(text: string): string {
-  return text.replace(/(\.\d*?)0+(?=$|e)/, '$1').replace(/\.(?=$|e)/, '');
+  return text.replace(/\.?0+$/, '');
 }
 
 const magnitudes = [
@@ -33,6 +32,7 @@ export function short(value: number): string {
 
 /** `90 %`, `0.5 %`. */
 export function percent(share: number): string {
+  if (share > 0 && share < 0.0001) return '< 0.01 %';
   return `${amount(Math.round(share * 10_000) / 100)} %`;
 }
 

@@ -12,8 +12,8 @@ export function shapeOf(definition: AnyDefinition): StoredShape {
   return { properties, partitionKey, rowKey, stored, extra: systemFields(definition) };
 }
 
-/** Ids of a write stamp: one after the insert, more after later writes. */
-const stampUnits = { average: 23, maximum: 47 };
+/** A write stamp: one id after the insert and up to four later, of 12 to 22 characters each. */
+export const stampUnits = { average: 31, maximum: 91 };
 
 /** What the library stores besides the properties: type, version, write stamp. */
 export function systemFields({ type, version, system }: AnyDefinition): readonly ExtraField[] {

@@ -1,6 +1,6 @@
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import type { AnyIndexes } from '../patterns/indexes/index-declaration.js';
-import type { IndexedDefinition } from '../patterns/indexes/with-indexes.js';
+import type { IndexedDefinition, ResolvedIndex } from '../patterns/indexes/with-indexes.js';
 import { ValueError } from '../rows/model-error.js';
 import type { PartitionQuery, PartitionsQuery, TableScan } from '../table/query-plan.js';
 import type { Distribution } from './distribution.js';
@@ -107,10 +107,17 @@ type LookUpOperation<
     }
   : never;
 
+/** A definition with indexes, whatever they are. */
+export interface AnyIndexed {
+  readonly entity: AnyDefinition;
+  readonly indexes: readonly ResolvedIndex[];
+}
+
 /** What can be looked up in the indexes of a definition. */
-export type LookUpOf<D extends AnyDefinition, I extends AnyIndexes<D>> = {
-  [N in keyof I & string]: LookUpOperation<D, I, N>;
-}[keyof I & string];
+export type LookUpOf<X extends AnyIndexed> =
+  X extends IndexedDefinition<infer D, infer I>
+    ? { [N in keyof I & string]: LookUpOperation<D, I, N> }[keyof I & string]
+    : never;
 
 /** One kind of thing that is done with the table. */
 export type Operation<D extends AnyDefinition, LookUp = never> =
