@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { BlobServiceClient } from '@azure/storage-blob';
 import {
+  withEncryption,
   codecOf,
   ConditionFailedError,
   EntityNotFoundError,
@@ -20,7 +21,6 @@ import {
 } from '../../src/modeling/patterns/eventually-consistent-transactions/row-bytes.js';
 import { rowIn } from '../../src/modeling/patterns/eventually-consistent-transactions/row-place.js';
 import {
-  customStep,
   StepConflictError,
   type Step,
   type StepOutcome,
@@ -43,6 +43,8 @@ import { keyPayload } from '../../src/modeling/worker/entity-payload.js';
 import type { QueuePort } from '../../src/modeling/worker/queue-port.js';
 import { QueueWorker } from '../../src/modeling/worker/worker.js';
 import { startAzuriteBlobs } from '../support/azurite-blob.js';
+import { keyRing } from '../../src/modeling/encryption/key-wrapper.js';
+import { CountingKey } from './support/encryption-keys.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { Employee, employeeKey, insertEmployee, type EmployeeKey } from './support/employees.js';
 import { impatientTimers } from './support/impatient-timers.js';
@@ -239,6 +241,21 @@ describe('a move', () => {
     }
   });
 
+  it('keeps encrypted what the source keeps encrypted', async () => {
+    const plain = await world.newTable();
+    const keys = keyRing(new CountingKey('https://vault/keys/one').kek);
+    const open = (table: TableGateway) =>
+      withEncryption(table, { keys, resolver: (_pk, _rk, name) => name === 'name' });
+    const [current, archive] = [open(await world.newTable()), await world.newTable()];
+    await insertEmployee(current);
+    const refused = moveOf(current, plain).run(jones, context());
+    await assert.rejects(refused, /name must be encrypted/);
+    assert.equal(await moveOf(current, open(archive)).run(jones, context()), 'done');
+    const moved = await open(archive).get(employeeKey(jones));
+    assert.equal(moved?.properties['name']?.value, 'Jones');
+    assert.equal((await archive.get(employeeKey(jones)))?.properties['name']?.type, 'Binary');
+  });
+
   it('replaces what is at the target', async () => {
     const { current, archive } = await newOffice();
     await insertEmployee(archive, { changes: 99 });
@@ -431,6 +448,15 @@ describe('steps to blobs and files', () => {
     assert.deepEqual(await readdir(join(folder, 'Sales')), []);
   });
 
+  it('do not show what a table keeps encrypted', () => {
+    const row = {
+      ...employeeKey(jones),
+      properties: { Note: { type: 'String', value: 'x' } },
+    } as const;
+    assert.equal(rowOfBytes(bytesOfRow(row)).rowKey, 'empid_000456');
+    assert.throws(() => bytesOfRow({ ...row, encrypt: ['Note'] }), /encrypted properties \(Note\)/);
+  });
+
   it('stay inside their directory', async () => {
     const files = fileIn(join(directory, 'inside'), (name: string) => name);
     for (const outside of ['../escaped', '/etc/escaped', 'a/../../escaped', '.']) {
@@ -513,19 +539,28 @@ describe('a workflow', () => {
     const taken: string[] = [];
     let failures = 1;
     const steps: Steps = () => [
-      customStep('one', async () => {
-        taken.push('one');
-        await Promise.resolve();
-      }),
-      customStep('two', () => {
-        taken.push('two');
-        failures -= 1;
-        return failures >= 0 ? Promise.reject(new Error('not yet')) : Promise.resolve();
-      }),
-      customStep('three', (_payload, { intentId, attempt }) => {
-        taken.push(`three ${intentId} ${attempt}`);
-        return Promise.resolve();
-      }),
+      {
+        name: 'one',
+        run: async () => {
+          taken.push('one');
+          await Promise.resolve();
+        },
+      },
+      {
+        name: 'two',
+        run: () => {
+          taken.push('two');
+          failures -= 1;
+          return failures >= 0 ? Promise.reject(new Error('not yet')) : Promise.resolve();
+        },
+      },
+      {
+        name: 'three',
+        run: (_payload, { intentId, attempt }) => {
+          taken.push(`three ${intentId} ${attempt}`);
+          return Promise.resolve();
+        },
+      },
     ];
     await workflowOf(office, steps).start(office.queue, jones, { id: 'my intent' });
     await drain(office, steps);
@@ -538,7 +573,7 @@ describe('a workflow', () => {
     const reports: StepReport[] = [];
     const steps: Steps = ({ current, archive }) => [
       moveOf(current, archive),
-      customStep('never', () => Promise.resolve(void outcomes.push('done'))),
+      { name: 'never', run: () => Promise.resolve(void outcomes.push('done')) },
     ];
     const workflow = workflowOf(office, steps, reports);
     const { outcome } = await workflow.perform(office.queue, { ...jones, id: 1 });
@@ -565,6 +600,22 @@ describe('a workflow', () => {
     assert.equal(await upsert.run(jones, context()), 'done');
     assert.equal(await remove.run(jones, context()), 'done');
     assert.equal(await remove.run(jones, context()), 'already-done');
+  });
+});
+
+describe('the types of a workflow', () => {
+  it('refuse steps and intents of another payload', () => {
+    const run = (given: { readonly city: string }) => Promise.resolve(void given.city);
+    const other = { name: 'other', run };
+    const workflow = defineWorkflow('typed', {
+      payload,
+      steps: [{ name: 'ours', run: ({ department }) => Promise.resolve(void department.length) }],
+    });
+    // @ts-expect-error -- a step of cities gets no employees
+    defineWorkflow('wrong', { payload, steps: [other] });
+    // @ts-expect-error -- an employee's key has an id
+    const start = (queue: QueuePort) => workflow.start(queue, { department: 'Sales' });
+    assert.equal(typeof start, 'function');
   });
 });
 
@@ -600,7 +651,7 @@ describe('a workflow performed at once', () => {
   it('stands when a step fails', async () => {
     const office = await newOffice();
     const failing: Steps = () => [
-      customStep('fail', () => Promise.reject(new Error('out of paper'))),
+      { name: 'fail', run: () => Promise.reject(new Error('out of paper')) },
     ];
     const performed = workflowOf(office, failing).perform(office.queue, jones, { id: 'mine' });
     await assert.rejects(

@@ -5,13 +5,7 @@ export { fileIn } from './file-place.js';
 export type { Place, Slot } from './place.js';
 export { bytesOfRow, rowOfBytes } from './row-bytes.js';
 export { rowIn, type RowContent, type TableRows } from './row-place.js';
-export {
-  customStep,
-  StepConflictError,
-  type Step,
-  type StepContext,
-  type StepOutcome,
-} from './step.js';
+export { StepConflictError, type Step, type StepContext, type StepOutcome } from './step.js';
 export {
   copyStep,
   mirrorStep,

@@ -18,24 +18,15 @@ export interface StepContext {
 export type StepOutcome = 'done' | 'already-done' | 'void';
 
 /**
- * One step of a workflow. It must be idempotent: run again after a crash anywhere, also after steps
- * behind it have run, it must lead to the same end.
+ * One step of a workflow: one of this library, or one of your own, written as an object. It must be
+ * idempotent: run again after a crash anywhere, also after steps behind it have run, it must lead to
+ * the same end. When it rejects, the whole intent comes again.
  */
 export interface Step<Payload> {
   /** For reports and errors. */
   readonly name: string;
-  run(payload: Payload, context: StepContext): Promise<StepOutcome>;
-}
-
-/**
- * A step of your own. It is `done` when `run` resolves with nothing, and comes again with the whole
- * intent when it rejects. The requests that it makes are its own; it must be idempotent.
- */
-export function customStep<Payload>(
-  name: string,
-  run: (payload: Payload, context: StepContext) => Promise<StepOutcome | void>,
-): Step<Payload> {
-  return { name, run: async (payload, context) => (await run(payload, context)) ?? 'done' };
+  /** Resolving with nothing means `done`. Its requests are its own affair. */
+  readonly run: (payload: Payload, context: StepContext) => Promise<StepOutcome | void>;
 }
 
 /** Others kept changing what a step works on. The intent comes again later. */

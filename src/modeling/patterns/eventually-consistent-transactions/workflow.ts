@@ -24,7 +24,7 @@ export interface StepReport {
 
 export interface WorkflowOptions<Payload, Read> extends MessageOptions<Payload> {
   /** Taken in order. Each must be idempotent; those of this library are. */
-  readonly steps: readonly Step<NoInfer<Read>>[];
+  readonly steps: readonly Step<Read>[];
   /** Told of each step that ended. */
   readonly observer?: (report: StepReport) => void;
 }
@@ -151,7 +151,7 @@ class DefinedWorkflow<Given, Read> implements Workflow<Given, Read> {
   async #take(payload: Read, context: StepContext): Promise<WorkflowOutcome> {
     for (const step of this.#steps) {
       context.signal.throwIfAborted();
-      const outcome = await step.run(payload, context);
+      const outcome = (await step.run(payload, context)) ?? 'done';
       const { type: workflow } = this.message;
       this.#observer?.({ workflow, intentId: context.intentId, step: step.name, outcome });
       if (outcome === 'void') return 'void';

@@ -1,0 +1,76 @@
+// Follows the changes of a table: every write tells of itself, and readers go on where they were.
+// Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
+import { TableClient } from '@azure/data-tables';
+import {
+  announcing,
+  ChangeFeed,
+  ConsumerGroup,
+  defineEntity,
+  entitiesOf,
+  feedSink,
+  int32,
+  key,
+  knownPartitions,
+  openTable,
+  Outbox,
+  payloadOf,
+  Relay,
+  RowsChangedMessage,
+  string,
+  trimFeed,
+  type FeedEvent,
+} from 'tabularium/modeling';
+
+const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
+const options = { allowInsecureConnection: true };
+const client = TableClient.fromConnectionString(connection, 'FollowedEmployees', options);
+await client.createTable();
+
+const Employee = defineEntity({
+  type: 'Employee',
+  properties: { department: string(), id: int32(), lastName: string() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`empid_${p.id.padded(6)}`,
+});
+
+const table = openTable(client);
+const registry = knownPartitions(['Marketing', 'Sales']);
+const outbox = new Outbox({ table, registry });
+
+// Whoever writes through this table announces every write.
+const employees = entitiesOf(Employee, announcing(outbox));
+const jones = { department: 'Sales', id: 456 };
+await employees.insert({ ...jones, lastName: 'Jones' });
+await employees.update(jones, (employee) => ({ ...employee, lastName: 'Jones-Smith' }));
+await employees.insert({ department: 'Sales', id: 457, lastName: 'Kwok' });
+await employees.delete(jones, { ifMatch: 'any' });
+
+// The relay numbers the messages into the feed. It would run beside the program.
+const relay = new Relay({ table, registry, sink: feedSink(table) });
+await relay.sweep();
+
+const feed = new ChangeFeed(table);
+async function print(event: FeedEvent): Promise<void> {
+  const changed = await payloadOf(RowsChangedMessage, event);
+  for (const { rowKey, change } of changed?.rows ?? []) {
+    console.log(`  ${event.sequence}: ${change} ${rowKey}`);
+  }
+}
+
+console.log('reading two, then the rest from the cursor:');
+const first = await feed.read('Sales', { limit: 2 });
+for (const event of first.events) await print(event);
+const rest = await feed.read('Sales', { cursor: first.cursor });
+for (const event of rest.events) await print(event);
+
+console.log('a group that keeps its own checkpoint:');
+const search = new ConsumerGroup(feed, 'search-index');
+await search.consume('Sales', print);
+await employees.insert({ ...jones, lastName: 'Jones' });
+await relay.partition('Sales');
+await search.consume('Sales', print);
+
+const deleted = await trimFeed(feed, 'Sales', { keepMs: 0 });
+console.log(`deleted ${deleted} events that every group has handled`);
+
+await client.deleteTable();
