@@ -13,7 +13,7 @@ import {
 } from './entity-fields.js';
 import { EntityKeys } from './entity-keys.js';
 import type { KeyRange } from './key-template.js';
-import type { PropertyModel } from './property.js';
+import type { PropertyModel, WireReader } from './property.js';
 import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf, RowKeyPrefixOf } from './shapes.js';
 import { storedAs, storedAsOf, type Stored, type StoredAs } from './stored-entity.js';
 
@@ -68,6 +68,32 @@ export function codecOf<D extends AnyDefinition>(definition: D): EntityCodec<D> 
   const codec = new DefinitionCodec(definition);
   codecs.set(definition, codec);
   return codec;
+}
+
+const none: readonly string[] = Object.freeze([]);
+const nothingFiner: StoredAs['finer'] = Object.freeze({});
+
+/** The properties of a row, and what is finer in it than its entity shows. */
+class RowReader implements WireReader {
+  readonly #properties: RowProperties;
+  #finer: Record<string, bigint> | undefined;
+
+  constructor(properties: RowProperties) {
+    this.#properties = properties;
+  }
+
+  get finer(): StoredAs['finer'] {
+    return this.#finer ?? nothingFiner;
+  }
+
+  get(name: string): WireValue | undefined {
+    return this.#properties[name];
+  }
+
+  keepFiner(name: string, ticks: bigint): void {
+    this.#finer ??= {};
+    this.#finer[name] = ticks;
+  }
 }
 
 /** How a row becomes an entity. */
@@ -320,11 +346,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
 
   #decode(row: StoredRow, fields: readonly Field[], how: Decoding): unknown {
     const { keyValues, isPartial } = how;
-    const finer: Record<string, bigint> = {};
-    const reader = {
-      get: (name: string) => row.properties[name],
-      keepFiner: (name: string, ticks: bigint) => (finer[name] = ticks),
-    };
+    const reader = new RowReader(row.properties);
     const values: Record<string | symbol, unknown> = {};
     for (const field of fields) {
       const { name, model, stored } = field;
@@ -345,7 +367,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
         );
       }
     }
-    values[storedAs] = this.#storedAs(row, finer, how);
+    values[storedAs] = this.#storedAs(row, reader.finer, how);
     return values;
   }
 
@@ -362,18 +384,14 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     );
   }
 
-  #storedAs(
-    row: StoredRow,
-    finer: Record<string, bigint>,
-    { version, isPartial }: Decoding,
-  ): StoredAs {
+  #storedAs(row: StoredRow, finer: StoredAs['finer'], { version, isPartial }: Decoding): StoredAs {
     return {
       key: { partitionKey: row.partitionKey, rowKey: row.rowKey },
       etag: row.etag,
       timestamp: row.timestamp,
       version,
       unknown: this.#unknownOf(row.properties),
-      encrypted: (row.encrypt ?? []).filter((name) => !this.#knownNames.has(name)),
+      encrypted: row.encrypt?.filter((name) => !this.#knownNames.has(name)) ?? none,
       finer,
       isPartial,
     };

@@ -4,7 +4,7 @@ import type { AnyDefinition } from './entity-definition.js';
 import type { Values } from './entity-fields.js';
 import {
   formatKey,
-  parseKey,
+  parseKeyInto,
   prefixOf,
   rangeOfPrefix,
   type KeyRange,
@@ -16,15 +16,11 @@ export class EntityKeys {
   readonly #type: string;
   readonly #partitionKey: KeyTemplate;
   readonly #rowKey: KeyTemplate;
-  /** Whether both keys carry a value, so that they can contradict each other. */
-  readonly #overlap: boolean;
 
   constructor({ type, partitionKey, rowKey }: AnyDefinition) {
     this.#type = type;
     this.#partitionKey = partitionKey;
     this.#rowKey = rowKey;
-    const names = new Set(partitionKey.parts.map(({ property }) => property));
-    this.#overlap = rowKey.parts.some(({ property }) => names.has(property));
   }
 
   format(values: Values): RowKey {
@@ -40,13 +36,11 @@ export class EntityKeys {
 
   /** Undefined for keys that the definition did not write. */
   parse(key: RowKey): Values | undefined {
-    const row = parseKey(this.#rowKey, key.rowKey);
-    const partition =
-      row === undefined ? undefined : parseKey(this.#partitionKey, key.partitionKey);
-    if (partition === undefined) return undefined;
-    const values = { ...partition, ...row };
-    const isSame = !this.#overlap || formatKey(this.#partitionKey, values) === key.partitionKey;
-    return isSame ? values : undefined;
+    const values: Record<string, unknown> = {};
+    const isOwn =
+      parseKeyInto(values, this.#partitionKey, key.partitionKey) &&
+      parseKeyInto(values, this.#rowKey, key.rowKey);
+    return isOwn ? values : undefined;
   }
 
   /** Throws `DecodeError` for keys that the definition did not write. */

@@ -82,9 +82,9 @@ export function escapeKeyText(text: string, separator: string): string {
 
 /** The text that was escaped; undefined when nothing is escaped like this. */
 export function unescapeKeyText(escaped: string, separator: string): string | undefined {
-  if (!escaped.includes(above) && !escaped.includes(literal)) {
-    return isForbiddenInKeys(escaped) ? undefined : escaped;
-  }
+  if (!notable.test(escaped)) return escaped;
+  if (isForbiddenInKeys(escaped)) return undefined;
+  if (!escaped.includes(above) && !escaped.includes(literal)) return escaped;
   const text = escaped.replace(
     /([^\uffed\uffee])\uffee([0-9A-F]{2})|\uffed([0-9A-F]{2})/g,
     (_whole, _base: string | undefined, code: string | undefined, low: string | undefined) =>

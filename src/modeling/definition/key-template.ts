@@ -104,26 +104,41 @@ export function formatKey(template: KeyTemplate, values: KeyValues): string {
 
 /** The values of a key; undefined when the template did not write it. */
 export function parseKey(template: KeyTemplate, text: string): KeyValues | undefined {
+  const values: Record<string, unknown> = {};
+  return parseKeyInto(values, template, text) ? values : undefined;
+}
+
+/**
+ * Adds the values of a key to `values`. False when the template did not write it, or says otherwise
+ * than `values` does already.
+ */
+export function parseKeyInto(
+  values: Record<string, unknown>,
+  template: KeyTemplate,
+  text: string,
+): boolean {
   const { texts, parts } = template;
   const first = texts[0] ?? '';
-  if (!text.startsWith(first)) return undefined;
-  const values: Record<string, unknown> = {};
+  if (!text.startsWith(first)) return false;
   let at = first.length;
-  for (const [index, { property, format }] of parts.entries()) {
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index];
+    if (part === undefined) return false;
+    const { property, format } = part;
     const next = texts[index + 1] ?? '';
     const end = endOfPart(text, at, format.width, next);
-    if (end < 0 || !text.startsWith(next, end)) return undefined;
+    if (end < 0 || !text.startsWith(next, end)) return false;
     const written = text.slice(at, end);
     const separator = separatorAfter(template, index);
     const plain = format.width === undefined ? unescapeKeyText(written, separator) : written;
     const value = plain === undefined ? undefined : format.parse(plain);
-    if (value === undefined) return undefined;
-    const isAgain = property in values;
-    if (isAgain && format.format(values[property]) !== plain) return undefined;
-    if (!isAgain) values[property] = value;
+    if (value === undefined) return false;
+    const before = values[property];
+    if (before === undefined) values[property] = value;
+    else if (format.format(before) !== plain) return false;
     at = end + next.length;
   }
-  return at === text.length ? values : undefined;
+  return at === text.length;
 }
 
 function endOfPart(text: string, at: number, width: number | undefined, next: string): number {

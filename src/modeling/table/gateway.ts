@@ -3,10 +3,10 @@ import { systemClock, type Clock } from '../../base/clock.js';
 import { unreachable } from '../../base/invariant.js';
 import { ValueError, type RequestSummary } from '../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../rows/row.js';
-import { fromSdkEntity, toSdkEntity } from '../rows/sdk-entity.js';
-import { findWholeDoubles, mayHoldWholeDoubles } from '../rows/whole-doubles.js';
+import { toSdkEntity } from '../rows/sdk-entity.js';
 import { conditionalDeletes } from './conditional-deletes.js';
 import { EntityNotFoundError } from './errors.js';
+import { RawAnswer } from './sdk-answers.js';
 import { fromSdkError, fromTransactionError, statusOf } from './sdk-error.js';
 
 /** One write of one row. `etag` may be `'*'`, which has to be said: whatever is there. */
@@ -108,11 +108,6 @@ interface Call {
   readonly entities: number;
 }
 
-interface RawAnswer {
-  readonly status: number;
-  readonly bodyAsText?: string | null;
-}
-
 /** The key that a write is about. */
 export function keyOfWrite(write: RowWrite): RowKey {
   return write.kind === 'delete' ? write.key : write.row;
@@ -134,18 +129,16 @@ class ClientGateway implements TableGateway {
   async get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {
     const { partitionKey, rowKey } = key;
     const call: Call = { kind: 'point-read', summary: this.#summary('get', key), entities: 1 };
-    let text = '';
+    const answer = new RawAnswer();
     try {
-      const entity = await this.#observe(call, () =>
+      await this.#observe(call, () =>
         this.#client.getEntity(partitionKey, rowKey, {
-          disableTypeConversion: true,
+          ...answer.options,
           ...(select === undefined ? {} : { queryOptions: { select: selectOf(select) } }),
-          onResponse: (answer: RawAnswer) => (text = answer.bodyAsText ?? ''),
         }),
       );
-      const doubles = mayHoldWholeDoubles(text) ? findWholeDoubles(text).get(0) : undefined;
       // What was asked for is what was found; an answer without keys must not say otherwise.
-      return { ...fromSdkEntity(entity, doubles), partitionKey, rowKey };
+      return { ...answer.row(), partitionKey, rowKey };
     } catch (error) {
       const failure = fromSdkError(error, call.summary);
       if (failure instanceof EntityNotFoundError) return undefined;
@@ -186,9 +179,8 @@ class ClientGateway implements TableGateway {
       );
       // The client takes an answer that it does not understand for a success without results.
       if (subResponses.length !== writes.length) {
-        throw new Error(
-          `the answer has ${subResponses.length} results for ${writes.length} writes`,
-        );
+        const text = `the answer has ${subResponses.length} results for ${writes.length} writes`;
+        throw Object.assign(new Error(text), { code: 'UnreadableAnswer' });
       }
       return writes.map(({ kind }, index) => ({
         etag: kind === 'delete' ? undefined : subResponses[index]?.etag?.trim(),
@@ -209,26 +201,25 @@ class ClientGateway implements TableGateway {
       },
       entities: 0,
     };
-    let text = '';
+    const answer = new RawAnswer();
     const pages = this.#client
       .listEntities({
-        disableTypeConversion: true,
+        ...answer.options,
         queryOptions: {
           ...(hasFilter ? { filter } : {}),
           ...(select === undefined ? {} : { select: selectOf(select) }),
         },
-        onResponse: (answer: RawAnswer) => (text = answer.bodyAsText ?? ''),
       })
       .byPage({
         maxPageSize: Math.max(1, Math.min(limit, pageRowsMax)),
         ...(cursor === undefined ? {} : { continuationToken: cursor }),
       });
     try {
-      const { value } = await this.#observe(call, () => pages.next());
-      const page: readonly Readonly<Record<string, unknown>>[] = value ?? [];
-      const doubles = mayHoldWholeDoubles(text) ? findWholeDoubles(text) : undefined;
-      const rows = page.map((entity, index) => fromSdkEntity(entity, doubles?.get(index)));
-      const next: string | undefined = value?.continuationToken;
+      const rows = await this.#observe(call, async () => {
+        await pages.next();
+        return answer.rows();
+      });
+      const next = answer.cursor();
       return next === undefined ? { rows } : { rows, cursor: next };
     } catch (error) {
       throw fromSdkError(error, call.summary);
@@ -287,8 +278,7 @@ export function statusOfSuccess(kind: RequestReport['kind']): number {
 }
 
 function rowsOf(result: unknown): number {
-  const { value } = result as { readonly value?: { readonly length: number } };
-  return value?.length ?? 0;
+  return Array.isArray(result) ? result.length : 0;
 }
 
 /** The service returns only what is selected, the keys not excepted. */

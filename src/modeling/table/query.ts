@@ -102,7 +102,11 @@ export class RowsQuery<T> extends Query<T> {
       ...(select === undefined ? {} : { select }),
       ...(cursor === undefined ? {} : { cursor: this.#token(cursor) }),
     });
-    const items = page.rows.flatMap((row) => this.#decode(row) ?? []);
+    const items: T[] = [];
+    for (const row of page.rows) {
+      const item = this.#decode(row);
+      if (item !== undefined) items.push(item);
+    }
     if (page.cursor === undefined) return { items };
     return {
       items,

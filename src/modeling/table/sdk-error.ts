@@ -49,6 +49,7 @@ function isOfTransport(error: unknown): boolean {
 
 /** The typed error of what a client threw; the original is its `cause`. */
 export function fromSdkError(error: unknown, request: RequestSummary): ModelError {
+  if (error instanceof ModelError) return error;
   const status = statusOf(error);
   const code = codeOf(error);
   if (status === 0 && !isOfTransport(error)) {

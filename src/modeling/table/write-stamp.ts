@@ -9,11 +9,26 @@ import type { Row, WireValue } from '../rows/row.js';
  */
 
 const idsMax = 4;
-const idBytes = 8;
+const seriesBytes = 8;
+
+interface Series {
+  readonly name: string;
+  count: number;
+}
+
+/** Chance is asked once for a source of it; ids then count on. */
+const seriesOf = new WeakMap<Randomness, Series>();
 
 /** An id that no other write has. */
 export function newStamp(randomness: Randomness): string {
-  return Buffer.from(randomness.bytes(idBytes)).toString('base64url');
+  let series = seriesOf.get(randomness);
+  if (series === undefined) {
+    const name = Buffer.from(randomness.bytes(seriesBytes)).toString('base64url');
+    series = { name, count: 0 };
+    seriesOf.set(randomness, series);
+  }
+  series.count += 1;
+  return series.name + series.count.toString(36);
 }
 
 function idsOf(wire: WireValue | undefined): readonly string[] {

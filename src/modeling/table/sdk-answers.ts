@@ -1,0 +1,63 @@
+import { rowOfJson, type JsonEntity } from '../rows/json-entity.js';
+import { DecodeError } from '../rows/model-error.js';
+import type { StoredRow } from '../rows/row.js';
+import { findWholeDoubles, mayHoldWholeDoubles } from '../rows/whole-doubles.js';
+
+/**
+ * What the official client read, before it makes entities of it: those would round dates to
+ * milliseconds and take whole Doubles for Int32. The client is asked not to make them at all, except
+ * of errors, which spares most of the work of a page.
+ */
+export class RawAnswer {
+  #answer: Answer | undefined;
+
+  /** Options of a request whose answer this keeps. */
+  readonly options = {
+    onResponse: (answer: Answer): void => {
+      this.#answer = answer;
+    },
+    requestOptions: {
+      shouldDeserialize: ({ status }: { readonly status: number }): boolean => status >= 400,
+    },
+  };
+
+  /** The row of a point read. */
+  row(): StoredRow {
+    return rowOfJson(objectOf(this.#answer?.parsedBody), this.#wholeDoubles()?.get(0));
+  }
+
+  /** The rows of a page. */
+  rows(): readonly StoredRow[] {
+    const { value } = objectOf(this.#answer?.parsedBody);
+    if (!Array.isArray(value)) throw new DecodeError('The answer to a query has no list of rows');
+    const doubles = this.#wholeDoubles();
+    return value.map((entity, index) => rowOfJson(objectOf(entity), doubles?.get(index)));
+  }
+
+  /** Where the next page begins, as the client takes it; undefined at the end. */
+  cursor(): string | undefined {
+    const headers = this.#answer?.headers;
+    const nextPartitionKey = headers?.get('x-ms-continuation-nextpartitionkey');
+    if (nextPartitionKey === undefined || nextPartitionKey === '') return undefined;
+    const nextRowKey = headers?.get('x-ms-continuation-nextrowkey');
+    const token =
+      nextRowKey === undefined ? { nextPartitionKey } : { nextPartitionKey, nextRowKey };
+    return Buffer.from(JSON.stringify(token)).toString('base64');
+  }
+
+  #wholeDoubles(): ReturnType<typeof findWholeDoubles> | undefined {
+    const text = this.#answer?.bodyAsText ?? '';
+    return mayHoldWholeDoubles(text) ? findWholeDoubles(text) : undefined;
+  }
+}
+
+interface Answer {
+  readonly bodyAsText?: string | null;
+  readonly parsedBody?: unknown;
+  readonly headers: { get(name: string): string | undefined };
+}
+
+function objectOf(value: unknown): JsonEntity {
+  if (typeof value === 'object' && value !== null) return value as JsonEntity;
+  throw new DecodeError('The answer is no JSON object');
+}
