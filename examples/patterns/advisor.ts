@@ -20,6 +20,7 @@ import {
   withIndexes,
   writesOf,
   zipf,
+  type Operation,
   type PriceTable,
   type Report,
 } from 'tabularium/modeling';
@@ -62,26 +63,20 @@ function printFindings({ findings }: Report): void {
   }
 }
 
+const operations: readonly Operation<typeof Employee>[] = [
+  { kind: 'insert', perSecond: 0.1 },
+  { kind: 'get', name: 'by id', perSecond: 50 },
+  {
+    kind: 'query',
+    name: 'by email',
+    perSecond: 20,
+    query: { partition: { department: 'Sales' }, where: (p) => p.email.eq('jonesj@contoso.com') },
+    returns: 1,
+  },
+];
+
 title('Employees by department, looked up by email without an index');
-printFindings(
-  explain(Employee, {
-    ...company,
-    operations: [
-      { kind: 'insert', perSecond: 0.1 },
-      { kind: 'get', name: 'by id', perSecond: 50 },
-      {
-        kind: 'query',
-        name: 'by email',
-        perSecond: 20,
-        query: {
-          partition: { department: 'Sales' },
-          where: (p) => p.email.eq('jonesj@contoso.com'),
-        },
-        returns: 1,
-      },
-    ],
-  }),
-);
+printFindings(explain(Employee, { ...company, operations }));
 
 title('The same with an index of emails in the partition, and one of genders nobody needs');
 const indexed = withIndexes(Employee, {
