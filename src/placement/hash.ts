@@ -3,17 +3,17 @@ import type { Bytes } from '../base/bytes.js';
 const encoder = new TextEncoder();
 
 /**
- * MurmurHash3 (x86, 32 bits, seed 0) of the UTF-8 bytes of a text, as an unsigned number. Where rows
- * live depends on it, so it never changes: it is the published algorithm, which other languages
- * have. Lone surrogates count as U+FFFD.
+ * MurmurHash3 (x86, 32 bits, seed 0) of the UTF-8 bytes of a text, as an unsigned number. Where
+ * rows live depends on it, so it never changes: it is the published algorithm, which other
+ * languages have. Lone surrogates count as U+FFFD.
  */
 export function hash32(text: string): number {
   return murmur3(encoder.encode(text));
 }
 
 /**
- * The bucket of a text among `count` buckets, 0 to count − 1: `hash32(text)` modulo `count`. `count`
- * is a positive integer. Another count moves almost every text to another bucket.
+ * The bucket of a text among `count` buckets, 0 to count − 1: `hash32(text)` modulo `count`.
+ * `count` is a positive integer. Another count moves almost every text to another bucket.
  */
 export function bucketOf(text: string, count: number): number {
   return hash32(text) % count;

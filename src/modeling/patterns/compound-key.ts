@@ -24,7 +24,8 @@ export interface Family<P extends AnyDefinition, C extends AnyDefinition> {
 
 /**
  * Entities whose RowKeys go on where those of another begin, such as the reviews of an employee by
- * year: `empid_000123_2012` beside `empid_000123`. One range read finds an employee with all reviews.
+ * year: `empid_000123_2012` beside `empid_000123`. One range read finds an employee with all
+ * reviews.
  */
 export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
   readonly parents: Entities<P>;
@@ -32,8 +33,8 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
   readonly #table: TableGateway;
 
   /**
-   * Sends nothing. Throws `DefinitionError` unless both have the same PartitionKey and the RowKey of
-   * the child begins with the RowKey of the parent: same texts, same properties, same widths.
+   * Sends nothing. Throws `DefinitionError` unless both have the same PartitionKey and the RowKey
+   * of the child begins with the RowKey of the parent: same texts, same properties, same widths.
    */
   constructor(parent: P, child: C, table: TableGateway, options?: EntitiesOptions) {
     checkTemplates(parent, child);

@@ -21,8 +21,8 @@ export interface SeriesOptions<V extends number | bigint> extends EntitiesOption
   /** What they are, such as `int32()`. */
   readonly value: Property<SeriesKind, V>;
   /**
-   * The stored name of a slot, from 0. When absent, `_` and digits of one width: `_00` to `_23`. Names
-   * of properties cannot begin with a digit.
+   * The stored name of a slot, from 0. When absent, `_` and digits of one width: `_00` to `_23`.
+   * Names of properties cannot begin with a digit.
    */
   readonly slotName?: (slot: number) => string;
 }
@@ -36,9 +36,10 @@ export interface Series<D extends AnyDefinition, V> {
 type AnyEntity = Readonly<Record<string, unknown>>;
 
 /**
- * Values that are measured one after another and read together, such as the messages of each hour of
- * a day: one entity a day with a property an hour, so that one point read has all that a plot needs.
- * The definition gives the keys, such as employee and day; other properties of it must be optional.
+ * Values that are measured one after another and read together, such as the messages of each hour
+ * of a day: one entity a day with a property an hour, so that one point read has all that a plot
+ * needs. The definition gives the keys, such as employee and day; other properties of it must be
+ * optional.
  *
  * An entity holds at most 252 properties. For more, define a wide entity.
  */

@@ -115,8 +115,9 @@ export interface BagOptions extends ContentionOptions {
 
 /**
  * Changes some properties of a row without a definition: reads it, lets `change` look at the bag of
- * its properties and give new values, with their types, for some of them, and merges these. `change`
- * may run several times; it gives undefined to leave the row as it is. Properties cannot be removed.
+ * its properties and give new values, with their types, for some of them, and merges these.
+ * `change` may run several times; it gives undefined to leave the row as it is. Properties cannot
+ * be removed.
  *
  * Requests: a point read and a merge under the row's ETag, both again for each other writer who was
  * faster. Throws `EntityNotFoundError` when there is no such row, `ContentionError` after the last

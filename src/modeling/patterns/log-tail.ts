@@ -56,8 +56,8 @@ const takenMax = 100;
 
 /**
  * Entries in the order of their time, so that the latest are the first that a read meets: their
- * RowKeys begin with 19 digits of ticks, inverted (`DateTime.MaxValue.Ticks - ticks`) for the newest
- * first. One writer's entries never come out of order, whatever its clock does.
+ * RowKeys begin with 19 digits of ticks, inverted (`DateTime.MaxValue.Ticks - ticks`) for the
+ * newest first. One writer's entries never come out of order, whatever its clock does.
  */
 export class LogTail<
   D extends AnyDefinition,
@@ -127,7 +127,9 @@ export class LogTail<
     throw new DefinitionError(`${type} is ordered with descending(); earliest() needs ascending()`);
   }
 
-  /** The entries of some time, in the order of the log: a range read for 1,000. Sends nothing yet. */
+  /**
+   * The entries of some time, in the order of the log: a range read for 1,000. Sends nothing yet.
+   */
   between(
     partition: PartitionOf<D>,
     range: LogTailRange<ValueOf<D['properties'][T]>>,

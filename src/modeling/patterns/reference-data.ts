@@ -10,7 +10,9 @@ export interface ReferenceDataOptions<Item, Key extends ReferenceKey> {
   readonly keyOf: (item: Item) => Key;
   /** How old the copy may be, in milliseconds. */
   readonly ttlMs: number;
-  /** How old a copy may be that is used because loading failed. 0 when absent: the error is thrown. */
+  /**
+   * How old a copy may be that is used because loading failed. 0 when absent: the error is thrown.
+   */
   readonly staleMsMax?: number;
   /** A larger table is refused: it does not belong into memory. 10,000 when absent. */
   readonly itemsMax?: number;
@@ -24,10 +26,10 @@ interface Copy<Item, Key> {
 }
 
 /**
- * Small tables that rarely change, such as departments or currencies, kept in memory, and joined with
- * rows there. The first use loads all items; after `ttlMs` the next use loads them again. Uses at the
- * same time share one load. An item is as it was at most `ttlMs` ago, and may be older while the
- * service fails, up to `staleMsMax`.
+ * Small tables that rarely change, such as departments or currencies, kept in memory, and joined
+ * with rows there. The first use loads all items; after `ttlMs` the next use loads them again. Uses
+ * at the same time share one load. An item is as it was at most `ttlMs` ago, and may be older while
+ * the service fails, up to `staleMsMax`.
  *
  * Requests: those of `load`, once in `ttlMs`; none otherwise.
  */
@@ -61,8 +63,8 @@ export class ReferenceData<Item, Key extends ReferenceKey> {
 
   /**
    * Each row with the item that it names, in the order of the rows: the join that the service does
-   * not have. The item is undefined when none has the key, or when the row names none. Loads once, at
-   * the first row, when there is no fresh copy.
+   * not have. The item is undefined when none has the key, or when the row names none. Loads once,
+   * at the first row, when there is no fresh copy.
    */
   async *join<Row, Joined>(
     rows: AsyncIterable<Row> | Iterable<Row>,

@@ -37,7 +37,9 @@ export interface SpreadQuery<D extends AnyDefinition, B> extends RowKeyBounds<D>
 const bucketsMax = 1000;
 const hashName = 'murmur3-32';
 
-/** Where the table says how its rows are spread. No template writes such a PartitionKey by chance. */
+/**
+ * Where the table says how its rows are spread. No template writes such a PartitionKey by chance.
+ */
 const layoutPartition = '!spread-keys';
 
 /**

@@ -9,9 +9,9 @@ import type {
 } from '../../table/gateway.js';
 
 /**
- * One table of a set, whether it exists yet or not: reads of a table that is not there find nothing,
- * and a write that can make a row makes the table first. Costs nothing while the table exists; else
- * the failed request, a creation and the request again.
+ * One table of a set, whether it exists yet or not: reads of a table that is not there find
+ * nothing, and a write that can make a row makes the table first. Costs nothing while the table
+ * exists; else the failed request, a creation and the request again.
  */
 export class BucketGateway implements TableGateway {
   readonly #table: TableGateway;

@@ -36,7 +36,9 @@ export interface DeleteProgress {
   /** Rows found so far, in this call. */
   readonly found: number;
   readonly deleted: number;
-  /** Rows that somebody else deleted meanwhile, or that an earlier attempt of the client deleted. */
+  /**
+   * Rows that somebody else deleted meanwhile, or that an earlier attempt of the client deleted.
+   */
   readonly gone: number;
   /** Rows that somebody changed after they were found, and that therefore were kept. */
   readonly changed: number;
@@ -49,7 +51,9 @@ export interface DeleteOptions {
   readonly dryRun?: boolean;
   /** Of an earlier call with the same scope. Without it a call begins again, which does no harm. */
   readonly cursor?: string;
-  /** The call ends when it has found so many rows; up to a page of 1,000 more. No bound when absent. */
+  /**
+   * The call ends when it has found so many rows; up to a page of 1,000 more. No bound when absent.
+   */
   readonly rowsMax?: number;
   /** Rows deleted in a second at most, so that others can work meanwhile. No bound when absent. */
   readonly rowsPerSecondMax?: number;
@@ -66,15 +70,16 @@ export interface DeleteOptions {
 }
 
 /**
- * Deletes rows that no dropped table can take along. Reads only keys, and deletes the rows of a page
- * in transactions of up to 100 rows of one partition, before it reads the next page.
+ * Deletes rows that no dropped table can take along. Reads only keys, and deletes the rows of a
+ * page in transactions of up to 100 rows of one partition, before it reads the next page.
  *
  * Requests: one range read for 1,000 rows, and a transaction for 100 rows of a partition; one more
  * for a row that somebody changed or deleted meanwhile, and a range read with every third such row
  * of a transaction. A dry run only reads.
  *
  * Not atomic: a crash, an abort or an error leaves some rows deleted. Run it again, from the last
- * `cursor` or from the beginning. Rows that are added behind the place where it reads are deleted, too.
+ * `cursor` or from the beginning. Rows that are added behind the place where it reads are deleted,
+ * too.
  */
 export async function deleteWhere(
   table: TableGateway,

@@ -17,7 +17,9 @@ const stampPattern = /^(\d{4})(\d{2})(\d{2})?(\d{2})?$/;
 const ticksPerHour = 3_600_000n * ticksPerMillisecond;
 const ticksPerDay = 24n * ticksPerHour;
 
-/** Throws `DefinitionError` for a span that is no positive whole number, or splits days unevenly. */
+/**
+ * Throws `DefinitionError` for a span that is no positive whole number, or splits days unevenly.
+ */
 export function checkPeriod(period: Period): void {
   if (typeof period === 'string') return;
   if ('hours' in period) {
@@ -69,7 +71,9 @@ export function stampLength(period: Period): number {
   return period === 'day' || (typeof period === 'object' && 'days' in period) ? 8 : 10;
 }
 
-/** The beginning of a period as digits of a fixed width, so that stamps sort as their periods do. */
+/**
+ * The beginning of a period as digits of a fixed width, so that stamps sort as their periods do.
+ */
 export function stampOf(period: Period, start: bigint): string {
   const iso = dateOfTicks(start).toISOString();
   return iso.replaceAll(/[-T:]/g, '').slice(0, stampLength(period));

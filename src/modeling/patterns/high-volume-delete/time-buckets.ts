@@ -136,8 +136,8 @@ export class TimeBuckets {
 
   /**
    * One page of the rows of a time, bucket after bucket. Requests: a listing and one range read, or
-   * only the listing when no table is left. A page may be empty and have a cursor; at the end it has
-   * none. A cursor stays good while tables are made and dropped.
+   * only the listing when no table is left. A page may be empty and have a cursor; at the end it
+   * has none. A cursor stays good while tables are made and dropped.
    */
   async page(
     query: BucketQuery & { readonly limit?: number; readonly cursor?: string },

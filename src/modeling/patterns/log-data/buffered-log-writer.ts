@@ -5,7 +5,7 @@ import type { LogBlobs } from './log-blobs.js';
 import { hourOf } from './log-blob-name.js';
 import { metadataOf } from './log-metadata.js';
 import { LogSequence } from './log-sequence.js';
-import type { LineWriter } from './log-writer.js';
+import type { LineWriter } from './line-writer.js';
 
 export interface LogBuffering {
   /** A blob is written when its lines take so many bytes. 1 MiB when absent; 16 MiB at most. */

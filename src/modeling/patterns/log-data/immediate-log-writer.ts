@@ -5,7 +5,7 @@ import type { LogBlobs } from './log-blobs.js';
 import { hourOf } from './log-blob-name.js';
 import { metadataOf, type LogSpan } from './log-metadata.js';
 import { LogSequence } from './log-sequence.js';
-import type { LineWriter } from './log-writer.js';
+import type { LineWriter } from './line-writer.js';
 
 /** What the service lets an append blob have. */
 const blocksMax = 50_000;
@@ -120,7 +120,9 @@ export class ImmediateLogWriter implements LineWriter {
     };
   }
 
-  /** A refused position means that an earlier attempt of the client got through, if the end fits. */
+  /**
+   * A refused position means that an earlier attempt of the client got through, if the end fits.
+   */
   async #appendTo({ name, bytes }: OpenBlob, body: Bytes): Promise<'appended' | 'elsewhere'> {
     const { blobs } = this.#parts;
     if ((await blobs.append(name, body, bytes)) === 'appended') return 'appended';

@@ -28,7 +28,9 @@ export interface LogBlobs {
   /** Undefined when there is no such blob. */
   find(name: string): Promise<FoundBlob | undefined>;
   setMetadata(name: string, metadata: BlobMetadata): Promise<void>;
-  /** A page of at most 5,000 blobs in the order of names; without `cursor` in the answer the last. */
+  /**
+   * A page of at most 5,000 blobs in the order of names; without `cursor` in the answer the last.
+   */
   list(prefix: string, cursor?: string): Promise<BlobPage>;
   read(name: string): Promise<Bytes>;
 }

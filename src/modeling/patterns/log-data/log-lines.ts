@@ -4,8 +4,8 @@ import { Instant } from '../../rows/instant.js';
 /**
  * Records as delimited lines: one record is one line, whatever its values hold. The first column is
  * the time, to 100 ns. A value that has a delimiter, a quote, a line break or `&` stands in quotes,
- * and there `"`, `&` and control characters are written as HTML does: `&quot;`, `&amp;`, `&#10;`. An
- * absent value is empty; an empty text is `""`.
+ * and there `"`, `&` and control characters are written as HTML does: `&quot;`, `&amp;`, `&#10;`.
+ * An absent value is empty; an empty text is `""`.
  */
 export interface LogFormat<Column extends string> {
   /** Of the values behind the time, in order. Columns may be added at the end. */
@@ -66,8 +66,8 @@ function escapeCharacter(character: string): string {
 }
 
 /**
- * The record of a line without its line feed. Missing columns are absent, as in a log of before they
- * were added. Throws `DecodeError` for a line that no record of the format has.
+ * The record of a line without its line feed. Missing columns are absent, as in a log of before
+ * they were added. Throws `DecodeError` for a line that no record of the format has.
  */
 export function parseRecord<Column extends string>(
   { columns, delimiter = defaultDelimiter }: LogFormat<Column>,

@@ -41,8 +41,8 @@ export class LogReader<Column extends string> {
   }
 
   /**
-   * The blobs that may have records of a time, in the order of their names. Lists one prefix for each
-   * hour, whole day or whole month of the time: one request for 5,000 blobs of each.
+   * The blobs that may have records of a time, in the order of their names. Lists one prefix for
+   * each hour, whole day or whole month of the time: one request for 5,000 blobs of each.
    */
   async *find({ from, to }: LogTime): AsyncGenerator<FoundLog> {
     for (const prefix of logPrefixes(this.#source, from.ticks, to.ticks)) {

@@ -11,17 +11,10 @@ import {
   type LogBuffering,
 } from './buffered-log-writer.js';
 import { ImmediateLogWriter } from './immediate-log-writer.js';
-import type { LogLine } from './log-batch.js';
+import type { LineWriter } from './line-writer.js';
 import type { LogBlobs } from './log-blobs.js';
 import { checkSource } from './log-blob-name.js';
 import { checkLogFormat, formatRecord, type LogFormat, type LogRecord } from './log-lines.js';
-
-/** Writes lines to blobs, at once or later. */
-export interface LineWriter {
-  write(line: LogLine): Promise<void>;
-  flush(): Promise<void>;
-  close(): Promise<void>;
-}
 
 /** What is logged; `time` is now when absent. */
 export type LogEntry<Column extends string> = Omit<LogRecord<Column>, 'time'> & {
@@ -44,13 +37,14 @@ export interface LogWriterOptions<Column extends string> {
 }
 
 /**
- * Log records in blobs instead of rows: no partition gets hot, and a month of them is deleted by its
- * prefix. Blobs are named `source/2014/07/31/1800/000001.log` by the hour (UTC) of their records, and
- * their metadata has the times of the first and last one. Several writers may have one source.
+ * Log records in blobs instead of rows: no partition gets hot, and a month of them is deleted by
+ * its prefix. Blobs are named `source/2014/07/31/1800/000001.log` by the hour (UTC) of their
+ * records, and their metadata has the times of the first and last one. Several writers may have one
+ * source.
  *
- * Requests, immediate: one append a `write`, fewer when writes overlap; for each hour and each 64 MiB
- * a list, a create and, when the blob is left, a set of metadata. Buffered: one put a blob, and a
- * list in each new hour. A name that another writer took costs two requests more.
+ * Requests, immediate: one append a `write`, fewer when writes overlap; for each hour and each 64
+ * MiB a list, a create and, when the blob is left, a set of metadata. Buffered: one put a blob, and
+ * a list in each new hour. A name that another writer took costs two requests more.
  *
  * Failure: what a `write` throws in immediate mode leaves open whether the record was stored, as
  * with any request without an answer. A crash loses no record whose `write` (immediate) or `flush`
@@ -84,8 +78,8 @@ export class LogWriter<Column extends string> implements AsyncDisposable {
 
   /**
    * Immediate: one append, and resolves when the record is stored. Buffered: usually no request;
-   * waits for the service, and throws what it says, only when more than four full blobs wait. Throws
-   * `ValueError` for a record that no line can hold; then nothing is written.
+   * waits for the service, and throws what it says, only when more than four full blobs wait.
+   * Throws `ValueError` for a record that no line can hold; then nothing is written.
    */
   async write(entry: LogEntry<Column>): Promise<void> {
     if (this.#isClosed) throw new ModelError('the log writer is closed');

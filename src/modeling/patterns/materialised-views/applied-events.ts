@@ -31,9 +31,9 @@ function markOf(partitionKey: string, event: string): RowWrite {
 const marks = { from: 'applied_', before: 'applied`' };
 
 /**
- * Views in another partition or table than what they count, brought up to date by events that may be
- * delivered more than once and in any order, such as those of the transactional outbox. Each event
- * changes its view once: the change and a mark of the event are one entity group transaction.
+ * Views in another partition or table than what they count, brought up to date by events that may
+ * be delivered more than once and in any order, such as those of the transactional outbox. Each
+ * event changes its view once: the change and a mark of the event are one entity group transaction.
  */
 export class EventView<V extends AnyDefinition> {
   readonly #view: V;
@@ -41,7 +41,10 @@ export class EventView<V extends AnyDefinition> {
   readonly #table: TableGateway;
   readonly #options: ContentionOptions;
 
-  /** Sends nothing. The view and its marks share a partition; no RowKey of the view may begin with `applied_`. */
+  /**
+   * Sends nothing. The view and its marks share a partition; no RowKey of the view may begin with
+   * `applied_`.
+   */
   constructor(view: V, table: TableGateway, options: ContentionOptions = {}) {
     this.#view = view;
     this.#views = new Entities(view, table);
@@ -84,8 +87,8 @@ export class EventView<V extends AnyDefinition> {
 
   /**
    * Forgets which events of a view's partition were applied before a time. An event that is
-   * delivered again after that counts twice, so the time must be older than any delivery: longer ago
-   * than messages live. Requests: those of `deleteWhere`.
+   * delivered again after that counts twice, so the time must be older than any delivery: longer
+   * ago than messages live. Requests: those of `deleteWhere`.
    */
   forget(viewKey: KeyOf<V>, before: Instant, options?: DeleteOptions): Promise<DeleteProgress> {
     const { partitionKey } = codecOf(this.#view).key(viewKey);

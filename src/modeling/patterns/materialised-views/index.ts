@@ -1,8 +1,9 @@
-// Counts and totals that are kept instead of computed. See docs/guides/patterns/materialised-views.md.
+// Counts and totals that are kept instead of computed. See
+// docs/guides/patterns/materialised-views.md.
 
 export { EventView } from './applied-events.js';
 export type { MeasureNames, Measures, Numbers } from './measures.js';
-export { PartitionView, type PartitionViewOptions } from './partition-view.js';
+export { PartitionView } from './partition-view.js';
 export {
   ShardedCounter,
   type CounterKey,
@@ -10,3 +11,4 @@ export {
   type Sums,
 } from './sharded-counter.js';
 export type { ViewDrift } from './view-audit.js';
+export type { PartitionViewOptions } from './view-options.js';

@@ -16,8 +16,8 @@ export type MeasureNames<V extends AnyDefinition> = {
 }[keyof V['properties'] & string];
 
 /**
- * What one entity adds to each measure of a view: 1 to count it, its salary to sum the salaries, 0 to
- * leave it out. A pure function of the entity: what it added once is taken away again later.
+ * What one entity adds to each measure of a view: 1 to count it, its salary to sum the salaries, 0
+ * to leave it out. A pure function of the entity: what it added once is taken away again later.
  */
 export type Measures<S extends AnyDefinition, V extends AnyDefinition> = {
   readonly [N in MeasureNames<V>]?: (entity: ReadOf<S>) => number | bigint;

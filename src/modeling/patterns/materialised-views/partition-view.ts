@@ -3,40 +3,13 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
 import { etagOf, type Stored } from '../../definition/stored-entity.js';
 import { ValueError } from '../../rows/model-error.js';
-import {
-  isConflictBehind,
-  untilUncontended,
-  type ContentionOptions,
-} from '../../table/contention.js';
+import { isConflictBehind, untilUncontended } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { TransactionFailedError } from '../../table/errors.js';
-import type { TableGateway } from '../../table/gateway.js';
 import { transaction, type Transaction } from '../../table/transaction.js';
-import {
-  checkMeasures,
-  isZero,
-  measure,
-  pick,
-  plus,
-  type Measures,
-  type Numbers,
-} from './measures.js';
+import { checkMeasures, isZero, measure, pick, plus, type Numbers } from './measures.js';
+import type { PartitionViewOptions } from './view-options.js';
 import { compareView, rebuildView, type ViewDrift } from './view-audit.js';
-
-export interface PartitionViewOptions<
-  S extends AnyDefinition,
-  V extends AnyDefinition,
-> extends ContentionOptions {
-  /** The entities that are counted. */
-  readonly source: S;
-  /** The summary. Its measures need defaults, such as `int32().default(0)`. */
-  readonly view: V;
-  /** Where both live. */
-  readonly table: TableGateway;
-  /** The summary that an entity counts in, in the entity's partition; undefined: in none. Pure. */
-  readonly keyOf: (entity: ReadOf<S>) => KeyOf<V> | undefined;
-  readonly measures: Measures<S, V>;
-}
 
 /** What a change adds to a summary. */
 interface Delta<V extends AnyDefinition> {
@@ -50,10 +23,10 @@ interface Delta<V extends AnyDefinition> {
  * change of a counted entity has to go through the view. All changes of a partition meet in its
  * summary, which bounds how many a second there can be; a sharded counter takes more.
  *
- * Requests of a change: a point read of each summary that it touches (one; two when the entity moves
- * from one to another) and one transaction; all of it again for each other writer who was faster. A
- * change that no measure notices is one update. Each method either has changed both or nothing,
- * when it throws without an answer from the service excepted.
+ * Requests of a change: a point read of each summary that it touches (one; two when the entity
+ * moves from one to another) and one transaction; all of it again for each other writer who was
+ * faster. A change that no measure notices is one update. Each method either has changed both or
+ * nothing, when it throws without an answer from the service excepted.
  */
 export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
   readonly #options: PartitionViewOptions<S, V>;
@@ -101,8 +74,9 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
   }
 
   /**
-   * The summaries of a partition that do not say what its entities add up to. Reads the summaries and
-   * then the entities: one range read for 1,000 of each. A change meanwhile can look like drift.
+   * The summaries of a partition that do not say what its entities add up to. Reads the summaries
+   * and then the entities: one range read for 1,000 of each. A change meanwhile can look like
+   * drift.
    */
   async verify(partition: PartitionOf<S>): Promise<readonly ViewDrift[]> {
     const compared = await compareView(this.#options, this.#partitionKey(partition));

@@ -35,13 +35,13 @@ const shardsMax = 1000;
 const concurrencyDefault = 8;
 
 /**
- * A counter that many writers change at the same time: each addition goes to one of several entities
- * by chance, and a read adds them up. Where the shard is a part of the PartitionKey, the shards are
- * spread over partitions, and no partition takes all additions.
+ * A counter that many writers change at the same time: each addition goes to one of several
+ * entities by chance, and a read adds them up. Where the shard is a part of the PartitionKey, the
+ * shards are spread over partitions, and no partition takes all additions.
  *
  * Requests: an addition is a point read and an update of one shard, both again for each writer who
- * was faster there. A read is a point read of each shard. A read while others add sees some of their
- * additions and not others, each whole.
+ * was faster there. A read is a point read of each shard. A read while others add sees some of
+ * their additions and not others, each whole.
  */
 export class ShardedCounter<
   V extends AnyDefinition,

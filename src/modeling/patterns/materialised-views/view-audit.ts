@@ -7,7 +7,7 @@ import { Entities } from '../../table/entities.js';
 import { ContentionError } from '../../table/errors.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { isSame, measure, pick, plus, type Numbers } from './measures.js';
-import type { PartitionViewOptions } from './partition-view.js';
+import type { PartitionViewOptions } from './view-options.js';
 
 /** What a summary says and what it should say. */
 export interface ViewDrift {

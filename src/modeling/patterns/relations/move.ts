@@ -72,7 +72,9 @@ function parentKeyOf<P extends AnyDefinition, C extends AnyDefinition>(
   return codecOf(options.parent).key(options.parentOf(entity));
 }
 
-/** Before anything has changed. What changes after this look leaves the move to be finished later. */
+/**
+ * Before anything has changed. What changes after this look leaves the move to be finished later.
+ */
 async function refuseImpossible<P extends AnyDefinition, C extends AnyDefinition>(
   { parent, child, table }: OneToManyOptions<P, C>,
   row: Row,

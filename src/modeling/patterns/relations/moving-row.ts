@@ -2,8 +2,8 @@ import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../row
 
 /**
  * A child on its way to another partition. It is kept in the partition that it leaves, with its own
- * properties, so that whatever was an entity fits; the child itself is not there any more. `move` is
- * unique: a mark with it, in the partition where the child goes, says that it has arrived.
+ * properties, so that whatever was an entity fits; the child itself is not there any more. `move`
+ * is unique: a mark with it, in the partition where the child goes, says that it has arrived.
  *
  *   RowKey  moving_<move>    MovingType MovingPartition MovingRow MovingParent + the child's own
  *   RowKey  arrived_<move>   ArrivedFrom

@@ -65,14 +65,14 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
    * Gives a child that was read to another parent; `to` makes the child that it becomes, whose keys
    * may differ. Resolves when the child is there.
    *
-   * Within a partition: two point reads and one transaction. Between partitions: four point reads, a
-   * transaction in each and a delete. No transaction spans partitions, so for a while the child
+   * Within a partition: two point reads and one transaction. Between partitions: four point reads,
+   * a transaction in each and a delete. No transaction spans partitions, so for a while the child
    * is nowhere to be read; it is never in both. After a crash it waits in the partition that it
    * leaves, until `finishMoves` there puts it where it goes.
    *
    * Throws, with nothing changed, `EntityNotFoundError` when the new parent is not there,
-   * `EntityExistsError` when the new keys are taken and `ConditionFailedError` when somebody else has
-   * changed the child since it was read.
+   * `EntityExistsError` when the new keys are taken and `ConditionFailedError` when somebody else
+   * has changed the child since it was read.
    */
   move(child: Stored<ReadOf<C>>, to: CreateOf<C>): Promise<void> {
     return moveChild(this.options, child, to);
@@ -81,8 +81,8 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
   /**
    * Finishes the moves out of a partition that crashes have interrupted, and removes the marks of
    * those into it. Two range reads, and for each move what `move` has left undone. Run it now and
-   * then, or after a crash. Moves that cannot be finished, because the parent or the keys are gone or
-   * taken meanwhile, are told and stay.
+   * then, or after a crash. Moves that cannot be finished, because the parent or the keys are gone
+   * or taken meanwhile, are told and stay.
    */
   finishMoves(partition: PartitionOf<C>): Promise<FinishedMoves> {
     return finishMoves(this.options, codecOf(this.options.child).partitionKey(partition));

@@ -36,10 +36,11 @@ export interface Pair<A extends AnyDefinition, B extends AnyDefinition> {
 const orphanAgeMs = 3_600_000;
 
 /**
- * Entities of two types that belong together one to one, in the same partition or apart: an employee
- * and a detail that is large, or that other people may read. In one partition of one table both come
- * and go in one transaction. Apart, the detail comes first and goes last, so that an entity never
- * lacks its detail; a crash can leave a detail without its entity, which `removeOrphans` finds.
+ * Entities of two types that belong together one to one, in the same partition or apart: an
+ * employee and a detail that is large, or that other people may read. In one partition of one table
+ * both come and go in one transaction. Apart, the detail comes first and goes last, so that an
+ * entity never lacks its detail; a crash can leave a detail without its entity, which
+ * `removeOrphans` finds.
  */
 export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
   readonly mains: Entities<A>;
@@ -64,9 +65,9 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
   }
 
   /**
-   * Inserts both. One transaction in one partition, else two inserts. Throws `EntityExistsError` when
-   * either is there, also for a detail that a crash has left: see `removeOrphans`. Apart, a failure
-   * can leave the detail alone.
+   * Inserts both. One transaction in one partition, else two inserts. Throws `EntityExistsError`
+   * when either is there, also for a detail that a crash has left: see `removeOrphans`. Apart, a
+   * failure can leave the detail alone.
    */
   async insert(main: CreateOf<A>, detail: CreateOf<B>): Promise<void> {
     const { main: mainType, detail: detailType, mainTable } = this.#options;
@@ -84,8 +85,8 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
 
   /**
    * Deletes an entity that was read, and its detail in any version. One transaction in one
-   * partition, after a point read of the detail; else two deletes. Throws `ConditionFailedError` when
-   * somebody else has changed the entity since; then nothing is deleted.
+   * partition, after a point read of the detail; else two deletes. Throws `ConditionFailedError`
+   * when somebody else has changed the entity since; then nothing is deleted.
    */
   async delete(main: Stored<ReadOf<A>>): Promise<void> {
     const { main: mainType, detail: detailType, mainTable, detailOf } = this.#options;
@@ -106,8 +107,9 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
 
   /**
    * Deletes the details of a partition whose entity is not there and that were last written more
-   * than `ageMs` ago, an hour when absent: younger ones may belong to an insert under way. One range
-   * read for 1,000 details, a point read for each old one, a delete for each orphan. Gives the keys.
+   * than `ageMs` ago, an hour when absent: younger ones may belong to an insert under way. One
+   * range read for 1,000 details, a point read for each old one, a delete for each orphan. Gives
+   * the keys.
    */
   async removeOrphans(
     partition: PartitionOf<B>,
