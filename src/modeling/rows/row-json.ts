@@ -6,7 +6,7 @@ import { isoOfTicks, ticksOfIso } from './ticks.js';
 /**
  * A row as JSON, every type kept:
  *
- *   {"partitionKey":"Sales","rowKey":"empid_000123","properties":{"Id":["Int32",123],"Name":["String","Jo"]}}
+ *   {"partitionKey":"Sales","rowKey":"empid_000123","properties":{"Id":["Int32",123]}}
  *
  * Int64 and Guid are texts, DateTime ISO 8601 with 100 ns, Binary base64; a Double is a number or
  * the text of what JSON has no number for: NaN, Infinity, -Infinity, -0.

@@ -7,8 +7,8 @@ import { messageTextBytesMax } from './queue-port.js';
  *
  *   {"v":1,"type":"archive-employee","version":1,"id":"9f…","payload":{…},"excused":2,"poison":{…}}
  *
- * `v` is the version of this format and stays 1 as long as old readers can read new texts. `excused`
- * and `poison` are absent until there is something to say.
+ * `v` is the version of this format and stays 1 as long as old readers can read new texts.
+ * `excused` and `poison` are absent until there is something to say.
  */
 export interface Envelope {
   /** Names the kind of message; handlers are found by it. */
@@ -37,8 +37,8 @@ export interface PoisonNote {
 export type PoisonReason = 'malformed' | 'failed';
 
 /**
- * How texts are sent: `text`, the JSON itself, or `base64`, its UTF-8 bytes in base64, which is what
- * readers made with older SDKs expect. Both are read, whichever is sent.
+ * How texts are sent: `text`, the JSON itself, or `base64`, its UTF-8 bytes in base64, which is
+ * what readers made with older SDKs expect. Both are read, whichever is sent.
  */
 export type TextEncoding = 'text' | 'base64';
 

@@ -1,4 +1,4 @@
-// Messages and the worker that handles them. See docs/guides/patterns/eventually-consistent-transactions.md.
+// Messages and their worker. See docs/guides/patterns/eventually-consistent-transactions.md.
 
 export type { BackOff } from './back-off.js';
 export type { QueueSource } from './deliverer.js';

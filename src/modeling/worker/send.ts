@@ -16,8 +16,8 @@ export interface SendMessageOptions {
 /**
  * Puts a message for a worker: one put. It never expires. Resolves with the id of the intent.
  * Throws `ValueError` for a payload that its type refuses and `MessageTooLargeError` beyond about
- * 62 KiB, before anything is sent. A put that was repeated without an answer may leave two messages;
- * they have the same id.
+ * 62 KiB, before anything is sent. A put that was repeated without an answer may leave two
+ * messages; they have the same id.
  */
 export async function sendMessage<Given, Read>(
   queue: QueuePort,

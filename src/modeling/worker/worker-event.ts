@@ -16,9 +16,9 @@ export interface Delivery {
 }
 
 /**
- * What a worker tells its observer. Each delivery ends in one of the first five: `handled`; `failed`,
- * to come again after `delaySeconds`; `poisoned`; `released`, as the worker stops; `lost`, when the
- * message could not be finished and comes again after its visibility timeout.
+ * What a worker tells its observer. Each delivery ends in one of the first five: `handled`;
+ * `failed`, to come again after `delaySeconds`; `poisoned`; `released`, as the worker stops;
+ * `lost`, when the message could not be finished and comes again after its visibility timeout.
  */
 export type WorkerEvent =
   | (Delivery & { readonly kind: 'handled' | 'released' })

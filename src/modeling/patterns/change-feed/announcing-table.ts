@@ -59,9 +59,9 @@ function readChange(pair: JsonValue): { rowKey: string; change: RowChangeKind } 
 }
 
 /**
- * A table that announces every write: each one becomes a transaction with a message of the rows that
- * it changes. Whoever writes through it needs to know nothing of that. Reading sends what the table
- * sends; a write sends what `Outbox.transact` does; a transaction holds one write less, 99.
+ * A table that announces every write: each one becomes a transaction with a message of the rows
+ * that it changes. Whoever writes through it needs to know nothing of that. Reading sends what the
+ * table sends; a write sends what `Outbox.transact` does; a transaction holds one write less, 99.
  */
 export function announcing(outbox: Outbox): TableGateway {
   return new AnnouncingTable(outbox);

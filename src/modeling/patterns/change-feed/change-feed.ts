@@ -21,7 +21,9 @@ export interface FeedPage {
 }
 
 export interface FeedQuery {
-  /** Of an earlier page or event of the same partition; the oldest event that is kept when absent. */
+  /**
+   * Of an earlier page or event of the same partition; the oldest event that is kept when absent.
+   */
   readonly cursor?: string;
   /** Events of the page at most, 1 to 1000. Default 100. */
   readonly limit?: number;
@@ -40,10 +42,10 @@ export class FeedTrimmedError extends ModelError {
 }
 
 /**
- * The changes of a table, partition by partition, in the order in which they were committed as far as
- * the service's Timestamps tell, numbered without gaps. Whoever reads up to a cursor and comes back
- * with it gets every later event, once in every reading. Filled by a `Relay` with `feedSink`: an event
- * appears some time after its change.
+ * The changes of a table, partition by partition, in the order in which they were committed as far
+ * as the service's Timestamps tell, numbered without gaps. Whoever reads up to a cursor and comes
+ * back with it gets every later event, once in every reading. Filled by a `Relay` with `feedSink`:
+ * an event appears some time after its change.
  */
 export class ChangeFeed {
   readonly table: TableGateway;
@@ -54,8 +56,8 @@ export class ChangeFeed {
 
   /**
    * The next events of a partition: one range read, and another only where the service answers with
-   * an empty page that goes on. Throws `FeedTrimmedError` when events behind the cursor are gone, and
-   * `ValueError` for the cursor of another partition.
+   * an empty page that goes on. Throws `FeedTrimmedError` when events behind the cursor are gone,
+   * and `ValueError` for the cursor of another partition.
    */
   async read(partitionKey: string, { cursor, limit = 100 }: FeedQuery = {}): Promise<FeedPage> {
     const after = cursor === undefined ? undefined : this.#sequenceAt(partitionKey, cursor);

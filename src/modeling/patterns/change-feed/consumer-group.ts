@@ -12,9 +12,9 @@ export interface ConsumeOptions {
 }
 
 /**
- * One of several readers of a feed, such as a search index or a mailer, each of which sees every event.
- * The group keeps its checkpoint in the partition of the feed, so it goes on where it was after a
- * crash, on any machine.
+ * One of several readers of a feed, such as a search index or a mailer, each of which sees every
+ * event. The group keeps its checkpoint in the partition of the feed, so it goes on where it was
+ * after a crash, on any machine.
  *
  * Every event is handled at least once, in order. Several consumers of one group do the same work
  * twice, and do not skip any.
@@ -29,13 +29,14 @@ export class ConsumerGroup {
   }
 
   /**
-   * Handles what the group has not handled yet, up to the end of the partition's feed. One point read
-   * of the checkpoint, and another of the head and a write where a group begins at the `end`; for each
-   * page of events one range read, the requests of `run`, and one write of the checkpoint, up to the
-   * end. Resolves with how many events were handled.
+   * Handles what the group has not handled yet, up to the end of the partition's feed. One point
+   * read of the checkpoint, and another of the head and a write where a group begins at the `end`;
+   * for each page of events one range read, the requests of `run`, and one write of the checkpoint,
+   * up to the end. Resolves with how many events were handled.
    *
-   * When `run` rejects, the checkpoint is stored in front of its event, and `consume` rejects with the
-   * same error. Throws `FeedTrimmedError` when the group was away for longer than events are kept.
+   * When `run` rejects, the checkpoint is stored in front of its event, and `consume` rejects with
+   * the same error. Throws `FeedTrimmedError` when the group was away for longer than events are
+   * kept.
    */
   async consume(
     partitionKey: string,

@@ -10,8 +10,8 @@ export interface TrimOptions {
   /** Events younger than this are kept, in milliseconds since their change. */
   readonly keepMs: number;
   /**
-   * Keep what some consumer group has still to handle, however old. Default true. False: groups that
-   * were away for too long get a `FeedTrimmedError`.
+   * Keep what some consumer group has still to handle, however old. Default true. False: groups
+   * that were away for too long get a `FeedTrimmedError`.
    */
   readonly keepUnhandled?: boolean;
   /** Events to delete at most, so that one call stays short. Default 10,000. */
@@ -21,9 +21,9 @@ export interface TrimOptions {
 
 /**
  * Deletes the old events of a partition's feed, oldest first. One range read of the groups, unless
- * `keepUnhandled` is false; one range read for every 1,000 events, and one transaction for every 100
- * that are deleted. Safe to run again after a crash, and by several at once. Resolves with how many
- * were deleted.
+ * `keepUnhandled` is false; one range read for every 1,000 events, and one transaction for every
+ * 100 that are deleted. Safe to run again after a crash, and by several at once. Resolves with how
+ * many were deleted.
  */
 export async function trimFeed(
   { table }: ChangeFeed,

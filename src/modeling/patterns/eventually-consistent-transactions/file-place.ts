@@ -6,12 +6,13 @@ import { ValueError } from '../../table/errors.js';
 import type { Place, Slot } from './place.js';
 
 /**
- * Files under a directory whose paths the payload tells. Folders on the way are made. A file appears
- * and changes as a whole and is on the disk when a write resolves; a crash can leave a file that
- * ends in `.tmp`, which nobody reads.
+ * Files under a directory whose paths the payload tells. Folders on the way are made. A file
+ * appears and changes as a whole and is on the disk when a write resolves; a crash can leave a file
+ * that ends in `.tmp`, which nobody reads.
  *
  * File systems have no conditions: two processes that replace or delete the same file at the same
- * moment are not told apart. Let one worker do that; storing where no file is yet is safe with many.
+ * moment are not told apart. Let one worker do that; storing where no file is yet is safe with
+ * many.
  */
 export function fileIn<Payload>(
   directory: string,

@@ -1,4 +1,4 @@
-// Changes that no transaction holds together. See docs/guides/patterns/eventually-consistent-transactions.md.
+// See docs/guides/patterns/eventually-consistent-transactions.md.
 
 export { blobIn, type BlobContainer, type BlobPlaceOptions } from './blob-place.js';
 export { fileIn } from './file-place.js';

@@ -19,8 +19,8 @@ export type StepOutcome = 'done' | 'already-done' | 'void';
 
 /**
  * One step of a workflow: one of this library, or one of your own, written as an object. It must be
- * idempotent: run again after a crash anywhere, also after steps behind it have run, it must lead to
- * the same end. When it rejects, the whole intent comes again.
+ * idempotent: run again after a crash anywhere, also after steps behind it have run, it must lead
+ * to the same end. When it rejects, the whole intent comes again.
  */
 export interface Step<Payload> {
   /** For reports and errors. */

@@ -73,10 +73,10 @@ function transferOf<Payload, From, To>(
 }
 
 /**
- * Copies what is at the source now over whatever is at the target. Requests: the ETag of the target, a
- * read of the source, a conditional write; again from the start when somebody interferes. Without a
- * source nothing is changed: `already-done` when there is a target, because steps behind this one can
- * have deleted the source, and `void` when there is none.
+ * Copies what is at the source now over whatever is at the target. Requests: the ETag of the
+ * target, a read of the source, a conditional write; again from the start when somebody interferes.
+ * Without a source nothing is changed: `already-done` when there is a target, because steps behind
+ * this one can have deleted the source, and `void` when there is none.
  */
 export function copyStep<Payload, To, From extends To>(
   options: TransferOptions<Payload, From, To>,
@@ -96,14 +96,14 @@ export function copyStep<Payload, From, To>(
 }
 
 /**
- * Moves what is at the source. Requests: a read of the source, a write where nothing is at the target,
- * a delete of the source. Where the target exists, it is replaced, after the ETag of the target and the
- * source were read. The source is deleted only in the version that was copied; changed in between, it is
- * copied again. Without a source, one more request tells whether the target is there (`already-done`) or
- * not (`void`).
+ * Moves what is at the source. Requests: a read of the source, a write where nothing is at the
+ * target, a delete of the source. Where the target exists, it is replaced, after the ETag of the
+ * target and the source were read. The source is deleted only in the version that was copied;
+ * changed in between, it is copied again. Without a source, one more request tells whether the
+ * target is there (`already-done`) or not (`void`).
  *
- * Readers see it at the source, then at both, then at the target. One that looks at the source first and
- * at the target afterwards sees it at least once.
+ * Readers see it at the source, then at both, then at the target. One that looks at the source
+ * first and at the target afterwards sees it at least once.
  */
 export function moveStep<Payload, To, From extends To>(
   options: TransferOptions<Payload, From, To>,
@@ -131,8 +131,8 @@ export function moveStep<Payload, From, To>(
 /**
  * Makes the target what the source is now, and deletes it when there is no source: for copies that
  * follow their original. Start it after every change of the original, in any order, as often as you
- * like. Requests: the ETag of the target, a read of the source, then nothing, a delete, a replace, or
- * an insert and another read of the source; again from the start when somebody interferes.
+ * like. Requests: the ETag of the target, a read of the source, then nothing, a delete, a replace,
+ * or an insert and another read of the source; again from the start when somebody interferes.
  */
 export function mirrorStep<Payload, To, From extends To>(
   options: MirrorOptions<Payload, From, To>,

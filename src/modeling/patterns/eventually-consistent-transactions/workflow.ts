@@ -58,10 +58,10 @@ export interface Workflow<Given, Read> {
     options?: SendMessageOptions,
   ): Promise<{ readonly id: string }>;
   /**
-   * States the intent and takes the steps here, so that they are taken when it resolves: one put of a
-   * message that workers do not see yet, the steps, one delete. If this process crashes, a worker
-   * takes over. Throws `UnfinishedIntentError` when a step fails: the intent stands all the same, and
-   * a worker goes on with it.
+   * States the intent and takes the steps here, so that they are taken when it resolves: one put of
+   * a message that workers do not see yet, the steps, one delete. If this process crashes, a worker
+   * takes over. Throws `UnfinishedIntentError` when a step fails: the intent stands all the same,
+   * and a worker goes on with it.
    */
   perform(
     queue: QueuePort,
@@ -82,9 +82,9 @@ export class UnfinishedIntentError extends ModelError {
 }
 
 /**
- * A workflow, which is a message type whose handler takes the steps in order. A run that ends early,
- * by an error or a crash, is repeated from the first step. There is no isolation: others see the
- * results of some steps while the rest is still to come.
+ * A workflow, which is a message type whose handler takes the steps in order. A run that ends
+ * early, by an error or a crash, is repeated from the first step. There is no isolation: others see
+ * the results of some steps while the rest is still to come.
  */
 export function defineWorkflow<Output>(
   type: string,

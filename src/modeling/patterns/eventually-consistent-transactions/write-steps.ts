@@ -4,8 +4,8 @@ import type { Place } from './place.js';
 import type { Step } from './step.js';
 
 /**
- * Stores a row that the intent itself tells, whatever is there: one upsert. Intents about the same row
- * can be carried out in any order; use `mirrorStep` where the last must win.
+ * Stores a row that the intent itself tells, whatever is there: one upsert. Intents about the same
+ * row can be carried out in any order; use `mirrorStep` where the last must win.
  */
 export function upsertStep<Payload>(options: {
   readonly name?: string;

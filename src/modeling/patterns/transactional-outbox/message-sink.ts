@@ -14,8 +14,8 @@ export interface MessageSink {
 }
 
 /**
- * Deletes them: one entity group transaction for every 100; one delete for each of them when another
- * relay has deleted some.
+ * Deletes them: one entity group transaction for every 100; one delete for each of them when
+ * another relay has deleted some.
  */
 export function deletingSink(table: TableGateway): MessageSink {
   return {

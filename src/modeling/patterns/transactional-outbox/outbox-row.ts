@@ -16,8 +16,9 @@ import {
  *   Message  the envelope, as it is put into a queue
  *   Failures, LastError, CommittedAt   once it could not be dispatched
  *
- * A message that was given up lies under the same key with ~outbox-poison_ in front. The tilde sorts
- * these rows behind all others that begin with a letter or digit, so that ranges do not meet them.
+ * A message that was given up lies under the same key with ~outbox-poison_ in front. The tilde
+ * sorts these rows behind all others that begin with a letter or digit, so that ranges do not meet
+ * them.
  */
 const waitingPrefix = '~outbox_';
 const poisonPrefix = '~outbox-poison_';

@@ -16,8 +16,8 @@ export interface OutboxOptions {
   readonly table: TableGateway;
   readonly registry: OutboxRegistry;
   /**
-   * The queue that tells relays at once. Without it, or when a hint is lost, a message waits for the
-   * next sweep.
+   * The queue that tells relays at once. Without it, or when a hint is lost, a message waits for
+   * the next sweep.
    */
   readonly hints?: QueuePort;
   /** Told of hints that could not be put. The change stands, and a sweep will find its message. */
@@ -37,8 +37,8 @@ export interface OutboxMessage {
 /**
  * Announces changes in the transaction that makes them: the message is a row that the same entity
  * group transaction inserts. Either both are stored or neither, so nothing can change without being
- * announced, and nothing is announced that did not change. A `Relay` hands the messages on, at least
- * once each.
+ * announced, and nothing is announced that did not change. A `Relay` hands the messages on, at
+ * least once each.
  */
 export class Outbox {
   readonly table: TableGateway;
@@ -71,9 +71,10 @@ export class Outbox {
   }
 
   /**
-   * One entity group transaction of the writes and the messages, in this order; before it one insert
-   * into the registry when this process sees the partition for the first time; after it one put of a
-   * hint. Together they are at most 100 writes of one partition. Results are those of `writes`.
+   * One entity group transaction of the writes and the messages, in this order; before it one
+   * insert into the registry when this process sees the partition for the first time; after it one
+   * put of a hint. Together they are at most 100 writes of one partition. Results are those of
+   * `writes`.
    *
    * Throws what the transaction throws; then nothing is stored and nothing announced. When the
    * transaction fails in a way that the repetition of one that was applied would, one point read of
@@ -122,7 +123,9 @@ export class Outbox {
     }
   }
 
-  /** Later messages of one outbox have later keys, also within a tick and when the clock steps back. */
+  /**
+   * Later messages of one outbox have later keys, also within a tick and when the clock steps back.
+   */
   #nextTicks(): bigint {
     const now = ticksOfMicros(this.#clock.nowMicros());
     this.#lastTicks = now > this.#lastTicks ? now : this.#lastTicks + 1n;

@@ -8,7 +8,9 @@ import { odataString } from '../../table/odata.js';
  * it, without scanning the table.
  */
 export interface OutboxRegistry {
-  /** Resolves when `partitions` will find the partition, for good. Called before its first message. */
+  /**
+   * Resolves when `partitions` will find the partition, for good. Called before its first message.
+   */
   register(partitionKey: string): Promise<void>;
   /** Every registered partition, at least once. */
   partitions(): AsyncIterable<string>;
@@ -16,8 +18,8 @@ export interface OutboxRegistry {
 
 export interface TableRegistryOptions {
   /**
-   * Partitions of the registry itself, which take the load of registering. Never change it once rows
-   * are written. Default 16.
+   * Partitions of the registry itself, which take the load of registering. Never change it once
+   * rows are written. Default 16.
    */
   readonly buckets?: number;
 }

@@ -85,8 +85,8 @@ interface Counts {
  * committed, at least once each. Several relays may work side by side; they hand messages on twice
  * when they meet.
  *
- * A message that cannot be handed on holds back those behind it, until it can, or until it was tried
- * too often and is given up: moved to a poison row of its partition.
+ * A message that cannot be handed on holds back those behind it, until it can, or until it was
+ * tried too often and is given up: moved to a poison row of its partition.
  */
 export class Relay {
   readonly table: TableGateway;
@@ -116,8 +116,8 @@ export class Relay {
 
   /**
    * Hands on what waits in one partition. One range read for every 1,000 messages, the requests of
-   * `dispatch` for each message, one transaction for every 100. Throws `RelayBlockedError`, and what
-   * the table throws.
+   * `dispatch` for each message, one transaction for every 100. Throws `RelayBlockedError`, and
+   * what the table throws.
    */
   async partition(
     partitionKey: string,
@@ -194,8 +194,8 @@ export class Relay {
 
   /**
    * Lets the messages that were given up in a partition be tried again: one range read for every
-   * 1,000, one transaction for every 50. Resolves with how many. They come before what was committed
-   * after them and waits still.
+   * 1,000, one transaction for every 50. Resolves with how many. They come before what was
+   * committed after them and waits still.
    */
   async redrive(partitionKey: string): Promise<number> {
     let count = 0;

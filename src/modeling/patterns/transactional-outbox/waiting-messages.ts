@@ -14,12 +14,12 @@ const pagesMax = 10;
 
 /**
  * The rows that wait in the outbox of a partition, in the order of commits by the service's own
- * Timestamps: writers' clocks, which make the keys, may differ. One range read, and one more for every
- * further 1,000 rows, up to 10,000.
+ * Timestamps: writers' clocks, which make the keys, may differ. One range read, and one more for
+ * every further 1,000 rows, up to 10,000.
  *
- * Later pages can hold rows that were committed after a row that no page shows, because its place was
- * read before. So only rows up to the latest Timestamp of the first page are given: whatever was
- * committed until then was there when each page was read.
+ * Later pages can hold rows that were committed after a row that no page shows, because its place
+ * was read before. So only rows up to the latest Timestamp of the first page are given: whatever
+ * was committed until then was there when each page was read.
  */
 export async function readWaiting(table: TableGateway, partitionKey: string): Promise<WaitingRows> {
   const filter = waitingFilter(partitionKey);
