@@ -1,0 +1,85 @@
+// What tabularium/modeling costs over the bare client; see docs/internals/modeling-benchmark.md.
+import { parseArgs } from 'node:util';
+import { AzureNamedKeyCredential, TableClient } from '@azure/data-tables';
+import { machineLine, shortNumber } from '../report.js';
+import { abandonServers, startServer, type ServerProcess } from '../server-process.js';
+import {
+  fillByClient,
+  fillByEntities,
+  operationNames,
+  operationsOfClient,
+  operationsOfEntities,
+} from './operations.js';
+import { compare, runRounds, type Block } from './rounds.js';
+
+const ratioMax = 1.1;
+
+async function openClient({ target }: ServerProcess, table: string): Promise<TableClient> {
+  const { name, key } = target.account;
+  const credential = new AzureNamedKeyCredential(name, key.export().toString('base64'));
+  const url = `http://${target.host}:${target.port}/${name}`;
+  const client = new TableClient(url, table, credential, { allowInsecureConnection: true });
+  await client.createTable();
+  return client;
+}
+
+function resultTable(blocks: readonly Block[]): string {
+  const lines = [
+    '| operation | client µs | entities µs | ratio | CPU ratio | client again | CPU again |',
+    '| --- | ---: | ---: | ---: | ---: | ---: | ---: |',
+  ];
+  for (const operation of operationNames) {
+    const client = compare(blocks, operation, 'client');
+    const again = compare(blocks, operation, 'client again');
+    const entities = compare(blocks, operation, 'entities');
+    const ratios = [entities.timeRatio, entities.cpuRatio, again.timeRatio, again.cpuRatio];
+    const cells = [
+      operation,
+      shortNumber(client.micros),
+      shortNumber(entities.micros),
+      ...ratios.map((ratio) => ratio.toFixed(2)),
+    ];
+    lines.push(`| ${cells.join(' | ')} |`);
+  }
+  return lines.join('\n');
+}
+
+async function run(rounds: number): Promise<void> {
+  // Without waiting for the disk: what a write waits for would hide what the client does.
+  const server = await startServer('tabularium-relaxed', 'table', {});
+  try {
+    const byHand = await openClient(server, 'client');
+    const again = await openClient(server, 'clientagain');
+    const modelled = await openClient(server, 'entities');
+    await fillByClient(byHand);
+    await fillByClient(again);
+    await fillByEntities(modelled);
+    const operations = {
+      client: operationsOfClient(byHand),
+      'client again': operationsOfClient(again),
+      entities: operationsOfEntities(modelled),
+    };
+    const blocks = await runRounds(operations, rounds);
+    const ratios = operationNames.map((name) => compare(blocks, name, 'entities').timeRatio);
+    const reached = ratios.filter((ratio) => ratio <= ratioMax).length;
+    process.stdout.write(
+      `${resultTable(blocks)}\n\nAt most ${ratioMax}: ${reached} of ${ratios.length} operations. ` +
+        `${rounds} rounds. ${machineLine()}\n`,
+    );
+  } finally {
+    await server.stop();
+  }
+}
+
+process.on('SIGINT', () => {
+  abandonServers();
+  process.exit(130);
+});
+process.on('exit', abandonServers);
+
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '21' } } });
+const rounds = Number(values.rounds);
+if (!Number.isInteger(rounds) || rounds < 1) {
+  process.stderr.write(`--rounds wants a whole number above 0, not '${values.rounds}'.\n`);
+  process.exitCode = 1;
+} else await run(rounds);
