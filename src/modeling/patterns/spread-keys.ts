@@ -67,7 +67,7 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
 
   /** The whole key, the bucket with it. Sends nothing. */
   key(key: Unspread<KeyOf<D>, B>): KeyOf<D> {
-    return this.#spread(key) as unknown as KeyOf<D>;
+    return this.#spread(key) as KeyOf<D>;
   }
 
   /** One point read. */
@@ -81,7 +81,7 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
 
   /** Of an entity that was read, or with `ifMatch`. */
   replace(entity: Unspread<ReadOf<D>, B>, condition?: WriteCondition): Promise<Stored<ReadOf<D>>> {
-    return this.entities.replace(this.#spread(entity) as unknown as ReadOf<D>, condition);
+    return this.entities.replace(this.#spread(entity) as ReadOf<D>, condition);
   }
 
   merge(
@@ -121,10 +121,10 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
    * and another for each 1,000 rows of one; a page asks every bucket. Sends nothing yet.
    */
   query({ partition, concurrency, ...query }: SpreadQuery<D, B>): Query<Stored<ReadOf<D>>> {
-    const partitions = Array.from(
-      { length: this.#buckets },
-      (_, bucket) => ({ ...partition, [this.#bucket]: bucket }) as unknown as PartitionOf<D>,
-    );
+    const partitions = Array.from({ length: this.#buckets }, (_, bucket): unknown => ({
+      ...partition,
+      [this.#bucket]: bucket,
+    })) as PartitionOf<D>[];
     return this.entities.queryPartitions({
       ...query,
       partitions,
@@ -134,14 +134,14 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
   }
 
   #create(entity: Unspread<CreateOf<D>, B>): CreateOf<D> {
-    return this.#spread(entity) as unknown as CreateOf<D>;
+    return this.#spread(entity) as CreateOf<D>;
   }
 
   /** The values with the bucket that the RowKey of them has. */
-  #spread<T extends object>(values: T): T & { readonly [N in B]: number } {
+  #spread(values: object): unknown {
     const { rowKey } = this.entities.definition;
     const bucket = bucketOf(formatKey(rowKey, values as KeyValues), this.#buckets);
-    return { ...values, [this.#bucket]: bucket } as T & { readonly [N in B]: number };
+    return { ...values, [this.#bucket]: bucket };
   }
 }
 

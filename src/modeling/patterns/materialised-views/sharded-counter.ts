@@ -98,7 +98,8 @@ export class ShardedCounter<
       }
     };
     await Promise.all(Array.from({ length: Math.max(1, concurrency) }, work));
-    return sums as unknown as Sums<V, M>;
+    const found: unknown = sums;
+    return found as Sums<V, M>;
   }
 
   /** Evenly enough: the remainder of 32 bits favours no shard by more than one in four million. */
