@@ -1,7 +1,7 @@
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../base/timers.js';
-import { backOff } from '../worker/back-off.js';
-import { sleep } from '../worker/sleep.js';
+import { backOff } from '../../base/back-off.js';
+import { sleep } from '../../base/sleep.js';
 import {
   ConditionFailedError,
   ContentionError,

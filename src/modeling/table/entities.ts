@@ -7,8 +7,8 @@ import type { CreateOf, KeyNames, KeyOf, MergeOf, ReadOf } from '../definition/s
 import { storedAs, type Stored } from '../definition/stored-entity.js';
 import { ValueError, type RequestSummary } from '../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../rows/row.js';
-import { backOff } from '../worker/back-off.js';
-import { sleep } from '../worker/sleep.js';
+import { backOff } from '../../base/back-off.js';
+import { sleep } from '../../base/sleep.js';
 import {
   ConditionFailedError,
   ContentionError,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Timers } from '../../base/timers.js';
-import { backOff, type BackOff } from './back-off.js';
+import { backOff, type BackOff } from '../../base/back-off.js';
 import {
   decodeEnvelope,
   excuse,
@@ -19,7 +19,7 @@ import {
   type QueuePort,
   type ReceivedMessage,
 } from './queue-port.js';
-import { isTransient, retryTransient, statusOf, type Retries } from './transient.js';
+import { isTransient, retryTransient, statusOf, type Retries } from '../table/transient.js';
 import type { Delivery, DeliveryEvent, WorkerObserver } from './worker-event.js';
 
 /** A queue and the one for what it cannot finish. */

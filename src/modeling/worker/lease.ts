@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Timer, Timers } from '../../base/timers.js';
 import { ModelError } from '../table/errors.js';
 import type { QueuePort, ReceivedMessage } from './queue-port.js';
-import { isTransient } from './transient.js';
+import { isTransient } from '../table/transient.js';
 
 /** The reason of a handler's aborted signal: the message may be in other hands by now. */
 export class LeaseLostError extends ModelError {

@@ -2,14 +2,14 @@ import { systemClock, type Clock } from '../../base/clock.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../base/timers.js';
 import { DefinitionError } from '../table/errors.js';
-import { backOff, type BackOff } from './back-off.js';
+import { backOff, type BackOff } from '../../base/back-off.js';
 import { Deliverer, type QueueSource } from './deliverer.js';
 import type { TextEncoding } from './envelope.js';
 import type { MessageHandler } from './handler.js';
 import { messagesPerRequestMax, visibilitySecondsMax, type ReceivedMessage } from './queue-port.js';
-import { sleep } from './sleep.js';
+import { sleep } from '../../base/sleep.js';
 import { Slots } from './slots.js';
-import { isTransient, retryTransient } from './transient.js';
+import { isTransient, retryTransient } from '../table/transient.js';
 import type { DeliveryEvent, WorkerEvent, WorkerObserver } from './worker-event.js';
 
 export interface WorkerOptions {

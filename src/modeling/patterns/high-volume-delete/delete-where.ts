@@ -15,7 +15,7 @@ import {
   type TableGateway,
 } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
-import { sleep } from '../../worker/sleep.js';
+import { sleep } from '../../../base/sleep.js';
 
 /** Which rows to delete. Reading a whole table to find them has to be asked for by name. */
 export type DeleteScope =

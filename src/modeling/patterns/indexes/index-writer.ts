@@ -6,8 +6,8 @@ import { isConflict } from '../../table/contention.js';
 import { ContentionError, isAmbiguous, TransactionFailedError } from '../../table/errors.js';
 import type { RowWrite } from '../../table/gateway.js';
 import { hasStamp, newStamp } from '../../table/write-stamp.js';
-import { backOff } from '../../worker/back-off.js';
-import { sleep } from '../../worker/sleep.js';
+import { backOff } from '../../../base/back-off.js';
+import { sleep } from '../../../base/sleep.js';
 import {
   entryChanges,
   planBeside,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemRandomness } from '../../base/randomness.js';
-import { requestError } from '../table/errors.js';
+import { requestError } from './errors.js';
 import { isTransient, retryTransient } from './transient.js';
 
 const immediately = {

@@ -1,8 +1,8 @@
 import type { Randomness } from '../../base/randomness.js';
 import type { Timers } from '../../base/timers.js';
-import { RequestError } from '../table/errors.js';
-import { backOff, type BackOff } from './back-off.js';
-import { sleep } from './sleep.js';
+import { RequestError } from './errors.js';
+import { backOff, type BackOff } from '../../base/back-off.js';
+import { sleep } from '../../base/sleep.js';
 
 const passingStatuses = new Set([408, 429, 500, 502, 503, 504]);
 /** As Node's sockets and the SDKs name what happens between two machines. */

@@ -1,4 +1,4 @@
-import type { Timers } from '../../base/timers.js';
+import type { Timers } from './timers.js';
 
 /** Resolves when the time has passed or the signal was aborted, whichever comes first. */
 export function sleep(timers: Timers, delayMs: number, signal?: AbortSignal): Promise<void> {
