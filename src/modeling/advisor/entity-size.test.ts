@@ -17,7 +17,9 @@ import {
 } from '../definition/scalar-types.js';
 import { embedded, json } from '../definition/structured-types.js';
 import { rowBytes } from '../rows/row-size.js';
-import { assumedUnits, entitySize } from './entity-size.js';
+import { systemRandomness } from '../../base/randomness.js';
+import { encryptValue } from '../encryption/property-cipher.js';
+import { assumedUnits, encryptionBytes, entitySize } from './entity-size.js';
 import type { FactsByName, SizeRange } from './property-facts.js';
 import { shapeOf } from './stored-shape.js';
 
@@ -133,6 +135,13 @@ describe('the size of an entity', () => {
     assert.equal(colour, undefined, 'it is in the keys');
     assert.equal(size.rowKey.maximum, 2 + 20 + 1 + 'purple'.length);
     assert.equal(size.rowKey.average, 2 + 20 + 1 + (3 + 6) / 2);
+  });
+
+  it('adds what encrypting a value adds', () => {
+    const place = { table: 't', partitionKey: 'p', rowKey: 'r', property: 'x' };
+    const value = { type: 'String', value: 'secret' } as const;
+    const bytes = encryptValue(new Uint8Array(32), place, value, systemRandomness);
+    assert.equal(bytes.length, 'secret'.length + encryptionBytes);
   });
 
   it('counts what the library stores besides, and what encryption adds', () => {

@@ -2,7 +2,6 @@ import { unreachable } from '../../base/invariant.js';
 import { storedNameOf } from '../definition/entity-definition.js';
 import type { KeyTemplate } from '../definition/key-template.js';
 import type { AnyProperty, Properties } from '../definition/property.js';
-import { overheadBytesMax } from '../encryption/property-cipher.js';
 import { envelopeProperty } from '../encryption/envelope.js';
 import { capacityFormula as formula } from './capacity-formula.js';
 import { sizeOf, type FactsByName, type PropertyFacts, type SizeRange } from './property-facts.js';
@@ -228,10 +227,13 @@ function textUnits(
   };
 }
 
-/** A Binary: the mark, nonce, type and tag, and a text as UTF-8, at most 3 bytes a code unit. */
+/** What encryption adds to a value: a mark, the nonce, its type and the tag. */
+export const encryptionBytes = 1 + 12 + 1 + 16;
+
+/** A Binary; a text in it is UTF-8, at most 3 bytes a code unit. */
 function encryptedSize({ content, units }: ValueSize): ValueSize {
   const plain = content === 'text' ? { average: units.average, maximum: 3 * units.maximum } : units;
-  return { content: 'bytes', units: mapSize(plain, (count) => count + overheadBytesMax) };
+  return { content: 'bytes', units: mapSize(plain, (count) => count + encryptionBytes) };
 }
 
 /** About what an envelope takes with a key in a key vault and RSA-OAEP-256, and each property. */

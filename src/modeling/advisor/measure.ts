@@ -3,13 +3,13 @@ import { storedNameOf, type AnyDefinition } from '../definition/entity-definitio
 import { parseKey } from '../definition/key-template.js';
 import type { AnyProperty } from '../definition/property.js';
 import type { PartitionOf } from '../definition/shapes.js';
-import { overheadBytesMax } from '../encryption/property-cipher.js';
 import { ValueError } from '../rows/model-error.js';
 import type { RowProperties, StoredRow, WireValue } from '../rows/row.js';
 import { compareTexts } from '../rows/text-order.js';
 import { pageRowsMax, type TableGateway } from '../table/gateway.js';
 import { odataString } from '../table/odata.js';
 import { uniform, type Distribution } from './distribution.js';
+import { encryptionBytes } from './entity-size.js';
 import type { FactsByName, FactsOf, PropertyFacts, SizeRange } from './property-facts.js';
 import { ValueCounter } from './value-counter.js';
 import { nameOfValue } from './value-name.js';
@@ -201,7 +201,7 @@ class PropertyMeter {
     if (value === undefined) return false;
     if (typeof value === 'string') this.#addUnits(value.length);
     else if (value instanceof Uint8Array) {
-      this.#addUnits(Math.max(0, value.length - (this.#isEncrypted ? overheadBytesMax : 0)));
+      this.#addUnits(Math.max(0, value.length - (this.#isEncrypted ? encryptionBytes : 0)));
     }
     const name = nameOfValue(value);
     if (name !== undefined) this.#values.add(name);
