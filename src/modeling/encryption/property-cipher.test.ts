@@ -96,7 +96,8 @@ describe('an encrypted value', () => {
       length.writeUInt32BE(Buffer.byteLength(text));
       return Buffer.concat([length, Buffer.from(text)]);
     };
-    assert.equal(bytes[0], 1);
+    const documented = '01' + '01'.repeat(12) + '772220' + 'b02826837cb0f2006e997f92de7f8435';
+    assert.equal(Buffer.from(bytes).toString('hex'), documented);
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(1, 13));
     const parts = ['tabularium-encryption-1', 'staff', 'Sales', '1', 'Note'];
     decipher.setAAD(Buffer.concat(parts.map(lengthPrefixed)));
