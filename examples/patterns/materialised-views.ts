@@ -3,16 +3,24 @@
 import { TableClient } from '@azure/data-tables';
 import {
   defineEntity,
+  defineMessage,
   double,
   entitiesOf,
   EventView,
+  handle,
   int32,
   int64,
   key,
+  keyPayload,
+  knownPartitions,
   openTable,
+  Outbox,
   PartitionView,
+  Relay,
   ShardedCounter,
   string,
+  toHandlers,
+  transaction,
 } from 'tabularium/modeling';
 
 const Employee = defineEntity({
@@ -46,6 +54,14 @@ const Stock = defineEntity({
   partitionKey: (p) => key`stock_${p.product}`,
   rowKey: () => key`stock`,
 });
+
+const Sale = defineEntity({
+  type: 'Sale',
+  properties: { year: int32(), id: int32(), lamps: int32() },
+  partitionKey: (p) => key`sales_${p.year.padded(4)}`,
+  rowKey: (p) => key`sale_${p.id.padded(6)}`,
+});
+const Sold = defineMessage('sold', { payload: keyPayload(Sale) });
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
 const client = TableClient.fromConnectionString(connection, 'viewsexample', {
@@ -88,21 +104,34 @@ try {
   await Promise.all(Array.from({ length: 50 }, () => visits.add({ page: 'home' }, { visits: 1n })));
   console.log(`visits: ${(await visits.read({ page: 'home' })).visits}`);
 
-  // Events come from a queue or an outbox, perhaps more than once: each counts once.
+  // A sale announces itself in its own transaction; each announcement counts once, however often
+  // it is delivered.
+  const registry = knownPartitions(['sales_2014']);
+  const outbox = new Outbox({ table, registry });
   const stock = new EventView(Stock, table);
   const product = { product: 'lamp' };
-  const deliveries = [
-    { id: 'order-1', count: -2 },
-    { id: 'delivery-7', count: 10 },
-    { id: 'order-1', count: -2 },
-  ];
-  for (const { id, count } of deliveries) {
-    const outcome = await stock.apply(id, product, (current) => ({
+  const count = handle(Sold, async ({ year, id }, { id: event }) => {
+    const sale = await entitiesOf(Sale, table).get({ year, id });
+    const outcome = await stock.apply(event, product, (current) => ({
       ...product,
-      count: (current?.count ?? 0) + count,
+      count: (current?.count ?? 100) - (sale?.lamps ?? 0),
     }));
-    console.log(`${id}: ${outcome}`);
+    console.log(`sale ${id}: ${outcome}`);
+  });
+  const relay = new Relay({ table, registry, dispatch: toHandlers([count]) });
+
+  for (const [id, lamps] of [
+    [1, 2],
+    [2, 5],
+  ] as const) {
+    const message = await outbox.message('sales_2014', Sold, { year: 2014, id });
+    const { writes } = transaction(table).insert(Sale, { year: 2014, id, lamps });
+    await outbox.transact(writes, [message]);
   }
+  await relay.sweep();
+  const again = await stock.apply('known', product, () => ({ ...product, count: 93 }));
+  console.log(`an event: ${again}`);
+  console.log(`the same: ${await stock.apply('known', product, () => ({ ...product, count: 0 }))}`);
   console.log(`lamps: ${(await stock.read(product))?.count}`);
 } finally {
   await client.deleteTable();
