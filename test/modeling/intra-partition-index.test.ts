@@ -99,8 +99,12 @@ describe('an intra-partition index', () => {
     );
     const byEmail = employees.by.email.query({
       partition: { department: 'Sales' },
-      startsWith: 'a',
+      rowKeyFrom: { email: 'a' },
+      rowKeyBefore: { email: 'b' },
     });
+    assert.deepEqual(byEmail.plan.filters, [
+      "PartitionKey eq 'Sales' and RowKey ge 'email_a' and RowKey lt 'email_b'",
+    ]);
     assert.deepEqual(
       (await byEmail.toArray({ max: 10 })).map(({ id }) => id),
       [99, 100],
