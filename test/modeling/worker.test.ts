@@ -588,6 +588,34 @@ describe('a worker that runs', () => {
     assert.deepEqual(time.waiting, []);
   });
 
+  it('does not wait for ever for an answer of its queue, and begins nothing that comes late', async () => {
+    const { queue, poison, worker, events } = await newWork();
+    await sendMessage(queue, Count, { n: 1 });
+    const { open, opened } = gate();
+    let isAsked = false;
+    const slow = portWith(queue, {
+      receiveMessages: async (options) => {
+        isAsked = true;
+        await opened;
+        return queue.receiveMessages(options);
+      },
+    });
+    const stop = new AbortController();
+    const sources = [{ queue: slow, poison }];
+    const running = worker(done, { sources, stopGraceMs: 5000 }).run({ signal: stop.signal });
+    await until(() => isAsked);
+    stop.abort();
+    await until(() => time.waiting.includes(5000));
+    await time.pass(5000);
+    await until(() => time.waiting.includes(1000));
+    await time.pass(1000);
+    await running;
+    open();
+    await until(async () => (await visibleEnvelopes(queue)).length === 0);
+    assert.deepEqual(time.waiting, []);
+    assert.deepEqual(events, []);
+  });
+
   it('leaves a handler that ignores its signal behind', async () => {
     const { queue, worker } = await newWork();
     await sendMessage(queue, Count, { n: 1 });

@@ -181,23 +181,25 @@ class Shift {
     while (begun > 0 && !this.#stop.aborted) {
       const counts = this.#options.sources.map((source) => this.#drainOnce(source));
       begun = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
-      await this.#idleOrFailed();
+      await Promise.race([this.#slots.idle(), this.#stopped()]);
     }
   }
 
-  /** Waits for what the work has begun, bounded, and throws what stopped it. */
+  /** Waits for the work, and, once it is stopped, not for ever. Throws what stopped it. */
   async end(work: Promise<unknown>): Promise<void> {
     const { timers, stopGraceMs } = this.#options;
-    await work;
-    const idle = this.#slots.idle();
-    const waited = new AbortController();
-    const grace = sleep(timers, stopGraceMs, waited.signal);
-    await Promise.race([idle, grace]);
-    if (this.#slots.busy > 0) {
+    const finished = work.then(() => this.#slots.idle());
+    await Promise.race([finished, this.#stopped()]);
+    const waiting = new AbortController();
+    let isFinished = false;
+    const markFinished = () => (isFinished = true);
+    void finished.then(markFinished, markFinished);
+    await Promise.race([finished, sleep(timers, stopGraceMs, waiting.signal)]);
+    if (!isFinished) {
       this.#abandon.abort(new Error('the worker stops'));
-      await Promise.race([idle, sleep(timers, abandonedMs, waited.signal)]);
+      await Promise.race([finished, sleep(timers, abandonedMs, waiting.signal)]);
     }
-    waited.abort();
+    waiting.abort();
     if (this.#failure.signal.aborted) throw this.#failure.signal.reason;
   }
 
@@ -233,6 +235,8 @@ class Shift {
         numberOfMessages: taken,
         visibilityTimeout: visibilitySeconds,
       });
+      // What comes after the worker was given up waiting for comes again, to others.
+      if (this.#abandon.signal.aborted) return 0;
       for (const message of messages) {
         taken -= 1;
         void this.#deliver(deliverer, message, grantedAtMs);
@@ -272,13 +276,11 @@ class Shift {
     this.#failure.abort(error);
   }
 
-  /** A handler that hangs after a failure must not keep `drain` from ending. */
-  async #idleOrFailed(): Promise<void> {
-    const stopped = new Promise<void>((resolve) => {
+  #stopped(): Promise<void> {
+    return new Promise((resolve) => {
       if (this.#stop.aborted) return resolve();
       this.#stop.addEventListener('abort', () => resolve(), { once: true });
     });
-    await Promise.race([this.#slots.idle(), stopped]);
   }
 
   #delivererOf(source: QueueSource): Deliverer {
