@@ -10,7 +10,7 @@ import {
   unescapeKeyText,
 } from './key-escape.js';
 
-/** Close together, so that differences fall on neighbours: what is forbidden, and what is beside it. */
+/** Close together, so that differences fall on neighbours: what is forbidden and what is near. */
 const edges = fc.constantFrom(
   ...Array.from({ length: 0xa2 }, (_unused, code) => String.fromCharCode(code)),
   ...Array.from('\u00ffü日\ud7ff\ue000\uffec\uffed\uffee\uffef\uffff😀'),

@@ -1,19 +1,19 @@
 import { ValueError } from '../rows/model-error.js';
 
 /**
- * Text inside of keys. The service forbids / \ # ? and the control characters U+0000–1F and U+007F–9F
- * in keys, and a template forbids the characters that separate its parts. Escaping keeps texts
- * apart and keeps their order:
+ * Text inside of keys. The service forbids / \ # ? and the control characters U+0000–1F and
+ * U+007F–9F in keys, and a template forbids the characters that separate its parts. Escaping keeps
+ * texts apart and keeps their order:
  *
  * - A forbidden character becomes the nearest allowed character below it, then `above` (U+FFEE) and
- *   its code as two hexadecimal digits: `a/b` is `a.￮2Fb`. It sorts after every text that begins with
- *   the allowed character, because no text begins with U+FFEE, and before the next character.
+ *   its code as two hexadecimal digits: `a/b` is `a.￮2Fb`. It sorts after every text that begins
+ *   with the allowed character, because no text begins with U+FFEE, and before the next character.
  * - Characters from U+FFED on, which would sort with or above the mark, become `literal` (U+FFED) and
  *   the low byte of their code.
  * - Every other character stays as it is.
  *
- * Only U+0000–1F have no allowed character below them. They are written as if above the space, and so
- * sort just after it.
+ * Only U+0000–1F have no allowed character below them. They are written as if above the space, and
+ * so sort just after it.
  */
 
 const above = '\uffee';

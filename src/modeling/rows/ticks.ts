@@ -57,7 +57,7 @@ function midnightMs(text: string): number {
   if (day > (daysInMonth[month - 1] ?? 0)) return NaN;
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   if (month === 2 && day === 29 && !isLeap) return NaN;
-  // Date.UTC takes the years 0 to 99 for those of the twentieth century; 400 years are 146,097 days.
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999; 400 years are 146,097 days.
   return Date.UTC(year + 400, month - 1, day) - 146_097 * 86_400_000;
 }
 

@@ -32,8 +32,8 @@ export interface BulkOptions {
  * time for a row, several at a time for others. Where atomicity matters, `transaction` refuses to
  * split instead.
  *
- * A write that fails takes only itself out: the others of its transaction are sent again without it.
- * Transient failures are tried again with growing waits. An insert, or a replace or merge under an
+ * A write that fails takes only itself out: the others of its transaction are sent again without
+ * it. Transient failures are tried again with growing waits. An insert, or a replace or merge under an
  * ETag, that is refused is compared with the stored row by one point read: when every property
  * is there as written, the write counts as `unchanged`. Writes of `writesOf(…, { stamp: false })`
  * can therefore be given again after a crash.

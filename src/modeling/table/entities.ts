@@ -70,8 +70,8 @@ const contention = { first: 4, last: 250 };
  * and `DecodeError` for stored rows that the definition cannot read.
  *
  * Where the definition keeps write stamps, an insert, replace or merge whose answer was lost is
- * recognised: one point read tells whether it was applied. That read is made after a 409 or 412, and
- * after a failure without an answer.
+ * recognised: one point read tells whether it was applied. That read is made after a 409 or 412,
+ * and after a failure without an answer.
  */
 export class Entities<D extends AnyDefinition> {
   readonly definition: D;
@@ -133,7 +133,7 @@ export class Entities<D extends AnyDefinition> {
   }
 
   /**
-   * Entities of several partitions, in parallel and merged. Nothing is sent before the query is run.
+   * Entities of several partitions, in parallel and merged. Nothing is sent before it is run.
    */
   queryPartitions(query: PartitionsQuery<D> & Partial<MergedOptions>): Query<Stored<ReadOf<D>>>;
   queryPartitions<const N extends keyof ReadOf<D>>(
@@ -205,8 +205,8 @@ export class Entities<D extends AnyDefinition> {
   }
 
   /**
-   * One update: creates the entity, or merges what is given into the one that is there. Defaults are
-   * not written. Gives the new ETag.
+   * One update: creates the entity, or merges what is given into the one that is there. Defaults
+   * are not written. Gives the new ETag.
    */
   async upsertMerge(entity: CreateOf<D>): Promise<{ readonly etag: string }> {
     const { etag } = await this.table.write(this.#writes().upsertMerge(entity));
@@ -320,7 +320,7 @@ export class Entities<D extends AnyDefinition> {
     throw new ValueError(`${this.definition.type}: ifAbsent made an entity with other keys`);
   }
 
-  /** The ETag of a write that was applied, also when its answer was lost or is one of a repetition. */
+  /** The ETag of a write that was applied, also when its answer was lost or is a repetition's. */
   async #recognised(write: PutWrite, stamp: string): Promise<string> {
     try {
       const { etag } = await this.table.write(write);

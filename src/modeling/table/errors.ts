@@ -65,7 +65,7 @@ export class ConditionFailedError extends RequestError {
  */
 export class TransactionFailedError extends RequestError {
   override readonly name = 'TransactionFailedError';
-  /** The operation that failed, from 0 in the order given; undefined when the service did not say. */
+  /** The operation that failed, from 0 in the order given; undefined when nobody said which. */
   readonly index: number | undefined;
   /** What went wrong: an `EntityExistsError`, a `ConditionFailedError` and so on. */
   readonly reason: ModelError;

@@ -39,7 +39,7 @@ export abstract class Query<T> implements AsyncIterable<T> {
   /** One page. Throws `ValueError` for a cursor of another query. */
   abstract page(options?: PageOptions): Promise<QueryPage<T>>;
 
-  /** All items in order, page by page as they are asked for. Pages without items are passed over. */
+  /** All items in order, page by page as they are asked for. Empty pages are passed over. */
   [Symbol.asyncIterator](): AsyncIterator<T, void, undefined> {
     return this.items(Number.POSITIVE_INFINITY);
   }

@@ -5,8 +5,8 @@ import { findWholeDoubles, mayHoldWholeDoubles } from '../rows/whole-doubles.js'
 
 /**
  * What the official client read, before it makes entities of it: those would round dates to
- * milliseconds and take whole Doubles for Int32. The client is asked not to make them at all, except
- * of errors, which spares most of the work of a page.
+ * milliseconds and take whole Doubles for Int32. The client is asked not to make them at all,
+ * except of errors, which spares most of the work of a page.
  */
 export class RawAnswer {
   #answer: Answer | undefined;
