@@ -5,12 +5,14 @@ import {
   codecOf,
   defineEntity,
   double,
+  embedded,
   entitiesOf,
   instant,
   Instant,
   int32,
   json,
   key,
+  list,
   plain,
   string,
   transaction,
@@ -158,6 +160,30 @@ describe('a definition with encrypted properties', () => {
     const stored = await table.get({ partitionKey: 'Sales', rowKey: 'empid_000123' });
     assert.equal(stored?.properties['salary']?.type, 'Binary');
     assert.deepEqual((await employees.get(jones))?.salary, 4711.5);
+  });
+
+  it('encrypts each property of an embedded object, and every item of a list', async () => {
+    const { table, encrypted } = await fixture();
+    const Person = defineEntity({
+      type: 'Person',
+      properties: {
+        id: string(),
+        home: embedded({ city: string(), zip: int32() }).encrypted(),
+        names: list<string>().encrypted(),
+      },
+      partitionKey: (p) => key`${p.id}`,
+      rowKey: () => key`person`,
+    });
+    const people = entitiesOf(Person, encrypted);
+    const jones = { id: '1', home: { city: 'Redmond', zip: 98052 }, names: ['Jo', 'Jones'] };
+    await people.insert(jones);
+    const stored = await table.get({ partitionKey: '1', rowKey: 'person' });
+    const types = ['home_city', 'home_zip', 'names'].map((name) => stored?.properties[name]?.type);
+    assert.deepEqual(types, ['Binary', 'Binary', 'Binary']);
+    const read = await people.get({ id: '1' });
+    assert.deepEqual(read && plain(read), jones);
+    const home = encryptedEquals(encrypted, Person, 'home', jones.home);
+    await assert.rejects(home, /stored as several properties/);
   });
 
   it('cannot be merged: not by its types, and not at run time', async () => {

@@ -466,6 +466,21 @@ describe('what encryption costs', () => {
     assert.deepEqual(requests(), ['transaction', 'query']);
   });
 
+  it('is no more than so many calls at the same time', async () => {
+    const { encrypted, kek } = await fixture({ concurrency: 3 });
+    const { partitionKey, properties, encrypt = [] } = jones;
+    const rows = Array.from({ length: 20 }, (_, index) => `${index}`).map((rowKey) => ({
+      partitionKey,
+      rowKey,
+      properties,
+      encrypt,
+    }));
+    await encrypted.transact(rows.map((row) => ({ kind: 'insert', row })));
+    await encrypted.page({});
+    assert.equal(kek.wraps + kek.unwraps, 40);
+    assert.equal(kek.atOnceMax, 3);
+  });
+
   it('is no unwrapping for rows that were read lately', async () => {
     const clock = manualClock();
     const { encrypted, kek } = await fixture({ cache: {}, clock });

@@ -26,7 +26,9 @@ export function placeOfEqualValues({ table, property }: Omit<ValuePlace, keyof K
 
 type Keys = Pick<ValuePlace, 'partitionKey' | 'rowKey'>;
 
-/** Each text as UTF-8 behind its length in four bytes, big-endian: no two lists give equal bytes. */
+/**
+ * Each text as UTF-8 behind its length in four bytes, big-endian: no two lists give equal bytes.
+ */
 function lengthPrefixed(texts: readonly string[]): Uint8Array {
   return Buffer.concat(
     texts.flatMap((text) => {

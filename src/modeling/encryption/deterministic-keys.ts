@@ -9,8 +9,8 @@ import {
 import { deterministicKeyBytes } from './property-cipher.js';
 
 /**
- * The key of deterministic properties, wrapped, so that it can be kept with the configuration. Plain
- * JSON. Losing it loses every property encrypted with it.
+ * The key of deterministic properties, wrapped, so that it can be kept with the configuration.
+ * Plain JSON. Losing it loses every property encrypted with it.
  */
 export interface DeterministicKeyRecord {
   /** Written into each row. Any text that stays with the key for good. */

@@ -3,6 +3,7 @@ import { systemRandomness } from '../../base/randomness.js';
 import type { Row, RowKey, StoredRow, WireValue } from '../rows/row.js';
 import { untilUncontended, type ContentionOptions } from '../table/contention.js';
 import { Filter } from '../table/filter.js';
+import { inOrder } from '../table/in-order.js';
 import type { RowPage, RowQuery, RowWrite, TableGateway, WriteResult } from '../table/gateway.js';
 import { DeterministicKeys, type DeterministicKeyRecord } from './deterministic-keys.js';
 import { EncryptionError } from './encryption-error.js';
@@ -54,9 +55,12 @@ export interface EncryptionOptions extends ContentionOptions {
   readonly legacy?: 'refuse' | 'accept';
   /** 1,000 keys for 5 minutes when absent. */
   readonly cache?: Partial<KeyCacheOptions>;
+  /** Rows of a page or transaction whose keys are wrapped or unwrapped at the same time; 16. */
+  readonly concurrency?: number;
   readonly clock?: Clock;
 }
 
+const concurrencyDefault = 16;
 const cacheDefaults: KeyCacheOptions = { entriesMax: 1000, maxAgeMs: 300_000 };
 
 /** What `rewrap` found and did. */
@@ -73,8 +77,8 @@ export function withEncryption(table: TableGateway, options: EncryptionOptions):
 }
 
 /**
- * Merges of encrypted properties are refused: a merge keeps the other properties of the row, and the
- * content key that it would replace is theirs. Everything else that a gateway does, it does.
+ * Merges of encrypted properties are refused: a merge keeps the other properties of the row, and
+ * the content key that it would replace is theirs. Everything else that a gateway does, it does.
  */
 export class EncryptedTable implements TableGateway {
   readonly table: string;
@@ -82,6 +86,7 @@ export class EncryptedTable implements TableGateway {
   readonly #options: EncryptionOptions;
   readonly #keys: RowKeys;
   readonly #deterministic: ReadonlySet<string>;
+  readonly #concurrency: number;
 
   constructor(inner: TableGateway, options: EncryptionOptions) {
     const { clock = systemClock, randomness = systemRandomness, keys, deterministic } = options;
@@ -91,6 +96,7 @@ export class EncryptedTable implements TableGateway {
     this.#inner = inner;
     this.#options = options;
     this.#deterministic = new Set(deterministic?.properties);
+    this.#concurrency = options.concurrency ?? concurrencyDefault;
     this.#keys = {
       table: inner.table,
       current: keys.current,
@@ -112,13 +118,16 @@ export class EncryptedTable implements TableGateway {
   }
 
   async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
-    return this.#inner.transact(await Promise.all(writes.map((write) => this.#sealWrite(write))));
+    const concurrency = this.#concurrency;
+    const sealed = await inOrder(writes, concurrency, (write) => this.#sealWrite(write));
+    return this.#inner.transact(sealed);
   }
 
   async page(query: RowQuery): Promise<RowPage> {
     const select = withEnvelope(query.select);
     const page = await this.#inner.page(select === undefined ? query : { ...query, select });
-    return { ...page, rows: await Promise.all(page.rows.map((row) => this.open(row))) };
+    const rows = await inOrder(page.rows, this.#concurrency, (row) => this.open(row));
+    return { ...page, rows };
   }
 
   /** The row as it is to be stored. Sends nothing; at most one `wrapKey`. */

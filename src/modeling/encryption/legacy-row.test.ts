@@ -37,7 +37,9 @@ const pythonRow: StoredRow = {
   },
 };
 
-/** A row as the Java library wrote them: the IV from the keys in the other order, names in brackets. */
+/**
+ * A row as the Java library wrote them: the IV from the keys in the other order, names in brackets.
+ */
 async function javaRow(metadata: unknown): Promise<StoredRow> {
   const [contentKey, iv] = [Buffer.alloc(32, 5), Buffer.alloc(16, 6)];
   const { result } = await wrapper.wrapKey('A256KW', contentKey);

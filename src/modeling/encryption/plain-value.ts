@@ -55,7 +55,9 @@ function fixed(size: number, write: (view: DataView) => void): Uint8Array {
   return bytes;
 }
 
-/** Half of a surrogate pair has no bytes in UTF-8: refused, so that what comes back is what went in. */
+/**
+ * Half of a surrogate pair has no bytes in UTF-8: refused, so that what comes back is what went in.
+ */
 export function utf8(text: string): Uint8Array {
   if (loneSurrogate.test(text)) {
     throw new EncryptionError('A text with half of a surrogate pair cannot be encrypted');

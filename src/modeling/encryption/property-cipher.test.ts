@@ -96,7 +96,7 @@ describe('an encrypted value', () => {
       length.writeUInt32BE(Buffer.byteLength(text));
       return Buffer.concat([length, Buffer.from(text)]);
     };
-    const documented = '01' + '01'.repeat(12) + '772220' + 'b02826837cb0f2006e997f92de7f8435';
+    const documented = `${'01'.repeat(13)}772220b02826837cb0f2006e997f92de7f8435`;
     assert.equal(Buffer.from(bytes).toString('hex'), documented);
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(1, 13));
     const parts = ['tabularium-encryption-1', 'staff', 'Sales', '1', 'Note'];

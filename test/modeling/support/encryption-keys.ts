@@ -5,6 +5,9 @@ import type { KeyEncryptionKey, KeyWrapper } from '../../../src/modeling/encrypt
 export class CountingKey implements KeyWrapper {
   wraps = 0;
   unwraps = 0;
+  /** The most calls that were under way at the same time. */
+  atOnceMax = 0;
+  #atOnce = 0;
   readonly keyID: string;
   readonly #inner: KeyWrapper;
 
@@ -19,11 +22,21 @@ export class CountingKey implements KeyWrapper {
 
   wrapKey: KeyWrapper['wrapKey'] = (algorithm, key) => {
     this.wraps += 1;
-    return this.#inner.wrapKey(algorithm, key);
+    return this.#counted(() => this.#inner.wrapKey(algorithm, key));
   };
 
   unwrapKey: KeyWrapper['unwrapKey'] = (algorithm, key) => {
     this.unwraps += 1;
-    return this.#inner.unwrapKey(algorithm, key);
+    return this.#counted(() => this.#inner.unwrapKey(algorithm, key));
   };
+
+  async #counted<T>(work: () => Promise<T>): Promise<T> {
+    this.#atOnce += 1;
+    this.atOnceMax = Math.max(this.atOnceMax, this.#atOnce);
+    try {
+      return await work();
+    } finally {
+      this.#atOnce -= 1;
+    }
+  }
 }

@@ -3,7 +3,9 @@ import type { BlobPage, BlobPort } from './blob-port.js';
 
 const pageBlobsMax = 1000;
 
-/** The blobs of a container through the official client. Sends nothing; the container must exist. */
+/**
+ * The blobs of a container through the official client. Sends nothing; the container must exist.
+ */
 export function containerBlobs(client: ContainerClient): BlobPort {
   return {
     async put(name, bytes, { metadata, contentType }) {

@@ -13,7 +13,7 @@ import type {
 } from '../../table/gateway.js';
 import { assembled, MissingValueError, readWhole, type ValueSources } from './assembly.js';
 import type { Expander } from './expansion.js';
-import { inOrder } from './in-order.js';
+import { inOrder } from '../../table/in-order.js';
 import { LargeWriter } from './large-writer.js';
 import { blobFolder } from './layout.js';
 import { manifestOf, manifestProperty, type Manifest } from './manifest.js';
@@ -41,7 +41,8 @@ export function withLargeValues(table: TableGateway, options: LargeOptions = {})
  *   None when neither rows nor blobs are in use.
  * - merges of large values: a read of the whole entity, and a replace instead of the merge.
  * - rows beside the entity: the write becomes one transaction; a read takes one range read more.
- * - blobs: one put before the write and one delete after it for each; one get for each that is read.
+ * - blobs: one put before the write and one delete after it for each; one get for each that is
+ *   read.
  *
  * What is read is one write's, whole: parts carry the generation of their write, and a checksum is
  * compared. A crash leaves the old entity or the new one, and at worst a blob that nothing points

@@ -7,7 +7,7 @@ import { keyOfWrite, type RowWrite, type WriteResult } from '../../table/gateway
 import { transactionBytesMax } from '../../table/request-size.js';
 import type { BlobPort } from './blob-port.js';
 import { expand, merging, type Expander, type Expansion, type PuttingWrite } from './expansion.js';
-import { inOrder } from './in-order.js';
+import { inOrder } from '../../table/in-order.js';
 import { isLargeRow, requestBytes, type PlannedBlob } from './layout.js';
 import { manifestOf, manifestProperty } from './manifest.js';
 

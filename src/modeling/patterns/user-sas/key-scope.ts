@@ -25,8 +25,8 @@ export interface ScopeOf<D extends AnyDefinition> {
 
 /**
  * The last character that is no noncharacter. A key that begins with a prefix is at most the prefix
- * with it, unless it goes on with U+FFFD itself or above, which no text of a person does: such a key
- * is out of reach rather than another user's within it.
+ * with it, unless it goes on with U+FFFD itself or above, which no text of a person does: such a
+ * key is out of reach rather than another user's within it.
  */
 const lastCharacter = '\ufffd';
 

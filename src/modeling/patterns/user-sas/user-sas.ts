@@ -40,7 +40,9 @@ export interface UserSas {
   /** A query string without `?`, for `AzureSASCredential`. Whoever has it has what it allows. */
   readonly token: string;
   readonly scope: KeyScope;
-  /** Undefined when a stored policy decides. Microseconds since 1970, by the clock it was made by. */
+  /**
+   * Undefined when a stored policy decides. Microseconds since 1970, by the clock it was made by.
+   */
   readonly expiresAtMicros: number | undefined;
 }
 

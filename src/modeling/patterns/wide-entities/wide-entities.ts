@@ -47,8 +47,8 @@ type Values = Readonly<Record<string, unknown>>;
 const readsMax = 10;
 
 /**
- * Entities of several rows. All rows of an entity are there from its insert to its delete, so that a
- * change of one row never makes half an entity.
+ * Entities of several rows. All rows of an entity are there from its insert to its delete, so that
+ * a change of one row never makes half an entity.
  *
  * What a whole read gives is of one moment, also when it takes several pages.
  */
@@ -103,8 +103,8 @@ export class WideEntities<W extends AnyWideDefinition> {
   /**
    * Changes the properties given and keeps the others: one merge when they are of one group, one
    * transaction of merges otherwise. `target` is an entity that was read, whose ETags must still
-   * hold for the rows that change, or the values of the keys with `ifMatch: 'any'`. Throws as a merge
-   * does, and then has changed nothing.
+   * hold for the rows that change, or the values of the keys with `ifMatch: 'any'`. Throws as a
+   * merge does, and then has changed nothing.
    */
   async change(
     target: WideKeyOf<W> | WideStored<WideReadOf<W>>,
@@ -135,10 +135,10 @@ export class WideEntities<W extends AnyWideDefinition> {
   /**
    * Reads the whole entity, lets `change` make the new one and replaces the rows that differ under
    * their ETags, in one transaction; when somebody else was faster, all of it again. Rows that stay
-   * as they are may change meanwhile. A row that is missing is inserted, so that a definition can get
-   * another group. Each attempt is one range read and one transaction; nothing is sent when nothing
-   * differs. Throws `EntityNotFoundError` when the entity is absent and `ContentionError` when others
-   * were faster at all attempts.
+   * as they are may change meanwhile. A row that is missing is inserted, so that a definition can
+   * get another group. Each attempt is one range read and one transaction; nothing is sent when
+   * nothing differs. Throws `EntityNotFoundError` when the entity is absent and `ContentionError`
+   * when others were faster at all attempts.
    */
   update(
     key: WideKeyOf<W>,
