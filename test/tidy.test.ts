@@ -25,6 +25,16 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   modeling: ['base', 'placement'],
 };
 
+/** The folders of `src/modeling`, from the bottom up; those of one line do not know each other. */
+const modelingLayers: readonly (readonly string[])[] = [
+  ['rows'],
+  ['definition'],
+  ['table'],
+  ['worker', 'encryption'],
+  ['patterns'],
+  ['advisor'],
+];
+
 const lineColumnsMax = 100;
 const fileLinesMax = 500;
 const testLinesMax = 1000;
@@ -95,6 +105,19 @@ describe('architecture', () => {
       .filter(({ from }) => from.startsWith('src/') && !isTest(from))
       .filter((found) => !isAllowed(found));
     assert.deepEqual(bad.map(describeImport), []);
+  });
+
+  it('builds the folders of modeling on each other', () => {
+    const levelOf = (file: string): number => {
+      const folder = file.split('/')[2] ?? '';
+      return modelingLayers.findIndex((folders) => folders.includes(folder));
+    };
+    const folderOf = (file: string) => file.split('/').slice(0, 3).join('/');
+    const bad = imports
+      .filter(({ from, to }) => [from, to].every((file) => file.startsWith('src/modeling/')))
+      .filter(({ from }) => !isTest(from) && from !== 'src/modeling/index.ts')
+      .filter(({ from, to }) => folderOf(from) !== folderOf(to) && levelOf(to) >= levelOf(from));
+    assert.deepEqual(bad, []);
   });
 
   it('lets only the composition root import an engine', () => {
