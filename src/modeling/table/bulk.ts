@@ -33,8 +33,8 @@ export interface BulkOptions {
  * split instead.
  *
  * A write that fails takes only itself out: the others of its transaction are sent again without
- * it. Transient failures are tried again with growing waits. An insert, or a replace or merge under an
- * ETag, that is refused is compared with the stored row by one point read: when every property
+ * it. Transient failures are tried again with growing waits. An insert, or a replace or merge under
+ * an ETag, that is refused is compared with the stored row by one point read: when every property
  * is there as written, the write counts as `unchanged`. Writes of `writesOf(…, { stamp: false })`
  * can therefore be given again after a crash.
  *
