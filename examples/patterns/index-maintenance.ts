@@ -39,7 +39,7 @@ try {
 
   // Employees from the time before there were indexes.
   const writes = writesOf(Employee);
-  const old = Array.from({ length: 300 }, (_, id) =>
+  const old = Array.from({ length: 150 }, (_, id) =>
     writes.insert({
       department: id % 2 === 0 ? 'Sales' : 'Marketing',
       id,
@@ -54,7 +54,7 @@ try {
   const isFilled = new AbortController();
   let changes = 0;
   const writer = (async () => {
-    for (let id = 0; !isFilled.signal.aborted; id = (id + 37) % 300) {
+    for (let id = 0; !isFilled.signal.aborted; id = (id + 37) % 150) {
       const department = id % 2 === 0 ? 'Sales' : 'Marketing';
       await employees.update({ department, id }, (current) => ({
         ...current,

@@ -88,10 +88,9 @@ try {
     { email: 'jun@contoso.com' },
     { ifMatch: 'any' },
   );
-  console.log(`the old copy: ${(await employees.by.email.get(email))?.lastName}`);
-  console.log(
-    `the employee by the old email: ${(await employees.by.email.entity(email))?.lastName}`,
-  );
+  const old = await employees.by.email.get(email);
+  const current = await employees.by.email.entity(email);
+  console.log(`the old copy: ${old?.lastName}, the employee: ${current?.lastName}`);
 
   // A hint that got lost: the next sweep finds the intent.
   await hints.clearMessages();
