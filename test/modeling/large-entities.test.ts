@@ -545,6 +545,17 @@ describe('verifying large values', () => {
 });
 
 describe('a lost answer', () => {
+  it('of a blob makes no difference: its name is never used for another', async () => {
+    const { blobs } = await withBlobs();
+    await blobs.put('large/x', Buffer.from('first'), { metadata: {} });
+    await blobs.put('large/x', Buffer.from('again'), { metadata: {} });
+    assert.deepEqual(await blobs.get('large/x'), Buffer.from('first'));
+    assert.equal(await blobs.has('large/x'), true);
+    await blobs.delete('large/x');
+    await blobs.delete('large/x');
+    assert.deepEqual([await blobs.get('large/x'), await blobs.has('large/x')], [undefined, false]);
+  });
+
   it('that makes the client repeat its write does not cost the blobs of the first', async () => {
     const { table, blobs } = await withBlobs();
     // As the client does: the first request is carried out, its repetition meets a conflict.

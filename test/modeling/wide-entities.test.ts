@@ -109,6 +109,26 @@ describe('a wide entity', () => {
     assert.deepEqual(Object.keys(wideEtagsOf(half)), ['02']);
   });
 
+  it('is absent to a read in part that meets its deletion', async () => {
+    const { table, counts } = await fixture();
+    await counts.insert(jones);
+    let deleted: Promise<void> | undefined;
+    const meddling: TableGateway = {
+      table: table.table,
+      write: (write) => table.write(write),
+      transact: (writes) => table.transact(writes),
+      page: (query) => table.page(query),
+      get: async (given, select) => {
+        const row = given.rowKey.endsWith('01') ? await table.get(given, select) : undefined;
+        deleted ??= counts.delete(jones, { ifMatch: 'any' });
+        await deleted;
+        return row ?? table.get(given, select);
+      },
+    };
+    const reading = wideEntitiesOf(MessageCounts, meddling);
+    assert.equal(await reading.get(jones, { groups: ['01', '02'] }), undefined);
+  });
+
   it('has an ETag for each row, and a change needs those of its rows only', async () => {
     const { counts } = await fixture();
     await counts.insert(fullYear(() => 0));

@@ -41,6 +41,9 @@ export interface WideCondition {
   readonly ifMatch?: 'any';
 }
 
+/** A group and the definition of its row. */
+type WideRow = readonly [string, AnyDefinition];
+
 type Values = Readonly<Record<string, unknown>>;
 
 /** How often a read of several pages is repeated until no row changed between them. */
@@ -56,7 +59,7 @@ export class WideEntities<W extends AnyWideDefinition> {
   readonly definition: W;
   readonly #table: TableGateway;
   readonly #options: ContentionOptions;
-  readonly #rows: readonly (readonly [string, AnyDefinition])[];
+  readonly #rows: readonly WideRow[];
 
   constructor(definition: W, table: TableGateway, options: ContentionOptions = {}) {
     this.definition = definition;
@@ -82,7 +85,10 @@ export class WideEntities<W extends AnyWideDefinition> {
    * when a row is missing.
    */
   get(key: WideKeyOf<W>): Promise<WideStored<WideReadOf<W>> | undefined>;
-  /** Some groups: one point read for each, at the same time. They may be of different moments. */
+  /**
+   * Some groups: one point read for each, at the same time, and once more when only some are there.
+   * They may be of different moments.
+   */
   get<const N extends GroupOf<W>>(
     key: WideKeyOf<W>,
     options: { readonly groups: readonly N[] },
@@ -92,11 +98,8 @@ export class WideEntities<W extends AnyWideDefinition> {
     options?: { readonly groups: readonly string[] },
   ): Promise<object | undefined> {
     const wanted = this.#named(options?.groups);
-    const rows =
-      options === undefined
-        ? await this.#readAll(key)
-        : await Promise.all(wanted.map(([, row]) => this.#table.get(codecOf(row).key(key))));
-    const found = rows.filter((row) => row !== undefined);
+    const found =
+      options === undefined ? await this.#readAll(key) : await this.#readGroups(wanted, key);
     return found.length === 0 ? undefined : this.#joined(wanted, found);
   }
 
@@ -197,6 +200,16 @@ export class WideEntities<W extends AnyWideDefinition> {
     return new Transaction(this.#table, this.#options);
   }
 
+  /** Rows that are there in part may be of an entity that is being deleted: then read again. */
+  async #readGroups(wanted: readonly WideRow[], key: Values): Promise<readonly StoredRow[]> {
+    for (let read = 1; ; read += 1) {
+      const keys = wanted.map(([, row]) => codecOf(row).key(key));
+      const rows = await Promise.all(keys.map((rowKey) => this.#table.get(rowKey)));
+      const found = rows.filter((row) => row !== undefined);
+      if (found.length === 0 || found.length === wanted.length || read > 1) return found;
+    }
+  }
+
   async #readAll(key: Values): Promise<readonly StoredRow[]> {
     for (let read = 1; ; read += 1) {
       const { rows, pages } = await this.#readRange(key);
@@ -235,11 +248,7 @@ export class WideEntities<W extends AnyWideDefinition> {
   }
 
   /** The entity of its rows; those that are missing are an error, or leave their properties out. */
-  #joined(
-    wanted: readonly (readonly [string, AnyDefinition])[],
-    found: readonly StoredRow[],
-    isStrict = true,
-  ): object {
+  #joined(wanted: readonly WideRow[], found: readonly StoredRow[], isStrict = true): object {
     const carried: Record<string, StoredAs> = {};
     const values: Record<string, unknown> = {};
     for (const [group, row] of wanted) {
