@@ -205,6 +205,59 @@ describe('entities', () => {
   });
 });
 
+describe('entities of an older version', async () => {
+  const keys = { partitionKey: () => key`people` };
+  const Old = defineEntity({
+    type: 'Person',
+    properties: { id: int32(), name: string() },
+    ...keys,
+    rowKey: (p) => key`${p.id.padded(4)}`,
+  });
+  const New = defineEntity({
+    type: 'Person',
+    version: 2,
+    properties: { id: int32(), first: string(), last: string() },
+    ...keys,
+    rowKey: (p) => key`${p.id.padded(4)}`,
+  }).upgrading(Old, ({ id, name }) => {
+    const [first = '', last = ''] = name.split(' ');
+    return { id, first, last };
+  });
+  const { gateway, takeKinds } = await tables.newTable();
+  const old = entitiesOf(Old, gateway);
+  const people = entitiesOf(New, gateway);
+
+  it('are read as new ones, by every kind of read', async () => {
+    await old.upsertReplace({ id: 1, name: 'Jo Jones' });
+    const expected = { id: 1, first: 'Jo', last: 'Jones' };
+    const read = await people.get({ id: 1 });
+    assert.deepEqual(read && plain(read), expected);
+    assert.deepEqual((await people.query({ partition: {} }).first(2)).map(plain), [expected]);
+    const part = await people.get({ id: 1 }, { select: ['last'] });
+    assert.deepEqual(part && plain(part), { id: 1, last: 'Jones' });
+  });
+
+  it('become new ones when they are replaced, and are not merged before', async () => {
+    await old.upsertReplace({ id: 1, name: 'Jo Jones' });
+    const read = await people.get({ id: 1 });
+    assert.ok(read !== undefined);
+    takeKinds();
+    const changes = { first: 'Joe' };
+    await assert.rejects(people.merge(read, changes), /still of version 1/);
+    await assert.rejects(people.merge({ id: 1 }, changes, { ifMatch: 'any' }), /as it was read/);
+    await assert.rejects(people.upsertMerge({ id: 1, first: 'a', last: 'b' }), ValueError);
+    assert.deepEqual(takeKinds(), []);
+    const changed = await people.update({ id: 1 }, (now) => ({ ...now, ...changes }));
+    await people.merge(changed, { last: 'Smith' });
+    const row = await gateway.get({ partitionKey: 'people', rowKey: '0001' });
+    assert.deepEqual(
+      [row?.properties['EntityVersion'], row?.properties['name'], row?.properties['last']],
+      [{ type: 'Int32', value: 2 }, undefined, { type: 'String', value: 'Smith' }],
+    );
+    await assert.rejects(old.get({ id: 1 }), /of version 2/);
+  });
+});
+
 describe('update', () => {
   it('takes one read and one update, and none when nothing changes', async () => {
     const { employees, takeKinds } = await newEmployees();
