@@ -141,8 +141,10 @@ describe('the advisor with a live table', () => {
       Legal: 50,
       Sales: 50,
     });
-    assert.equal(spread.requests, 2);
-    assert.deepEqual(table.takeKinds(), ['query', 'query', 'query']);
+    assert.deepEqual([spread.requests, spread.isWhole], [2, false]);
+    const every = await measure(Employee, table.gateway, { from: [{ department: 'Legal' }] });
+    assert.deepEqual([every.rows, every.isWhole], [1_600, false], 'who knows what is before');
+    assert.deepEqual(table.takeKinds(), Array.from({ length: 5 }).fill('query'));
     const { findings } = explain(Employee, { ...spread, operations: [] });
     assert.deepEqual(
       findings.map(({ code }) => code),

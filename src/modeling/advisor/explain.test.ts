@@ -13,6 +13,7 @@ import { exactly } from './estimate.js';
 import { explain } from './explain.js';
 import { examplePrices, type PriceTable } from './prices.js';
 import type { OperationReport, Report } from './report.js';
+import type { PartitionQuery } from '../table/query-plan.js';
 
 const Employee = defineEntity({
   type: 'Employee',
@@ -338,6 +339,117 @@ describe('explain', () => {
       return explain(Employee, { ...workload, operations }).load.places[0]?.busiestPerSecond;
     });
     assert.deepEqual(loads, [100, 900]);
+  });
+
+  it('spreads over the others what does not go to the busiest partition', () => {
+    const loads = [0.1, 0.9].map((busiest) => {
+      const operations = [{ kind: 'get', perSecond: 2_700, busiest } as const];
+      const targets = { partitionEntitiesPerSecond: 100 };
+      return explain(Employee, { ...workload, operations }, { targets }).load.places[0];
+    });
+    // 270 in each of ten partitions; then 2,430 in one and 30 in each of the nine others.
+    assert.deepEqual(
+      loads.map((load) => load?.partitionsOverTarget),
+      [10, 1],
+    );
+  });
+
+  it('counts in a sparse index only entities that are in it', () => {
+    const Sparse = defineEntity({
+      type: 'Sparse',
+      properties: { id: string(), town: string().optional() },
+      partitionKey: (p) => key`${p.id}`,
+      rowKey: () => key`1`,
+    });
+    const design = withIndexes(Sparse, {
+      town: indexTable({
+        sparse: true,
+        partitionKey: (p) => key`${p.town}`,
+        rowKey: (p) => key`${p.id}`,
+        include: [],
+      }),
+    });
+    const { capacity } = explain(design, {
+      rows: 1_000,
+      partitions: uniform(1_000),
+      properties: { id: { size: 5 }, town: { size: 8, present: 0.3, values: uniform(20) } },
+      operations: [],
+    });
+    assert.deepEqual(
+      capacity.places.map(({ rows }) => rows),
+      [1_000, 300],
+    );
+  });
+
+  it('lets a condition on a property pass only entities that have it', () => {
+    const facts = {
+      ...workload.properties,
+      lastName: { size: 5, present: 0.5, values: uniform(4) },
+    };
+    const returned = (where: PartitionQuery<typeof Employee>['where']): number | undefined =>
+      explain(Employee, {
+        ...workload,
+        properties: facts,
+        operations: [
+          { kind: 'query', perSecond: 1, query: { partition: sales, ...(where && { where }) } },
+        ],
+      }).operations[0]?.entitiesReturned.expected;
+    // Of 5,000: a quarter of those that have a last name, and three quarters of them.
+    assert.equal(
+      returned((p) => p.lastName.eq('Smith')),
+      625,
+    );
+    assert.equal(
+      returned((p) => p.lastName.ne('Smith')),
+      1_875,
+    );
+  });
+
+  it('looks again after a failed write where there are write stamps, and only there', () => {
+    const Stamped = defineEntity({
+      type: 'Stamped',
+      properties: Employee.properties,
+      partitionKey: (p) => key`${p.department}`,
+      rowKey: (p) => key`${p.id.padded(6)}`,
+    });
+    const operations = [
+      { kind: 'insert', perSecond: 1 },
+      { kind: 'upsert', perSecond: 1 },
+    ] as const;
+    const worst = (definition: typeof Employee | typeof Stamped): readonly number[] =>
+      explain(definition, { ...workload, operations }).operations.map(
+        ({ requests }) => requests.worst,
+      );
+    assert.deepEqual(worst(Employee), [1, 1]);
+    assert.deepEqual(worst(Stamped), [2, 1]);
+  });
+
+  it('takes keys of several values for all pairs of them, and for no more than there are rows', () => {
+    const Pair = defineEntity({
+      type: 'Pair',
+      properties: { a: string(), b: string(), id: string() },
+      partitionKey: (p) => key`${p.a}_${p.b}`,
+      rowKey: (p) => key`${p.id}`,
+    });
+    const partitions = (rows: number): readonly (number | undefined)[] => {
+      const size = { size: 3 };
+      const { load } = explain(
+        Pair,
+        {
+          rows,
+          properties: {
+            a: { ...size, values: uniform(10) },
+            b: { ...size, values: uniform(5) },
+            id: size,
+          },
+          operations: [{ kind: 'get', perSecond: 100 }],
+        },
+        { targets: { partitionEntitiesPerSecond: 1.9 } },
+      );
+      return [load.places[0]?.partitions, load.places[0]?.partitionsOverTarget];
+    };
+    assert.deepEqual(partitions(1_000), [50, 50]);
+    assert.deepEqual(partitions(20), [20, 20]);
   });
 
   it('costs what is done over the month, and loads what is done at the busiest time', () => {

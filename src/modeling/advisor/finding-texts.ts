@@ -219,7 +219,7 @@ export const findingTexts: { readonly [C in FindingCode]: FindingText<Figures[C]
         `${amount(rowsPerLookUp)} of them, and a scan reads little more.`,
       advice: () =>
         'Leave it out, or make its key of two properties, such as the town and the last name.',
-      page: 'inter-partition-index',
+      page: 'index-tables',
     },
     'skewed-index': {
       problem: ({ value, share, rows }) =>
@@ -227,7 +227,7 @@ export const findingTexts: { readonly [C in FindingCode]: FindingText<Figures[C]
         'a second table, and one partition of it takes nearly all writes.',
       advice: () =>
         'Make the index sparse: leave the frequent value out, and look it up by a scan.',
-      page: 'inter-partition-index',
+      page: 'index-tables',
     },
     'large-index-row': {
       problem: ({ entries, bytes, limit }) =>
@@ -245,14 +245,14 @@ export const findingTexts: { readonly [C in FindingCode]: FindingText<Figures[C]
         'now and then.',
       advice: () =>
         'Copy only what seldom changes, or nothing, and read the entity after the look-up.',
-      page: 'inter-partition-index',
+      page: 'index-tables',
     },
     'unused-index': {
       problem: ({ writesPerSecond, bytes }) =>
         `No operation of the workload reads it. It costs ${amount(writesPerSecond)} writes/s and ` +
         `${byteText(bytes)}.`,
       advice: () => 'Leave it out; it can be built later, on the live table.',
-      page: 'inter-partition-index',
+      page: 'index-maintenance',
     },
     'sizes-assumed': {
       problem: ({ properties, units }) =>

@@ -15,6 +15,7 @@ import type { Severity } from './finding.js';
 import { findingTexts, type FindingCode } from './finding-texts.js';
 import type { Report } from './report.js';
 import type { LookUpOf, Operation, Workload } from './workload.js';
+import type { PartitionQuery } from '../table/query-plan.js';
 
 // Each finding has a workload that has it, and one close by that has not.
 
@@ -438,6 +439,40 @@ describe('the findings of the advisor', () => {
       operations: [],
     });
     assert.deepEqual(report.findings, []);
+  });
+
+  it('let a growing part be behind one that spreads, unless one value of that is too busy', () => {
+    const Grown = defineEntity({
+      type: 'Grown',
+      properties: eventProperties,
+      partitionKey: (p) => key`${p.tenant}_${p.at.ascending()}`,
+      rowKey: () => key`1`,
+    });
+    const codes = [19_000, 21_000].map((perSecond) =>
+      explain(Grown, {
+        rows: 1_000_000,
+        partitions: uniform(1_000_000),
+        properties: { tenant: { size: 8, values: uniform(10) }, text: { size: 9 } },
+        operations: [{ kind: 'insert', perSecond }],
+      })
+        .findings.map(({ code }) => code)
+        .filter((code) => code === 'append-key'),
+    );
+    assert.deepEqual(codes, [[], ['append-key']]);
+  });
+
+  it('name an index for a query only when it knows the whole PartitionKey there', () => {
+    const query = (where: PartitionQuery<E>['where']): readonly string[] =>
+      asked(byGenderAndName, [
+        { kind: 'query', perSecond: 0.001, query: { partition: sales, ...(where && { where }) } },
+      ]).findings.map(({ code }) => code);
+    const some = query((p) => p.lastName.eq('Smith'));
+    const all = query((p) => p.lastName.eq('Smith').and(p.gender.eq('female')));
+    const either = query((p) => p.lastName.eq('Smith').or(p.gender.eq('female')));
+    assert.deepEqual(
+      [some, all, either].map((codes) => codes.includes('index-not-used')),
+      [false, true, false],
+    );
   });
 
   it('weigh a growing key by how often it grows', () => {

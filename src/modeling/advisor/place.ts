@@ -23,7 +23,7 @@ export interface Place {
   readonly index: ResolvedIndex | undefined;
   /** Rows in its partitions, of itself and of what is beside it, for each row of this place. */
   readonly density: number;
-  /** Rows in its table, whatever they are. */
+  /** Rows that a scan of it reads: of entities, all in their table. */
   readonly tableRows: number;
 }
 
@@ -59,12 +59,12 @@ export function placesOf(
   const beside = rowsIn('same-partition');
   const inTable = rowsIn('same-partition', 'other-partition');
   const shared = (place: Place): Place => {
-    const isBeside = place.index === undefined || place.index.place === 'same-partition';
-    const isInTable = isBeside || place.index?.place === 'other-partition';
+    const { index } = place;
+    const isBeside = index === undefined || index.place === 'same-partition';
     return {
       ...place,
       density: isBeside && place.rows > 0 ? beside / place.rows : 1,
-      tableRows: isInTable ? inTable : place.rows,
+      tableRows: index === undefined ? inTable : place.rows,
     };
   };
   return { entities: shared(alone), indexes: found.map(shared), facts };
