@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import {
-  changeList,
-  compareTexts,
-  decodeList,
-  encodeList,
-  keyOfText,
-  listUnits,
-  textOfKey,
-} from './key-list.js';
+import { changeList, decodeList, encodeList, keyOfText, listUnits, textOfKey } from './key-list.js';
 import { stringUnitsMax } from '../../rows/row-size.js';
+import { compareTexts } from '../../rows/text-order.js';
 
 const text = fc.string({ unit: 'binary', maxLength: 40 });
 

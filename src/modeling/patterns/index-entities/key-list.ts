@@ -1,6 +1,7 @@
 import { DecodeError } from '../../rows/model-error.js';
 import { stringUnitsMax } from '../../rows/row-size.js';
 import type { RowKey, RowProperties, WireValue } from '../../rows/row.js';
+import { compareTexts } from '../../rows/text-order.js';
 
 /**
  * The list of an index entity: texts in ordinal order, each once. A text names an entity by its
@@ -13,11 +14,6 @@ export type KeyList = readonly string[];
 export interface ListChange {
   readonly add: KeyList;
   readonly remove: KeyList;
-}
-
-export function compareTexts(left: string, right: string): number {
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
 }
 
 /** `PartitionKey/RowKey`. */

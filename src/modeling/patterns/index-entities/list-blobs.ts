@@ -1,5 +1,6 @@
 import type { ContainerClient } from '@azure/storage-blob';
-import { compareTexts, changeList, type KeyList, type ListChange } from './key-list.js';
+import { changeList, type KeyList, type ListChange } from './key-list.js';
+import { compareTexts } from '../../rows/text-order.js';
 
 /** A blob with a list, as it was read. */
 export interface ListBlob {

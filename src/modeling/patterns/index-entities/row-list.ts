@@ -5,7 +5,6 @@ import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
 import {
   changeList,
-  compareTexts,
   decodeList,
   encodeList,
   listPropertiesMax,
@@ -13,6 +12,7 @@ import {
   type KeyList,
   type ListChange,
 } from './key-list.js';
+import { compareTexts } from '../../rows/text-order.js';
 
 /**
  * A list in rows of one partition. A short one is in one row, the head. One that is longer than

@@ -1,10 +1,11 @@
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import type { RowWrite } from '../../table/gateway.js';
-import { compareTexts, textOfKey, type ListChange } from '../index-entities/key-list.js';
+import { textOfKey, type ListChange } from '../index-entities/key-list.js';
 import { planRowListChange } from '../index-entities/row-list.js';
 import { isCopyEntry, sameEntry, sameKey, type CopyEntry, type IndexEntry } from './index-entry.js';
 import type { IndexPlaces } from './index-places.js';
 import type { ResolvedIndex, ResolvedLists } from './with-indexes.js';
+import { compareTexts } from '../../rows/text-order.js';
 
 /** A write of a row of an index, for the transaction that changes the entity. */
 export interface IndexWrite {

@@ -1,5 +1,4 @@
 import type { RowKey } from '../../rows/row.js';
-import { compareTexts } from '../index-entities/key-list.js';
 import { confirmDrift, findDrift, type Candidate, type Drift } from './index-drift.js';
 import type { IndexPlaces } from './index-places.js';
 import type { IndexRepair } from './index-repair.js';
@@ -15,6 +14,7 @@ import {
 } from './index-scan.js';
 import { inParallel } from './in-parallel.js';
 import type { ResolvedIndex } from './with-indexes.js';
+import { compareTexts } from '../../rows/text-order.js';
 
 export interface CheckOptions {
   /** Where an earlier run ended: the cursor of its last page. */

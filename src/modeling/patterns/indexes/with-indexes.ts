@@ -74,12 +74,34 @@ export function withIndexes<D extends AnyDefinition, const I extends AnyIndexes<
       `${entity.type}: a transaction has no room for more than ${besideMax} indexes in one partition`,
     );
   }
+  if (entity.system.type === undefined) refuseMixedKeys(entity, indexes);
   const rows = Object.fromEntries(indexes.map(({ name, definition }) => [name, definition]));
   return Object.freeze({
     entity,
     declared,
     indexes,
     rows: rows as IndexedDefinition<D, I>['rows'],
+  });
+}
+
+/** Where rows do not store their type, only the beginnings of their keys tell what they are. */
+function refuseMixedKeys(entity: AnyDefinition, indexes: readonly ResolvedIndex[]): void {
+  const mixed = indexes.filter(({ place }) => place !== 'other-table' && place !== 'blob');
+  const kinds = [entity, ...mixed.map(({ definition }) => definition)];
+  kinds.forEach((kind, at) => {
+    const rival = kinds.slice(at + 1).find((other) => !areApart(kind, other));
+    if (rival === undefined) return;
+    throw new DefinitionError(
+      `nothing tells rows of ${rival.type} from those of ${kind.type}: store the type, or begin ` +
+        'their keys with different texts',
+    );
+  });
+}
+
+function areApart(left: AnyDefinition, right: AnyDefinition): boolean {
+  return (['partitionKey', 'rowKey'] as const).some((name) => {
+    const [one = '', other = ''] = [left[name].texts[0], right[name].texts[0]];
+    return !one.startsWith(other) && !other.startsWith(one);
   });
 }
 
@@ -110,13 +132,26 @@ function resolve<D extends AnyDefinition>(
   return { ...resolved, kind: 'list', place: index.place, layout };
 }
 
-function fieldsOf({ properties }: AnyDefinition, isSparse: boolean): object {
-  const entries = Object.entries<AnyProperty>(properties).map(([name, property]) => {
+function fieldsOf({ type, properties }: AnyDefinition, isSparse: boolean): object {
+  const fields = {};
+  for (const [name, property] of Object.entries<AnyProperty>(properties)) {
     const { flags } = property.model;
-    const isRefused = flags.has('encrypted') || (flags.has('optional') && !isSparse);
-    return [name, isRefused ? undefined : keyFieldOf(name, property)];
-  });
-  return Object.fromEntries(entries) as object;
+    const why = flags.has('encrypted')
+      ? 'is encrypted'
+      : flags.has('optional') && !isSparse
+        ? 'may be absent; sparse: true leaves out entities without it'
+        : undefined;
+    const field = why === undefined ? keyFieldOf(name, property) : undefined;
+    Object.defineProperty(fields, name, {
+      get() {
+        if (field !== undefined) return field;
+        throw new DefinitionError(
+          `${type}.${name} cannot be in the key of an index: it ${why ?? 'has no order'}`,
+        );
+      },
+    });
+  }
+  return fields;
 }
 
 interface Templates {
@@ -135,16 +170,7 @@ function defineRows<D extends AnyDefinition>(
 ): AnyDefinition {
   const type = `${entity.type}.${name}`;
   const parts = [...templates.partitionKey.parts, ...templates.rowKey.parts];
-  const inKeys = new Set(
-    parts.map((part) => {
-      if (part === undefined) {
-        throw new DefinitionError(
-          `${type}: the key uses a property that is encrypted, or optional without sparse: true`,
-        );
-      }
-      return part.property;
-    }),
-  );
+  const inKeys = new Set(parts.map(({ property }) => property));
   const own = [...entity.partitionKey.parts, ...entity.rowKey.parts].map(
     ({ property }) => property,
   );
