@@ -9,6 +9,7 @@ import {
   operationNames,
   operationsOfClient,
   operationsOfEntities,
+  type OperationName,
 } from './operations.js';
 import { compare, runRounds, type Block } from './rounds.js';
 
@@ -23,12 +24,12 @@ async function openClient({ target }: ServerProcess, table: string): Promise<Tab
   return client;
 }
 
-function resultTable(blocks: readonly Block[]): string {
+function resultTable(blocks: readonly Block[], names: readonly OperationName[]): string {
   const lines = [
     '| operation | client µs | entities µs | ratio | CPU ratio | client again | CPU again |',
     '| --- | ---: | ---: | ---: | ---: | ---: | ---: |',
   ];
-  for (const operation of operationNames) {
+  for (const operation of names) {
     const client = compare(blocks, operation, 'client');
     const again = compare(blocks, operation, 'client again');
     const entities = compare(blocks, operation, 'entities');
@@ -44,7 +45,7 @@ function resultTable(blocks: readonly Block[]): string {
   return lines.join('\n');
 }
 
-async function run(rounds: number): Promise<void> {
+async function run(names: readonly OperationName[], rounds: number): Promise<void> {
   // Without waiting for the disk: what a write waits for would hide what the client does.
   const server = await startServer('tabularium-relaxed', 'table', {});
   try {
@@ -59,11 +60,11 @@ async function run(rounds: number): Promise<void> {
       'client again': operationsOfClient(again),
       entities: operationsOfEntities(modelled),
     };
-    const blocks = await runRounds(operations, rounds);
-    const ratios = operationNames.map((name) => compare(blocks, name, 'entities').timeRatio);
+    const blocks = await runRounds(operations, names, rounds);
+    const ratios = names.map((name) => compare(blocks, name, 'entities').timeRatio);
     const reached = ratios.filter((ratio) => ratio <= ratioMax).length;
     process.stdout.write(
-      `${resultTable(blocks)}\n\nAt most ${ratioMax}: ${reached} of ${ratios.length} operations. ` +
+      `${resultTable(blocks, names)}\n\nAt most ${ratioMax}: ${reached} of ${ratios.length} operations. ` +
         `${rounds} rounds. ${machineLine()}\n`,
     );
   } finally {
@@ -77,9 +78,18 @@ process.on('SIGINT', () => {
 });
 process.on('exit', abandonServers);
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '21' } } });
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '21' },
+    only: { type: 'string', default: '' },
+  },
+});
 const rounds = Number(values.rounds);
+const names = operationNames.filter((name) => name.includes(values.only));
 if (!Number.isInteger(rounds) || rounds < 1) {
   process.stderr.write(`--rounds wants a whole number above 0, not '${values.rounds}'.\n`);
   process.exitCode = 1;
-} else await run(rounds);
+} else if (names.length === 0) {
+  process.stderr.write(`--only wants a part of one of: ${operationNames.join('; ')}.\n`);
+  process.exitCode = 1;
+} else await run(names, rounds);

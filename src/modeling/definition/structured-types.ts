@@ -16,7 +16,7 @@ import { textOfIssues, type StandardSchema } from './standard-schema.js';
 export type JsonValue =
   string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue };
 
-export function validated(schema: StandardSchema | undefined, value: unknown): unknown {
+function validated(schema: StandardSchema | undefined, value: unknown): unknown {
   if (schema === undefined) return value;
   const result = schema['~standard'].validate(value);
   if (result instanceof Promise) {
@@ -26,14 +26,18 @@ export function validated(schema: StandardSchema | undefined, value: unknown): u
   return result.value;
 }
 
+type Check = (value: unknown) => unknown;
+
+/** What a validator has to say; undefined where there is none. */
+export function checkOf(schema: StandardSchema | undefined): Check | undefined {
+  return schema === undefined ? undefined : (value) => validated(schema, value);
+}
+
 /**
- * A codec of values written as JSON text, of so many UTF-16 code units at most. `check` runs on what
- * the text holds, both ways.
+ * A codec of values written as JSON text, of so many UTF-16 code units at most. `check`, if there is
+ * one, runs on what the text holds, both ways.
  */
-export function jsonCodec(
-  check: (value: unknown) => unknown,
-  unitsMax: number = stringUnitsMax,
-): ValueCodec {
+export function jsonCodec(check: Check | undefined, unitsMax: number = stringUnitsMax): ValueCodec {
   return {
     wireNames: (name) => [name],
     write: (name, value, writer) => {
@@ -45,7 +49,7 @@ export function jsonCodec(
             'the pattern for large entities stores it',
         );
       }
-      check(JSON.parse(text));
+      check?.(JSON.parse(text));
       writer.put(name, { type: 'String', value: text });
     },
     read: (name, reader) => {
@@ -55,7 +59,7 @@ export function jsonCodec(
   };
 }
 
-function readJson(wire: WireValue, check: (value: unknown) => unknown): unknown {
+function readJson(wire: WireValue, check: Check | undefined): unknown {
   if (wire.type !== 'String') throw new DecodeError(`stored as ${wire.type} instead of JSON`);
   let value: unknown;
   try {
@@ -64,7 +68,7 @@ function readJson(wire: WireValue, check: (value: unknown) => unknown): unknown 
     throw new DecodeError('the stored text is no JSON', { cause });
   }
   try {
-    return check(value);
+    return check === undefined ? value : check(value);
   } catch (cause) {
     if (!(cause instanceof ModelError)) throw cause;
     throw new DecodeError(`the stored JSON is refused: ${cause.message}`, { cause });
@@ -80,10 +84,7 @@ export function json<Output>(schema: StandardSchema<Output>): Property<'json', O
 /** A value stored as JSON text, unchecked. `null` is no value, here as everywhere. */
 export function json<T = NonNullable<JsonValue>>(): Property<'json', T>;
 export function json(schema?: StandardSchema): Property<'json', unknown> {
-  return propertyOf(
-    'json',
-    jsonCodec((value) => validated(schema, value)),
-  );
+  return propertyOf('json', jsonCodec(checkOf(schema)));
 }
 
 /** A list stored as JSON text; the validator checks each item. */

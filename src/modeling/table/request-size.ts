@@ -60,6 +60,10 @@ function valueBytes(wire: WireValue): number {
   }
 }
 
+/** What JSON may write in another way than UTF-8 does. */
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
+
 function jsonBytes(text: string): number {
-  return Buffer.byteLength(JSON.stringify(text));
+  return escaped.test(text) ? Buffer.byteLength(JSON.stringify(text)) : Buffer.byteLength(text) + 2;
 }

@@ -38,8 +38,9 @@ function idsOf(wire: WireValue | undefined): readonly string[] {
 /** The row with the id of this write in front of those that it had. */
 export function stamped(row: Row, property: string | undefined, stamp: string): Row {
   if (property === undefined) return row;
-  const ids = [stamp, ...idsOf(row.properties[property])].slice(0, idsMax);
-  const wire: WireValue = { type: 'String', value: ids.join(' ') };
+  const earlier = idsOf(row.properties[property]).slice(0, idsMax - 1);
+  const value = earlier.length === 0 ? stamp : [stamp, ...earlier].join(' ');
+  const wire: WireValue = { type: 'String', value };
   return { ...row, properties: { ...row.properties, [property]: wire } };
 }
 

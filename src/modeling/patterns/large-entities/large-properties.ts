@@ -6,7 +6,7 @@ import {
   type ValueCodec,
 } from '../../definition/property.js';
 import type { StandardSchema } from '../../definition/standard-schema.js';
-import { jsonCodec, validated, type JsonValue } from '../../definition/structured-types.js';
+import { checkOf, jsonCodec, type JsonValue } from '../../definition/structured-types.js';
 import { DecodeError, ValueError } from '../../rows/model-error.js';
 import type { WireValue } from '../../rows/row.js';
 
@@ -57,7 +57,7 @@ export function largeJson<Output>(schema: StandardSchema<Output>): Property<'jso
 /** A value stored as JSON text of any length, unchecked. */
 export function largeJson<T = JsonValue>(): Property<'json', T>;
 export function largeJson(schema?: StandardSchema): Property<'json', unknown> {
-  return largeProperty(jsonCodec((value) => validated(schema, value), Infinity));
+  return largeProperty(jsonCodec(checkOf(schema), Infinity));
 }
 
 /** The names on the wire of a definition's large properties: `properties` of `LargeOptions`. */
