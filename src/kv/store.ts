@@ -97,9 +97,9 @@ export interface CommitBatch {
 
 /**
  * `version` is set by the store: microseconds since 1970 as a safe integer, strictly greater than
- * any version the store has returned before, across processes, restarts and clock steps. All puts and
- * adds of a commit carry it. `failedCheck` is an index into `checks`; `actual` is what was found
- * there.
+ * any version the store has returned before, across processes, restarts and clock steps. All puts
+ * and adds of a commit carry it. `failedCheck` is an index into `checks`; `actual` is what was
+ * found there.
  */
 export type CommitResult =
   | { readonly ok: true; readonly version: number }

@@ -2,8 +2,8 @@ import type { WireType } from '../rows/row.js';
 
 /**
  * Bytes that the service counts for what it stores, as the storage team published it
- * ("Understanding Windows Azure Storage Billing – Bandwidth, Transactions, and Capacity", 2010). The
- * same formula decides what fits into 1 MiB. Lengths are in UTF-16 code units.
+ * ("Understanding Windows Azure Storage Billing – Bandwidth, Transactions, and Capacity", 2010).
+ * The same formula decides what fits into 1 MiB. Lengths are in UTF-16 code units.
  */
 export const capacityFormula = Object.freeze({
   source: 'Understanding Windows Azure Storage Billing, Windows Azure Storage team, 2010-07-09',

@@ -32,8 +32,8 @@ export function uniform(values: number): Distribution {
 }
 
 /**
- * `values` values of which few are frequent: names, words, visits. With exponent 0 every value is as
- * frequent; 1 is what languages have; 2 gives the first value more than half of all.
+ * `values` values of which few are frequent: names, words, visits. With exponent 0 every value is
+ * as frequent; 1 is what languages have; 2 gives the first value more than half of all.
  */
 export function zipf(values: number, exponent = 1): Distribution {
   checkValues(values);

@@ -256,8 +256,8 @@ function isEncrypted(properties: Properties, path: string): boolean {
 }
 
 /**
- * Code units of a key: the texts of its template and its values. Characters that keys forbid take two
- * or three units more each, which is not counted.
+ * Code units of a key: the texts of its template and its values. Characters that keys forbid take
+ * two or three units more each, which is not counted.
  */
 function keyUnits(
   { texts, parts }: KeyTemplate,

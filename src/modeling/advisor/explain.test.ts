@@ -74,7 +74,8 @@ describe('explain', () => {
       { ...workload, operations: [{ kind: 'get', perSecond: 1 }] },
       { prices: simplePrices },
     );
-    // 4; keys 2 × (5 + 12); lastName 8 + 16 + 14; email 8 + 10 + 44; level 8 + 10 + 16; age 8 + 6 + 4.
+    // 4; keys 2 × (5 + 12); lastName 8 + 16 + 14; email 8 + 10 + 44; level 8 + 10 + 16; age 8 + 6 +
+    // 4.
     const rowBytes = 4 + 34 + 38 + 62 + 34 + 18;
     assert.deepEqual(report.capacity.places, [
       {
@@ -231,7 +232,8 @@ describe('explain', () => {
     ];
     assert.deepEqual(report.operations.map(classesOf), expected);
     const written = report.operations.map(({ entitiesWritten }) => entitiesWritten.expected);
-    // The email moves its copy: the old one goes. The name moves from list to list, in a copy that stays.
+    // The email moves its copy: the old one goes. The name moves from list to list, in a copy that
+    // stays.
     assert.deepEqual(written, [3, 2, 3, 4, 3]);
     assert.ok(report.operations.every(({ requestsLater }) => requestsLater.expected === 0));
   });

@@ -50,9 +50,9 @@ export interface ExplainOptions {
 }
 
 /**
- * What a design will do under a workload: for each operation the plan class, requests, entities read
- * and cost a month; what the rows take; what partitions and the account must carry; and what is
- * wrong with it. Pure: sends nothing and reads no clock. Throws `ValueError` for a workload that
+ * What a design will do under a workload: for each operation the plan class, requests, entities
+ * read and cost a month; what the rows take; what partitions and the account must carry; and what
+ * is wrong with it. Pure: sends nothing and reads no clock. Throws `ValueError` for a workload that
  * contradicts itself or the definition.
  */
 export function explain<X extends AnyIndexed>(

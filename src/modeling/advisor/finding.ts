@@ -1,6 +1,8 @@
 import { findingTexts, type Figures, type FindingCode } from './finding-texts.js';
 
-/** `error`: it will fail or be refused. `warning`: it will be slow or dear. `info`: worth knowing. */
+/**
+ * `error`: it will fail or be refused. `warning`: it will be slow or dear. `info`: worth knowing.
+ */
 export type Severity = 'error' | 'warning' | 'info';
 
 /** Something that the advisor found. Frozen; JSON shows all of it. */
@@ -9,7 +11,9 @@ export type Finding = { [C in FindingCode]: FindingOf<C> }[FindingCode];
 export interface FindingOf<C extends FindingCode> {
   readonly severity: Severity;
   readonly code: C;
-  /** What it is about: `PartitionKey`, `index 'email'`, `operation 'by name'`, `property 'note'`. */
+  /**
+   * What it is about: `PartitionKey`, `index 'email'`, `operation 'by name'`, `property 'note'`.
+   */
   readonly subject: string;
   /** The numbers behind it. Their names do not change. */
   readonly figures: Figures[C];

@@ -12,7 +12,10 @@ export type Direction = 'append' | 'prepend';
 export interface MovingPart {
   readonly property: string;
   readonly direction: Direction;
-  /** `declared`: the workload says so; `moment`: it is a date; `number`: it may be a sequence number. */
+  /**
+   * `declared`: the workload says so; `moment`: it is a date; `number`: it may be a sequence
+   * number.
+   */
   readonly evidence: 'declared' | 'moment' | 'number';
   /**
    * The greatest share of new keys that follow one another, 0 to 1: 1 when the part leads the key,

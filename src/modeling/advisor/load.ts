@@ -27,7 +27,9 @@ interface Flow {
   readonly busiest: number | undefined;
 }
 
-/** The load of the entities' partitions, indexes beside them included, and of those of each index. */
+/**
+ * The load of the entities' partitions, indexes beside them included, and of those of each index.
+ */
 export function loadsOf(places: Places, plans: readonly OperationPlan[]): readonly PartitionLoad[] {
   const flows = plans.flatMap((plan) => flowsOf(places, plan));
   const { entities, indexes } = places;

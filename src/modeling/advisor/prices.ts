@@ -1,6 +1,6 @@
 /**
- * What a table service costs. Data, so that a caller gives the prices of the day, the region and the
- * contract. No prices are built in as today's.
+ * What a table service costs. Data, so that a caller gives the prices of the day, the region and
+ * the contract. No prices are built in as today's.
  */
 export interface PriceTable {
   /** What these prices are: service, redundancy. Shown in every report. */
@@ -25,8 +25,9 @@ export interface CapacityPrice {
 export type BilledClass = 'read' | 'query' | 'write' | 'delete' | 'transaction' | 'queue';
 
 /**
- * Prices as an example: an account with local redundancy in the United States around 2020, as public
- * cost estimates of that time show them. They are not today's prices and no offer: give your own.
+ * Prices as an example: an account with local redundancy in the United States around 2020, as
+ * public cost estimates of that time show them. They are not today's prices and no offer: give your
+ * own.
  */
 export const examplePrices: PriceTable = Object.freeze({
   label: 'an example, local redundancy; not the prices of today',

@@ -24,8 +24,8 @@ export interface PropertyFacts {
   readonly values?: Distribution;
   /**
    * `increasing` for sequence numbers and times of events, `random` for times that have nothing to
-   * do with the order of inserts, such as dates of birth. When absent, moments are taken to increase
-   * and nothing is taken of other kinds.
+   * do with the order of inserts, such as dates of birth. When absent, moments are taken to
+   * increase and nothing is taken of other kinds.
    */
   readonly order?: ValueOrder;
   /** Of an embedded object, by the names of its properties. */
@@ -39,7 +39,9 @@ export type FactsOf<P extends Properties> = {
 
 export type FactsByName = Readonly<Record<string, PropertyFacts | undefined>>;
 
-/** Throws `ValueError` for facts about what the definition does not have, and for no such figures. */
+/**
+ * Throws `ValueError` for facts about what the definition does not have, and for no such figures.
+ */
 export function checkFacts(facts: FactsByName, properties: Properties, where: string): void {
   for (const [name, known] of Object.entries(facts)) {
     const path = `${where}.${name}`;

@@ -116,8 +116,8 @@ function shareOfWhere(
 }
 
 /**
- * Rows of the partition for each of the type. A type whose RowKeys begin with a text of their own is
- * a range, however much is beside it.
+ * Rows of the partition for each of the type. A type whose RowKeys begin with a text of their own
+ * is a range, however much is beside it.
  */
 function densityOf({ definition, density }: Place): number {
   return definition.rowKey.texts[0] === '' ? density : 1;

@@ -17,9 +17,9 @@ export interface ServiceTargets {
 }
 
 /**
- * The targets that Azure publishes for a storage account and its tables ("Scalability and performance
- * targets for Table storage"): 2,000 entities/s a partition, 20,000 requests/s and 500 TiB an
- * account. A page holds at most 1,000 entities and 4 MiB.
+ * The targets that Azure publishes for a storage account and its tables ("Scalability and
+ * performance targets for Table storage"): 2,000 entities/s a partition, 20,000 requests/s and 500
+ * TiB an account. A page holds at most 1,000 entities and 4 MiB.
  */
 export const cloudTargets: ServiceTargets = Object.freeze({
   partitionEntitiesPerSecond: 2_000,

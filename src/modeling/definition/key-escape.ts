@@ -8,7 +8,8 @@ import { ValueError } from '../rows/model-error.js';
  * - A forbidden character becomes the nearest allowed character below it, then `above` (U+FFEE) and
  *   its code as two hexadecimal digits: `a/b` is `a.￮2Fb`. It sorts after every text that begins
  *   with the allowed character, because no text begins with U+FFEE, and before the next character.
- * - Characters from U+FFED on, which would sort with or above the mark, become `literal` (U+FFED) and
+ * - Characters from U+FFED on, which would sort with or above the mark, become `literal` (U+FFED)
+ *   and
  *   the low byte of their code.
  * - Every other character stays as it is.
  *

@@ -34,8 +34,8 @@ export function checkOf(schema: StandardSchema | undefined): Check | undefined {
 }
 
 /**
- * A codec of values written as JSON text, of so many UTF-16 code units at most. `check`, if there is
- * one, runs on what the text holds, both ways.
+ * A codec of values written as JSON text, of so many UTF-16 code units at most. `check`, if there
+ * is one, runs on what the text holds, both ways.
  */
 export function jsonCodec(check: Check | undefined, unitsMax: number = stringUnitsMax): ValueCodec {
   return {

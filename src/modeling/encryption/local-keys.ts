@@ -46,8 +46,8 @@ function wrapperOf(keyID: string, wrap: Transform, unwrap: Transform): KeyWrappe
 }
 
 /**
- * AES key wrap (RFC 3394) by a key of 16, 24 or 32 bytes, as A128KW, A192KW or A256KW. `keyID` is any
- * name that stays with the key for good.
+ * AES key wrap (RFC 3394) by a key of 16, 24 or 32 bytes, as A128KW, A192KW or A256KW. `keyID` is
+ * any name that stays with the key for good.
  */
 export function aesKeyWrapper(keyID: string, key: Uint8Array): KeyWrapper {
   const cipherOf = (algorithm: KeyWrapAlgorithm): string => {

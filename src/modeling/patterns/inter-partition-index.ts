@@ -26,8 +26,8 @@ export interface CopyElsewhereOptions<
  * of the entity writes an intent in the same transaction, and the worker brings the copies up to
  * date afterwards: until then a reader finds them as they were.
  *
- * Both keys together must be unique among all entities. An entity whose key is taken stays without a
- * copy, and the worker reports an `IndexValueTakenError`.
+ * Both keys together must be unique among all entities. An entity whose key is taken stays without
+ * a copy, and the worker reports an `IndexValueTakenError`.
  */
 export function otherPartition<
   D extends AnyDefinition,

@@ -17,8 +17,8 @@ export interface SamePartitionOptions<
 /**
  * Intra-partition secondary index: copies of the entity under other RowKeys of its partition. They
  * change in the same entity group transaction as the entity, so that no reader ever sees them
- * differ. The values must be unique among the entities of a partition: a second entity with the same
- * value is refused with `IndexValueTakenError`, and nothing of it is written.
+ * differ. The values must be unique among the entities of a partition: a second entity with the
+ * same value is refused with `IndexValueTakenError`, and nothing of it is written.
  */
 export function samePartition<
   D extends AnyDefinition,

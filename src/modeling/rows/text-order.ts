@@ -13,8 +13,8 @@ export function compareKeys(left: RowKey, right: RowKey): number {
 }
 
 /**
- * The first text after all that begin with `text`; undefined when there is none. Half of a surrogate
- * pair has no form on the wire, so the result has none, as long as `text` has none.
+ * The first text after all that begin with `text`; undefined when there is none. Half of a
+ * surrogate pair has no form on the wire, so the result has none, as long as `text` has none.
  */
 export function textAfterPrefix(text: string): string | undefined {
   for (let length = text.length; length > 0; length--) {

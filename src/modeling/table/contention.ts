@@ -23,8 +23,9 @@ const attemptsDefault = 50;
 const waitMs = { first: 4, last: 250 };
 
 /**
- * Runs an attempt, and runs it again from its first read when `isOvertaken` says that another writer
- * was faster. Throws what else the attempt throws at once, and `ContentionError` after the last.
+ * Runs an attempt, and runs it again from its first read when `isOvertaken` says that another
+ * writer was faster. Throws what else the attempt throws at once, and `ContentionError` after the
+ * last.
  */
 export async function untilUncontended<T>(
   what: string,

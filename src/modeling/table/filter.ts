@@ -23,8 +23,8 @@ export type FilterNode =
   | { readonly kind: 'not'; readonly part: FilterNode };
 
 /**
- * A condition. A property that a row lacks makes every comparison false, `ne` included, and `not` of
- * it true.
+ * A condition. A property that a row lacks makes every comparison false, `ne` included, and `not`
+ * of it true.
  */
 export class Filter {
   readonly node: FilterNode;

@@ -9,8 +9,8 @@ import type { QueryPlan } from './query-plan.js';
 
 /**
  * In which order rows of several partitions come: `key`, one partition after the other as the
- * service orders them; or `row-key`, as if they were one partition, rows with the same RowKey in the
- * order of their PartitionKeys.
+ * service orders them; or `row-key`, as if they were one partition, rows with the same RowKey in
+ * the order of their PartitionKeys.
  */
 export type MergeOrder = 'key' | 'row-key';
 

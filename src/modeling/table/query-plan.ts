@@ -15,8 +15,8 @@ import { odataString } from './odata.js';
 
 /**
  * How much a query makes the service read, best first. `point`: one row by its keys. `range`: rows
- * of one partition between two RowKeys. `partition-scan`: all rows of a type in one partition, or of
- * the whole partition. `table-scan`: rows of all partitions.
+ * of one partition between two RowKeys. `partition-scan`: all rows of a type in one partition, or
+ * of the whole partition. `table-scan`: rows of all partitions.
  */
 export type PlanClass = 'point' | 'range' | 'partition-scan' | 'table-scan';
 

@@ -57,11 +57,12 @@ export type NoPartition = KeyTemplate<readonly []>;
  * Index entities: for each value, such as the last name Jones, one list of the keys of all entities
  * that have it. Values need not be unique.
  *
- * - `same-partition`: an entity beside the entities, RowKey by `rowKey`, with their RowKeys. It changes
- *   in the same entity group transaction as the entity.
- * - `other-partition`, `other-table`: an entity elsewhere, with `PartitionKey/RowKey` of each, for values
- *   of a whole organisation. Kept up to date by the worker.
- * - `blob`: a blob for each value, one `PartitionKey/RowKey` a line, of any length. Kept by the worker.
+ * - `same-partition`: an entity beside the entities, RowKey by `rowKey`, with their RowKeys. It
+ *   changes in the same entity group transaction as the entity.
+ * - `other-partition`, `other-table`: an entity elsewhere, with `PartitionKey/RowKey` of each, for
+ *   values of a whole organisation. Kept up to date by the worker.
+ * - `blob`: a blob for each value, one `PartitionKey/RowKey` a line, of any length. Kept up to date
+ *   by the worker.
  *
  * A list that is too long for a row goes on in further rows. Every change of a list writes a row of
  * it, so the entities that share one value are written one after the other.

@@ -39,8 +39,8 @@ const namesMax = 1000;
 const suffix = '.txt';
 
 /**
- * The lists in the blobs of a container, named `prefix`, the value and `.txt`. No other blobs may have
- * such names. Sends nothing; the container must exist.
+ * The lists in the blobs of a container, named `prefix`, the value and `.txt`. No other blobs may
+ * have such names. Sends nothing; the container must exist.
  */
 export function openListBlobs(container: ContainerClient, prefix = ''): ListBlobs {
   const blobOf = (name: string) => container.getBlockBlobClient(`${prefix}${name}${suffix}`);

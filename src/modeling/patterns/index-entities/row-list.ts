@@ -16,8 +16,8 @@ import { compareTexts } from '../../rows/text-order.js';
 
 /**
  * A list in rows of one partition. A short one is in one row, the head. One that is longer than
- * `unitsMax` is cut into chunks, rows that sort after the head: each holds a range of the texts, and
- * the head tells where the ranges begin.
+ * `unitsMax` is cut into chunks, rows that sort after the head: each holds a range of the texts,
+ * and the head tells where the ranges begin.
  *
  *   Jones            Chunks     ["1/","2/empid_000500"]
  *   Jones￮￮000001    EmployeeIDs ["empid_000007", … ]
@@ -129,8 +129,8 @@ export function textsOfRow(row: StoredRow, { name }: ListLayout): KeyList {
 
 /**
  * The writes that change a list, for one transaction of its partition. Empty when it is as it
- * should be. One point read, and one for each chunk concerned when the list is long. The writes fail
- * with 409 or 412 when the list has changed since.
+ * should be. One point read, and one for each chunk concerned when the list is long. The writes
+ * fail with 409 or 412 when the list has changed since.
  */
 export async function planRowListChange(
   table: TableGateway,
@@ -305,7 +305,9 @@ function deletionOf(row: StoredRow): RowWrite {
   return { kind: 'delete', key: keyOnly(row), etag: row.etag };
 }
 
-/** A chunk that is not there: either the head has changed since, or somebody has damaged the list. */
+/**
+ * A chunk that is not there: either the head has changed since, or somebody has damaged the list.
+ */
 async function refuseStaleHead(table: TableGateway, head: StoredRow): Promise<void> {
   const again = await table.get(head, []);
   if (again?.etag === head.etag) return;

@@ -30,7 +30,10 @@ export interface CopyFindings {
   readonly unowned: Map<string, string>;
 }
 
-/** The changes that a change of the entity means for its indexes; those that change nothing left out. */
+/**
+ * The changes that a change of the entity means for its indexes; those that change nothing left
+ * out.
+ */
 export function entryChanges(
   places: IndexPlaces,
   before: StoredRow | undefined,

@@ -50,8 +50,8 @@ const groupBytesMax = transactionBytesMax / 2;
 
 /**
  * Fills a new index of a table that is in use. All writers know the index before it begins, so
- * everything that changes from then on is indexed by them; what is there already is filled in page by
- * page. A page ends when every entity of it was seen unchanged after its row was written.
+ * everything that changes from then on is indexed by them; what is there already is filled in page
+ * by page. A page ends when every entity of it was seen unchanged after its row was written.
  */
 export class IndexBackfill {
   readonly #places: IndexPlaces;
@@ -168,7 +168,9 @@ export class IndexBackfill {
     return false;
   }
 
-  /** The entities of a page that are not what they were when it was read. Up to three range reads. */
+  /**
+   * The entities of a page that are not what they were when it was read. Up to three range reads.
+   */
   async #changedSince(works: readonly Work[]): Promise<readonly Work[]> {
     const [first, last] = [works.at(0), works.at(-1)];
     if (first === undefined || last === undefined) return [];

@@ -18,8 +18,8 @@ export type NamesOf<D extends AnyDefinition> = keyof D['properties'] & string;
 type Unindexable<S extends boolean> = S extends true ? 'encrypted' : 'encrypted' | 'optional';
 
 /**
- * What the key of an index can use: properties that have an order, are not encrypted and, unless the
- * index is sparse, are never absent.
+ * What the key of an index can use: properties that have an order, are not encrypted and, unless
+ * the index is sparse, are never absent.
  */
 export type IndexFields<D extends AnyDefinition, S extends boolean> = {
   readonly [

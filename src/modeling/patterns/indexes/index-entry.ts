@@ -35,8 +35,8 @@ type Values = Readonly<Record<string | symbol, unknown>>;
 
 /**
  * What an index has for an entity; undefined when the entity is not in it. `entity` has the values
- * of all properties, `primary` is where its row is. Throws `ValueError` for a value that does not fit
- * into the key.
+ * of all properties, `primary` is where its row is. Throws `ValueError` for a value that does not
+ * fit into the key.
  */
 export function entryOf(
   index: ResolvedIndex,
@@ -77,7 +77,9 @@ export function textIn({ place }: Pick<ResolvedLists, 'place'>, primary: RowKey)
   return place === 'same-partition' ? primary.rowKey : textOfKey(primary);
 }
 
-/** The values, with the exact ticks of their dates, and nothing that belongs to the entity's row. */
+/**
+ * The values, with the exact ticks of their dates, and nothing that belongs to the entity's row.
+ */
 function valuesOnly(values: Values): Values {
   const before: StoredAs | undefined = storedAsOf(values);
   if (before === undefined) return values;

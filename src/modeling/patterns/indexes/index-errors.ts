@@ -3,8 +3,8 @@ import { ModelError, type ModelErrorOptions } from '../../table/errors.js';
 
 /**
  * Another entity has the value of an index that allows each value once. Where the index is beside
- * the entity, nothing was written; elsewhere the entity has no row in the index until one of the two
- * changes and the index is rebuilt.
+ * the entity, nothing was written; elsewhere the entity has no row in the index until one of the
+ * two changes and the index is rebuilt.
  */
 export class IndexValueTakenError extends ModelError {
   override readonly name = 'IndexValueTakenError';

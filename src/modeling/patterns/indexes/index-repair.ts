@@ -15,9 +15,9 @@ import type { ResolvedCopies, ResolvedLists } from './with-indexes.js';
  * Makes what an index has at a key agree with the entity, whatever it is that differs. Safe beside
  * writers: every write is conditional on what it was made from.
  *
- * Where the index is in the entity's partition, a row that is missing is inserted in one transaction
- * with a merge of nothing into the entity, which gives the entity a new ETag: that is what keeps a
- * writer who has read the entity before from changing it without the new row.
+ * Where the index is in the entity's partition, a row that is missing is inserted in one
+ * transaction with a merge of nothing into the entity, which gives the entity a new ETag: that is
+ * what keeps a writer who has read the entity before from changing it without the new row.
  */
 export class IndexRepair {
   readonly #places: IndexPlaces;

@@ -36,8 +36,8 @@ const contention = { first: 4, last: 250 };
  * before and in whichever order.
  *
  * It reads the entity, makes the rows of the indexes match, and reads the entity again: when it has
- * changed in between, all of it once more. So a row that was made from an older version is never the
- * last word: whoever wrote it has not finished, and an intent that is not finished comes again.
+ * changed in between, all of it once more. So a row that was made from an older version is never
+ * the last word: whoever wrote it has not finished, and an intent that is not finished comes again.
  */
 export class IndexUpdater {
   readonly #places: IndexPlaces;
@@ -51,8 +51,8 @@ export class IndexUpdater {
   /**
    * Requests: two point reads of the entity; for each index of copies a point read and a write for
    * the row that it should have and for one that it had elsewhere; for each list a point read, one
-   * more when it is long, and a transaction. Throws `IndexValueTakenError`, after everything else is
-   * done, where another entity has the value.
+   * more when it is long, and a transaction. Throws `IndexValueTakenError`, after everything else
+   * is done, where another entity has the value.
    */
   async apply({ key, indexes, before }: IndexIntent, signal?: AbortSignal): Promise<void> {
     const known = this.#places.elsewhere.filter(({ name }) => indexes.includes(name));
@@ -134,7 +134,9 @@ export class IndexUpdater {
     for (const list of lists) await this.changeList(index, list, signal);
   }
 
-  /** Changes one list, as often as it takes: each time its reads and a transaction or blob write. */
+  /**
+   * Changes one list, as often as it takes: each time its reads and a transaction or blob write.
+   */
   changeList(
     index: ResolvedLists,
     { key, change }: ListKeyChange,
@@ -151,7 +153,9 @@ export class IndexUpdater {
     });
   }
 
-  /** Runs an attempt until it gives true, a conflict counting as false. Throws `ContentionError`. */
+  /**
+   * Runs an attempt until it gives true, a conflict counting as false. Throws `ContentionError`.
+   */
   async untilDone(
     what: string,
     signal: AbortSignal | undefined,

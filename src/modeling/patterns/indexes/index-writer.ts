@@ -62,7 +62,9 @@ interface Attempt {
   readonly intent: OutboxMessage | undefined;
 }
 
-/** Writes entities together with their indexes in the same partition and the intents for the others. */
+/**
+ * Writes entities together with their indexes in the same partition and the intents for the others.
+ */
 export class IndexWriter {
   readonly #places: IndexPlaces;
   readonly #options: IndexWriterOptions;
@@ -90,7 +92,8 @@ export class IndexWriter {
       if (count > 1) await this.#pause(count - 1);
       const row = isNew && count === 1 ? undefined : await this.#places.table.get(key);
       if (row !== undefined && this.#isOwn(row, stamps)) return { row };
-      // Whoever stores or deletes a copy changes its entity: what was found is of this version only.
+      // Whoever stores or deletes a copy changes its entity: what was found is of this version
+      // only.
       if (row?.etag !== foundAt) findings = { missing: new Set(), unowned: new Map() };
       foundAt = row?.etag;
       const stamp = newStamp(this.#options.randomness);

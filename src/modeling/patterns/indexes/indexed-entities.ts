@@ -74,14 +74,15 @@ type Change<D extends AnyDefinition> = (
 ) => ReadOf<D> | undefined | Promise<ReadOf<D> | undefined>;
 
 /**
- * Entities with secondary indexes. Reads are those of `Entities`; `by` has a look-up for each index.
+ * Entities with secondary indexes. Reads are those of `Entities`; `by` has a look-up for each
+ * index.
  *
- * A write reads the entity first, one point read, because what the indexes hold follows from what is
- * there; then one point read for each list in the same partition whose value changes, one more where
- * the list is long. It sends one entity group transaction: the entity, its rows in the indexes of its
- * partition, and an intent for the others. A write that concerns no index is a single update. When a
- * row has changed in between, it starts over, at most 64 times, and throws `ContentionError` then.
- * An insert does not read the entity.
+ * A write reads the entity first, one point read, because what the indexes hold follows from what
+ * is there; then one point read for each list in the same partition whose value changes, one more
+ * where the list is long. It sends one entity group transaction: the entity, its rows in the
+ * indexes of its partition, and an intent for the others. A write that concerns no index is a
+ * single update. When a row has changed in between, it starts over, at most 64 times, and throws
+ * `ContentionError` then. An insert does not read the entity.
  *
  * Indexes elsewhere follow when a worker has handled the intent, see `handler`.
  */
@@ -137,8 +138,9 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   }
 
   /**
-   * One transaction. Gives the entity as it was stored. Throws `EntityExistsError` when there is one
-   * with these keys, `IndexValueTakenError` when another entity has a value that must be unique.
+   * One transaction. Gives the entity as it was stored. Throws `EntityExistsError` when there is
+   * one with these keys, `IndexValueTakenError` when another entity has a value that must be
+   * unique.
    */
   async insert(entity: CreateOf<D>): Promise<Stored<ReadOf<D>>> {
     const { row: target } = this.#writes().insert(entity);
@@ -186,8 +188,8 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   }
 
   /**
-   * A point read and a transaction: creates the entity, or merges what is given into the one that is
-   * there.
+   * A point read and a transaction: creates the entity, or merges what is given into the one that
+   * is there.
    */
   async upsertMerge(entity: CreateOf<D>): Promise<Stored<ReadOf<D>>> {
     const { row: target } = this.#writes().upsertMerge(entity);
@@ -212,7 +214,8 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   }
 
   /**
-   * As `delete`, of whatever is there unless `ifMatch` says otherwise. False when there was nothing.
+   * As `delete`, of whatever is there unless `ifMatch` says otherwise. False when there was
+   * nothing.
    */
   async deleteIfExists(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<boolean> {
     try {
@@ -225,9 +228,9 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   }
 
   /**
-   * Reads the entity, lets `change` make the new one and writes it under its ETag; when somebody else
-   * was faster, all of it again. When `change` returns undefined, nothing is written. Each attempt is
-   * a point read and a transaction. As `update` of `Entities` otherwise.
+   * Reads the entity, lets `change` make the new one and writes it under its ETag; when somebody
+   * else was faster, all of it again. When `change` returns undefined, nothing is written. Each
+   * attempt is a point read and a transaction. As `update` of `Entities` otherwise.
    */
   async update(
     key: KeyOf<D>,
@@ -251,19 +254,19 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   }
 
   /**
-   * What the worker does with an intent: brings the indexes elsewhere in line with the entity as it is
-   * now. Idempotent, and right in any order. Two point reads of the entity; for each index concerned
-   * up to two point reads and two writes, for lists a read and a transaction.
+   * What the worker does with an intent: brings the indexes elsewhere in line with the entity as it
+   * is now. Idempotent, and right in any order. Two point reads of the entity; for each index
+   * concerned up to two point reads and two writes, for lists a read and a transaction.
    */
   apply(intent: IndexIntent, signal?: AbortSignal): Promise<void> {
     return this.#updater.apply(intent, signal);
   }
 
   /**
-   * Compares indexes with the entities in both directions, page by page, and changes nothing. Memory
-   * is that of a page. Requests: a range read for each page of the table and of each index elsewhere,
-   * and a point read for each row of an index and each entity that is not in the page. What an intent
-   * is still under way for is reported, too.
+   * Compares indexes with the entities in both directions, page by page, and changes nothing.
+   * Memory is that of a page. Requests: a range read for each page of the table and of each index
+   * elsewhere, and a point read for each row of an index and each entity that is not in the page.
+   * What an intent is still under way for is reported, too.
    */
   verify(
     options: CheckOptions & { readonly indexes?: readonly (keyof I & string)[] } = {},
@@ -272,8 +275,8 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   }
 
   /**
-   * As `verify`, and mends what differs: writes what is missing or stale, deletes what dangles. Safe
-   * while others write. The pages tell what cannot be mended.
+   * As `verify`, and mends what differs: writes what is missing or stale, deletes what dangles.
+   * Safe while others write. The pages tell what cannot be mended.
    */
   rebuild(
     options: CheckOptions & { readonly indexes?: readonly (keyof I & string)[] } = {},
@@ -282,11 +285,12 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   }
 
   /**
-   * Fills a new index of a table that is in use, then verifies and mends it. Begin when every writer
-   * knows the index. Each page can be the last of a process: the next goes on with its cursor.
-   * Requests of the first phase: a range read for each page; for an index in the same partition a
-   * transaction for up to 48 entities; for one elsewhere an insert for each and up to three range
-   * reads for each page; for lists a point read and a transaction or a write for each value of a page.
+   * Fills a new index of a table that is in use, then verifies and mends it. Begin when every
+   * writer knows the index. Each page can be the last of a process: the next goes on with its
+   * cursor. Requests of the first phase: a range read for each page; for an index in the same
+   * partition a transaction for up to 48 entities; for one elsewhere an insert for each and up to
+   * three range reads for each page; for lists a point read and a transaction or a write for each
+   * value of a page.
    */
   backfill(
     index: keyof I & string,

@@ -43,8 +43,9 @@ async function entityAt<D extends AnyDefinition>(
 }
 
 /**
- * Look-ups through an index of copies. `get`, `query` and so on read the copies themselves, with what
- * the index includes; elsewhere than in the entity's partition they may be older than the entities.
+ * Look-ups through an index of copies. `get`, `query` and so on read the copies themselves, with
+ * what the index includes; elsewhere than in the entity's partition they may be older than the
+ * entities.
  * `entity` and `entities` go on to the entities, and leave out those that no longer have the value.
  */
 export class CopyLookUp<
@@ -77,8 +78,8 @@ export class CopyLookUp<
   }
 
   /**
-   * The entities of rows of the index, such as those of a query of it, in the order of the rows: one
-   * point read each, several at a time.
+   * The entities of rows of the index, such as those of a query of it, in the order of the rows:
+   * one point read each, several at a time.
    */
   entities(
     rows: AsyncIterable<PrimaryValues<D, X>> | Iterable<PrimaryValues<D, X>>,
@@ -107,8 +108,8 @@ export class ListLookUp<D extends AnyDefinition, X extends AnyDefinition> {
   }
 
   /**
-   * The keys of the entities with a value, in ordinal order. One point read, or one read of a blob; a
-   * list in several rows takes a range read for each page of them.
+   * The keys of the entities with a value, in ordinal order. One point read, or one read of a blob;
+   * a list in several rows takes a range read for each page of them.
    */
   async keys(value: KeyOf<X>): Promise<readonly KeyOf<D>[]> {
     const texts = await this.#texts(this.#keyOf(value));
@@ -118,8 +119,8 @@ export class ListLookUp<D extends AnyDefinition, X extends AnyDefinition> {
   }
 
   /**
-   * The entities with a value, in the order of their keys: the requests of `keys`, and one point read
-   * for each entity, several at a time. Entities that no longer have the value are left out.
+   * The entities with a value, in the order of their keys: the requests of `keys`, and one point
+   * read for each entity, several at a time. Entities that no longer have the value are left out.
    */
   async *entities(
     value: KeyOf<X>,

@@ -20,8 +20,8 @@ export class MissingValueError extends DecodeError {}
 /**
  * The row with its large values in place, and nothing left of how they are stored. `wanted`: the
  * names that were selected; all when undefined. What it sends is one range read or more for values
- * in rows, and one blob read for each value in a blob. Throws `MissingValueError`, and `DecodeError`
- * when a checksum does not fit.
+ * in rows, and one blob read for each value in a blob. Throws `MissingValueError`, and
+ * `DecodeError` when a checksum does not fit.
  */
 export async function assembled(
   sources: ValueSources,
@@ -57,8 +57,8 @@ export interface WholeRow {
 
 /**
  * One point read of a row and what `assembled` sends; all of it again when another write replaced
- * the row in between. Undefined when it is absent. Throws `MissingValueError` when rows or blobs are
- * not there although the row is as it was.
+ * the row in between. Undefined when it is absent. Throws `MissingValueError` when rows or blobs
+ * are not there although the row is as it was.
  */
 export async function readWhole(
   sources: ValueSources,

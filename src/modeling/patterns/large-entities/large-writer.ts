@@ -161,7 +161,9 @@ export class LargeWriter {
     );
   }
 
-  /** A blob that cannot be deleted now is left for `verifyLargeValues`: the write itself is done. */
+  /**
+   * A blob that cannot be deleted now is left for `verifyLargeValues`: the write itself is done.
+   */
   async #drop(names: readonly string[]): Promise<void> {
     if (names.length === 0) return;
     const blobs = this.#blobs();
