@@ -60,7 +60,7 @@ function classesOf({ classes }: OperationReport): Record<string, number> {
 const simplePrices: PriceTable = {
   ...examplePrices,
   label: 'simple',
-  currency: 'XXX',
+  currency: 'coins',
   capacity: [{ perGibMonth: 2 }],
   per10kRequests: { read: 10, query: 20, write: 30, delete: 40, transaction: 50, queue: 60 },
 };
@@ -90,7 +90,7 @@ describe('explain', () => {
     // 730 hours.
     assert.equal(report.cost.requests, (2_628_000 / 10_000) * 10);
     assert.equal(report.cost.total, report.cost.capacity + report.cost.requests);
-    assert.equal(report.cost.currency, 'XXX');
+    assert.equal(report.cost.currency, 'coins');
   });
 
   it('reads a partition as far as it goes, and returns what the condition lets through', () => {
