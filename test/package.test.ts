@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, sep } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+// The package as npm publishes it: packed, checked and used from a folder that has nothing else.
+// Nothing is fetched.
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const place = mkdtempSync(join(tmpdir(), 'tabularium-package-'));
+after(() => rmSync(place, { recursive: true, force: true }));
+
+interface Manifest {
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
+const tarball = join(place, `tabularium-${manifest.version}.tgz`);
+
+before(async () => {
+  const shell = process.platform === 'win32';
+  const options = ['pack', '--offline', '--ignore-scripts', '--pack-destination', place];
+  await run('npm', options, { cwd: root, shell });
+});
+
+function node(args: readonly string[], cwd: string): Promise<{ readonly stdout: string }> {
+  return run(process.execPath, [...args], { cwd });
+}
+
+/** A program's folder with the package and, of all others, those with these names. */
+async function install(name: string, packages: readonly string[]): Promise<string> {
+  const folder = join(place, name);
+  const own = join(folder, 'node_modules', 'tabularium');
+  mkdirSync(own, { recursive: true });
+  await run('tar', ['-xzf', tarball, '-C', own, '--strip-components=1']);
+  for (const each of packages) {
+    const link = join(folder, 'node_modules', each);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(root, 'node_modules', each), link, 'junction');
+  }
+  return folder;
+}
+
+async function importedNames(folder: string, specifier: string): Promise<readonly string[]> {
+  const program = `console.log(JSON.stringify(Object.keys(await import('${specifier}'))))`;
+  const { stdout } = await node(['--input-type=module', '--eval', program], folder);
+  return JSON.parse(stdout) as readonly string[];
+}
+
+describe('the packed package', { timeout: 120_000 }, () => {
+  it('has types that resolve for every importer of modules', async () => {
+    const attw = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js');
+    await node([attw, tarball, '--profile', 'esm-only'], place);
+  });
+
+  it('exports what publint finds in order', async () => {
+    const publint = join(root, 'node_modules/publint/src/cli.js');
+    const { stdout } = await node([publint, tarball, '--strict'], place);
+    assert.match(stdout, /All good/);
+  });
+
+  it('serves and stores with its dependencies and nothing else', async () => {
+    const folder = await install('server', Object.keys(manifest.dependencies));
+    assert.ok((await importedNames(folder, 'tabularium')).includes('createServer'));
+    assert.ok((await importedNames(folder, 'tabularium/kv')).length > 0);
+    const { stdout } = await node(['node_modules/tabularium/bin/tabularium.js', '--help'], folder);
+    assert.match(stdout, /start/);
+  });
+
+  it('models tables with the client of tables and nothing else', async () => {
+    const folder = await install('modeling', ['@azure/data-tables']);
+    const names = await importedNames(folder, 'tabularium/modeling');
+    assert.ok(names.includes('defineEntity') && names.includes('openTable'));
+  });
+});
+
+/** What a compiled file imports, whether it is run or only typed. */
+function specifiersOf(file: string): readonly string[] {
+  const text = readFileSync(file, 'utf8').replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '');
+  const statement = /^(?:import|export)\s(?:[^'"`;]*?\bfrom\s)?\s*["']([^"'\n]+)["']/gm;
+  const expression = /\bimport\(\s*["']([^"'\n]+)["']/g;
+  return [statement, expression].flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(([, specifier = '']) => specifier),
+  );
+}
+
+/** Everything that is reached from a file: files from the folder of sources on, and packages. */
+function reachedFrom(entry: string, extension: '.js' | '.d.ts') {
+  const files = new Set([entry]);
+  const packages = new Set<string>();
+  for (const file of files) {
+    for (const specifier of specifiersOf(file)) {
+      if (!specifier.startsWith('.')) packages.add(specifier);
+      else files.add(join(dirname(file), specifier.replace(/\.js$/, extension)));
+    }
+  }
+  const sources = join(root, 'dist', 'src');
+  const folders = [...files].map((file) => relative(sources, file).split(sep)[0] ?? '');
+  return { files: files.size, folders: [...new Set(folders)].sort(), packages: [...packages] };
+}
+
+describe('the files of tabularium/modeling', () => {
+  const entry = join(root, 'dist', 'src', 'modeling', 'index');
+  const isOfServer = (folder: string): boolean =>
+    !['base', 'modeling', 'placement'].includes(folder);
+  const ofNode = (name: string): boolean => name.startsWith('node:');
+
+  it('run without a file of the server and without the optional clients', () => {
+    const { files, folders, packages } = reachedFrom(`${entry}.js`, '.js');
+    assert.ok(files > 100, 'the graph is walked');
+    assert.deepEqual(folders.filter(isOfServer), []);
+    const others = packages.filter((name) => !ofNode(name) && name !== '@azure/data-tables');
+    assert.deepEqual(others, []);
+  });
+
+  it('are typed without a file of the server', () => {
+    const { files, folders, packages } = reachedFrom(`${entry}.d.ts`, '.d.ts');
+    assert.ok(files > 100, 'the graph is walked');
+    assert.deepEqual(folders.filter(isOfServer), []);
+    const peers = Object.keys(manifest.peerDependencies);
+    const others = packages.filter((name) => !ofNode(name) && !peers.includes(name));
+    assert.deepEqual(others, []);
+  });
+});
