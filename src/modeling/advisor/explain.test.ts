@@ -300,7 +300,7 @@ describe('explain', () => {
       email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
       age: otherPartition({
         partitionKey: (p) => key`age_${p.age.padded(3)}`,
-        rowKey: (p) => key`${p.id.padded(6)}`,
+        rowKey: (p) => key`id_${p.id.padded(6)}`,
       }),
     });
     const report = explain(design, {

@@ -379,10 +379,7 @@ function changing<I extends AnyIndexes<E>>(
   changes: readonly 'age'[],
 ): Report {
   const lookUp = { kind: 'look-up', index: 'email', perSecond: 1 };
-  return asked(design, [
-    { kind: 'merge', perSecond: 2, changes },
-    lookUp,
-  ] as unknown as IndexedOperations<I>);
+  return asked(design, [{ kind: 'merge', perSecond: 2, changes }, lookUp] as never);
 }
 
 describe('the findings of the advisor', () => {
