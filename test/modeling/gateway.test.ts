@@ -243,6 +243,21 @@ describe('a gateway', () => {
     assert.deepEqual(reports, []);
   });
 
+  it('takes no empty ETag for a condition', async () => {
+    const { gateway, reports } = await newTable();
+    const row = { partitionKey: 'p', rowKey: 'r', properties: {} };
+    const writes = [
+      { kind: 'replace', row, etag: '' },
+      { kind: 'merge', row, etag: '' },
+      { kind: 'delete', key: row, etag: '' },
+    ] as const;
+    for (const write of writes) {
+      await assert.rejects(gateway.write(write), ValueError);
+      await assert.rejects(gateway.transact([write]), ValueError);
+    }
+    assert.deepEqual(reports, []);
+  });
+
   it('tells what is too large, and that nothing was applied', async () => {
     const { gateway } = await newTable();
     const value = 'x'.repeat(40_000);

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DecodeError, DefinitionError, TooLargeError, ValueError } from '../rows/model-error.js';
+import { rowOfJson, type JsonEntity } from '../rows/json-entity.js';
 import type { Row, RowProperties, StoredRow } from '../rows/row.js';
+import { toSdkEntity } from '../rows/sdk-entity.js';
 import { codecOf } from './codec.js';
 import { defineEntity } from './entity-definition.js';
 import { key } from './key-template.js';
+import type { Properties } from './property.js';
 import { boolean, dateTime, double, int32, int64, string } from './scalar-types.js';
 import type { StandardSchema } from './standard-schema.js';
 import { plain, storedAsOf } from './stored-entity.js';
@@ -166,6 +169,31 @@ describe('reading a row', () => {
     const { properties: written } = codec.toRow({ ...read, level: 9 });
     assert.deepEqual(written['Legacy'], foreign['Legacy']);
     assert.deepEqual(written['id'], foreign['id']);
+  });
+
+  it('is not misled by names that every object has', () => {
+    const Car = defineEntity({
+      type: 'Car',
+      properties: { id: string(), team: string().named('constructor').optional() },
+      partitionKey: (p) => key`${p.id}`,
+      rowKey: () => key`car`,
+    });
+    const cars = codecOf(Car);
+    const row = stored(cars.toRow({ id: '1' }));
+    assert.deepEqual(plain(cars.fromRow(row)), { id: '1' });
+    const ferrari = stored(cars.toRow({ id: '1', team: 'Ferrari' }));
+    assert.deepEqual(plain(cars.fromRow(ferrari)), { id: '1', team: 'Ferrari' });
+  });
+
+  it('keeps a __proto__ apart from what the row has', () => {
+    const text = '{"PartitionKey":"Sales","RowKey":"empid_000001","odata.etag":"e","search":"",';
+    const row = rowOfJson(JSON.parse(`${text}"name":"Jones","__proto__":"x"}`) as JsonEntity);
+    const unknown = storedAsOf(codec.fromRow(row))?.unknown ?? {};
+    assert.deepEqual(Object.keys(unknown), ['__proto__']);
+    for (const properties of [row.properties, unknown]) {
+      assert.equal(Object.getPrototypeOf(properties), Object.prototype);
+    }
+    assert.throws(() => toSdkEntity(row), ValueError);
   });
 
   it('gives the default of a property that the row lacks', () => {
@@ -396,6 +424,20 @@ describe('a definition', () => {
       () => defineEntity({ type: 'A', version: 0, properties: {}, ...parts }),
       DefinitionError,
     );
+  });
+
+  it('has no names that every object has', () => {
+    const define = (properties: Properties) => () =>
+      defineEntity({
+        type: 'Car',
+        properties: { id: string(), ...properties },
+        partitionKey: () => key`cars`,
+        rowKey: () => key`car`,
+      });
+    const refused = { name: DefinitionError.name };
+    assert.throws(define({ constructor: string() }), refused);
+    assert.throws(define({ of: embedded({ toString: string() }) }), refused);
+    assert.throws(define({ proto: string().named('__proto__') }), refused);
   });
 
   it('can leave the type to the keys', () => {

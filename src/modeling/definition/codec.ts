@@ -1,6 +1,13 @@
 import { DecodeError, ModelError, TooLargeError, ValueError } from '../rows/model-error.js';
 import { rowBytes, rowBytesMax, rowPropertiesMax } from '../rows/row-size.js';
-import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../rows/row.js';
+import {
+  putProperty,
+  type Row,
+  type RowKey,
+  type RowProperties,
+  type StoredRow,
+  type WireValue,
+} from '../rows/row.js';
 import type { AnyDefinition } from './entity-definition.js';
 import {
   absentValue,
@@ -87,7 +94,8 @@ class RowReader implements WireReader {
   }
 
   get(name: string): WireValue | undefined {
-    return this.#properties[name];
+    // A row may have a property 'constructor', and one that has none must not seem to.
+    return Object.hasOwn(this.#properties, name) ? this.#properties[name] : undefined;
   }
 
   keepFiner(name: string, ticks: bigint): void {
@@ -296,7 +304,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       throw new TooLargeError(`${type}: ${count} properties are more than ${rowPropertiesMax}`);
     }
     const marked = [...this.#encrypted, ...encryptedBefore];
-    const encrypt = marked.filter((name) => row.properties[name] !== undefined);
+    const encrypt = marked.filter((name) => Object.hasOwn(row.properties, name));
     return encrypt.length === 0 ? row : { ...row, encrypt };
   }
 
@@ -375,7 +383,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   #refusePlain(row: StoredRow, field: Field): void {
     if (row.acceptsPlain === true) return;
     const isPlain = (wireName: string): boolean =>
-      row.properties[wireName] !== undefined && row.encrypt?.includes(wireName) !== true;
+      Object.hasOwn(row.properties, wireName) && row.encrypt?.includes(wireName) !== true;
     if (!storedNamesOf(field).some(isPlain)) return;
     throw this.#fault(
       row,
@@ -401,7 +409,9 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     const unknown: Record<string, WireValue> = {};
     for (const name in properties) {
       const wire = properties[name];
-      if (wire !== undefined && !this.#knownNames.has(name)) unknown[name] = wire;
+      if (wire !== undefined && !this.#knownNames.has(name)) {
+        putProperty(unknown, name, wire);
+      }
     }
     return unknown;
   }

@@ -227,7 +227,14 @@ function check(definition: AnyDefinition): void {
 }
 
 function checkProperty({ type, properties }: AnyDefinition, name: string, property: AnyProperty) {
-  const { flags, computation } = property.model;
+  const { flags, computation, properties: inner = {} } = property.model;
+  for (const each of [name, ...Object.keys(inner)]) {
+    if (!(each in Object.prototype)) continue;
+    throw new DefinitionError(
+      `${type}.${name}: every object has a '${each}' of its own; name it otherwise, and store it ` +
+        `as '${each}' with named()`,
+    );
+  }
   if (flags.has('optional') && flags.has('default')) {
     throw new DefinitionError(`${type}.${name}: what has a default is never absent`);
   }

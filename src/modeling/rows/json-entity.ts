@@ -1,5 +1,5 @@
 import { DecodeError } from './model-error.js';
-import type { StoredRow, WireValue } from './row.js';
+import { putProperty, type StoredRow, type WireValue } from './row.js';
 import { ticksOfIso } from './ticks.js';
 import type { WholeDoubles } from './whole-doubles.js';
 
@@ -24,11 +24,13 @@ export function rowOfJson(entity: JsonEntity, wholeDoubles?: WholeDoubles): Stor
       annotated = name.slice(0, -annotation.length);
       type = value;
       // Written behind its value, an annotation corrects what was read.
-      if (properties[annotated] !== undefined) {
-        properties[annotated] = typedValue(annotated, type, entity[annotated]);
+      if (Object.hasOwn(properties, annotated)) {
+        putProperty(properties, annotated, typedValue(annotated, type, entity[annotated]));
       }
-    } else if (name === annotated) properties[name] = typedValue(name, type, value);
-    else if (value !== null) properties[name] = plainValue(name, value, wholeDoubles);
+    } else if (name === annotated) putProperty(properties, name, typedValue(name, type, value));
+    else if (value !== null) {
+      putProperty(properties, name, plainValue(name, value, wholeDoubles));
+    }
   }
   return {
     partitionKey: textOf(entity['PartitionKey']),

@@ -20,11 +20,15 @@ type SdkValue =
  */
 const clientNames = new Set(['partitionKey', 'rowKey', 'etag', 'timestamp']);
 const systemNames = new Set(['PartitionKey', 'RowKey', 'Timestamp']);
+/** Assigned to an object, as the client does, it changes the object's prototype instead. */
+const prototypeName = '__proto__';
 
 /** Why a property cannot have a name on the wire; undefined when it can. */
 export function wireNameFault(name: string): string | undefined {
   if (systemNames.has(name)) return `'${name}' is a property of the service itself`;
-  if (clientNames.has(name)) return `@azure/data-tables cannot write a property named '${name}'`;
+  if (clientNames.has(name) || name === prototypeName) {
+    return `@azure/data-tables cannot write a property named '${name}'`;
+  }
   if (name.length > 255) return `'${name.slice(0, 40)}…' is longer than 255 characters`;
   return /^[\p{L}_][\p{L}\p{Nd}_]*$/u.test(name)
     ? undefined

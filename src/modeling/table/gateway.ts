@@ -147,6 +147,7 @@ class ClientGateway implements TableGateway {
   }
 
   async write(write: RowWrite): Promise<WriteResult> {
+    refuseUnconditional([write]);
     refuseUnencrypted([write]);
     const key = keyOfWrite(write);
     const call: Call = {
@@ -164,6 +165,7 @@ class ClientGateway implements TableGateway {
   }
 
   async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    refuseUnconditional(writes);
     refuseUnencrypted(writes);
     const partitionKey = onePartition(writes);
     const actions = writes.map(actionOf);
@@ -340,6 +342,16 @@ function actionOf(write: RowWrite): TransactionAction {
 
 function deletedEtags(writes: readonly RowWrite[]): readonly string[] {
   return writes.flatMap((write) => (write.kind === 'delete' ? [write.etag] : []));
+}
+
+/** Without an If-Match the service takes a replace or a merge for an upsert. */
+function refuseUnconditional(writes: readonly RowWrite[]): void {
+  for (const write of writes) {
+    if (!('etag' in write) || write.etag !== '') continue;
+    throw new ValueError(
+      `a ${write.kind} needs the ETag that the row was read with, or '*' for whatever is there`,
+    );
+  }
 }
 
 function refuseUnencrypted(writes: readonly RowWrite[]): void {
