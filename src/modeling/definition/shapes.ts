@@ -73,17 +73,18 @@ export type MergeOf<D extends Shaped> =
       }
     : never;
 
+type PickedShape<P extends Properties, N extends string> = Flat<{
+  readonly [M in N & Names<P>]: ValueOf<P[M]>;
+}>;
+
 /** The values that make an entity's keys. */
-export type KeyOf<D extends Shaped> = {
-  readonly [N in KeyNames<D> & Names<D['properties']>]: ValueOf<D['properties'][N]>;
-} & {};
+export type KeyOf<D extends Shaped> = PickedShape<D['properties'], KeyNames<D>>;
 
 /** The values that make the PartitionKey. */
-export type PartitionOf<D extends Shaped> = {
-  readonly [N in PartNames<D['partitionKey']> & Names<D['properties']>]: ValueOf<
-    D['properties'][N]
-  >;
-} & {};
+export type PartitionOf<D extends Shaped> = PickedShape<
+  D['properties'],
+  PartNames<D['partitionKey']>
+>;
 
 type Leading<P extends readonly KeyPart[]> = P extends readonly [
   KeyPart<infer N, infer V>,
