@@ -404,6 +404,24 @@ describe('a message that cannot be handed on', () => {
     assert.deepEqual(handled, ['1', '3']);
   });
 
+  it('is found to be tried again behind a page without rows', async () => {
+    const parts = await newParts();
+    await hire(outboxOf(parts), { id: 1 });
+    const refuse = failingFor('1', () => new Error('refused'), []);
+    await relayOf(parts, refuse, { attemptsMax: 1 }).partition('Sales');
+    const { table } = parts;
+    const sparse: TableGateway = {
+      table: table.table,
+      get: (key, select) => table.get(key, select),
+      write: (write) => table.write(write),
+      transact: (writes) => table.transact(writes),
+      page: async ({ cursor, ...query }) =>
+        cursor === undefined ? { rows: [], cursor: 'begin' } : table.page(query),
+    };
+    assert.equal(await relayOf({ ...parts, table: sparse }).redrive('Sales'), 1);
+    assert.equal(await waitingIn(table), 1);
+  });
+
   it('is never given up for reasons that pass by themselves', async () => {
     const parts = await newParts();
     await hire(outboxOf(parts), { id: 1 });

@@ -198,11 +198,15 @@ export class Relay {
    * committed after them and waits still.
    */
   async redrive(partitionKey: string): Promise<number> {
+    const query = { filter: poisonFilter(partitionKey), limit: redriveMax };
     let count = 0;
-    for (;;) {
-      const filter = poisonFilter(partitionKey);
-      const { rows } = await this.table.page({ filter, limit: redriveMax });
-      if (rows.length === 0) return count;
+    for (let cursor: string | undefined; ;) {
+      const page = await this.table.page(cursor === undefined ? query : { ...query, cursor });
+      const { rows } = page;
+      // A page may be empty and not the last. What was moved is gone: the rest begins anew.
+      cursor = rows.length === 0 ? page.cursor : undefined;
+      if (rows.length === 0 && cursor === undefined) return count;
+      if (rows.length === 0) continue;
       await this.table.transact(
         rows.flatMap((row) => [
           { kind: 'insert', row: { ...withoutFailures(row), ...waitingKey(row) } },
