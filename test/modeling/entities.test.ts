@@ -171,6 +171,16 @@ describe('entities', () => {
     assert.equal(await employees.deleteIfExists(keyOfJones), true);
   });
 
+  it('inserts what is absent, and leaves what is there as it is', async () => {
+    const { employees, takeKinds } = await newEmployees();
+    const inserted = await employees.insertIfAbsent(jones);
+    assert.equal(inserted?.lastName, 'Jones');
+    assert.deepEqual(takeKinds(), ['insert']);
+    assert.equal(await employees.insertIfAbsent({ ...jones, lastName: 'Smith' }), undefined);
+    assert.deepEqual(takeKinds(), ['insert', 'point-read']);
+    assert.equal((await employees.get(keyOfJones))?.lastName, 'Jones');
+  });
+
   it('reads only what is selected, and does not write such an entity back', async () => {
     const { employees } = await newEmployees();
     await employees.insert({ ...jones, email: 'a@b' });

@@ -172,6 +172,16 @@ export class Entities<D extends AnyDefinition> {
     return this.#stored(write.row, await this.#recognised(write, stamp));
   }
 
+  /** As `insert`, but undefined when there is an entity with these keys, which stays as it is. */
+  async insertIfAbsent(entity: CreateOf<D>): Promise<Stored<ReadOf<D>> | undefined> {
+    try {
+      return await this.insert(entity);
+    } catch (error) {
+      if (error instanceof EntityExistsError) return undefined;
+      throw error;
+    }
+  }
+
   /**
    * One update: the stored entity becomes this one. The entity carries the ETag that it was read
    * with; one that was not read needs `ifMatch`. Throws `ConditionFailedError` when somebody else
