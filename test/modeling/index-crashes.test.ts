@@ -98,7 +98,7 @@ describe('a writer that dies', () => {
 
   it('leaves a change of every value done or not done', async () => {
     const requests = await crashEverywhere<World>({
-      prepare: () => newWorld(12),
+      prepare: () => newWorld(9),
       run: (world, doomed) => doomedEmployees(world, doomed).merge(at(4), moved, any),
       recover: recoverByWorker,
       crashRecovery: true,
