@@ -42,6 +42,7 @@ import {
   type Workload,
 } from './workload.js';
 
+/** Prices and targets that differ from the defaults. */
 export interface ExplainOptions {
   /** Yours; `examplePrices` when absent, which are an example and old. */
   readonly prices?: PriceTable;

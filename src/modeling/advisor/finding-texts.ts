@@ -87,6 +87,7 @@ interface ScanFigures {
   readonly requests: number;
 }
 
+/** The codes of findings, which never change. */
 export type FindingCode = keyof Figures;
 
 /** What a finding says. */

@@ -8,6 +8,7 @@ export type Severity = 'error' | 'warning' | 'info';
 /** Something that the advisor found. Frozen; JSON shows all of it. */
 export type Finding = { [C in FindingCode]: FindingOf<C> }[FindingCode];
 
+/** Something that a design should do otherwise. */
 export interface FindingOf<C extends FindingCode> {
   readonly severity: Severity;
   readonly code: C;

@@ -14,6 +14,7 @@ import type { FactsByName, FactsOf, PropertyFacts, SizeRange } from './property-
 import { ValueCounter } from './value-counter.js';
 import { nameOfValue } from './value-name.js';
 
+/** How much of a table is read to measure it. */
 export interface MeasureOptions<D extends AnyDefinition> {
   /** Rows that are read at most. 5,000 when absent. */
   readonly sample?: number;

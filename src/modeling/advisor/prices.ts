@@ -16,6 +16,7 @@ export interface PriceTable {
   readonly per10kRequests: Readonly<Record<BilledClass, number>>;
 }
 
+/** The price of one step of capacity. */
 export interface CapacityPrice {
   readonly upToGib?: number;
   readonly perGibMonth: number;

@@ -22,6 +22,7 @@ export interface Report {
   readonly findings: readonly Finding[];
 }
 
+/** What one operation sends and reads. */
 export interface OperationReport {
   readonly name: string;
   readonly kind: AnyOperation['kind'];
@@ -43,6 +44,7 @@ export interface OperationReport {
   readonly costPerMonth: number;
 }
 
+/** Requests of one class to one place, for one operation. */
 export interface ClassReport {
   readonly class: RequestClass;
   /** The type of the entities, `index 'name'`, `queue` or `blob`. */
@@ -50,6 +52,7 @@ export interface ClassReport {
   readonly requests: Estimate;
 }
 
+/** What all rows take. */
 export interface CapacityReport {
   /** All rows, those of indexes included. */
   readonly bytes: number;
@@ -59,6 +62,7 @@ export interface CapacityReport {
   readonly source: string;
 }
 
+/** What the rows of one type or index take. */
 export interface PlaceReport {
   readonly name: string;
   readonly rows: number;
@@ -69,6 +73,7 @@ export interface PlaceReport {
   readonly bytes: number;
 }
 
+/** What the account and its partitions must carry. */
 export interface LoadReport {
   /** Of the account, at the busiest time. */
   readonly requestsPerSecond: number;
@@ -77,6 +82,7 @@ export interface LoadReport {
   readonly places: readonly PartitionReport[];
 }
 
+/** What the partitions of one place must carry. */
 export interface PartitionReport {
   readonly name: string;
   readonly partitions: number;
@@ -90,6 +96,7 @@ export interface PartitionReport {
   readonly partitionsOverTarget: number;
 }
 
+/** Cost a month. */
 export interface CostReport {
   readonly currency: string;
   /** What the prices are, where and when they were valid. */

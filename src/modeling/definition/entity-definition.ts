@@ -15,6 +15,7 @@ export interface SystemProperties {
   readonly writeStamp: string | undefined;
 }
 
+/** Names of the properties that the library itself stores; `false` leaves one out. */
 export interface SystemOptions {
   /** `EntityType` when absent; `false`: not stored. */
   readonly type?: string | false;
@@ -30,6 +31,10 @@ export interface Upgrade {
   readonly upgrade: (old: unknown) => unknown;
 }
 
+/**
+ * The entities of one type: their properties, their keys and how they are stored. Made by
+ * `defineEntity`.
+ */
 export interface EntityDefinition<
   T extends string = string,
   P extends Properties = Properties,
@@ -71,6 +76,7 @@ export type KeyFields<P extends Properties> = {
   ]: KeyFieldOf<N, P[N]>;
 };
 
+/** What `defineEntity` takes. */
 export interface DefinitionOptions<
   T extends string,
   P extends Properties,

@@ -2,6 +2,7 @@ import { DefinitionError } from '../rows/model-error.js';
 import type { WireValue } from '../rows/row.js';
 import { wireNameOf } from './wire-name.js';
 
+/** The kinds of values. */
 export type PropertyKind =
   | 'string'
   | 'int32'
@@ -17,6 +18,7 @@ export type PropertyKind =
   | 'embedded'
   | 'list';
 
+/** What is promised about a property besides its kind. */
 export type PropertyFlag =
   'optional' | 'default' | 'computed' | 'readOnly' | 'encrypted' | 'stored';
 
@@ -79,6 +81,7 @@ export interface AnyProperty {
   readonly '~types'?: PropertyTypes<PropertyKind, unknown, PropertyFlag>;
 }
 
+/** The properties of a definition, by their names in the program. */
 export type Properties = Readonly<Record<string, AnyProperty>>;
 export type KindOf<P extends AnyProperty> = NonNullable<P['~types']>['kind'];
 export type ValueOf<P extends AnyProperty> = NonNullable<P['~types']>['value'];

@@ -133,6 +133,7 @@ function booleanOf(value: unknown): WireValue {
   return { type: 'Boolean', value };
 }
 
+/** True or false. */
 export function boolean(): Property<'boolean', boolean> {
   return propertyOf(
     'boolean',

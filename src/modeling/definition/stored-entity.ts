@@ -8,6 +8,7 @@ import { Instant } from '../rows/instant.js';
  */
 export const storedAs: unique symbol = Symbol.for('tabularium.storedAs');
 
+/** What reading adds to an entity. */
 export interface StoredAs {
   readonly key: RowKey;
   readonly etag: string;

@@ -15,6 +15,7 @@ export function isKeyWrapAlgorithm(name: unknown): name is KeyWrapAlgorithm {
   return typeof name === 'string' && algorithms.has(name);
 }
 
+/** What a wrapper gives. */
 export interface WrappedKey {
   readonly result: Uint8Array;
   /** The exact version that wrapped, when the wrapper knows better than its own `keyID`. */

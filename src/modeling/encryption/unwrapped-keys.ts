@@ -3,6 +3,7 @@ import { EncryptionError } from './encryption-error.js';
 import type { WrappedContentKey } from './envelope.js';
 import { idOf, type KeyRing, type KeyWrapAlgorithm, type KeyWrapper } from './key-wrapper.js';
 
+/** How long unwrapped keys are kept, and how many. */
 export interface KeyCacheOptions {
   /** Content keys kept unwrapped in memory. 0: none, and every read unwraps. */
   readonly entriesMax: number;

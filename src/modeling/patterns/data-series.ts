@@ -15,6 +15,7 @@ import type { TableGateway } from '../table/gateway.js';
 /** Kinds of values that can be added up. */
 export type SeriesKind = 'int32' | 'int64' | 'double';
 
+/** How the values of an entity are stored. */
 export interface SeriesOptions<V extends number | bigint> extends EntitiesOptions {
   /** How many values an entity holds, such as 24 for the hours of a day. Part of the layout. */
   readonly slots: number;
@@ -27,6 +28,7 @@ export interface SeriesOptions<V extends number | bigint> extends EntitiesOption
   readonly slotName?: (slot: number) => string;
 }
 
+/** The values of one entity of a series. */
 export interface Series<D extends AnyDefinition, V> {
   readonly key: KeyOf<D>;
   /** One for each slot, in order; undefined where nothing was stored. */

@@ -10,6 +10,7 @@ import { ContentionError, EntityNotFoundError, TransactionFailedError } from '..
 import type { TableGateway } from '../table/gateway.js';
 import { transaction } from '../table/transaction.js';
 
+/** What is copied into what. */
 export interface CopyOptions<
   S extends AnyDefinition,
   T extends AnyDefinition,

@@ -25,6 +25,7 @@ export interface UnknownRow {
   readonly row: StoredRow;
 }
 
+/** Which rows of one partition, of whatever type. */
 export interface MixedQuery {
   /** As stored: `codecOf(Employee).partitionKey({ department: 'Sales' })`. */
   readonly partitionKey: string;
@@ -108,6 +109,7 @@ export function mixedTable<const Ds extends readonly AnyDefinition[]>(
   return new MixedTable(table, definitions);
 }
 
+/** How a change of a bag goes on when other writers are faster. */
 export interface BagOptions extends ContentionOptions {
   /** The property with write stamps, used when the row has it. `WriteStamp` when absent. */
   readonly writeStamp?: string;

@@ -8,6 +8,7 @@ import type {
   RowPlace,
 } from './indexes/index-declaration.js';
 
+/** Of an index whose copies are in another partition or table. */
 export interface CopyElsewhereOptions<
   D extends AnyDefinition,
   PK extends KeyTemplate,

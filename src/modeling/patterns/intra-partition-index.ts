@@ -2,6 +2,7 @@ import type { AnyDefinition } from '../definition/entity-definition.js';
 import type { KeyTemplate } from '../definition/key-template.js';
 import type { CopyIndex, IndexScope, IndexTemplate, NamesOf } from './indexes/index-declaration.js';
 
+/** Of an index whose copies are in the partition of their entities. */
 export interface SamePartitionOptions<
   D extends AnyDefinition,
   RK extends KeyTemplate,

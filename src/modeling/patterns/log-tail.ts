@@ -22,6 +22,7 @@ export type TimeNames<D extends AnyDefinition> = NamesOf<D, 'instant' | 'dateTim
 /** The properties that can tell entries of the same time apart. */
 export type IdNames<D extends AnyDefinition> = NamesOf<D, 'string'>;
 
+/** Which parts of the key tell entries apart. */
 export interface LogTailOptions<T, I> extends EntitiesOptions {
   /**
    * The property of the entry's time, the first part of its RowKey: `p.at.descending()` for the

@@ -4,6 +4,7 @@ import { DefinitionError, ModelError } from '../rows/model-error.js';
 /** What a row can name an item by. */
 export type ReferenceKey = string | number | bigint;
 
+/** What is kept in memory, and for how long. */
 export interface ReferenceDataOptions<Item, Key extends ReferenceKey> {
   /** Reads all items, such as `() => departments.scanTable()`: its requests are those of a load. */
   readonly load: () => AsyncIterable<Item> | Promise<Iterable<Item>>;

@@ -13,6 +13,7 @@ import type { Query } from '../table/query.js';
 import type { RowConditions, RowKeyBounds } from '../table/query-plan.js';
 import type { WriteCondition } from '../table/row-writes.js';
 
+/** How keys are spread. */
 export interface SpreadOptions<B> extends EntitiesOptions {
   /** The property of the PartitionKey that holds the bucket's number: an `int32()`. */
   readonly bucket: B;

@@ -7,6 +7,7 @@ export interface RequestSummary {
   readonly filter?: string;
 }
 
+/** What an error is told besides its message. */
 export interface ModelErrorOptions {
   readonly cause?: unknown;
   readonly request?: RequestSummary;

@@ -15,6 +15,7 @@ export type WireValue =
   /** Ticks: 100 ns units since 0001-01-01T00:00:00Z. */
   | { readonly type: 'DateTime'; readonly value: bigint };
 
+/** The service's types. */
 export type WireType = WireValue['type'];
 
 /** By name on the wire. The keys and the Timestamp are no properties. */
@@ -37,6 +38,7 @@ export function putProperty(
   }
 }
 
+/** The key of a row, as it is stored. */
 export interface RowKey {
   readonly partitionKey: string;
   readonly rowKey: string;

@@ -15,6 +15,7 @@ export interface BulkResult {
   readonly error?: ModelError;
 }
 
+/** How bulk work ended. */
 export interface BulkReport {
   readonly applied: number;
   readonly unchanged: number;

@@ -7,6 +7,7 @@ import { Gate } from './gate.js';
 import { keyOfWrite, transactionWritesMax, type RowWrite, type TableGateway } from './gateway.js';
 import { operationBytes, transactionBytes, transactionBytesMax } from './request-size.js';
 
+/** How bulk work goes on, and whom it tells. */
 export interface BulkOptions {
   /** Requests at a time; 8 when absent. */
   readonly concurrency?: number;

@@ -10,6 +10,7 @@ import {
   TransactionFailedError,
 } from './errors.js';
 
+/** How a change goes on when other writers are faster. */
 export interface ContentionOptions {
   /** How often it is tried. 50 when absent. */
   readonly attemptsMax?: number;

@@ -36,6 +36,7 @@ import {
 } from './row-writes.js';
 import { hasStamp, newStamp } from './write-stamp.js';
 
+/** Where chance and waits come from. */
 export interface EntitiesOptions {
   /** The machine's chance when absent: for write stamps and for the waits of `update`. */
   readonly randomness?: Randomness;
@@ -43,6 +44,7 @@ export interface EntitiesOptions {
   readonly timers?: Timers;
 }
 
+/** How `update` goes on when it is overtaken, and what it does where nothing is. */
 export interface UpdateOptions<D extends AnyDefinition> {
   /** How often the function may run. 24 when absent. */
   readonly attemptsMax?: number;

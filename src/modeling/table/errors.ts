@@ -10,6 +10,7 @@ export {
   type RequestSummary,
 } from '../rows/model-error.js';
 
+/** What the service answered. */
 export interface ServiceFailure extends ModelErrorOptions {
   /** HTTP status; 0 when no answer came. */
   readonly status: number;

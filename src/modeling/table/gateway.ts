@@ -15,11 +15,13 @@ export type RowWrite =
   | { readonly kind: 'replace' | 'merge'; readonly row: Row; readonly etag: string }
   | { readonly kind: 'delete'; readonly key: RowKey; readonly etag: string };
 
+/** What a write leaves. */
 export interface WriteResult {
   /** Undefined after a delete. */
   readonly etag: string | undefined;
 }
 
+/** Which rows a page has. */
 export interface RowQuery {
   /** OData; absent or empty: every row. */
   readonly filter?: string;
@@ -31,6 +33,7 @@ export interface RowQuery {
   readonly cursor?: string;
 }
 
+/** One page of rows, in key order. It may be empty and have a cursor. */
 export interface RowPage {
   readonly rows: readonly StoredRow[];
   /** Opaque; absent at the end. A page may be empty and have one. */
@@ -59,8 +62,10 @@ export interface RequestReport {
   readonly status: number;
 }
 
+/** Is told of requests. */
 export type RequestObserver = (request: RequestReport) => void;
 
+/** Who is told of requests. */
 export interface TableOptions {
   /** Told of every request after it ended. What it throws is thrown at the caller. */
   readonly observer?: RequestObserver;

@@ -14,6 +14,7 @@ import type { QueryPlan } from './query-plan.js';
  */
 export type MergeOrder = 'key' | 'row-key';
 
+/** How several partitions are read. */
 export interface MergedOptions {
   readonly order: MergeOrder;
   /** Requests at a time. */

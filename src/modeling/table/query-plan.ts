@@ -20,6 +20,7 @@ import { odataString } from './odata.js';
  */
 export type PlanClass = 'point' | 'range' | 'partition-scan' | 'table-scan';
 
+/** What a query will send and make the service read, known before it runs. */
 export interface QueryPlan {
   /** Of several partitions: what is read of each. */
   readonly class: PlanClass;
@@ -48,6 +49,7 @@ export interface RowKeyBounds<D extends AnyDefinition> {
   readonly rowKeyBefore?: RowKeyPrefixOf<D>;
 }
 
+/** Which of the rows that the keys select. */
 export interface RowConditions<D extends AnyDefinition> {
   /**
    * A condition on stored properties. It is evaluated by the service on every row that the keys

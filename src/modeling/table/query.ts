@@ -12,6 +12,7 @@ export interface QueryPage<T> {
   readonly cursor?: string;
 }
 
+/** Which page is read. */
 export interface PageOptions {
   /** Where an earlier page of the same query ended. */
   readonly cursor?: string;

@@ -14,6 +14,7 @@ export type KeyOrEntity<D extends AnyDefinition> = KeyOf<D> | Stored<ReadOf<D>>;
 /** A write that leaves a row. */
 export type PutWrite = Extract<RowWrite, { readonly row: Row }>;
 
+/** What must hold for a write. */
 export interface WriteCondition {
   /**
    * The ETag that the stored entity must have, or `'any'`: whatever is there. When absent, the ETag
@@ -49,6 +50,7 @@ export interface RowWrites<D extends AnyDefinition> {
   delete(target: KeyOrEntity<D>, condition?: WriteCondition): RowWrite;
 }
 
+/** The writes of a definition. Sends nothing. */
 export function writesOf<D extends AnyDefinition>(
   definition: D,
   { randomness = systemRandomness, stamp }: StampOptions = {},

@@ -20,6 +20,7 @@ import {
 } from './row-writes.js';
 import { hasStamp, newStamp } from './write-stamp.js';
 
+/** Where chance comes from. */
 export interface TransactionOptions {
   /** The machine's chance when absent: for write stamps. */
   readonly randomness?: Randomness;

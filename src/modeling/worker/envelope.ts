@@ -24,6 +24,7 @@ export interface Envelope {
   readonly poison?: PoisonNote;
 }
 
+/** Why a message was poisoned. */
 export interface PoisonNote {
   readonly reason: PoisonReason;
   /** What the last failure said, cut to fit. */

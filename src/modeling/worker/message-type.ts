@@ -15,6 +15,7 @@ export interface MessageType<Given, Read> {
 /** By the version they start from; each makes a payload of the next version. */
 export type Upgrades = Readonly<Record<number, (payload: JsonValue) => JsonValue>>;
 
+/** What the payload of a message is, and how it is checked. */
 export interface MessageOptions<Payload> {
   /** `keyPayload` or `entityPayload` of a definition, or any validator with Standard Schema. */
   readonly payload: Payload;

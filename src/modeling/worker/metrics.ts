@@ -12,11 +12,13 @@ export interface MessageMetrics {
   readonly durationMs: Summary;
 }
 
+/** Of many numbers. */
 export interface Summary {
   readonly sum: number;
   readonly max: number;
 }
 
+/** Counts of what workers do. */
 export interface WorkerMetrics {
   /** Give it to the worker, or to several. */
   readonly observer: WorkerObserver;

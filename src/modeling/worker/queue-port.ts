@@ -23,6 +23,7 @@ export interface QueuePort {
   deleteMessage(messageId: string, popReceipt: string): Promise<unknown>;
 }
 
+/** How a message is put. */
 export interface SendOptions {
   /** Seconds for which nobody gets the message. */
   readonly visibilityTimeout?: number;
@@ -30,6 +31,7 @@ export interface SendOptions {
   readonly messageTimeToLive?: number;
 }
 
+/** A message as a queue gives it. */
 export interface ReceivedMessage {
   readonly messageId: string;
   /** Proves that the message was handed to us; void as soon as somebody else gets it. */

@@ -1,6 +1,7 @@
 import { withoutPoison, type TextEncoding } from './envelope.js';
 import { messagesPerRequestMax, neverExpires, type QueuePort } from './queue-port.js';
 
+/** How much is moved back. */
 export interface RedriveOptions {
   /** Messages to move at most. */
   readonly max: number;

@@ -3,6 +3,7 @@ import { encodeEnvelope, type Envelope, type TextEncoding } from './envelope.js'
 import { envelopeOf, type MessageType } from './message-type.js';
 import { neverExpires, type QueuePort } from './queue-port.js';
 
+/** How a message is put. */
 export interface SendMessageOptions {
   /** Of the intent; a fresh UUID when absent. Give it when the intent has an identity already. */
   readonly id?: string;

@@ -44,6 +44,8 @@ export type WorkerEvent =
   /** A request of the worker itself failed transiently and is sent again. */
   | { readonly kind: 'retried'; readonly queue: string; readonly error: unknown };
 
+/** Is told of what happens to messages. */
 export type WorkerObserver = (event: WorkerEvent) => void;
 
+/** The end of a delivery. */
 export type DeliveryEvent = Extract<WorkerEvent, Delivery>;

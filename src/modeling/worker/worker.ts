@@ -12,6 +12,7 @@ import { Slots } from './slots.js';
 import { isTransient, retryTransient } from '../table/transient.js';
 import type { DeliveryEvent, WorkerEvent, WorkerObserver } from './worker-event.js';
 
+/** What a worker serves and how. */
 export interface WorkerOptions {
   /** Served side by side, sharing the concurrency fairly. Several workers may serve a queue. */
   readonly sources: readonly QueueSource[];

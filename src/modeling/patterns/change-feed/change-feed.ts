@@ -12,6 +12,7 @@ import {
   type FeedEvent,
 } from './feed-row.js';
 
+/** One page of events, in order. */
 export interface FeedPage {
   readonly events: readonly FeedEvent[];
   /** Where to go on: behind the last event, or where this page began. Never ends: more may come. */
@@ -20,6 +21,7 @@ export interface FeedPage {
   readonly hasMore: boolean;
 }
 
+/** From where on events are read, and how many. */
 export interface FeedQuery {
   /**
    * Of an earlier page or event of the same partition; the oldest event that is kept when absent.

@@ -3,6 +3,7 @@ import type { StoredRow } from '../../rows/row.js';
 import type { ChangeFeed } from './change-feed.js';
 import { countOf, countProperties, groupKey, headKey, type FeedEvent } from './feed-row.js';
 
+/** How a group reads. */
 export interface ConsumeOptions {
   readonly signal?: AbortSignal;
   /** Events read at a time, and handled before the checkpoint is stored. Default 100. */

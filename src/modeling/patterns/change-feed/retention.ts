@@ -6,6 +6,7 @@ import { deleteRows } from '../transactional-outbox/message-sink.js';
 import type { ChangeFeed } from './change-feed.js';
 import { countOf, eventsAfter, groupsFilter, sequenceOf } from './feed-row.js';
 
+/** What is kept of a feed. */
 export interface TrimOptions {
   /** Events younger than this are kept, in milliseconds since their change. */
   readonly keepMs: number;

@@ -6,6 +6,7 @@ import type { Place, Slot } from './place.js';
 /** What a container's client must have: `ContainerClient` of `@azure/storage-blob` has it. */
 export type BlobContainer = Pick<ContainerClient, 'containerName' | 'getBlockBlobClient'>;
 
+/** How a row is a blob. */
 export interface BlobPlaceOptions {
   readonly contentType?: string;
 }

@@ -15,6 +15,7 @@ export interface Readable<Payload, Value> {
   };
 }
 
+/** What is mirrored from where to where. */
 export interface MirrorOptions<Payload, From, To> {
   /** For reports; made of the places when absent. */
   readonly name?: string;
@@ -24,6 +25,7 @@ export interface MirrorOptions<Payload, From, To> {
   readonly convert?: (source: From, payload: Payload) => To;
 }
 
+/** What is moved from where to where. */
 export interface TransferOptions<Payload, From, To> extends MirrorOptions<Payload, From, To> {
   /**
    * Whether the source is still the one that the intent means, by something of it that never

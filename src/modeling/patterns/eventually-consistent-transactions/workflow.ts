@@ -22,6 +22,7 @@ export interface StepReport {
   readonly outcome: StepOutcome;
 }
 
+/** What a workflow is made of. */
 export interface WorkflowOptions<Payload, Read> extends MessageOptions<Payload> {
   /** Taken in order. Each must be idempotent; those of this library are. */
   readonly steps: readonly Step<Read>[];
@@ -32,6 +33,7 @@ export interface WorkflowOptions<Payload, Read> extends MessageOptions<Payload> 
 /** `done`: all steps were taken. `void`: there was nothing to do it on. */
 export type WorkflowOutcome = 'done' | 'void';
 
+/** How an intent is stated and taken over. */
 export interface PerformOptions extends SendMessageOptions {
   /**
    * Seconds before a worker takes over, 1 to 604,800: longer than the steps take. Default 60. Both

@@ -32,6 +32,7 @@ export type DeleteScope =
       readonly filter: string;
     };
 
+/** What was found and done so far. */
 export interface DeleteProgress {
   /** Rows found so far, in this call. */
   readonly found: number;
@@ -46,6 +47,7 @@ export interface DeleteProgress {
   readonly cursor: string | undefined;
 }
 
+/** How much is deleted, how fast, and whom it tells. */
 export interface DeleteOptions {
   /** Counts the rows and deletes none. */
   readonly dryRun?: boolean;

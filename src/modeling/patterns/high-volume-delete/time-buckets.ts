@@ -18,6 +18,7 @@ import {
   type BucketSet,
 } from './bucket-name.js';
 
+/** How tables are named, for how long they are kept, and how early they are made. */
 export interface TimeBucketsOptions {
   readonly set: BucketSet;
   readonly tables: AccountTables;
@@ -38,6 +39,7 @@ export interface BucketQuery {
   readonly newestFirst?: boolean;
 }
 
+/** What a rotation may do at once. */
 export interface RotateOptions {
   /** Tables that one call drops at most; the rest is dropped by later calls. 100 when absent. */
   readonly dropsMax?: number;
@@ -45,6 +47,7 @@ export interface RotateOptions {
   readonly ahead?: number;
 }
 
+/** What a rotation did. */
 export interface Rotation {
   /** The oldest first. */
   readonly dropped: readonly string[];

@@ -19,6 +19,7 @@ interface ListOptions<D extends AnyDefinition, S extends boolean> extends IndexS
   readonly listUnitsMax?: number;
 }
 
+/** Of an index whose lists are in the partition of their entities. */
 export interface IndexEntityBesideOptions<
   D extends AnyDefinition,
   RK extends KeyTemplate,
@@ -28,6 +29,7 @@ export interface IndexEntityBesideOptions<
   readonly rowKey: IndexTemplate<D, S, RK>;
 }
 
+/** Of an index whose lists are in another partition or table. */
 export interface IndexEntityElsewhereOptions<
   D extends AnyDefinition,
   PK extends KeyTemplate,
@@ -40,6 +42,7 @@ export interface IndexEntityElsewhereOptions<
   readonly rowKey: IndexTemplate<D, S, RK>;
 }
 
+/** Of an index whose lists are blobs. */
 export interface IndexBlobOptions<
   D extends AnyDefinition,
   RK extends KeyTemplate,

@@ -16,6 +16,7 @@ import { inParallel } from './in-parallel.js';
 import type { ResolvedIndex } from './with-indexes.js';
 import { compareTexts } from '../../rows/text-order.js';
 
+/** How much is checked at a time, and where it goes on. */
 export interface CheckOptions {
   /** Where an earlier run ended: the cursor of its last page. */
   readonly cursor?: string;

@@ -93,10 +93,12 @@ export interface ListIndex<
   readonly unitsMax: number;
 }
 
+/** An index of whatever kind. */
 export type AnyIndex<D extends AnyDefinition> =
   | CopyIndex<D, KeyTemplate, KeyTemplate, string, RowPlace>
   | ListIndex<D, KeyTemplate, KeyTemplate, RowPlace | 'blob'>;
 
+/** Indexes by their names. */
 export type AnyIndexes<D extends AnyDefinition> = Readonly<Record<string, AnyIndex<D>>>;
 
 /** A property as an index has it: its value, without what only the entity itself promises. */

@@ -53,6 +53,7 @@ export type IndexedPlaces<I> = {
   /** Keeps what the worker has to do for the indexes elsewhere. */
   Given<'outbox', NamesAt<I, Elsewhere>, IntentOutbox>;
 
+/** What indexes need besides the table: other tables, blobs and an outbox. */
 export interface IndexedOptions {
   /** The machine's chance when absent: for write stamps and waits. */
   readonly randomness?: Randomness;

@@ -10,6 +10,7 @@ import type { IndexPlaces } from './index-places.js';
 import { loadInOrder } from './in-parallel.js';
 import type { ResolvedCopies, ResolvedIndex, ResolvedLists } from './with-indexes.js';
 
+/** How the entities behind an index are read. */
 export interface LoadOptions {
   /** Entities read at a time. 16 when absent. */
   readonly concurrency?: number;

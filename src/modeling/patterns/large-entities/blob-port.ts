@@ -5,6 +5,7 @@ export interface BlobDetails {
   readonly contentType?: string;
 }
 
+/** A blob of a listing. */
 export interface ListedBlob {
   readonly name: string;
   /** Microseconds since 1970, by the clock of the blob service, in whole seconds. */
@@ -12,6 +13,7 @@ export interface ListedBlob {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
+/** One page of a listing of blobs. */
 export interface BlobPage {
   readonly blobs: readonly ListedBlob[];
   /** Opaque; absent at the end. A page may be empty and have one. */

@@ -9,6 +9,7 @@ import { ownerMetadata } from './layout.js';
 import { blobsOf, manifestOf, manifestProperty } from './manifest.js';
 import { ownerProperty, partRowPrefix } from './parts.js';
 
+/** What a verification does. */
 export interface VerifyOptions {
   /** Deletes what is abandoned. Without it the report is all. */
   readonly repair?: boolean;
@@ -18,10 +19,12 @@ export interface VerifyOptions {
   readonly clock?: Clock;
 }
 
+/** An entity that cannot be read, and why. */
 export interface UnreadableValue extends RowKey {
   readonly reason: ModelError;
 }
 
+/** What a verification found. */
 export interface LargeReport {
   /** Entities with large values. */
   readonly entities: number;

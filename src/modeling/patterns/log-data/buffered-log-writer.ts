@@ -7,6 +7,7 @@ import { metadataOf } from './log-metadata.js';
 import { LogSequence } from './log-sequence.js';
 import type { LineWriter } from './line-writer.js';
 
+/** How much is kept before it is written, and for how long. */
 export interface LogBuffering {
   /** A blob is written when its lines take so many bytes. 1 MiB when absent; 16 MiB at most. */
   readonly bytesMax?: number;

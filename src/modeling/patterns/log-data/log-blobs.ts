@@ -8,8 +8,10 @@ export type LogContainer = Pick<
   'getBlockBlobClient' | 'getAppendBlobClient' | 'listBlobsFlat'
 >;
 
+/** Metadata of a blob, by name. */
 export type BlobMetadata = Readonly<Record<string, string>>;
 
+/** A blob of a listing. */
 export interface FoundBlob {
   readonly name: string;
   readonly bytes: number;
@@ -35,6 +37,7 @@ export interface LogBlobs {
   read(name: string): Promise<Bytes>;
 }
 
+/** One page of a listing of blobs. */
 export interface BlobPage {
   readonly blobs: readonly FoundBlob[];
   readonly cursor?: string;

@@ -14,6 +14,7 @@ export interface LogFormat<Column extends string> {
   readonly delimiter?: string;
 }
 
+/** One record of a log: its time, and a text for each column. */
 export type LogRecord<Column extends string> = { readonly time: Instant } & {
   readonly [name in Exclude<Column, 'time'>]?: string | undefined;
 };

@@ -11,6 +11,7 @@ export interface LogTime {
   readonly to: Instant;
 }
 
+/** A log blob that was found. */
 export interface FoundLog {
   readonly name: string;
   readonly bytes: number;
@@ -20,6 +21,7 @@ export interface FoundLog {
   readonly records?: number;
 }
 
+/** Where logs are read. */
 export interface LogReaderOptions<Column extends string> {
   readonly blobs: LogBlobs;
   readonly source: string;

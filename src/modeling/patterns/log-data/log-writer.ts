@@ -21,6 +21,7 @@ export type LogEntry<Column extends string> = Omit<LogRecord<Column>, 'time'> & 
   readonly time?: Instant;
 };
 
+/** Where and how records are written. */
 export interface LogWriterOptions<Column extends string> {
   readonly blobs: LogBlobs;
   /** The first segments of the blobs' names, such as `queue`. */

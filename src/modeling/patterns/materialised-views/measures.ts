@@ -23,6 +23,7 @@ export type Measures<S extends AnyDefinition, V extends AnyDefinition> = {
   readonly [N in MeasureNames<V>]?: (entity: ReadOf<S>) => number | bigint;
 };
 
+/** A number for each measure. */
 export type Numbers = Readonly<Record<string, number | bigint>>;
 type AnyMeasures = Readonly<Record<string, ((entity: unknown) => number | bigint) | undefined>>;
 

@@ -7,6 +7,7 @@ import { Entities, type EntitiesOptions } from '../../table/entities.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { checkMeasures, pick, plus, type MeasureNames, type Numbers } from './measures.js';
 
+/** Which counter, and over how many rows it is spread. */
 export interface ShardedCounterOptions<
   V extends AnyDefinition,
   S extends keyof KeyOf<V>,

@@ -4,6 +4,7 @@ import type { ContentionOptions } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { Measures } from './measures.js';
 
+/** What a view sums up, and where it is kept. */
 export interface PartitionViewOptions<
   S extends AnyDefinition,
   V extends AnyDefinition,

@@ -31,6 +31,7 @@ import {
 } from './moving-row.js';
 import { addCount, notFound, type OneToManyOptions } from './relation.js';
 
+/** What was found unfinished and was finished. */
 export interface FinishedMoves {
   /** Children that were put where they go. */
   readonly finished: number;

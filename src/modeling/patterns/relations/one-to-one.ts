@@ -11,6 +11,7 @@ import type { TableGateway } from '../../table/gateway.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { transaction } from '../../table/transaction.js';
 
+/** Which entities belong together, and how one is found from the other. */
 export interface OneToOneOptions<A extends AnyDefinition, B extends AnyDefinition> {
   /** The entity that is looked for first. */
   readonly main: A;
@@ -28,6 +29,7 @@ export interface OneToOneOptions<A extends AnyDefinition, B extends AnyDefinitio
   readonly clock?: Clock;
 }
 
+/** An entity and what belongs to it. */
 export interface Pair<A extends AnyDefinition, B extends AnyDefinition> {
   readonly main: Stored<ReadOf<A>>;
   readonly detail: Stored<ReadOf<B>> | undefined;

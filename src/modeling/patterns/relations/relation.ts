@@ -11,6 +11,7 @@ import type { TableGateway } from '../../table/gateway.js';
 import type { Transaction } from '../../table/transaction.js';
 import type { MeasureNames } from '../materialised-views/measures.js';
 
+/** How children belong to parents. */
 export interface OneToManyOptions<
   P extends AnyDefinition,
   C extends AnyDefinition,

@@ -4,6 +4,7 @@ import { UnknownMessageError } from '../../worker/message-type.js';
 import type { QueuePort } from '../../worker/queue-port.js';
 import { putEnvelope } from '../../worker/send.js';
 
+/** What is known of a message that is handed on. */
 export interface DispatchContext {
   /** Where the message waits: its table and partition, for logs. */
   readonly outbox: string;

@@ -11,6 +11,7 @@ import { OutboxHintMessage } from './hint.js';
 import { outboxRow } from './outbox-row.js';
 import type { OutboxRegistry } from './registry.js';
 
+/** Where changes are announced. */
 export interface OutboxOptions {
   /** The table of the changes; their messages are rows of it. */
   readonly table: TableGateway;

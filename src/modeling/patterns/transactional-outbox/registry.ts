@@ -16,6 +16,7 @@ export interface OutboxRegistry {
   partitions(): AsyncIterable<string>;
 }
 
+/** How the registry is stored. */
 export interface TableRegistryOptions {
   /**
    * Partitions of the registry itself, which take the load of registering. Never change it once

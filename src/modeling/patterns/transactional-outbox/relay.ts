@@ -25,6 +25,7 @@ import type { OutboxRegistry } from './registry.js';
 import { readWaiting } from './waiting-messages.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 
+/** What a relay serves and how. */
 export interface RelayOptions {
   readonly table: TableGateway;
   readonly registry: OutboxRegistry;
@@ -40,6 +41,7 @@ export interface RelayOptions {
   readonly timers?: Timers;
 }
 
+/** What happened to a message. */
 export interface RelayEvent {
   /** `failed`: it will be tried again, and holds back what is behind it. `poisoned`: given up. */
   readonly kind: 'dispatched' | 'failed' | 'poisoned';
@@ -50,6 +52,7 @@ export interface RelayEvent {
   readonly error?: unknown;
 }
 
+/** What was handed on of one partition. */
 export interface RelayReport {
   /** Messages handed on and taken out of the outbox. */
   readonly dispatched: number;
@@ -57,6 +60,7 @@ export interface RelayReport {
   readonly poisoned: number;
 }
 
+/** What was handed on of all partitions. */
 export interface SweepReport extends RelayReport {
   readonly partitions: number;
   /** Partitions that were not finished, and why; the first 100. */

@@ -7,6 +7,7 @@ export interface CachedToken {
   readonly expiresAtMicros: number | undefined;
 }
 
+/** How many tokens are kept, and for how long. */
 export interface SasCacheOptions {
   /** A token is not handed out when less of its life is left; 5 minutes. */
   readonly leftMsMin?: number;

@@ -19,6 +19,7 @@ export interface PolicyTerms {
   readonly policy: string;
 }
 
+/** What a token allows and for how long: its own terms or those of a stored policy. */
 export type SasTerms = OwnTerms | PolicyTerms;
 
 /** Where tokens are made: beside the account key. */
@@ -34,8 +35,10 @@ export interface SasSettings {
   readonly clock?: Clock;
 }
 
+/** Whose rows, which terms, and what tokens are made with. */
 export type SasOptions<D extends AnyDefinition> = SasSettings & ScopeOf<D> & SasTerms;
 
+/** A token and what it reaches. */
 export interface UserSas {
   /** A query string without `?`, for `AzureSASCredential`. Whoever has it has what it allows. */
   readonly token: string;

@@ -14,6 +14,7 @@ import { transactionWritesMax } from '../../table/gateway.js';
 /** The properties of the rows of a wide entity, by the name of the row, such as `01`. */
 export type WideGroups = Readonly<Record<string, Properties>>;
 
+/** What a wide definition is made of. */
 export interface WideOptions<
   K extends Properties,
   G extends WideGroups,
@@ -35,6 +36,7 @@ export interface WideOptions<
   readonly system?: SystemOptions;
 }
 
+/** A definition whose properties are spread over several rows, in groups. */
 export interface WideDefinition<
   K extends Properties = Properties,
   G extends WideGroups = WideGroups,
@@ -46,6 +48,7 @@ export interface WideDefinition<
   readonly rows: ReadonlyMap<string, AnyDefinition>;
 }
 
+/** A wide definition of whatever shape. */
 export type AnyWideDefinition = WideDefinition;
 
 type Intersection<U> = (U extends unknown ? (each: U) => void : never) extends (

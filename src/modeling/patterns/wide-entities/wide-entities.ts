@@ -24,6 +24,7 @@ import type {
 /** What an entity that was read carries: what each of its rows does, by the name of the group. */
 export const wideRows: unique symbol = Symbol.for('tabularium.wideRows');
 
+/** A wide entity as it was read. */
 export type WideStored<T> = T & { readonly [wideRows]: Readonly<Record<string, StoredAs>> };
 
 /** The ETags of the rows that an entity was read with, by the names of their groups. */
@@ -36,6 +37,7 @@ function rowsOf(entity: object): Readonly<Record<string, StoredAs>> {
   return (entity as { readonly [wideRows]?: Readonly<Record<string, StoredAs>> })[wideRows] ?? {};
 }
 
+/** What must hold for a write. */
 export interface WideCondition {
   /** `'any'`: whatever is there. When absent, the ETags that the entity was read with. */
   readonly ifMatch?: 'any';
