@@ -1,28 +1,12 @@
 // What tabularium/modeling costs over the bare client; see docs/internals/modeling-benchmark.md.
 import { parseArgs } from 'node:util';
-import { AzureNamedKeyCredential, TableClient } from '@azure/data-tables';
 import { machineLine, shortNumber } from '../report.js';
-import { abandonServers, startServer, type ServerProcess } from '../server-process.js';
-import {
-  fillByClient,
-  fillByEntities,
-  operationNames,
-  operationsOfClient,
-  operationsOfEntities,
-  type OperationName,
-} from './operations.js';
-import { compare, runRounds, type Block } from './rounds.js';
+import { abandonServers, startServer } from '../server-process.js';
+import { compare, type Block } from './comparison.js';
+import { operationNames, type OperationName } from './operations.js';
+import { runRounds } from './rounds.js';
 
 const ratioMax = 1.1;
-
-async function openClient({ target }: ServerProcess, table: string): Promise<TableClient> {
-  const { name, key } = target.account;
-  const credential = new AzureNamedKeyCredential(name, key.export().toString('base64'));
-  const url = `http://${target.host}:${target.port}/${name}`;
-  const client = new TableClient(url, table, credential, { allowInsecureConnection: true });
-  await client.createTable();
-  return client;
-}
 
 function resultTable(blocks: readonly Block[], names: readonly OperationName[]): string {
   const lines = [
@@ -49,23 +33,12 @@ async function run(names: readonly OperationName[], rounds: number): Promise<voi
   // Without waiting for the disk: what a write waits for would hide what the client does.
   const server = await startServer('tabularium-relaxed', 'table', {});
   try {
-    const byHand = await openClient(server, 'client');
-    const again = await openClient(server, 'clientagain');
-    const modelled = await openClient(server, 'entities');
-    await fillByClient(byHand);
-    await fillByClient(again);
-    await fillByEntities(modelled);
-    const operations = {
-      client: operationsOfClient(byHand),
-      'client again': operationsOfClient(again),
-      entities: operationsOfEntities(modelled),
-    };
-    const blocks = await runRounds(operations, names, rounds);
+    const blocks = await runRounds(server, names, rounds);
     const ratios = names.map((name) => compare(blocks, name, 'entities').timeRatio);
     const reached = ratios.filter((ratio) => ratio <= ratioMax).length;
     process.stdout.write(
-      `${resultTable(blocks, names)}\n\nAt most ${ratioMax}: ${reached} of ${ratios.length} operations. ` +
-        `${rounds} rounds. ${machineLine()}\n`,
+      `${resultTable(blocks, names)}\n\nAt most ${ratioMax}: ${reached} of ${ratios.length} ` +
+        `operations. ${rounds} rounds. ${machineLine()}\n`,
     );
   } finally {
     await server.stop();

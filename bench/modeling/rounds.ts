@@ -1,18 +1,10 @@
-import type { OperationName, Operations } from './operations.js';
-
-export const contestants = ['client', 'client again', 'entities'] as const;
-export type Contestant = (typeof contestants)[number];
-
-/** Calls of one contestant, one after the other. */
-export interface Block {
-  readonly operation: OperationName;
-  readonly contestant: Contestant;
-  readonly round: number;
-  /** Median over the calls. */
-  readonly micros: number;
-  /** Processor time of this process, all its threads, per call. */
-  readonly cpuMicros: number;
-}
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { ServerProcess } from '../server-process.js';
+import { contestants, type Block, type Contestant } from './comparison.js';
+import type { BlockOrder, BlockResult } from './contestant.js';
+import type { OperationName } from './operations.js';
 
 /** Calls in a block: about as long for every operation. */
 const callsOf: Readonly<Record<OperationName, number>> = {
@@ -26,78 +18,71 @@ const callsOf: Readonly<Record<OperationName, number>> = {
 /** Rounds before the clock starts: code compiles and connections open. */
 const warmUpRounds = 12;
 
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+const program = fileURLToPath(new URL('contestant.js', import.meta.url));
+
+/** A contestant in a process of its own, as a program uses a table in one way only. */
+async function startContestant({ target }: ServerProcess, name: Contestant): Promise<ChildProcess> {
+  const { account } = target;
+  const url = `http://${target.host}:${target.port}/${account.name}`;
+  const table = name.replaceAll(' ', '');
+  const key = account.key.export().toString('base64');
+  const child = fork(program, [name, url, account.name, key, table]);
+  await answerOf(child);
+  return child;
 }
 
-async function runBlock(call: () => Promise<void>, calls: number) {
-  const times: number[] = [];
-  const before = process.cpuUsage();
-  for (let index = 0; index < calls; index += 1) {
-    const started = performance.now();
-    await call();
-    times.push((performance.now() - started) * 1000);
+async function answerOf(child: ChildProcess): Promise<unknown> {
+  const ended = new AbortController();
+  const { signal } = ended;
+  try {
+    const death = once(child, 'exit', { signal }).then(() => {
+      throw new Error('A contestant ended before its time.');
+    });
+    const [answer] = (await Promise.race([once(child, 'message', { signal }), death])) as unknown[];
+    return answer;
+  } finally {
+    ended.abort();
   }
-  const { user, system } = process.cpuUsage(before);
-  return { micros: median(times), cpuMicros: (user + system) / calls };
 }
 
-/**
- * Operation by operation; in each round the contestants take turns, and the first of a round
- * changes.
- */
-export async function runRounds(
-  operations: Readonly<Record<Contestant, Operations>>,
-  names: readonly OperationName[],
+async function runBlock(child: ChildProcess, order: BlockOrder): Promise<BlockResult> {
+  child.send(order);
+  return (await answerOf(child)) as BlockResult;
+}
+
+/** One operation, round by round; the contestants take turns, and the first of a round changes. */
+async function runOperation(
+  children: readonly (readonly [Contestant, ChildProcess])[],
+  operation: OperationName,
   rounds: number,
 ): Promise<readonly Block[]> {
   const blocks: Block[] = [];
-  for (const operation of names) {
-    for (let round = -warmUpRounds; round < rounds; round += 1) {
-      const first = Math.abs(round) % contestants.length;
-      for (const contestant of [...contestants.slice(first), ...contestants.slice(0, first)]) {
-        const result = await runBlock(operations[contestant][operation], callsOf[operation]);
-        if (round >= 0) blocks.push({ operation, contestant, round, ...result });
-      }
+  const order = { operation, calls: callsOf[operation] };
+  for (let round = -warmUpRounds; round < rounds; round += 1) {
+    const first = Math.abs(round) % children.length;
+    for (const [contestant, child] of [...children.slice(first), ...children.slice(0, first)]) {
+      const result = await runBlock(child, order);
+      if (round >= 0) blocks.push({ operation, contestant, round, ...result });
     }
   }
   return blocks;
 }
 
-/** The medians over the rounds, and the median of what each round says of a contestant. */
-export interface Comparison {
-  readonly operation: OperationName;
-  readonly micros: number;
-  readonly cpuMicros: number;
-  readonly timeRatio: number;
-  readonly cpuRatio: number;
-}
-
-/** A contestant beside `client`, round by round: a machine that is busy for a while slows both. */
-export function compare(
-  blocks: readonly Block[],
-  operation: OperationName,
-  contestant: Contestant,
-): Comparison {
-  const of = (who: Contestant): readonly Block[] =>
-    blocks.filter((block) => block.operation === operation && block.contestant === who);
-  const own = of(contestant);
-  const other = new Map(of('client').map((block) => [block.round, block]));
-  const ratios = (value: (block: Block) => number): number =>
-    median(
-      own.flatMap((block) => {
-        const beside = other.get(block.round);
-        return beside === undefined ? [] : [value(block) / value(beside)];
-      }),
-    );
-  return {
-    operation,
-    micros: median(own.map(({ micros }) => micros)),
-    cpuMicros: median(own.map(({ cpuMicros }) => cpuMicros)),
-    timeRatio: ratios(({ micros }) => micros),
-    cpuRatio: ratios(({ cpuMicros }) => cpuMicros),
-  };
+/** All contestants on one server, one block at a time. */
+export async function runRounds(
+  server: ServerProcess,
+  operations: readonly OperationName[],
+  rounds: number,
+): Promise<readonly Block[]> {
+  const blocks: Block[] = [];
+  const children: [Contestant, ChildProcess][] = [];
+  try {
+    for (const name of contestants) children.push([name, await startContestant(server, name)]);
+    for (const operation of operations) {
+      blocks.push(...(await runOperation(children, operation, rounds)));
+    }
+  } finally {
+    for (const [, child] of children) child.disconnect();
+  }
+  return blocks;
 }

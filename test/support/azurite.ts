@@ -4,7 +4,13 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-export type AzuriteService = 'blob' | 'table';
+export type AzuriteService = 'blob' | 'queue' | 'table';
+
+const endpointNames: Readonly<Record<AzuriteService, string>> = {
+  blob: 'BlobEndpoint',
+  queue: 'QueueEndpoint',
+  table: 'TableEndpoint',
+};
 
 /** The name and key that the emulators publish for their one account. */
 const account = 'devstoreaccount1';
@@ -46,8 +52,7 @@ export async function startAzurite(service: AzuriteService): Promise<StartedAzur
     child.on('error', reject);
     child.on('close', () => reject(new Error(`Azurite ended before it listened:\n${output}`)));
   });
-  const name = service === 'blob' ? 'BlobEndpoint' : 'TableEndpoint';
-  const endpoint = `${name}=http://127.0.0.1:${port}/${account}`;
+  const endpoint = `${endpointNames[service]}=http://127.0.0.1:${port}/${account}`;
   return {
     connectionString: `DefaultEndpointsProtocol=http;AccountName=${account};AccountKey=${accountKey};${endpoint};`,
     async [Symbol.asyncDispose]() {

@@ -1,0 +1,53 @@
+import type { BlockResult } from './contestant.js';
+import type { OperationName } from './operations.js';
+
+/** The client is there twice: what its two ratios differ from 1 is noise. */
+export const contestants = ['client', 'client again', 'entities'] as const;
+export type Contestant = (typeof contestants)[number];
+
+/** What one contestant took for one block of calls. */
+export interface Block extends BlockResult {
+  readonly operation: OperationName;
+  readonly contestant: Contestant;
+  readonly round: number;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}
+
+/** The medians over the rounds, and the median of what each round says of a contestant. */
+export interface Comparison {
+  readonly micros: number;
+  readonly cpuMicros: number;
+  readonly timeRatio: number;
+  readonly cpuRatio: number;
+}
+
+/** A contestant beside `client`, round by round: a machine that is busy for a while slows both. */
+export function compare(
+  blocks: readonly Block[],
+  operation: OperationName,
+  contestant: Contestant,
+): Comparison {
+  const of = (who: Contestant): readonly Block[] =>
+    blocks.filter((block) => block.operation === operation && block.contestant === who);
+  const own = of(contestant);
+  const other = new Map(of('client').map((block) => [block.round, block]));
+  const ratios = (value: (block: Block) => number): number =>
+    median(
+      own.flatMap((block) => {
+        const beside = other.get(block.round);
+        return beside === undefined ? [] : [value(block) / value(beside)];
+      }),
+    );
+  return {
+    micros: median(own.map(({ micros }) => micros)),
+    cpuMicros: median(own.map(({ cpuMicros }) => cpuMicros)),
+    timeRatio: ratios(({ micros }) => micros),
+    cpuRatio: ratios(({ cpuMicros }) => cpuMicros),
+  };
+}
