@@ -34,7 +34,9 @@ function encodedBytes(text: string): number {
 
 function propertiesBytes(properties: RowProperties): number {
   let bytes = 0;
-  for (const [name, wire] of Object.entries(properties)) {
+  for (const name of Object.keys(properties)) {
+    const wire = properties[name];
+    if (wire === undefined) continue;
     // "name":value,"name@odata.type":"Edm.DateTime",
     bytes += 2 * Buffer.byteLength(name) + 42 + valueBytes(wire);
   }

@@ -13,8 +13,10 @@ export class RawAnswer {
 
   /** Options of a request whose answer this keeps. */
   readonly options = {
-    onResponse: (answer: Answer): void => {
+    onResponse: (answer: Answer, flat?: unknown): void => {
       this.#answer = answer;
+      // What the client goes on with: without rows it makes no entities that nobody will look at.
+      if (isPage(flat)) flat.value = [];
     },
     requestOptions: {
       shouldDeserialize: ({ status }: { readonly status: number }): boolean => status >= 400,
@@ -49,6 +51,11 @@ export class RawAnswer {
     const text = this.#answer?.bodyAsText ?? '';
     return mayHoldWholeDoubles(text) ? findWholeDoubles(text) : undefined;
   }
+}
+
+function isPage(flat: unknown): flat is { value: readonly unknown[] } {
+  const isObject = typeof flat === 'object' && flat !== null;
+  return isObject && 'value' in flat && Array.isArray(flat.value);
 }
 
 interface Answer {
