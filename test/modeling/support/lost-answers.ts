@@ -1,4 +1,4 @@
-import { TableClient } from '@azure/data-tables';
+import type { TableClient } from '@azure/data-tables';
 
 /**
  * Lets the service carry a request out and then loses its answer, as a connection does that is reset
