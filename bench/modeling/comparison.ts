@@ -1,9 +1,21 @@
-import type { BlockResult } from './contestant.js';
 import type { OperationName } from './operations.js';
 
 /** The client is there twice: what its two ratios differ from 1 is noise. */
 export const contestants = ['client', 'client again', 'entities'] as const;
 export type Contestant = (typeof contestants)[number];
+
+/** Calls of one operation, one after the other. */
+export interface BlockOrder {
+  readonly operation: OperationName;
+  readonly calls: number;
+}
+
+export interface BlockResult {
+  /** Median over the calls. */
+  readonly micros: number;
+  /** Processor time of the process, all its threads, per call. */
+  readonly cpuMicros: number;
+}
 
 /** What one contestant took for one block of calls. */
 export interface Block extends BlockResult {

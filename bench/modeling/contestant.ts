@@ -1,27 +1,13 @@
 // One way to use a table, in a process of its own: `contestant.js NAME URL ACCOUNT KEY TABLE`. It
 // tells when its table is filled, then runs the blocks that it is told to run.
 import { AzureNamedKeyCredential, TableClient } from '@azure/data-tables';
-import { median } from './comparison.js';
+import { median, type BlockOrder, type BlockResult } from './comparison.js';
 import {
   fillByClient,
   fillByEntities,
   operationsOfClient,
   operationsOfEntities,
-  type OperationName,
 } from './operations.js';
-
-/** Calls of one operation, one after the other. */
-export interface BlockOrder {
-  readonly operation: OperationName;
-  readonly calls: number;
-}
-
-export interface BlockResult {
-  /** Median over the calls. */
-  readonly micros: number;
-  /** Processor time of the process, all its threads, per call. */
-  readonly cpuMicros: number;
-}
 
 async function runBlock(call: () => Promise<void>, calls: number): Promise<BlockResult> {
   const times: number[] = [];

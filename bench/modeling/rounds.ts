@@ -2,8 +2,13 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { ServerProcess } from '../server-process.js';
-import { contestants, type Block, type Contestant } from './comparison.js';
-import type { BlockOrder, BlockResult } from './contestant.js';
+import {
+  contestants,
+  type Block,
+  type BlockOrder,
+  type BlockResult,
+  type Contestant,
+} from './comparison.js';
 import type { OperationName } from './operations.js';
 
 /** Calls in a block: about as long for every operation. */
