@@ -100,8 +100,6 @@ export { transactionBytes, transactionBytesMax } from './table/request-size.js';
 export { odataLiteral, odataString } from './table/odata.js';
 export {
   openTable,
-  type RequestObserver,
-  type RequestReport,
   type RowPage,
   type RowQuery,
   type RowWrite,
@@ -109,6 +107,7 @@ export {
   type TableOptions,
   type WriteResult,
 } from './table/gateway.js';
+export type { RequestObserver, RequestReport } from './table/observed-request.js';
 export * from './advisor/index.js';
 export {
   openAccountTables,

@@ -2,13 +2,9 @@ import type { TableServiceClient } from '@azure/data-tables';
 import { systemClock, type Clock } from '../../base/clock.js';
 import type { RequestSummary } from '../rows/model-error.js';
 import { TableNotFoundError } from './errors.js';
-import {
-  statusOfSuccess,
-  type RequestObserver,
-  type RequestReport,
-  type TableOptions,
-} from './gateway.js';
-import { fromSdkError, statusOf } from './sdk-error.js';
+import type { TableOptions } from './gateway.js';
+import { observed, type RequestObserver, type RequestReport } from './observed-request.js';
+import { fromSdkError } from './sdk-error.js';
 
 /** What an account's client must have: `TableServiceClient` has it. */
 export type TableAccount = Pick<TableServiceClient, 'createTable' | 'deleteTable' | 'listTables'>;
@@ -90,24 +86,12 @@ class ClientTables implements AccountTables {
     summary: RequestSummary,
     send: () => Promise<T>,
   ): Promise<T> {
-    const started = this.#clock.monotonicMs();
-    const report = (status: number): void =>
-      this.#observer?.({
-        table: summary.table,
-        kind,
-        entities: 0,
-        durationMs: this.#clock.monotonicMs() - started,
-        status,
-      });
-    let result: T;
+    const watch = { observer: this.#observer, clock: this.#clock };
     try {
-      result = await send();
+      return await observed({ kind, summary, entities: 0 }, send, watch);
     } catch (error) {
-      report(statusOf(error));
       throw fromSdkError(error, summary);
     }
-    report(statusOfSuccess(kind));
-    return result;
   }
 }
 

@@ -6,8 +6,14 @@ import type { Row, RowKey, StoredRow } from '../rows/row.js';
 import { toSdkEntity } from '../rows/sdk-entity.js';
 import { conditionalDeletes } from './conditional-deletes.js';
 import { EntityNotFoundError } from './errors.js';
+import {
+  observed,
+  type Call,
+  type RequestObserver,
+  type RequestReport,
+} from './observed-request.js';
 import { RawAnswer } from './sdk-answers.js';
-import { fromSdkError, fromTransactionError, statusOf } from './sdk-error.js';
+import { fromSdkError, fromTransactionError } from './sdk-error.js';
 
 /** One write of one row. `etag` may be `'*'`, which has to be said: whatever is there. */
 export type RowWrite =
@@ -39,31 +45,6 @@ export interface RowPage {
   /** Opaque; absent at the end. A page may be empty and have one. */
   readonly cursor?: string;
 }
-
-/** One call of the client: one request, unless the client itself repeated it. */
-export interface RequestReport {
-  readonly table: string;
-  readonly kind:
-    | 'point-read'
-    | 'query'
-    | 'insert'
-    | 'update'
-    | 'delete'
-    | 'transaction'
-    | 'create-table'
-    | 'delete-table'
-    | 'list-tables';
-  /** Rows sent, or rows that came. */
-  readonly entities: number;
-  /** Undefined for a query: its filter tells. */
-  readonly partitionKey?: string;
-  readonly durationMs: number;
-  /** HTTP status; 0 when no answer came. */
-  readonly status: number;
-}
-
-/** Is told of requests. */
-export type RequestObserver = (request: RequestReport) => void;
 
 /** Who is told of requests. */
 export interface TableOptions {
@@ -105,12 +86,6 @@ export const pageRowsMax = 1000;
  */
 export function openTable(client: TableClient, options: TableOptions = {}): TableGateway {
   return new ClientGateway(client, options);
-}
-
-interface Call {
-  readonly kind: RequestReport['kind'];
-  readonly summary: RequestSummary;
-  readonly entities: number;
 }
 
 /** The key that a write is about. */
@@ -237,55 +212,9 @@ class ClientGateway implements TableGateway {
     return { table: this.table, operation, partitionKey, rowKey };
   }
 
-  async #observe<T>({ kind, summary, entities }: Call, send: () => Promise<T>): Promise<T> {
-    const observer = this.#observer;
-    if (observer === undefined) return send();
-    const { table, partitionKey } = summary;
-    const started = this.#clock.monotonicMs();
-    const report = (status: number, count: number): void =>
-      observer({
-        table,
-        kind,
-        entities: count,
-        ...(partitionKey === undefined ? {} : { partitionKey }),
-        durationMs: this.#clock.monotonicMs() - started,
-        status,
-      });
-    let result: T;
-    try {
-      result = await send();
-    } catch (error) {
-      report(statusOf(error), kind === 'query' || kind === 'point-read' ? 0 : entities);
-      throw error;
-    }
-    report(statusOfSuccess(kind), kind === 'query' ? rowsOf(result) : entities);
-    return result;
+  #observe<T>(call: Call, send: () => Promise<T>): Promise<T> {
+    return observed(call, send, { observer: this.#observer, clock: this.#clock });
   }
-}
-
-/** The client does not tell the status of a success; the protocol has one for each kind. */
-export function statusOfSuccess(kind: RequestReport['kind']): number {
-  switch (kind) {
-    case 'point-read':
-    case 'query':
-    case 'list-tables':
-      return 200;
-    case 'create-table':
-      return 201;
-    case 'delete-table':
-    case 'insert':
-    case 'update':
-    case 'delete':
-      return 204;
-    case 'transaction':
-      return 202;
-    default:
-      return unreachable(kind);
-  }
-}
-
-function rowsOf(result: unknown): number {
-  return Array.isArray(result) ? result.length : 0;
 }
 
 /** The service returns only what is selected, the keys not excepted. */
