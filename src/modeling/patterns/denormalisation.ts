@@ -6,7 +6,8 @@ import { etagOf } from '../definition/stored-entity.js';
 import type { RowProperties } from '../rows/row.js';
 import { untilUncontended, type ContentionOptions } from '../table/contention.js';
 import { Entities } from '../table/entities.js';
-import { ContentionError, EntityNotFoundError, TransactionFailedError } from '../table/errors.js';
+import { ContentionError, TransactionFailedError } from '../table/errors.js';
+import { unlessAbsent } from '../table/unless-absent.js';
 import type { TableGateway } from '../table/gateway.js';
 import { transaction } from '../table/transaction.js';
 
@@ -121,11 +122,7 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
   }
 
   async #merge(key: KeyOf<T>, changes: MergeOf<T>): Promise<void> {
-    try {
-      await this.#targets.merge(key, changes, { ifMatch: 'any' });
-    } catch (error) {
-      if (!(error instanceof EntityNotFoundError)) throw error;
-    }
+    await unlessAbsent(() => this.#targets.merge(key, changes, { ifMatch: 'any' }));
   }
 }
 

@@ -35,6 +35,7 @@ import {
   type WriteCondition,
 } from './row-writes.js';
 import { hasStamp, newStamp } from './write-stamp.js';
+import { unlessAbsent } from './unless-absent.js';
 
 /** Where chance and waits come from. */
 export interface EntitiesOptions {
@@ -238,13 +239,7 @@ export class Entities<D extends AnyDefinition> {
    */
   async deleteIfExists(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<boolean> {
     const { ifMatch = 'any' } = condition ?? {};
-    try {
-      await this.delete(target, { ifMatch });
-      return true;
-    } catch (error) {
-      if (error instanceof EntityNotFoundError) return false;
-      throw error;
-    }
+    return unlessAbsent(() => this.delete(target, { ifMatch }));
   }
 
   /**

@@ -4,7 +4,8 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, MergeOf, ReadOf } from '../../definition/shapes.js';
 import { storedAs, type Stored } from '../../definition/stored-entity.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
-import { DefinitionError, EntityNotFoundError, ValueError } from '../../table/errors.js';
+import { DefinitionError, ValueError } from '../../table/errors.js';
+import { unlessAbsent } from '../../table/unless-absent.js';
 import { entitiesOf, type Entities, type UpdateOptions } from '../../table/entities.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import {
@@ -219,13 +220,8 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
    * nothing.
    */
   async deleteIfExists(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<boolean> {
-    try {
-      await this.delete(target, { ifMatch: condition?.ifMatch ?? 'any' });
-      return true;
-    } catch (error) {
-      if (error instanceof EntityNotFoundError) return false;
-      throw error;
-    }
+    const { ifMatch = 'any' } = condition ?? {};
+    return unlessAbsent(() => this.delete(target, { ifMatch }));
   }
 
   /**

@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
 import { ModelError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
-import { EntityNotFoundError } from '../../table/errors.js';
+import { unlessAbsent } from '../../table/unless-absent.js';
 import { MissingValueError } from './assembly.js';
 import type { BlobPort, ListedBlob } from './blob-port.js';
 import type { LargeTable } from './large-table.js';
@@ -184,9 +184,5 @@ async function hasMissingBlob(
 
 /** Its key is never used again, so whatever is there is what was found. */
 async function deleteRow({ sources: { table } }: LargeTable, key: RowKey): Promise<void> {
-  try {
-    await table.write({ kind: 'delete', key, etag: '*' });
-  } catch (error) {
-    if (!(error instanceof EntityNotFoundError)) throw error;
-  }
+  await unlessAbsent(() => table.write({ kind: 'delete', key, etag: '*' }));
 }

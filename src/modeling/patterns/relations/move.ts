@@ -9,12 +9,8 @@ import { ModelError } from '../../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../../rows/row.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
 import { isConflict, isConflictBehind, untilUncontended } from '../../table/contention.js';
-import {
-  EntityExistsError,
-  EntityNotFoundError,
-  isAmbiguous,
-  TransactionFailedError,
-} from '../../table/errors.js';
+import { EntityExistsError, isAmbiguous, TransactionFailedError } from '../../table/errors.js';
+import { unlessAbsent } from '../../table/unless-absent.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
 import { transaction } from '../../table/transaction.js';
@@ -179,14 +175,8 @@ async function changeBehind<P extends AnyDefinition, C extends AnyDefinition>(
   }
 }
 
-async function deleteIfThere(table: TableGateway, key: RowKey): Promise<boolean> {
-  try {
-    await table.write({ kind: 'delete', key, etag: '*' });
-    return true;
-  } catch (error) {
-    if (error instanceof EntityNotFoundError) return false;
-    throw error;
-  }
+function deleteIfThere(table: TableGateway, key: RowKey): Promise<boolean> {
+  return unlessAbsent(() => table.write({ kind: 'delete', key, etag: '*' }));
 }
 
 function typeNameOf({ system }: AnyDefinition): string {
