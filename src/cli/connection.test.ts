@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ServiceName } from '../app/index.js';
-import { chooseAccounts } from './account-settings.js';
+import { chooseAccounts } from './start/account-settings.js';
 import { parseConnectionString } from './connection.js';
 import { UsageError } from './failure.js';
 

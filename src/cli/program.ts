@@ -5,7 +5,7 @@ import { queueGetCommand } from './queue-get.js';
 import { queueListCommand } from './queue-list.js';
 import { queuePeekCommand } from './queue-peek.js';
 import { queuePutCommand } from './queue-put.js';
-import { startCommand } from './start.js';
+import { startCommand } from './start/command.js';
 import { tableImportCommand } from './table-import.js';
 import { tableInsertCommand } from './table-insert.js';
 import { tableQueryCommand } from './table-query.js';

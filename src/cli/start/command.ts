@@ -1,10 +1,10 @@
 import { Command } from 'commander';
-import { createServer } from '../app/index.js';
-import { startFailure } from './start-failure.js';
-import { bannerText, listeningFields } from './start-banner.js';
-import { openStartLog } from './start-log.js';
-import { addStartOptions, type StartFlags } from './start-options.js';
-import { startSettings, type StartSettings } from './start-settings.js';
+import { createServer } from '../../app/index.js';
+import { startFailure } from './failure.js';
+import { bannerText, listeningFields } from './banner.js';
+import { openStartLog } from './log.js';
+import { addStartOptions, type StartFlags } from './options.js';
+import { startSettings, type StartSettings } from './settings.js';
 import { firstStopSignal } from './stop-signals.js';
 import { runPrimary } from './workers/primary.js';
 import { runWorker, workerNumber } from './workers/worker.js';

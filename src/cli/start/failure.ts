@@ -1,5 +1,5 @@
-import { ListenError, ServerOptionsError } from '../app/index.js';
-import { codeOf, CommandFailure, messageOf, UsageError } from './failure.js';
+import { ListenError, ServerOptionsError } from '../../app/index.js';
+import { codeOf, CommandFailure, messageOf, UsageError } from '../failure.js';
 
 /** The same failure to start, in words for people. */
 export function startFailure(error: unknown): Error {

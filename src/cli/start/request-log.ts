@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { RequestObserver, RequestRecord } from '../app/index.js';
+import type { RequestObserver, RequestRecord } from '../../app/index.js';
 
 /** The client asked for what no server has: its mistake, although the status is a 5xx. */
 const notImplemented = 501;

@@ -1,7 +1,7 @@
-import type { ServerEndpoints } from '../app/index.js';
-import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
-import { defaultPorts } from './connection.js';
-import type { StartSettings } from './start-settings.js';
+import type { ServerEndpoints } from '../../app/index.js';
+import { developmentAccount, type AccountSettings } from '../../services/accounts/directory.js';
+import { defaultPorts } from '../connection.js';
+import type { StartSettings } from './settings.js';
 
 type ShownSettings = Pick<StartSettings, 'accounts' | 'flags' | 'storage'>;
 

@@ -1,8 +1,8 @@
-import { openDirectoryOwner } from '../../app/directory-owner.js';
-import { bannerText, listeningFields } from '../start-banner.js';
-import { startFailure } from '../start-failure.js';
-import { openStartLog } from '../start-log.js';
-import type { StartSettings } from '../start-settings.js';
+import { openDirectoryOwner } from '../../../app/directory-owner.js';
+import { bannerText, listeningFields } from '../banner.js';
+import { startFailure } from '../failure.js';
+import { openStartLog } from '../log.js';
+import type { StartSettings } from '../settings.js';
 import { firstStopSignal } from '../stop-signals.js';
 import { WorkerPool } from './pool.js';
 

@@ -1,8 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { systemClock } from '../../base/clock.js';
-import { CommandFailure } from '../failure.js';
+import { systemClock } from '../../../base/clock.js';
+import { CommandFailure } from '../../failure.js';
 import { closeUntakenConnections } from './untaken-connections.js';
 import { isMessage, samePorts, type Ports, type PrimaryMessage } from './messages.js';
 import { Restarts, type Death } from './restarts.js';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { CliProcess, runCli, type CliOptions } from '../../test/support/cli-process.js';
+import { CliProcess, runCli, type CliOptions } from '../../../test/support/cli-process.js';
 import {
   bannerEnd,
   connectionStringOf,
@@ -16,8 +16,8 @@ import {
   startCli,
   stopCli,
   temporaryDirectory,
-} from '../../test/support/cli-server.js';
-import { developmentAccount } from '../services/accounts/directory.js';
+} from '../../../test/support/cli-server.js';
+import { developmentAccount } from '../../services/accounts/directory.js';
 
 const developmentKey = developmentAccount.keys[0] ?? '';
 
@@ -206,7 +206,7 @@ void describe('the command line', () => {
   });
 
   void it('prints its version and its help to standard output', async () => {
-    const text = await readFile(new URL('../../../package.json', import.meta.url), 'utf8');
+    const text = await readFile(new URL('../../../../package.json', import.meta.url), 'utf8');
     const { version }: { version?: string } = JSON.parse(text);
     assert.deepEqual((await runCli(['--version'])).stdout, `${version}\n`);
     const help = await runCli(['table', 'import', '--help']);

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import { defaultPorts } from './connection.js';
-import { repeated, wholeNumber } from './option-parsers.js';
+import { defaultPorts } from '../connection.js';
+import { repeated, wholeNumber } from '../option-parsers.js';
 import { addPeerFlags } from './peer-flags.js';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;

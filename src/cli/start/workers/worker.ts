@@ -1,9 +1,9 @@
 import cluster from 'node:cluster';
-import { createWorkerServer } from '../../app/server.js';
-import { messageOf } from '../failure.js';
-import { startFailure } from '../start-failure.js';
-import { openStartLog } from '../start-log.js';
-import type { StartSettings } from '../start-settings.js';
+import { createWorkerServer } from '../../../app/server.js';
+import { messageOf } from '../../failure.js';
+import { startFailure } from '../failure.js';
+import { openStartLog } from '../log.js';
+import type { StartSettings } from '../settings.js';
 import { isMessage, type PrimaryMessage, type WorkerMessage } from './messages.js';
 
 /** Set by the primary: a process manager may have made this process a worker of its own. */

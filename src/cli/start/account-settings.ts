@@ -3,8 +3,8 @@ import {
   developmentAccount,
   makeAccountDirectory,
   type AccountSettings,
-} from '../services/accounts/directory.js';
-import { UsageError } from './failure.js';
+} from '../../services/accounts/directory.js';
+import { UsageError } from '../failure.js';
 
 /** Accounts to serve and what their owner should know about them. */
 export interface ChosenAccounts {

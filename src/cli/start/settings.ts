@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
-import type { ServerOptions } from '../app/index.js';
-import type { AccountSettings } from '../services/accounts/directory.js';
+import type { ServerOptions } from '../../app/index.js';
+import type { AccountSettings } from '../../services/accounts/directory.js';
 import { chooseAccounts } from './account-settings.js';
-import { UsageError } from './failure.js';
+import { UsageError } from '../failure.js';
 import { peerFlagNotes } from './peer-flags.js';
-import type { StartFlags } from './start-options.js';
+import type { StartFlags } from './options.js';
 
 /** What a command line of `start` asks for. */
 export interface StartSettings {

@@ -1,7 +1,7 @@
 import { destination, pino, type Logger } from 'pino';
-import { loggerOfPino, type ServerOptions } from '../app/index.js';
+import { loggerOfPino, type ServerOptions } from '../../app/index.js';
 import { requestLogger } from './request-log.js';
-import type { StartFlags } from './start-options.js';
+import type { StartFlags } from './options.js';
 
 /** The log of a process that serves, or that watches those that do. */
 export interface StartLog {

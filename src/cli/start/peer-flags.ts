@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { UsageError } from './failure.js';
+import { UsageError } from '../failure.js';
 
 /**
  * What Azurite's command line has and ours does not, so that existing scripts keep working or learn

@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { TableClient } from '@azure/data-tables';
 import { QueueServiceClient, type QueueClient } from '@azure/storage-queue';
-import { runCli, type CliProcess } from '../../../test/support/cli-process.js';
+import { runCli, type CliProcess } from '../../../../test/support/cli-process.js';
 import {
   connectionStringOf,
   endpointOf,
@@ -18,8 +18,8 @@ import {
   startCli,
   stopCli,
   temporaryDirectory,
-} from '../../../test/support/cli-server.js';
-import { createServer as createTabularium } from '../../app/index.js';
+} from '../../../../test/support/cli-server.js';
+import { createServer as createTabularium } from '../../../app/index.js';
 
 const listens = '"msg":"a worker listens"';
 const twoWorkers = ['--workers', '2'];
