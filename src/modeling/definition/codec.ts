@@ -20,7 +20,7 @@ import {
 } from './entity-fields.js';
 import { EntityKeys } from './entity-keys.js';
 import type { KeyRange } from './key-template.js';
-import type { PropertyModel, WireReader } from './property.js';
+import type { PropertyModel, WireReader, WireWriter } from './property.js';
 import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf, RowKeyPrefixOf } from './shapes.js';
 import { storedAs, storedAsOf, type Stored, type StoredAs } from './stored-entity.js';
 
@@ -104,6 +104,25 @@ class RowReader implements WireReader {
   }
 }
 
+/** The properties of a row in the making, for the values of one entity. */
+class RowBuilder implements WireWriter {
+  readonly properties: Record<string, WireValue>;
+  readonly #before: StoredAs | undefined;
+
+  constructor(before?: StoredAs) {
+    this.properties = { ...before?.unknown };
+    this.#before = before;
+  }
+
+  put(name: string, wire: WireValue): void {
+    this.properties[name] = wire;
+  }
+
+  finer(name: string): bigint | undefined {
+    return this.#before?.finer[name];
+  }
+}
+
 /** How a row becomes an entity. */
 interface Decoding {
   readonly keyValues: Values;
@@ -154,27 +173,27 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     }
     const { type } = this.definition;
     const values = completeValues(type, this.#fields, entity as Values, absent);
-    const properties: Record<string, WireValue> = { ...before?.unknown };
-    this.#writeSystem(properties);
+    const row = new RowBuilder(before);
+    this.#writeSystem(row);
     for (const field of this.#fields) {
       if (!field.isStored) continue;
       const value = values[field.name];
       if (value === undefined || value === null) continue;
-      this.#write(field, value, properties, before);
+      this.#write(field, value, row);
     }
-    return this.#checked({ ...this.#keys.format(values), properties }, before?.encrypted);
+    return this.#checked(this.#keys.format(values), row.properties, before?.encrypted);
   }
 
   toMergeRow(key: KeyOf<D>, changes: MergeOf<D>): Row {
     const { type } = this.definition;
     this.#refuseMergeOfEncrypted();
-    const properties: Record<string, WireValue> = {};
+    const row = new RowBuilder();
     const values = mergedValues(type, this.#fields, changes);
     for (const field of this.#fields) {
       const value = values[field.name];
-      if (value !== undefined) this.#write(field, value, properties, undefined);
+      if (value !== undefined) this.#write(field, value, row);
     }
-    return this.#checked({ ...this.key(key), properties });
+    return this.#checked(this.key(key), row.properties);
   }
 
   fromRow(row: StoredRow): Stored<ReadOf<D>> {
@@ -270,32 +289,32 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     );
   }
 
-  #write(
-    { name, model, stored }: Field,
-    value: unknown,
-    properties: Record<string, WireValue>,
-    before: StoredAs | undefined,
-  ): void {
+  #write({ name, model, stored }: Field, value: unknown, row: RowBuilder): void {
     try {
-      model.codec.write(stored, value, {
-        put: (wireName, wire) => (properties[wireName] = wire),
-        finer: (wireName) => before?.finer[wireName],
-      });
+      model.codec.write(stored, value, row);
     } catch (error) {
       if (!(error instanceof ValueError)) throw error;
       throw new ValueError(`${this.definition.type}.${name}: ${error.message}`);
     }
   }
 
-  #writeSystem(properties: Record<string, WireValue>): void {
+  #writeSystem(row: RowBuilder): void {
     const { type, version, system } = this.definition;
-    if (system.type !== undefined) properties[system.type] = { type: 'String', value: type };
-    if (version > 1) properties[system.version] = { type: 'Int32', value: version };
+    if (system.type !== undefined) row.put(system.type, { type: 'String', value: type });
+    if (version > 1) row.put(system.version, { type: 'Int32', value: version });
   }
 
-  #checked(row: Row, encryptedBefore: readonly string[] = []): Row {
-    const bytes = rowBytes({ ...row, properties: this.#withoutLarge(row.properties) });
-    const count = Object.keys(row.properties).length;
+  #checked(
+    { partitionKey, rowKey }: RowKey,
+    properties: RowProperties,
+    encryptedBefore: readonly string[] = none,
+  ): Row {
+    const row: Row = { partitionKey, rowKey, properties };
+    const bytes =
+      this.#large.length === 0
+        ? rowBytes(row)
+        : rowBytes({ ...row, properties: this.#withoutLarge(properties) });
+    const count = Object.keys(properties).length;
     const { type } = this.definition;
     if (bytes > rowBytesMax) {
       throw new TooLargeError(`${type}: an entity of ${bytes} bytes is larger than 1 MiB`);
@@ -303,6 +322,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     if (count > rowPropertiesMax) {
       throw new TooLargeError(`${type}: ${count} properties are more than ${rowPropertiesMax}`);
     }
+    if (this.#encrypted.length === 0 && encryptedBefore.length === 0) return row;
     const marked = [...this.#encrypted, ...encryptedBefore];
     const encrypt = marked.filter((name) => Object.hasOwn(row.properties, name));
     return encrypt.length === 0 ? row : { ...row, encrypt };
@@ -310,7 +330,6 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
 
   /** What is stored in parts takes its place elsewhere. */
   #withoutLarge(properties: RowProperties): RowProperties {
-    if (this.#large.length === 0) return properties;
     const others: Record<string, WireValue> = { ...properties };
     for (const name of this.#large) delete others[name];
     return others;

@@ -1,12 +1,28 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { operationBytes } from './request-size.js';
+import type { WireValue } from '../rows/row.js';
+import type { RowWrite } from './gateway.js';
+import { operationBytes, transactionBytes, transactionBytesBound } from './request-size.js';
 
 const characters = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: fc.constantFrom('"', '\\', '\n', '\u0000', 'a', 'ü', '€', '😀', '\ud83d') }),
 );
+
+const wireValues = fc.oneof(
+  characters.map((value): WireValue => ({ type: 'String', value })),
+  fc.uint8Array({ maxLength: 40 }).map((value): WireValue => ({ type: 'Binary', value })),
+  fc.boolean().map((value): WireValue => ({ type: 'Boolean', value })),
+  fc.integer().map((value): WireValue => ({ type: 'Int32', value })),
+  fc.double().map((value): WireValue => ({ type: 'Double', value })),
+  fc.uuid().map((value): WireValue => ({ type: 'Guid', value })),
+);
+const rows = fc.record({
+  partitionKey: characters,
+  rowKey: characters,
+  properties: fc.dictionary(characters, wireValues, { maxKeys: 5 }),
+});
 
 describe('the size of a request', () => {
   it('counts every text as JSON writes it', () => {
@@ -21,6 +37,20 @@ describe('the size of a request', () => {
         assert.equal(sizeOf(text) - sizeOf(''), written - 2);
       }),
       { numRuns: 2000 },
+    );
+  });
+
+  it('never exceeds its cheap bound', () => {
+    fc.assert(
+      fc.property(fc.array(rows, { maxLength: 3 }), (some) => {
+        const writes = some.flatMap((row): RowWrite[] => [
+          { kind: 'insert', row },
+          { kind: 'delete', key: row, etag: '*' },
+        ]);
+        const [bytes, bound] = [transactionBytes(writes), transactionBytesBound(writes)];
+        assert.ok(bytes <= bound, `${bytes} bytes are more than the bound ${bound}`);
+      }),
+      { numRuns: 1000 },
     );
   });
 });

@@ -10,7 +10,7 @@ import {
   type TableGateway,
   type WriteResult,
 } from './gateway.js';
-import { transactionBytes, transactionBytesMax } from './request-size.js';
+import { transactionBytes, transactionBytesBound, transactionBytesMax } from './request-size.js';
 import {
   writesOf,
   type KeyOrEntity,
@@ -42,6 +42,7 @@ export class Transaction {
   readonly #rowKeys = new Set<string>();
   readonly #randomness: Randomness;
   readonly #stamp: string;
+  readonly #writesByDefinition = new Map<AnyDefinition, unknown>();
   /** A write that tells afterwards whether the transaction was applied. */
   #witness: Stamped | undefined;
   #hasRun = false;
@@ -133,10 +134,7 @@ export class Transaction {
   async run(): Promise<readonly WriteResult[]> {
     if (this.#hasRun) throw new ValueError('a transaction runs once');
     if (this.#writes.length === 0) throw new ValueError('a transaction needs at least one write');
-    const bytes = transactionBytes(this.#writes);
-    if (bytes > transactionBytesMax) {
-      throw new TooLargeError(`a transaction of about ${bytes} bytes is larger than 4 MiB`);
-    }
+    this.#refuseTooLarge();
     this.#hasRun = true;
     try {
       return await this.#table.transact(this.#writes);
@@ -144,6 +142,14 @@ export class Transaction {
       if (await this.#wasApplied(error)) return this.#writes.map(() => ({ etag: undefined }));
       throw error;
     }
+  }
+
+  /** Counting exactly is work, and hardly any transaction comes near the limit. */
+  #refuseTooLarge(): void {
+    if (transactionBytesBound(this.#writes) <= transactionBytesMax) return;
+    const bytes = transactionBytes(this.#writes);
+    if (bytes <= transactionBytesMax) return;
+    throw new TooLargeError(`a transaction of about ${bytes} bytes is larger than 4 MiB`);
   }
 
   async #wasApplied(error: unknown): Promise<boolean> {
@@ -167,8 +173,13 @@ export class Transaction {
     return this;
   }
 
+  /** Most transactions write one definition, many times. */
   #writesOf<D extends AnyDefinition>(definition: D): RowWrites<D> {
-    return writesOf(definition, { randomness: this.#randomness, stamp: this.#stamp });
+    const known = this.#writesByDefinition.get(definition) as RowWrites<D> | undefined;
+    if (known !== undefined) return known;
+    const writes = writesOf(definition, { randomness: this.#randomness, stamp: this.#stamp });
+    this.#writesByDefinition.set(definition, writes);
+    return writes;
   }
 }
 
