@@ -7,7 +7,11 @@ import { systemRandomness } from '../../base/randomness.js';
 import { DefinitionError, ValueError } from '../rows/model-error.js';
 import type { RowKey, RowProperties, StoredRow } from '../rows/row.js';
 import { untilUncontended, type ContentionOptions } from '../table/contention.js';
-import { ConditionFailedError, EntityNotFoundError } from '../table/errors.js';
+import {
+  absentEntityError,
+  ConditionFailedError,
+  type EntityNotFoundError,
+} from '../table/errors.js';
 import { allOf } from '../table/filter.js';
 import type { TableGateway } from '../table/gateway.js';
 import { odataString } from '../table/odata.js';
@@ -161,10 +165,7 @@ function isOvertaken(error: unknown): boolean {
   return error instanceof ConditionFailedError;
 }
 
-function absentRow({ table }: TableGateway, { partitionKey, rowKey }: RowKey): EntityNotFoundError {
-  return new EntityNotFoundError(`there is no row ('${partitionKey}', '${rowKey}') in ${table}`, {
-    status: 404,
-    code: 'ResourceNotFound',
-    request: { table, operation: 'update', partitionKey, rowKey },
-  });
+function absentRow({ table }: TableGateway, key: RowKey): EntityNotFoundError {
+  const { partitionKey, rowKey } = key;
+  return absentEntityError(table, key, { table, operation: 'update', partitionKey, rowKey });
 }

@@ -10,6 +10,7 @@ import type { Row, RowKey, StoredRow } from '../rows/row.js';
 import { backOff } from '../../base/back-off.js';
 import { sleep } from '../../base/sleep.js';
 import {
+  absentEntityError,
   ConditionFailedError,
   ContentionError,
   EntityExistsError,
@@ -369,10 +370,7 @@ export class Entities<D extends AnyDefinition> {
   }
 
   #absent(key: RowKey): EntityNotFoundError {
-    return new EntityNotFoundError(
-      `${this.definition.type}: there is no entity ('${key.partitionKey}', '${key.rowKey}')`,
-      { status: 404, code: 'ResourceNotFound', request: this.#summary('update', key) },
-    );
+    return absentEntityError(this.definition.type, key, this.#summary('update', key));
   }
 
   #summary(operation: string, { partitionKey, rowKey }: RowKey): RequestSummary {

@@ -1,4 +1,10 @@
-import { ModelError, TooLargeError, type ModelErrorOptions } from '../rows/model-error.js';
+import {
+  ModelError,
+  TooLargeError,
+  type ModelErrorOptions,
+  type RequestSummary,
+} from '../rows/model-error.js';
+import type { RowKey } from '../rows/row.js';
 
 export {
   DecodeError,
@@ -48,6 +54,20 @@ export class EntityExistsError extends RequestError {
 /** 404: a replace, merge or delete met no entity with the keys. */
 export class EntityNotFoundError extends RequestError {
   override readonly name = 'EntityNotFoundError';
+}
+
+/** What a read that found nothing says of an entity that had to be there. */
+export function absentEntityError(
+  /** The definition, or whatever else the entity is one of. */
+  type: string,
+  { partitionKey, rowKey }: RowKey,
+  request?: RequestSummary,
+): EntityNotFoundError {
+  return new EntityNotFoundError(`${type}: there is no entity ('${partitionKey}', '${rowKey}')`, {
+    status: 404,
+    code: 'ResourceNotFound',
+    ...(request === undefined ? {} : { request }),
+  });
 }
 
 /** 404: the table is not there. */

@@ -4,7 +4,7 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, MergeOf, ReadOf } from '../../definition/shapes.js';
 import { storedAs, type Stored } from '../../definition/stored-entity.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
-import { DefinitionError, ValueError } from '../../table/errors.js';
+import { absentEntityError, DefinitionError, ValueError } from '../../table/errors.js';
 import { unlessAbsent } from '../../table/unless-absent.js';
 import { entitiesOf, type Entities, type UpdateOptions } from '../../table/entities.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
@@ -29,7 +29,7 @@ import { IndexUpdater } from './index-updater.js';
 import { IndexWriter, type Decide, type IntentOutbox } from './index-writer.js';
 import { CopyLookUp, ListLookUp, type EntityReads } from './look-ups.js';
 import type { IndexedDefinition, ResolvedIndex } from './with-indexes.js';
-import { absentError, existsError, requireVersion } from './write-refusals.js';
+import { existsError, requireVersion } from './write-refusals.js';
 
 type NamesAt<I, Place> = {
   [N in keyof I]: I[N] extends { readonly place: Place } ? N : never;
@@ -239,7 +239,7 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     const options = attemptsMax === undefined ? {} : { attemptsMax };
     const { row } = await this.#writer.change(rowKey, options, async (found, stamp) => {
       if (found === undefined) {
-        if (ifAbsent === undefined) throw absentError(this.definition.type, rowKey);
+        if (ifAbsent === undefined) throw absentEntityError(this.definition.type, rowKey);
         return this.#unmoved(this.#writes(stamp).insert(await ifAbsent()), rowKey);
       }
       const current = codec.fromRow(found);
@@ -324,7 +324,7 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   }
 
   #read(row: StoredRow | undefined, key: RowKey): Stored<ReadOf<D>> {
-    if (row === undefined) throw absentError(this.definition.type, key);
+    if (row === undefined) throw absentEntityError(this.definition.type, key);
     return this.#entities.codec.fromRow(row);
   }
 
@@ -332,7 +332,7 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   #required(write: RowWrite, row: StoredRow | undefined): StoredRow {
     const { type } = this.definition;
     const key = write.kind === 'delete' ? write.key : write.row;
-    if (row === undefined) throw absentError(type, key);
+    if (row === undefined) throw absentEntityError(type, key);
     requireVersion(type, row, 'etag' in write ? write.etag : '*');
     return row;
   }

@@ -1,21 +1,10 @@
 import type { RowKey, StoredRow } from '../../rows/row.js';
-import {
-  ConditionFailedError,
-  EntityExistsError,
-  EntityNotFoundError,
-} from '../../table/errors.js';
+import { ConditionFailedError, EntityExistsError } from '../../table/errors.js';
 
 /** What a writer refuses after it has read the row: the errors of the service, told without it. */
 
 function place({ partitionKey, rowKey }: RowKey): string {
   return `('${partitionKey}', '${rowKey}')`;
-}
-
-export function absentError(type: string, key: RowKey): EntityNotFoundError {
-  return new EntityNotFoundError(`${type}: there is no entity ${place(key)}`, {
-    status: 404,
-    code: 'ResourceNotFound',
-  });
 }
 
 export function existsError(type: string, key: RowKey): EntityExistsError {

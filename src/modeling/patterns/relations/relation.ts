@@ -6,7 +6,7 @@ import { etagOf, type Stored } from '../../definition/stored-entity.js';
 import type { RowKey } from '../../rows/row.js';
 import type { ContentionOptions } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
-import { EntityNotFoundError } from '../../table/errors.js';
+import { absentEntityError, type EntityNotFoundError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { Transaction } from '../../table/transaction.js';
 import type { MeasureNames } from '../materialised-views/measures.js';
@@ -53,9 +53,5 @@ export async function parentOrThrow<P extends AnyDefinition, C extends AnyDefini
 
 export function notFound(type: string, table: string, key: RowKey): EntityNotFoundError {
   const { partitionKey, rowKey } = key;
-  return new EntityNotFoundError(`${type}: there is no entity ('${partitionKey}', '${rowKey}')`, {
-    status: 404,
-    code: 'ResourceNotFound',
-    request: { table, operation: 'get', partitionKey, rowKey },
-  });
+  return absentEntityError(type, key, { table, operation: 'get', partitionKey, rowKey });
 }

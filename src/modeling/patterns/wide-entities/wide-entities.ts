@@ -6,7 +6,11 @@ import type { StoredRow } from '../../rows/row.js';
 import { sameProperties } from '../../rows/same-value.js';
 import { isConflict, untilUncontended, type ContentionOptions } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
-import { EntityNotFoundError, TransactionFailedError } from '../../table/errors.js';
+import {
+  absentEntityError,
+  type EntityNotFoundError,
+  TransactionFailedError,
+} from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
 import type { KeyOrEntity } from '../../table/row-writes.js';
@@ -303,12 +307,8 @@ export class WideEntities<W extends AnyWideDefinition> {
 
   #absent(key: Values): EntityNotFoundError {
     const [, row] = this.#rows[0] ?? [];
-    const { partitionKey, rowKey } =
-      row === undefined ? { partitionKey: '', rowKey: '' } : codecOf(row).key(key);
-    return new EntityNotFoundError(
-      `${this.definition.type}: there is no entity ('${partitionKey}', '${rowKey}')`,
-      { status: 404, code: 'ResourceNotFound' },
-    );
+    const rowKey = row === undefined ? { partitionKey: '', rowKey: '' } : codecOf(row).key(key);
+    return absentEntityError(this.definition.type, rowKey);
   }
 }
 
