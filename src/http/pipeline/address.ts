@@ -25,7 +25,7 @@ export function address(exchange: Exchange, accounts: AccountDirectory): void {
   exchange.account = found.account;
   exchange.secondary = found.secondary;
   exchange.resourcePath = found.resourcePath;
-  exchange.base = `http://${exchange.host}${found.accountPath}`;
+  exchange.base = `${exchange.protocol}://${exchange.host}${found.accountPath}`;
 }
 
 /**

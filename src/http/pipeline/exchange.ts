@@ -5,12 +5,16 @@ import type { Account } from '../../services/accounts/directory.js';
 import type { QueryReport } from '../../services/tables/types.js';
 import type { Caller } from './authorise.js';
 
+/** How a request came in: over TLS or without. */
+export type Protocol = 'http' | 'https';
+
 export interface ExchangeStart {
   /** Name of the service that is asked. */
   readonly service: string;
   readonly requestId: string;
   readonly timeMicros: number;
   readonly startMs: number;
+  readonly protocol: Protocol;
   /** The client waits for `100 Continue` before it sends its body. */
   readonly awaitsContinue: boolean;
 }
@@ -29,6 +33,7 @@ export class Exchange {
   /** Microseconds since 1970 at which the request's header had arrived. */
   readonly timeMicros: number;
   readonly startMs: number;
+  readonly protocol: Protocol;
   /** As on the request line. */
   readonly method: string;
 
@@ -83,6 +88,7 @@ export class Exchange {
     this.requestId = start.requestId;
     this.timeMicros = start.timeMicros;
     this.startMs = start.startMs;
+    this.protocol = start.protocol;
     this.awaitsContinue = start.awaitsContinue;
     this.method = request.method ?? '';
   }

@@ -146,6 +146,7 @@ export class HttpServer {
       requestId: randomness.uuid(),
       timeMicros: clock.nowMicros(),
       startMs: clock.monotonicMs(),
+      protocol: 'http',
       awaitsContinue,
     });
     connection.open.add(exchange);
