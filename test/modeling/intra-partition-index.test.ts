@@ -189,6 +189,7 @@ describe('an intra-partition index', () => {
     await employees.insert(jones);
     const before = await rowKeysOf(gateway);
     await assert.rejects(employees.insert({ ...jones, id: 224 }), IndexValueTakenError);
+    await assert.rejects(employees.insertIfAbsent({ ...jones, id: 224 }), IndexValueTakenError);
     await employees.insert({ ...jones, id: 225, email: 'other@contoso.com' });
     await assert.rejects(
       employees.merge(
@@ -238,6 +239,7 @@ describe('an intra-partition index', () => {
     const { employees } = await newEmployees();
     const stored = await employees.insert(jones);
     await assert.rejects(employees.insert({ ...jones, email: 'x' }), EntityExistsError);
+    assert.equal(await employees.insertIfAbsent({ ...jones, email: 'x' }), undefined);
     await employees.merge(keyOfJones, { firstName: 'June' }, { ifMatch: 'any' });
     await assert.rejects(employees.replace(stored), ConditionFailedError);
     await assert.rejects(employees.delete(stored), ConditionFailedError);

@@ -78,6 +78,9 @@ describe('spread keys', () => {
     await events.upsertReplace({ ...one, text: 'again' });
     await events.upsertMerge({ ...one, text: 'once more' });
     assert.deepEqual(takeKinds(), ['update', 'update', 'update', 'update']);
+    assert.equal(await events.insertIfAbsent(event(7)), undefined);
+    assert.equal((await events.get(one))?.text, 'once more');
+    takeKinds();
     await events.update(one, (current) => ({ ...current, text: `${current.text}!` }));
     assert.equal((await events.get(one))?.text, 'once more!');
     await events.delete(one, { ifMatch: 'any' });

@@ -80,6 +80,10 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
     return this.entities.insert(this.#create(entity));
   }
 
+  insertIfAbsent(entity: Unspread<CreateOf<D>, B>): Promise<Stored<ReadOf<D>> | undefined> {
+    return this.entities.insertIfAbsent(this.#create(entity));
+  }
+
   /** Of an entity that was read, or with `ifMatch`. */
   replace(entity: Unspread<ReadOf<D>, B>, condition?: WriteCondition): Promise<Stored<ReadOf<D>>> {
     return this.entities.replace(this.#spread(entity) as ReadOf<D>, condition);

@@ -37,6 +37,7 @@ import {
 } from './row-writes.js';
 import { hasStamp, newStamp } from './write-stamp.js';
 import { unlessAbsent } from './unless-absent.js';
+import { unlessPresent } from './unless-present.js';
 
 /** Where chance and waits come from. */
 export interface EntitiesOptions {
@@ -177,13 +178,8 @@ export class Entities<D extends AnyDefinition> {
   }
 
   /** As `insert`, but undefined when there is an entity with these keys, which stays as it is. */
-  async insertIfAbsent(entity: CreateOf<D>): Promise<Stored<ReadOf<D>> | undefined> {
-    try {
-      return await this.insert(entity);
-    } catch (error) {
-      if (error instanceof EntityExistsError) return undefined;
-      throw error;
-    }
+  insertIfAbsent(entity: CreateOf<D>): Promise<Stored<ReadOf<D>> | undefined> {
+    return unlessPresent(() => this.insert(entity));
   }
 
   /**

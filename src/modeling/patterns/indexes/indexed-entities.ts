@@ -6,6 +6,7 @@ import { storedAs, type Stored } from '../../definition/stored-entity.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { absentEntityError, DefinitionError, ValueError } from '../../table/errors.js';
 import { unlessAbsent } from '../../table/unless-absent.js';
+import { unlessPresent } from '../../table/unless-present.js';
 import { entitiesOf, type Entities, type UpdateOptions } from '../../table/entities.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import {
@@ -150,6 +151,11 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
       if (row !== undefined) throw existsError(this.definition.type, row);
       return this.#writes(stamp).insert(entity);
     });
+  }
+
+  /** As `insert`, but undefined when there is an entity with these keys, which stays as it is. */
+  insertIfAbsent(entity: CreateOf<D>): Promise<Stored<ReadOf<D>> | undefined> {
+    return unlessPresent(() => this.insert(entity));
   }
 
   /**
