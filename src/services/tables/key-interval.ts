@@ -19,7 +19,8 @@ export function keyIntervals(set: KeySet): readonly KeyInterval[] {
   return boundIntervals(exactIntervals(set));
 }
 
-function exactIntervals(set: KeySet): KeyInterval[] {
+/** The intervals to read so that every key of the set is read and no other. */
+export function exactIntervals(set: KeySet): KeyInterval[] {
   const intervals: KeyInterval[] = [];
   for (const { partitions, rows } of set) {
     if (isSingleString(partitions)) {

@@ -1,7 +1,14 @@
 import { unreachable } from '../../base/invariant.js';
 import type { Filter } from '../../wire/edm/filter.js';
+import { keysInRange, type EntityRange } from './entity-range.js';
 import { keysWhere } from './key-bounds.js';
-import { classOf, keyIntervals, keySetOf, type KeyInterval } from './key-interval.js';
+import {
+  classOf,
+  exactIntervals,
+  keyIntervals,
+  keySetOf,
+  type KeyInterval,
+} from './key-interval.js';
 import {
   allKeys,
   complementOfKeys,
@@ -22,7 +29,8 @@ export type { KeyInterval };
 
 /**
  * How to answer a query: read the intervals, in order, and return the rows for which the residual
- * holds. Intervals are sorted and disjoint, and every row that the filter matches lies in one.
+ * holds. Intervals are sorted and disjoint, and every row that the filter matches lies in one. No
+ * interval has a key outside of the range that the query is kept within.
  */
 export interface QueryPlan {
   readonly planClass: PlanClass;
@@ -41,15 +49,16 @@ const fullScan: QueryPlan = Object.freeze({
 const keySetSizeMax = 10_000;
 
 /**
- * Plans a query over entities from its filter alone; pure. Conditions on PartitionKey and RowKey
- * become key intervals, exactly, however they are nested in `and`, `or` and `not`.
+ * Plans a query over entities from its filter and the range that it is kept within; pure.
+ * Conditions on PartitionKey and RowKey become key intervals, exactly, however they are nested in
+ * `and`, `or` and `not`.
  */
-export function planQuery(filter: Filter | undefined): QueryPlan {
-  if (filter === undefined) return fullScan;
-  const parts = filter.kind === 'and' ? filter.operands : [filter];
+export function planQuery(filter: Filter | undefined, within?: EntityRange): QueryPlan {
+  if (filter === undefined && within === undefined) return fullScan;
+  const parts = filter === undefined ? [] : filter.kind === 'and' ? filter.operands : [filter];
   const conjuncts = parts.map((part) => ({ filter: part, bounds: keyBounds(part) }));
   const mays = conjuncts.map(({ bounds }) => bounds.may);
-  const intervals = keyIntervals(narrowAll(mays, widen));
+  const intervals = within === undefined ? intervalsOf(mays) : intervalsWithin(within, mays);
   const read = keySetOf(intervals);
   const left = conjuncts.filter(({ bounds }) => !guarantees(read, bounds.must));
   return {
@@ -57,6 +66,21 @@ export function planQuery(filter: Filter | undefined): QueryPlan {
     intervals,
     residual: intervals.length === 0 ? undefined : conjunction(left.map(({ filter }) => filter)),
   };
+}
+
+function intervalsOf(mays: readonly KeySet[]): readonly KeyInterval[] {
+  return keyIntervals(narrowAll(mays, widen));
+}
+
+/**
+ * Planning may widen what is read and leaves the rest to the residual. A range is no part of the
+ * filter, so what was planned is cut to it in the end. That splits the intervals at its two edges
+ * alone.
+ */
+function intervalsWithin(range: EntityRange, mays: readonly KeySet[]): readonly KeyInterval[] {
+  const permitted = keysInRange(range);
+  const planned = intervalsOf([permitted, ...mays]);
+  return exactIntervals(intersectKeys(keySetOf(planned), permitted));
 }
 
 function guarantees(read: KeySet, must: KeySet): boolean {

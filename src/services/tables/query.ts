@@ -45,7 +45,7 @@ export async function queryEntities(
   query: EntityQuery,
 ): Promise<EntityPage> {
   const top = pageSize(query.top);
-  const plan = planQuery(query.filter);
+  const plan = planQuery(query.filter, query.within);
   const rows = new RowSource(context.store, tablePrefix, plan.intervals, query.from);
   const page = new PageBuilder(plan, tablePrefix, top, context.budget);
   if (top === 0) return page.finish();

@@ -1,5 +1,6 @@
 import type { EntityInput, StoredEntity } from '../../wire/edm/value.js';
 import type { Filter } from '../../wire/edm/filter.js';
+import type { EntityRange } from './entity-range.js';
 
 /** A table as its account lists it: the name keeps the spelling it was created with. */
 export interface TableInfo {
@@ -58,6 +59,8 @@ export interface EntityQuery {
   /** 0…1,000; 1,000 when absent. */
   readonly top?: number;
   readonly from?: EntityPosition;
+  /** Nothing outside of it is read, whatever the filter and the position say. */
+  readonly within?: EntityRange;
 }
 
 /**

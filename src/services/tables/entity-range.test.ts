@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import * as fc from 'fast-check';
+import { comparison, filterOver, trickyText } from '../../../test/support/edm-arbitraries.js';
+import { entityRanges, isInside } from '../../../test/support/entity-ranges.js';
+import { matches } from '../../../test/support/filter-oracle.js';
+import { account, entity, int, openService, text } from '../../../test/support/table-services.js';
+import { unreachable } from '../../base/invariant.js';
+import type { Filter } from '../../wire/edm/filter.js';
+import { contains, type EntityRange } from './entity-range.js';
+import { intervalsMax, type KeyInterval } from './key-interval.js';
+import { planQuery } from './plan.js';
+import { defaultQueryBudget } from './query.js';
+import type { EntityPosition, EntityQuery } from './types.js';
+
+const long = 'k'.repeat(512);
+const keys = fc.oneof(trickyText, fc.constantFrom('', 'a', 'b', long, `${long.slice(1)}l`));
+/** What a token may name as a bound: also what no key can be. */
+const bounds = fc.oneof(
+  { weight: 6, arbitrary: keys },
+  fc.constantFrom('a\u0000', `${long}k`, `${long}\u0000`, '\u0000', `a\u0000b`, '\uffff'),
+);
+const ranges = entityRanges(bounds);
+const filters: fc.Arbitrary<Filter> = filterOver(
+  fc.oneof(
+    comparison(fc.constantFrom('PartitionKey', 'RowKey'), bounds.map(text)),
+    comparison(fc.constant('n'), fc.integer({ min: 0, max: 2 }).map(int)),
+    fc.boolean().map((value) => ({ kind: 'constant' as const, value })),
+  ),
+);
+
+function reads(interval: KeyInterval, partitionKey: string, rowKey: string): boolean {
+  const inside = ({ start, end }: { start: string; end: string | undefined }, key: string) =>
+    start <= key && (end === undefined || key < end);
+  switch (interval.kind) {
+    case 'point':
+      return interval.partitionKey === partitionKey && interval.rowKey === rowKey;
+    case 'rows':
+      return interval.partitionKey === partitionKey && inside(interval.rows, rowKey);
+    case 'partitions':
+      return inside(interval.partitions, partitionKey);
+    default:
+      return unreachable(interval);
+  }
+}
+
+describe('a range of entities', () => {
+  it('has the keys that the specification says, its bounds included', () => {
+    fc.assert(
+      fc.property(ranges, keys, keys, (range, pk, rk) => {
+        assert.equal(contains(range, pk, rk), isInside(range, pk, rk));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('is the same for bounds that are keys of the data', () => {
+    const few = fc.constantFrom('', 'a', 'b', 'c');
+    fc.assert(
+      fc.property(entityRanges(few), few, few, (range, pk, rk) => {
+        assert.equal(contains(range, pk, rk), isInside(range, pk, rk));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+});
+
+describe('a plan within a range', () => {
+  const few = fc.oneof(fc.constantFrom('', 'a', 'b', 'c'), keys);
+
+  it('reads every key of the range, and no other, when there is no filter', () => {
+    fc.assert(
+      fc.property(fc.oneof(ranges, entityRanges(few)), few, few, (range, pk, rk) => {
+        const { intervals, residual } = planQuery(undefined, range);
+        assert.equal(residual, undefined);
+        const read = intervals.filter((interval) => reads(interval, pk, rk)).length;
+        assert.equal(read, isInside(range, pk, rk) ? 1 : 0);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('reads no key outside, and finds what the filter matches inside', () => {
+    const rows = fc.record({ pk: few, rk: few, n: fc.integer({ min: 0, max: 2 }) });
+    fc.assert(
+      fc.property(filters, fc.oneof(ranges, entityRanges(few)), rows, (filter, range, row) => {
+        const { pk, rk, n } = row;
+        const { intervals, residual } = planQuery(filter, range);
+        const read = intervals.filter((interval) => reads(interval, pk, rk)).length;
+        const inside = isInside(range, pk, rk);
+        assert.ok(read <= (inside ? 1 : 0));
+        const properties = [{ name: 'n', value: int(n) }];
+        const stored = { partitionKey: pk, rowKey: rk, version: 1, properties };
+        const found = read === 1 && (residual === undefined || matches(residual, stored));
+        assert.equal(found, inside && matches(filter, stored));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('stays inside when there are too many intervals to read each', () => {
+    const compare = (property: string, value: string): Filter => ({
+      kind: 'comparison',
+      property,
+      operator: 'eq',
+      literal: text(value),
+    });
+    const names = Array.from({ length: 3 * intervalsMax }, (_, index) => `p${index}`);
+    const operands = names.map((name): Filter => ({
+      kind: 'and',
+      operands: [compare('PartitionKey', name), compare('RowKey', 'r')],
+    }));
+    const range = {
+      startPartitionKey: 'p15',
+      startRowKey: 'm',
+      endPartitionKey: 'p2',
+      endRowKey: 'm',
+    };
+    const { intervals } = planQuery({ kind: 'or', operands }, range);
+    assert.ok(intervals.length > 1 && intervals.length <= intervalsMax + 4);
+    for (const [pk, rk] of [
+      ['p149', 'r'],
+      ['p15', 'l'],
+      ['p15', ''],
+      ['p2', 'r'],
+      ['p2', 'mm'],
+      ['p20', ''],
+      ['p3', 'r'],
+    ] as const) {
+      assert.ok(!intervals.some((interval) => reads(interval, pk, rk)), `${pk}/${rk}`);
+    }
+    for (const pk of ['p15', 'p150', 'p1999']) {
+      assert.ok(
+        intervals.some((interval) => reads(interval, pk, 'r')),
+        pk,
+      );
+    }
+  });
+});
+
+const texts = ['', 'a', 'b', 'c', '\ue000', '😀'];
+
+async function openGrid(t: TestContext, engine: 'memory' | 'lmdb') {
+  const budget = { ...defaultQueryBudget, lookaheadRowsMax: 2 };
+  const { service } = await openService[engine](t, { budget });
+  await service.createTable(account, 'data');
+  const rows = texts.flatMap((pk, p) => texts.map((rk, r) => ({ pk, rk, n: (p + r) % 3 })));
+  for (const { pk, rk, n } of rows) {
+    await service.write(account, 'data', { kind: 'insert', entity: entity(pk, rk, { n }) });
+  }
+  const query = (given: EntityQuery) => service.queryEntities(account, 'data', given);
+  return { rows, query };
+}
+
+for (const engine of ['memory', 'lmdb'] as const) {
+  describe(`a query within a range over ${engine}`, () => {
+    const key = fc.constantFrom(...texts);
+    const position: fc.Arbitrary<EntityPosition> = fc.record({ partitionKey: key, rowKey: key });
+
+    it('pages through the rows of the range; no token names a key outside', async (t) => {
+      const { rows, query } = await openGrid(t, engine);
+      const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+      const sorted = rows.toSorted((a, b) => order(a.pk, b.pk) || order(a.rk, b.rk));
+      const sample = fc.record({
+        within: entityRanges(key),
+        filter: fc.option(filters, { nil: undefined }),
+        top: fc.integer({ min: 1, max: 7 }),
+        start: fc.option(position, { nil: undefined }),
+      });
+      await fc.assert(
+        fc.asyncProperty(sample, async ({ within, filter, top, start }) => {
+          const found: string[] = [];
+          let from: EntityPosition | undefined = start;
+          for (let pages = 0; pages === 0 || from !== undefined; pages += 1) {
+            assert.ok(pages <= rows.length, 'a query without end');
+            const page = await query({ within, top, ...optional({ filter, from }) });
+            found.push(...page.entities.map((row) => `${row.partitionKey}/${row.rowKey}`));
+            from = page.next;
+            if (page.next === undefined) break;
+            const { partitionKey, rowKey } = page.next;
+            assert.ok(isInside(within, partitionKey, rowKey), `${partitionKey}/${rowKey}`);
+          }
+          const expected = sorted.filter(
+            ({ pk, rk, n }) =>
+              isInside(within, pk, rk) &&
+              isFrom(start, pk, rk) &&
+              (filter === undefined ||
+                matches(filter, {
+                  partitionKey: pk,
+                  rowKey: rk,
+                  version: 1,
+                  properties: [{ name: 'n', value: int(n) }],
+                })),
+          );
+          assert.deepEqual(
+            found,
+            expected.map(({ pk, rk }) => `${pk}/${rk}`),
+          );
+        }),
+        { numRuns: engine === 'memory' ? 500 : 60 },
+      );
+    });
+
+    it('looks at no row outside, so that its cost tells nothing about them', async (t) => {
+      const { query } = await openGrid(t, engine);
+      const within: EntityRange = { startPartitionKey: 'b', endPartitionKey: 'b' };
+      const { report } = await query({ within });
+      assert.equal(report.rowsScanned, texts.length);
+      assert.equal(report.planClass, 'partition-scan');
+      const outside = await query({ within, from: { partitionKey: 'c', rowKey: 'a' } });
+      assert.deepEqual(
+        [outside.entities, outside.next, outside.report.rowsScanned],
+        [[], undefined, 0],
+      );
+    });
+  });
+}
+
+function isFrom(start: EntityPosition | undefined, pk: string, rk: string): boolean {
+  if (start === undefined || pk > start.partitionKey) return true;
+  return pk === start.partitionKey && rk >= (start.rowKey ?? '');
+}
+
+function optional(given: {
+  readonly filter: Filter | undefined;
+  readonly from: EntityPosition | undefined;
+}): EntityQuery {
+  return {
+    ...(given.filter === undefined ? {} : { filter: given.filter }),
+    ...(given.from === undefined ? {} : { from: given.from }),
+  };
+}
