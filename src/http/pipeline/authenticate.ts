@@ -2,9 +2,11 @@ import type { Clock } from '../../base/clock.js';
 import { invariant, unreachable } from '../../base/invariant.js';
 import { authenticationFailed } from '../../wire/auth/authentication-failed.js';
 import { readCredential } from '../../wire/auth/credential.js';
+import { verifySasSignature } from '../../wire/auth/sas/sas-signature.js';
 import { verifySharedKey } from '../../wire/auth/shared-key.js';
 import type { SignedRequest, SigningForm } from '../../wire/auth/signed-request.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
+import { decodeOnce } from '../../wire/http/percent.js';
 import type { Caller } from './authorise.js';
 import type { Exchange } from './exchange.js';
 
@@ -28,17 +30,28 @@ const challengeVersion = '2019-12-12';
  * `Credential`, is verified here and becomes a `Caller`, which `authorise` judges.
  */
 export function authenticate(exchange: Exchange, context: AuthenticateContext): Caller {
-  const credential = readCredential(exchange.header('authorization'), exchange.queryText);
+  const service = context.signing === 'table' ? 'table' : 'queue';
+  const header = exchange.header('authorization');
+  const credential = readCredential(header, exchange.queryText, service);
   if (credential.kind === 'none') {
     if (exchange.method === 'OPTIONS') return anonymous;
     throw withoutCredential(exchange.version);
   }
+  if (credential.kind === 'bearer') throw notAccepted('Bearer tokens');
   const { account } = exchange;
   invariant(account !== undefined, 'the address is known before the caller');
+  if (credential.kind !== 'shared-key') {
+    verifySasSignature(credential, account, decodeOnce(exchange.resourcePath.split('/')[1] ?? ''));
+    throw notAccepted('Shared access signatures');
+  }
   verifySharedKey(credential, account, signedRequest(exchange, context.signing), {
     skewCheckedAtMicros: context.checkClockSkew ? context.clock.nowMicros() : undefined,
   });
   return credential.scheme === 'SharedKeyLite' ? ownerLite : owner;
+}
+
+function notAccepted(what: string): StorageError {
+  return authenticationFailed(`${what} are not accepted here; sign with a key of the account.`);
 }
 
 function withoutCredential(version: string): StorageError {

@@ -41,22 +41,33 @@ describe('parseAuthorization', () => {
 
 describe('readCredential', () => {
   it('finds none in a request without credentials', () => {
-    assert.deepEqual(readCredential(undefined, 'comp=acl&assign=sig=1'), { kind: 'none' });
-    assert.deepEqual(readCredential('', ''), { kind: 'none' });
+    assert.deepEqual(readCredential(undefined, 'comp=acl&assign=sig=1', 'table'), { kind: 'none' });
+    assert.deepEqual(readCredential('', '', 'queue'), { kind: 'none' });
   });
 
   it('lets the header decide over a signature in the query', () => {
-    assert.equal(readCredential('SharedKey a:b', 'sv=2019-02-02&sig=x').kind, 'shared-key');
+    const query = 'sv=2019-02-02&sig=x&sig=y';
+    assert.equal(readCredential('SharedKey a:b', query, 'table').kind, 'shared-key');
+    assert.equal(readCredential('Bearer t', query, 'queue').kind, 'bearer');
   });
 
-  it('recognises and refuses what the server does not accept', () => {
-    for (const run of [
-      () => readCredential('Bearer ey.J.x', ''),
-      () => readCredential('bearer', ''),
-      () => readCredential(undefined, 'sv=2019-02-02&sig=x'),
-      () => readCredential(undefined, 'sig=x'),
-    ]) {
-      refuses('AuthenticationFailed', run);
+  it('reads a bearer token, the scheme in any case', () => {
+    for (const header of ['Bearer ey.J.x', 'bearer ey.J.x', 'BEARER  ey.J.x ']) {
+      const expected = { kind: 'bearer', token: 'ey.J.x' };
+      assert.deepEqual(readCredential(header, '', 'table'), expected);
     }
+  });
+
+  it('refuses a bearer header without one token', () => {
+    for (const header of ['Bearer', 'bearer ', 'Bearer a b', 'Bearera']) {
+      refuses('InvalidAuthenticationInfo', () => readCredential(header, '', 'table'));
+    }
+  });
+
+  it('reads a signature in the query, or says what it lacks', () => {
+    const query = 'sv=2019-02-02&se=2030-01-01&sp=r&sig=x';
+    assert.equal(readCredential(undefined, query, 'queue').kind, 'queue-sas');
+    refuses('AuthenticationFailed', () => readCredential(undefined, query, 'table'));
+    refuses('AuthenticationFailed', () => readCredential(undefined, 'sig=x', 'queue'));
   });
 });

@@ -1,5 +1,6 @@
 import { StorageError } from '../errors/storage-error.js';
-import { authenticationFailed } from './authentication-failed.js';
+import type { Sas, SasService } from './sas/fields.js';
+import { readSas } from './sas/read-sas.js';
 
 /** The two HMAC schemes; Lite signs only date and resource. */
 export type SharedKeyScheme = 'SharedKey' | 'SharedKeyLite';
@@ -13,11 +14,17 @@ export interface SharedKeyCredential {
   readonly signature: string;
 }
 
+/** An OAuth access token, unread (spec table-service §8.5, queue-service §4.6). */
+export interface BearerCredential {
+  readonly kind: 'bearer';
+  readonly token: string;
+}
+
 /**
  * What a request offers to prove who sent it. Every way to authenticate, for every service, is a
  * member, is recognised by `readCredential` and verified by a module of this folder.
  */
-export type Credential = { readonly kind: 'none' } | SharedKeyCredential;
+export type Credential = { readonly kind: 'none' } | SharedKeyCredential | BearerCredential | Sas;
 
 const none: Credential = { kind: 'none' };
 
@@ -25,22 +32,24 @@ const none: Credential = { kind: 'none' };
  * The credential of a request; the header decides when there is a signature in the query as well.
  *
  * @param rawQuery the query string as sent, without its question mark
- * @throws {StorageError} `AuthenticationFailed` for the schemes that this server knows and does not
- *   accept (bearer tokens, shared access signatures); `InvalidAuthenticationInfo` for a header that
- *   is none of the known forms
+ * @throws {StorageError} `InvalidAuthenticationInfo` for a header that is none of the known forms;
+ *   `AuthenticationFailed` for a shared access signature whose fields are not complete and well
+ *   formed; `InvalidInput` for one that cannot be decoded
  */
-export function readCredential(authorization: string | undefined, rawQuery: string): Credential {
+export function readCredential(
+  authorization: string | undefined,
+  rawQuery: string,
+  service: SasService,
+): Credential {
   if (authorization !== undefined && authorization !== '') {
-    if (/^bearer(?: |$)/i.test(authorization)) throw notAccepted('Bearer tokens');
-    return parseAuthorization(authorization);
+    const token = bearerToken.exec(authorization)?.[1];
+    return token === undefined ? parseAuthorization(authorization) : { kind: 'bearer', token };
   }
-  if (hasSignatureOption(rawQuery)) throw notAccepted('Shared access signatures');
-  return none;
+  return rawQuery === '' ? none : (readSas(rawQuery, service) ?? none);
 }
 
-function notAccepted(what: string): StorageError {
-  return authenticationFailed(`${what} are not accepted here; sign with a key of the account.`);
-}
+/** The scheme in any case. */
+const bearerToken = /^bearer +([^ ]+) *$/i;
 
 /** `SharedKey account:signature` or `SharedKeyLite account:signature` (spec table-service §8.1). */
 export function parseAuthorization(header: string): SharedKeyCredential {
@@ -65,8 +74,4 @@ function schemeOf(text: string): SharedKeyScheme | undefined {
     default:
       return undefined;
   }
-}
-
-function hasSignatureOption(rawQuery: string): boolean {
-  return rawQuery.startsWith('sig=') || rawQuery.includes('&sig=');
 }

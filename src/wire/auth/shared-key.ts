@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { invariant, unreachable } from '../../base/invariant.js';
 import type { StorageError } from '../errors/storage-error.js';
-import { authenticationFailed } from './authentication-failed.js';
+import { authenticationFailed, signatureMismatch } from './authentication-failed.js';
 import type { SharedKeyCredential, SharedKeyScheme } from './credential.js';
 import { signature, signatureMatches } from './hmac-signature.js';
 import { isDateWithinSkew } from './request-date.js';
@@ -45,7 +45,7 @@ export function verifySharedKey(
     if (signatureMatches(account.keys, text, credential.signature)) return;
     expected ??= text;
   }
-  throw expected === undefined ? untimely() : mismatch(credential.signature, expected);
+  throw expected === undefined ? untimely() : signatureMismatch(credential.signature, expected);
 }
 
 function stringsToSign(
@@ -70,17 +70,6 @@ function isTimely(date: string, { skewCheckedAtMicros: now }: SharedKeyPolicy): 
 function untimely(): StorageError {
   return authenticationFailed(
     'The request has no x-ms-date or Date, or it is more than 15 minutes off this clock.',
-  );
-}
-
-/** A string-to-sign is as long as a request's header; its beginning shows where it differs. */
-const textShownMax = 4096;
-
-/** What was expected is no secret: it is made of the request and of no key. */
-function mismatch(presented: string, expected: string): StorageError {
-  const text = expected.slice(0, textShownMax);
-  return authenticationFailed(
-    `The signature '${presented}' is none over this string-to-sign: '${text}'.`,
   );
 }
 

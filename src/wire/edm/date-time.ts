@@ -125,6 +125,17 @@ export function parseDateTime(text: string): bigint | undefined {
   return BigInt(instant.seconds) * ticksPerSecond + BigInt(instant.fraction);
 }
 
+/** Date alone, or with a time to the minute, second or a part of it, and then with its zone. */
+const utcTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,7})?)?(?:Z|[+-]\d\d:\d\d))?$/;
+
+/**
+ * Ticks of a time as stored policies and shared access signatures write it: a time of day always
+ * has a zone (spec queue-service §4.3 and §7.5). Undefined for any other text.
+ */
+export function parseUtcTime(text: string): bigint | undefined {
+  return utcTime.test(text) ? parseDateTime(text) : undefined;
+}
+
 const secondsMin = Number(dateTimeMin / ticksPerSecond);
 const secondsMax = Number(dateTimeMax / ticksPerSecond);
 

@@ -1,4 +1,4 @@
-import { dateTimeMax, formatFullDateTime, parseDateTime } from '../edm/date-time.js';
+import { dateTimeMax, formatFullDateTime, parseUtcTime } from '../edm/date-time.js';
 import { invalidXmlDocument, invalidXmlNode } from '../errors/query-errors.js';
 import { signedIdentifiersMax, type SignedIdentifier } from '../resources/signed-identifier.js';
 import { childrenOf, expectRoot, itemsOf, required, textOf } from './content-model.js';
@@ -67,13 +67,10 @@ function parseId(leaf: XmlElement): string {
   return id;
 }
 
-/** Date alone, or with a time to the minute, second or a part of it, and then with its zone. */
-const policyTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,7})?)?(?:Z|[+-]\d\d:\d\d))?$/;
-
 function parseTime(leaf: XmlElement | undefined): string | undefined {
   const text = leaf === undefined ? '' : textOf(leaf).trim();
   if (leaf === undefined || text === '') return undefined;
-  const ticks = policyTime.test(text) ? parseDateTime(text) : undefined;
+  const ticks = parseUtcTime(text);
   if (ticks === undefined || ticks < 0n || ticks > dateTimeMax) {
     const reason = 'It must be a UTC date such as 2009-09-28 or 2009-09-28T08:49:37.0000000Z.';
     throw invalidXmlNode(leaf.name, text, reason);

@@ -1,0 +1,226 @@
+import { decodeOnce } from '../../http/percent.js';
+import { authenticationFailed } from '../authentication-failed.js';
+import {
+  sasIdentifierLengthMax,
+  sasVersions,
+  type AccountSas,
+  type QueueSas,
+  type Sas,
+  type SasFields,
+  type SasService,
+  type TableSas,
+  type UserDelegationQueueSas,
+} from './fields.js';
+import { checkSasTerms } from './terms.js';
+
+/**
+ * The shared access signature in a query string, undefined when there is none, that is, no `sig`.
+ * Its fields are complete and well formed; nothing is said yet about whether it is valid. Tables
+ * spell the names of fields in lower case, queues in any (spec table-service §8.3 and §8.4,
+ * queue-service §4.3 to §4.5).
+ *
+ * @param rawQuery the query string as sent, without its question mark
+ * @throws {StorageError} `AuthenticationFailed` with a detail that names the field: it is missing,
+ *   there twice, malformed, or of no effect with this `sv`, so that the limit it means would not
+ *   hold; `InvalidInput` for malformed percent encoding
+ */
+export function readSas(rawQuery: string, service: SasService): Sas | undefined {
+  if (!/sig/i.test(rawQuery) && !rawQuery.includes('%')) return undefined;
+  const parameters = readParameters(rawQuery, service);
+  if (!parameters.has('sig')) return undefined;
+  const sas = sasOf(parameters, service);
+  checkSasTerms(sas);
+  return sas;
+}
+
+type Parameters = ReadonlyMap<string, string>;
+
+const commonNames = ['sv', 'sp', 'st', 'se', 'sip', 'spr', 'sig'];
+const accountNames = ['ss', 'srt', 'ses'];
+const delegationNames = ['skoid', 'sktid', 'skt', 'ske', 'sks', 'skv', 'skdutid', 'sduoid'];
+const tableNames = ['tn', 'spk', 'srk', 'epk', 'erk'];
+const namesOf: Readonly<Record<SasService, ReadonlySet<string>>> = {
+  table: new Set([...commonNames, 'si', ...accountNames, ...tableNames]),
+  queue: new Set([...commonNames, 'si', ...accountNames, 'sr', ...delegationNames]),
+};
+
+/** The fields that are not empty, and `sig` also when it is. */
+function readParameters(rawQuery: string, service: SasService): Parameters {
+  const found = new Map<string, string>();
+  const twice = new Set<string>();
+  for (const part of rawQuery.split('&')) {
+    const equals = part.indexOf('=');
+    const name = nameOf(equals < 0 ? part : part.slice(0, equals), service);
+    if (!namesOf[service].has(name)) continue;
+    if (found.has(name)) twice.add(name);
+    found.set(name, equals < 0 ? '' : valueOf(name, part.slice(equals + 1)));
+  }
+  if (found.has('sig')) checkTexts(found, twice);
+  for (const [name, value] of found) if (value === '' && name !== 'sig') found.delete(name);
+  return found;
+}
+
+function nameOf(raw: string, service: SasService): string {
+  const name = decodeOnce(raw);
+  return service === 'queue' ? name.toLowerCase() : name;
+}
+
+/** Base64 has plus signs and no spaces; elsewhere a plus sign in a query string is a space. */
+function valueOf(name: string, raw: string): string {
+  return decodeOnce(name === 'sig' ? raw : raw.replaceAll('+', ' '));
+}
+
+/** A line break in a field would let one text to sign stand for other fields. */
+function checkTexts(found: Parameters, twice: ReadonlySet<string>): void {
+  for (const name of twice) {
+    throw authenticationFailed(`The query string has ${name} twice; send it once.`);
+  }
+  for (const [name, value] of found) {
+    if (value.includes('\n')) throw authenticationFailed(`${name} has a line break.`);
+  }
+}
+
+function sasOf(parameters: Parameters, service: SasService): Sas {
+  if (parameters.has('ss') || parameters.has('srt')) return accountSas(parameters);
+  if (service === 'table') return tableSas(parameters);
+  return delegationNames.some((name) => parameters.has(name))
+    ? userDelegationQueueSas(parameters)
+    : queueSas(parameters);
+}
+
+function tableSas(parameters: Parameters): TableSas {
+  const table = required(
+    parameters,
+    'tn',
+    'a signature for a table names it, one for an account has ss and srt',
+  );
+  checkNeeds(parameters, 'srk', 'spk');
+  checkNeeds(parameters, 'erk', 'epk');
+  return {
+    kind: 'table-sas',
+    ...serviceFields(parameters),
+    table,
+    startPartitionKey: parameters.get('spk'),
+    startRowKey: parameters.get('srk'),
+    endPartitionKey: parameters.get('epk'),
+    endRowKey: parameters.get('erk'),
+  };
+}
+
+function checkNeeds(parameters: Parameters, name: string, other: string): void {
+  if (!parameters.has(name) || parameters.has(other)) return;
+  throw authenticationFailed(`${name} needs ${other}: a RowKey bounds one partition.`);
+}
+
+function queueSas(parameters: Parameters): QueueSas {
+  return { kind: 'queue-sas', ...serviceFields(parameters) };
+}
+
+/** What a service signature leaves out, its stored policy has to say. */
+function serviceFields(parameters: Parameters): SasFields & Pick<QueueSas, 'identifier'> {
+  const fields = commonFields(parameters, sasVersions.service);
+  const identifier = parameters.get('si');
+  if (identifier === undefined) {
+    const reason = 'without si, no stored policy supplies it';
+    required(parameters, 'se', reason);
+    required(parameters, 'sp', reason);
+  } else if (identifier.length > sasIdentifierLengthMax) {
+    throw authenticationFailed(`si has more than ${sasIdentifierLengthMax} characters.`);
+  }
+  return { ...fields, identifier };
+}
+
+function userDelegationQueueSas(parameters: Parameters): UserDelegationQueueSas {
+  const fields = commonFields(parameters, sasVersions.userDelegationQueue);
+  const reason = 'a signature by a user delegation key has it';
+  const [start, expiry] = [
+    required(parameters, 'skt', reason),
+    required(parameters, 'ske', reason),
+  ];
+  required(parameters, 'sp', reason);
+  required(parameters, 'se', reason);
+  refuse(parameters, ['si'], 'by a user delegation key');
+  if (required(parameters, 'sr', reason) !== 'q') {
+    throw authenticationFailed('sr must be q, for a queue.');
+  }
+  return {
+    kind: 'user-delegation-queue-sas',
+    ...fields,
+    delegationKey: {
+      objectId: required(parameters, 'skoid', reason),
+      tenantId: required(parameters, 'sktid', reason),
+      start,
+      expiry,
+      service: required(parameters, 'sks', reason),
+      version: required(parameters, 'skv', reason),
+      delegatedTenantId: parameters.get('skdutid'),
+    },
+    delegatedUserObjectId: parameters.get('sduoid'),
+  };
+}
+
+function accountSas(parameters: Parameters): AccountSas {
+  const fields = commonFields(parameters, sasVersions.account);
+  const reason = 'a signature for an account has it';
+  required(parameters, 'sp', reason);
+  required(parameters, 'se', reason);
+  refuse(parameters, ['si', ...tableNames], 'for an account');
+  return {
+    kind: 'account-sas',
+    ...fields,
+    services: lettersOf(parameters, 'ss', 'bqtf'),
+    resourceTypes: lettersOf(parameters, 'srt', 'sco'),
+    encryptionScope: parameters.get('ses'),
+  };
+}
+
+function lettersOf(parameters: Parameters, name: string, allowed: string): string {
+  const text = required(parameters, name, 'a signature for an account has ss and srt');
+  if (Array.from(text).every((letter) => allowed.includes(letter))) return text;
+  throw authenticationFailed(`${name} is '${text}'; its letters must be among ${allowed}.`);
+}
+
+/** Refuses what restricts and is not signed: nobody would hold the limit. */
+function refuse(parameters: Parameters, names: readonly string[], what: string): void {
+  for (const name of names) {
+    if (parameters.has(name)) {
+      throw authenticationFailed(`${name} has no meaning in a signature ${what}; leave it out.`);
+    }
+  }
+}
+
+function commonFields(parameters: Parameters, oldest: string): SasFields {
+  const version = required(parameters, 'sv', 'it says how the rest is signed');
+  checkVersion(version, oldest);
+  for (const name of ['sip', 'spr']) {
+    if (parameters.has(name) && version < sasVersions.account) {
+      throw authenticationFailed(
+        `${name} needs sv ${sasVersions.account} or later; sv ${version} does not sign it.`,
+      );
+    }
+  }
+  return {
+    version,
+    permissions: parameters.get('sp'),
+    start: parameters.get('st'),
+    expiry: parameters.get('se'),
+    ip: parameters.get('sip'),
+    protocol: parameters.get('spr'),
+    signature: required(parameters, 'sig', 'it is empty'),
+  };
+}
+
+function checkVersion(version: string, oldest: string): void {
+  if (!/^\d{4}-\d\d-\d\d$/.test(version)) {
+    throw authenticationFailed(`sv is '${version}'; it must be a version such as 2019-02-02.`);
+  }
+  if (version < oldest) {
+    throw authenticationFailed(`sv is ${version}; signatures of this kind begin with ${oldest}.`);
+  }
+}
+
+function required(parameters: Parameters, name: string, reason: string): string {
+  const value = parameters.get(name);
+  if (value !== undefined && value !== '') return value;
+  throw authenticationFailed(`The signature lacks ${name}: ${reason}.`);
+}

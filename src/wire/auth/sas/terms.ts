@@ -1,0 +1,146 @@
+import { parseUtcTime, ticksFromMicros } from '../../edm/date-time.js';
+import { StorageError } from '../../errors/storage-error.js';
+import { authenticationFailed } from '../authentication-failed.js';
+import type { SasFields } from './fields.js';
+import { ipInRange, parseIpRange, type IpRange } from './ip-range.js';
+
+/** When a signature is valid, in microseconds since 1970; an open end is undefined. */
+export interface SasWindow {
+  /** The first moment. */
+  readonly startMicros: number | undefined;
+  /** The first moment after it. */
+  readonly expiryMicros: number | undefined;
+}
+
+/**
+ * The window that `st` and `se` describe, which come from the signature or from its stored policy.
+ *
+ * @throws {StorageError} `AuthenticationFailed` for a text that is no time
+ */
+export function sasWindow({ start, expiry }: Pick<SasFields, 'start' | 'expiry'>): SasWindow {
+  return { startMicros: timeOf('st', start), expiryMicros: timeOf('se', expiry) };
+}
+
+/**
+ * Microseconds since 1970 of a time as signatures write it: a date, or with a time to the minute,
+ * the second or up to seven digits of a fraction, then with its zone (spec queue-service §4.3).
+ */
+export function parseSasTime(text: string): number | undefined {
+  const ticks = parseUtcTime(text);
+  return ticks === undefined ? undefined : Number((ticks - ticksFromMicros(0)) / 10n);
+}
+
+function timeOf(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const micros = parseSasTime(text);
+  if (micros !== undefined) return micros;
+  throw authenticationFailed(
+    `${name} is '${text}'; it must be a UTC time such as 2009-09-28 or 2009-09-28T08:49:37Z.`,
+  );
+}
+
+/**
+ * Checks that a moment lies in the window: `st` <= now < `se` (spec queue-service §4.3). There is
+ * no tolerance: who signs leaves `st` out, or sets it back.
+ *
+ * @throws {StorageError} `AuthenticationFailed`
+ */
+export function checkSasWindow(
+  { startMicros = -Infinity, expiryMicros = Infinity }: SasWindow,
+  nowMicros: number,
+): void {
+  if (startMicros <= nowMicros && nowMicros < expiryMicros) return;
+  throw authenticationFailed(
+    'Signature not valid in the specified time frame: ' +
+      `Start [${momentText(startMicros)}] - Expiry [${momentText(expiryMicros)}] - ` +
+      `Current [${momentText(nowMicros)}].`,
+  );
+}
+
+function momentText(micros: number): string {
+  return Number.isFinite(micros) ? new Date(micros / 1000).toUTCString() : '';
+}
+
+/**
+ * Checks the protocol of a request against `spr`; without it both are allowed.
+ *
+ * @throws {StorageError} `AuthorizationProtocolMismatch`
+ */
+export function checkSasProtocol(
+  { protocol }: Pick<SasFields, 'protocol'>,
+  isHttps: boolean,
+): void {
+  if (isHttps || protocol === undefined || allowsHttp(protocol)) return;
+  throw new StorageError('AuthorizationProtocolMismatch');
+}
+
+/**
+ * Checks the address that a request comes from against `sip`; without it every one is allowed.
+ *
+ * @throws {StorageError} `AuthorizationSourceIPMismatch`
+ */
+export function checkSasAddress({ ip }: Pick<SasFields, 'ip'>, address: string): void {
+  if (ip === undefined || ipInRange(rangeOf(ip), address)) return;
+  throw new StorageError('AuthorizationSourceIPMismatch', {
+    message: `This request is not authorized to perform this operation using this source IP ${address}.`,
+  });
+}
+
+function allowsHttp(protocol: string): boolean {
+  switch (protocol) {
+    case 'https':
+      return false;
+    case 'https,http':
+    case 'http,https':
+      return true;
+    default:
+      throw authenticationFailed(`spr is '${protocol}'; it must be https or https,http.`);
+  }
+}
+
+function rangeOf(ip: string): IpRange {
+  const range = parseIpRange(ip);
+  if (range !== undefined) return range;
+  throw authenticationFailed(
+    `sip is '${ip}'; it must be an IPv4 address or a range of them such as 10.0.0.1-10.0.0.9.`,
+  );
+}
+
+/**
+ * Checks that the fields about time, protocol and address can be read at all.
+ *
+ * @throws {StorageError} `AuthenticationFailed` with a detail that names the field
+ */
+export function checkSasTerms(fields: SasFields): void {
+  sasWindow(fields);
+  if (fields.protocol !== undefined) allowsHttp(fields.protocol);
+  if (fields.ip !== undefined) rangeOf(fields.ip);
+}
+
+/** What a letter of `sp` permits. */
+export type SasPermission =
+  'read' | 'write' | 'delete' | 'list' | 'add' | 'create' | 'update' | 'process';
+
+const permissionByLetter: ReadonlyMap<string, SasPermission> = new Map([
+  ['r', 'read'],
+  ['w', 'write'],
+  ['d', 'delete'],
+  ['l', 'list'],
+  ['a', 'add'],
+  ['c', 'create'],
+  ['u', 'update'],
+  ['p', 'process'],
+]);
+
+/**
+ * What the letters of a signature or of a stored policy permit. A letter that means nothing to
+ * tables and queues permits nothing.
+ */
+export function sasPermissions(letters: string): ReadonlySet<SasPermission> {
+  const permissions = new Set<SasPermission>();
+  for (const letter of letters) {
+    const permission = permissionByLetter.get(letter);
+    if (permission !== undefined) permissions.add(permission);
+  }
+  return permissions;
+}
