@@ -4,6 +4,7 @@ import { byLowerName, parseQueryString, type QueryOptions } from '../../wire/htt
 import type { Account } from '../../services/accounts/directory.js';
 import type { QueryReport } from '../../services/tables/types.js';
 import type { Caller } from './authorise.js';
+import type { AnswerFate, PartitionLoad } from './interference.js';
 
 /** How a request came in: over TLS or without. */
 export type Protocol = 'http' | 'https';
@@ -67,6 +68,13 @@ export class Exchange {
   partitionKey: string | undefined = undefined;
   query: QueryReport | undefined = undefined;
   operationCount = 1;
+
+  /** Set before run by whoever interferes: the names of injected faults, and what they do. */
+  fault: string | undefined = undefined;
+  fate: AnswerFate | undefined = undefined;
+  /** Set before run: `load` is to be found out. */
+  wantsLoad = false;
+  load: readonly PartitionLoad[] | undefined = undefined;
 
   /** Set by parse. Empty when the request has no body. */
   body: Buffer = noBody;

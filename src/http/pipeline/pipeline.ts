@@ -9,6 +9,7 @@ import { AbortedError } from './body.js';
 import { verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
 import type { Exchange } from './exchange.js';
+import type { AdmittedRequest, Interference } from './interference.js';
 import type { HttpLimits } from './limits.js';
 import type { Logger } from './logger.js';
 import { Outbox } from './outbox.js';
@@ -17,6 +18,8 @@ import { receive } from './receive.js';
 import { render } from './render.js';
 import { setDeadline } from './run.js';
 import type { HttpService, Reply, Route } from './service.js';
+import { spoil } from './spoil.js';
+import { WorkGate } from './work-gate.js';
 
 export interface PipelineOptions {
   readonly service: HttpService;
@@ -29,6 +32,10 @@ export interface PipelineOptions {
   readonly logger: Logger;
   /** Refuse signatures over a date more than 15 minutes off. */
   readonly checkClockSkew: boolean;
+  /** Asked in order before the work of a request. Absent: nothing interferes. */
+  readonly interferences?: readonly Interference[];
+  /** Where the work of requests passes. Absent: nobody else wants to work alone. */
+  readonly gate?: WorkGate;
 }
 
 /**
@@ -39,10 +46,14 @@ export interface PipelineOptions {
 export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #outbox = new Outbox();
+  readonly #interferences: readonly Interference[];
+  readonly #gate: WorkGate;
   #closing = false;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
+    this.#interferences = options.interferences ?? [];
+    this.#gate = options.gate ?? new WorkGate();
   }
 
   /** From now on answers ask the client to close its connection. */
@@ -53,6 +64,7 @@ export class Pipeline {
   /** Answers one exchange. Never rejects: whatever goes wrong becomes an answer or a log entry. */
   async serve(exchange: Exchange): Promise<void> {
     const { service, clock, limits } = this.#options;
+    const gate = this.#gate;
     try {
       receive(exchange);
       const endpoint = this.#endpointOf(exchange);
@@ -61,12 +73,22 @@ export class Pipeline {
         this.#reply(exchange, await endpoint.answer(exchange));
         return;
       }
-      const { operation, request } = this.#admit(exchange);
+      const route = this.#admit(exchange);
+      const { operation, request } = route;
       if (expectsBody(exchange, operation)) await receiveBody(exchange, operation.bodyBytesMax);
       if (service.verifiesContentMd5) verifyContentMd5(exchange, operation);
       const input = operation.parse(request);
+      if (this.#isInterferedWith) await this.#interfere(exchange, route, input);
+      while (gate.isShut) await gate.opened();
       setDeadline(exchange, clock.monotonicMs(), limits.operationTimeoutMs);
-      const output = await operation.run(input, request);
+      gate.enter();
+      let output: unknown;
+      try {
+        output = await operation.run(input, request);
+      } finally {
+        gate.leave();
+      }
+      if (exchange.wantsLoad) exchange.load = operation.load?.(output, input);
       this.#reply(exchange, operation.render(output, input, request));
     } catch (error) {
       this.#fail(exchange, error);
@@ -97,6 +119,25 @@ export class Pipeline {
     return route;
   }
 
+  get #isInterferedWith(): boolean {
+    for (const { isActive } of this.#interferences) if (isActive) return true;
+    return false;
+  }
+
+  async #interfere(exchange: Exchange, route: Route, input: unknown): Promise<void> {
+    const admitted: AdmittedRequest = {
+      exchange,
+      operation: route.name,
+      hasLoad: route.operation.load !== undefined,
+      entities: () => route.operation.entities?.(input) ?? [],
+    };
+    for (const each of this.#interferences) if (each.isActive) await each.beforeWork(admitted);
+    // A client that has not waited gets its work done all the same, as long as there is a store.
+    if (this.#closing && exchange.response.destroyed) {
+      throw new AbortedError('the server closed while a request waited');
+    }
+  }
+
   #endpointOf(exchange: Exchange): Endpoint | undefined {
     for (const endpoint of this.#options.endpoints) {
       if (endpoint.matches(exchange)) return endpoint;
@@ -109,7 +150,11 @@ export class Pipeline {
     const failure = error instanceof StorageError ? error : this.#unexpected(exchange, error);
     if (exchange.replied) return;
     exchange.errorCode = failure.code;
-    this.#reply(exchange, this.#options.service.renderError(failure, exchange));
+    const reply = this.#options.service.renderError(failure, exchange);
+    if (failure.retryAfterSeconds !== undefined) {
+      reply.headers.push('Retry-After', String(failure.retryAfterSeconds));
+    }
+    this.#reply(exchange, reply);
   }
 
   #unexpected(exchange: Exchange, error: unknown): StorageError {
@@ -119,6 +164,7 @@ export class Pipeline {
   }
 
   #reply(exchange: Exchange, reply: Reply): void {
+    if (exchange.fate !== undefined) return spoil(exchange, reply, exchange.fate);
     const { timers, limits } = this.#options;
     const outbox = this.#outbox;
     render(exchange, reply, { timers, limits, outbox, closing: this.#closing });

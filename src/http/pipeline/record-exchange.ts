@@ -51,6 +51,8 @@ function recordOf(
     bytesSent: exchange.bytesSent,
     status: exchange.status,
     errorCode: exchange.errorCode,
+    fault: exchange.fault,
+    load: exchange.load,
     serverTimeMs: endMs - exchange.startMs,
     aborted,
   };

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../wire/errors/registry.js';
 import type { QueryReport } from '../../services/tables/types.js';
+import type { PartitionLoad } from './interference.js';
 
 export type AuthKind = 'none' | 'shared-key' | 'shared-key-lite';
 
@@ -32,6 +33,10 @@ export interface RequestRecord {
   readonly bytesSent: number;
   readonly status: number;
   readonly errorCode: ErrorCode | undefined;
+  /** The injected faults that met the request, by name and joined by commas. */
+  readonly fault: string | undefined;
+  /** What the request has written or returned. Known where throttling has let it through. */
+  readonly load: readonly PartitionLoad[] | undefined;
   /** From the arrival of the header to the end of the response. */
   readonly serverTimeMs: number;
   /** The client went away before the response ended. */

@@ -24,9 +24,7 @@ export function render(exchange: Exchange, reply: Reply, context: RenderContext)
   if (exchange.replied || response.destroyed) return;
   const body = exchange.method === 'HEAD' ? undefined : reply.body;
   const unread = hasUnreadBody(exchange);
-  addHeaders(exchange, reply, unread || context.closing);
-  writeHead(exchange, reply);
-  exchange.status = reply.status;
+  beginAnswer(exchange, reply, unread || context.closing);
   exchange.bytesSent = body?.length ?? 0;
   if (unread) {
     if (body !== undefined) response.write(body);
@@ -35,6 +33,13 @@ export function render(exchange: Exchange, reply: Reply, context: RenderContext)
   } else if (body === undefined) context.outbox.end(response, '');
   else if (body.length <= joinedBytesMax) context.outbox.end(response, body.toString('latin1'));
   else response.end(body);
+}
+
+/** Writes the head of an answer. `close` asks the client to close its connection. */
+export function beginAnswer(exchange: Exchange, reply: Reply, close: boolean): void {
+  addHeaders(exchange, reply, close);
+  writeHead(exchange, reply);
+  exchange.status = reply.status;
 }
 
 function addHeaders(exchange: Exchange, reply: Reply, close: boolean): void {

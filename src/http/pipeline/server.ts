@@ -242,6 +242,8 @@ function refusedRecord(
     bytesReceived: 0,
     bytesSent: 0,
     errorCode: undefined,
+    fault: undefined,
+    load: undefined,
     serverTimeMs: 0,
     aborted: false,
   };

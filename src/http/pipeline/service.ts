@@ -2,6 +2,7 @@ import type { SigningForm } from '../../wire/auth/signed-request.js';
 import type { StorageError } from '../../wire/errors/storage-error.js';
 import type { Access } from './authorise.js';
 import type { Exchange } from './exchange.js';
+import type { EntityName, PartitionLoad } from './interference.js';
 
 /** An answer before the headers that every answer has. */
 export interface Reply {
@@ -27,6 +28,10 @@ export interface Operation<Request = unknown, Input = unknown, Output = unknown>
   /** The storage work, under the request's time limit. */
   run(input: Input, request: Request): Promise<Output>;
   render(output: Output, input: Input, request: Request): Reply;
+  /** The entities and partitions that the input names. Absent: it names none. */
+  entities?(input: Input): readonly EntityName[];
+  /** What was written or returned. Absent: nothing that a limit of a partition or queue counts. */
+  load?(output: Output, input: Input): readonly PartitionLoad[];
 }
 
 export interface Route {

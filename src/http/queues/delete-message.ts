@@ -2,6 +2,7 @@ import type { HeldMessage } from '../../services/queues/types.js';
 import { objectAccess } from '../operations/access.js';
 import { emptyReply } from '../operations/replies.js';
 import { resourceOf } from '../operations/request.js';
+import { oneMessageLoad } from './load.js';
 import { popReceiptOf } from './parameters.js';
 import { queueOf, type QueueOperation } from './request.js';
 
@@ -23,6 +24,8 @@ export const deleteMessage: QueueOperation<Input, void> = {
   run(input, { backend, account }) {
     return backend.queues.deleteMessage(account, input.queue, input);
   },
+
+  load: oneMessageLoad,
 
   render() {
     return emptyReply(204);

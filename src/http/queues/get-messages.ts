@@ -3,6 +3,7 @@ import type { DequeuedMessage } from '../../services/queues/types.js';
 import { objectAccess } from '../operations/access.js';
 import { xmlReply } from '../operations/replies.js';
 import { countedMessages } from './dequeue-count.js';
+import { messagesLoad } from './load.js';
 import { dequeueVisibilityOf, messageCountOf } from './parameters.js';
 import { queueOf, type QueueOperation } from './request.js';
 
@@ -28,6 +29,8 @@ export const getMessages: QueueOperation<Input, readonly DequeuedMessage[]> = {
   run({ queue, count, visibilitySeconds }, { backend, account }) {
     return backend.queues.getMessages(account, queue, { count, visibilitySeconds });
   },
+
+  load: messagesLoad,
 
   render(messages, _input, { exchange }) {
     return xmlReply(200, renderMessages(countedMessages(messages, exchange.version)));

@@ -3,6 +3,7 @@ import type { PeekedMessage } from '../../services/queues/types.js';
 import { objectAccess } from '../operations/access.js';
 import { xmlReply } from '../operations/replies.js';
 import { countedMessages } from './dequeue-count.js';
+import { messagesLoad } from './load.js';
 import { messageCountOf } from './parameters.js';
 import { queueOf, type QueueOperation } from './request.js';
 
@@ -26,6 +27,8 @@ export const peekMessages: QueueOperation<Input, readonly PeekedMessage[]> = {
   run({ queue, count }, { backend, account }) {
     return backend.queues.peekMessages(account, queue, count);
   },
+
+  load: messagesLoad,
 
   render(messages, _input, { exchange }) {
     return xmlReply(200, renderMessages(countedMessages(messages, exchange.version)));

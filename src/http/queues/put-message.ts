@@ -2,6 +2,7 @@ import { renderMessages } from '../../wire/xml/queue-messages.js';
 import type { NewMessage, PutReceipt } from '../../services/queues/types.js';
 import { objectAccess } from '../operations/access.js';
 import { emptyReply, xmlReply } from '../operations/replies.js';
+import { oneMessageLoad } from './load.js';
 import { messageBodyBytesMax, messageTextOf } from './message-body.js';
 import { putVisibilityOf, timeToLiveOf } from './parameters.js';
 import { queueOf, type QueueOperation } from './request.js';
@@ -29,6 +30,8 @@ export const putMessage: QueueOperation<Input, PutReceipt> = {
   run({ queue, message }, { backend, account }) {
     return backend.queues.putMessage(account, queue, message);
   },
+
+  load: oneMessageLoad,
 
   render(receipt, _input, { exchange }) {
     if (exchange.version < messageVersions.putAnswer) return emptyReply(201);

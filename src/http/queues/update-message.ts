@@ -2,6 +2,7 @@ import { httpDate } from '../../wire/http/http-date.js';
 import type { MessageChange, Renewal } from '../../services/queues/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
+import { oneMessageLoad } from './load.js';
 import { messageBodyBytesMax, messageTextOf } from './message-body.js';
 import { popReceiptOf, updateVisibilityOf } from './parameters.js';
 import { queueOf, type QueueOperation } from './request.js';
@@ -30,6 +31,8 @@ export const updateMessage: QueueOperation<Input, Renewal> = {
   run({ queue, change }, { backend, account }) {
     return backend.queues.updateMessage(account, queue, change);
   },
+
+  load: oneMessageLoad,
 
   render({ popReceipt, nextVisibleMicros }) {
     const nextVisible = httpDate(nextVisibleMicros);

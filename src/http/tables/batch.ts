@@ -5,7 +5,9 @@ import type { BatchOperation } from '../../wire/batch/part-reader.js';
 import { renderBatchResponse, type BatchOutcome } from '../../wire/batch/render.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { checkGroup } from '../../services/tables/entity-writes.js';
+import { keysOf } from '../../services/tables/staged-write.js';
 import { objectAccess } from '../operations/access.js';
+import type { EntityName } from '../pipeline/interference.js';
 import { runBatchQuery } from './batch-query.js';
 import { checkSameTable, readChange, writtenPart, type Change } from './changeset.js';
 import { errorLevelOf } from './format.js';
@@ -48,6 +50,14 @@ export const batch: TableOperation<Input, BatchOutcome> = {
     }
   },
 
+  entities: namedEntities,
+
+  load(outcome, input) {
+    const [first] = namedEntities(input);
+    if (outcome.kind !== 'written' || first === undefined) return [];
+    return [{ partitionKey: first.partitionKey, count: outcome.parts.length }];
+  },
+
   render(outcome, _input, { exchange, backend: { randomness } }) {
     if ('error' in outcome) exchange.errorCode = outcome.error.code;
     const { requestId, timeMicros } = exchange;
@@ -58,6 +68,12 @@ export const batch: TableOperation<Input, BatchOutcome> = {
     return { status: 202, headers, body };
   },
 };
+
+function namedEntities(input: Input): readonly EntityName[] {
+  return input.kind === 'changeset'
+    ? input.changes.map(({ input: { operation } }) => keysOf(operation))
+    : [];
+}
 
 function parse(request: TableRequest): Input {
   const { exchange } = request;

@@ -2,7 +2,7 @@ import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
 import { requiredConditionOf } from './conditions.js';
 import { noContentReply } from './replies.js';
-import { runWrite, type WriteEntityOperation } from './write.js';
+import { oneEntity, runWrite, type WriteEntityOperation } from './write.js';
 
 /** `DELETE /table(PartitionKey='…',RowKey='…')` (spec table-service §3.13). */
 export const deleteEntity: WriteEntityOperation = {
@@ -17,6 +17,7 @@ export const deleteEntity: WriteEntityOperation = {
   },
 
   run: runWrite,
+  ...oneEntity,
 
   render: noContentReply,
 };

@@ -39,6 +39,9 @@ export const getEntity: TableOperation<Input, StoredEntity> = {
     return tables.getEntity(account, table, partitionKey, rowKey);
   },
 
+  entities: ({ partitionKey, rowKey }) => [{ partitionKey, rowKey }],
+  load: (_entity, { partitionKey }) => [{ partitionKey, count: 1 }],
+
   render(entity, input, request) {
     const reply = jsonReply(200, input.level, entityJson(entity, input, request));
     reply.headers.push('ETag', formatEtag(entity.version));

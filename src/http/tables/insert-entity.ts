@@ -13,7 +13,7 @@ import { bodyBytesMax } from './operation.js';
 import { preferenceOf } from './preference.js';
 import { jsonReply, noContentReply, renderContext } from './replies.js';
 import type { TableRequest } from './request.js';
-import { runWrite, type WriteEntityOperation, type WriteInput } from './write.js';
+import { oneEntity, runWrite, type WriteEntityOperation, type WriteInput } from './write.js';
 
 /** `POST /table` (spec table-service §3.11). */
 export const insertEntity: WriteEntityOperation = {
@@ -35,6 +35,7 @@ export const insertEntity: WriteEntityOperation = {
   },
 
   run: runWrite,
+  ...oneEntity,
 
   render(result, input, request) {
     const reply = created(result, input, request);

@@ -1,10 +1,13 @@
+import { unreachable } from '../../base/invariant.js';
 import { encodeToken } from '../../wire/odata/continuation.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { parseEntityQuery, type EntityQueryOptions } from '../../wire/odata/query-options.js';
 import { renderEntities } from '../../wire/odata/render.js';
+import { planQuery } from '../../services/tables/plan.js';
 import type { EntityPage, QueryReport } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
+import type { EntityName, PartitionLoad } from '../pipeline/interference.js';
 import { levelOf } from './format.js';
 import type { TableOperation } from './operation.js';
 import { jsonReply, renderContext } from './replies.js';
@@ -31,6 +34,9 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
     return page;
   },
 
+  entities: ({ query }) => namedEntities(query),
+  load: loadOfPage,
+
   render(page, { level, table, query }, request) {
     const { select, selectText } = query;
     const context = renderContext(request, { table, level, select, selectText });
@@ -52,4 +58,28 @@ export function continuationHeaders({ next }: EntityPage): [name: string, value:
 
 function planText({ planClass, intervals, rowsScanned, rowsReturned }: QueryReport): string {
   return `class=${planClass};intervals=${intervals};scanned=${rowsScanned};returned=${rowsReturned}`;
+}
+
+/** Entities that the filter asks for by both keys, and partitions that it asks for by theirs. */
+function namedEntities({ filter }: EntityQueryOptions): readonly EntityName[] {
+  return planQuery(filter).intervals.flatMap((interval): EntityName[] => {
+    switch (interval.kind) {
+      case 'point':
+        return [{ partitionKey: interval.partitionKey, rowKey: interval.rowKey }];
+      case 'rows':
+        return [{ partitionKey: interval.partitionKey }];
+      case 'partitions':
+        return [];
+      default:
+        return unreachable(interval);
+    }
+  });
+}
+
+function loadOfPage({ entities }: EntityPage): readonly PartitionLoad[] {
+  const counts = new Map<string, number>();
+  for (const { partitionKey } of entities) {
+    counts.set(partitionKey, (counts.get(partitionKey) ?? 0) + 1);
+  }
+  return Array.from(counts, ([partitionKey, count]) => ({ partitionKey, count }));
 }

@@ -10,7 +10,7 @@ import { requireJsonBody } from './format.js';
 import { bodyBytesMax } from './operation.js';
 import { noContentReply } from './replies.js';
 import type { TableRequest } from './request.js';
-import { runWrite, type WriteEntityOperation } from './write.js';
+import { oneEntity, runWrite, type WriteEntityOperation } from './write.js';
 
 /**
  * `PUT`, `MERGE` or `PATCH /table(PartitionKey='…',RowKey='…')` (spec table-service §3.12). With
@@ -31,6 +31,7 @@ function writeEntity(access: WriteEntityOperation['access']): WriteEntityOperati
     },
 
     run: runWrite,
+    ...oneEntity,
 
     render(result) {
       invariant(result !== undefined, 'a write leaves an entity');

@@ -1,5 +1,7 @@
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
+import { keysOf } from '../../services/tables/staged-write.js';
 import type { WriteOperation, WriteResult } from '../../services/tables/types.js';
+import type { EntityName, PartitionLoad } from '../pipeline/interference.js';
 import type { TableOperation } from './operation.js';
 import type { Preference } from './preference.js';
 import type { TableRequest } from './request.js';
@@ -22,3 +24,11 @@ export function runWrite(
 ): Promise<WriteResult> {
   return tables.write(account, table, operation);
 }
+
+/** The members that writes of one entity have in common beside `run`. */
+export const oneEntity = {
+  entities: ({ operation }: WriteInput): readonly EntityName[] => [keysOf(operation)],
+  load: (_result: WriteResult, { operation }: WriteInput): readonly PartitionLoad[] => [
+    { partitionKey: keysOf(operation).partitionKey, count: 1 },
+  ],
+};

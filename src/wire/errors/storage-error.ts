@@ -12,6 +12,8 @@ export interface StorageErrorOptions {
   readonly layer?: ErrorLayer;
   /** In the order written. The shapes of the table service leave them out. */
   readonly details?: readonly ErrorDetail[];
+  /** After how long to try again. */
+  readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
 }
 
@@ -25,6 +27,7 @@ export class StorageError extends Error {
   readonly operationIndex: number | undefined;
   readonly layer: ErrorLayer;
   readonly details: readonly ErrorDetail[];
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorCode, options: StorageErrorOptions = {}) {
     super(options.message ?? errorRegistry[code].message, { cause: options.cause });
@@ -32,6 +35,7 @@ export class StorageError extends Error {
     this.operationIndex = options.operationIndex;
     this.layer = options.layer ?? errorDefinition(code).layer;
     this.details = options.details ?? [];
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
   get status(): number {

@@ -1,0 +1,42 @@
+import type { Exchange } from './exchange.js';
+
+/** An entity that a request names, or all of a partition that it asks about. */
+export interface EntityName {
+  readonly partitionKey: string;
+  readonly rowKey?: string | undefined;
+}
+
+/** Entities of one partition, or messages of a queue, that a request has written or returned. */
+export interface PartitionLoad {
+  /** Empty for messages. */
+  readonly partitionKey: string;
+  readonly count: number;
+}
+
+/** A request that is allowed and well-formed, and whose work has not begun. */
+export interface AdmittedRequest {
+  readonly exchange: Exchange;
+  /** Name of the operation in docs/reference/operations.md. */
+  readonly operation: string;
+  /** Whether the operation reads or writes entities or messages. */
+  readonly hasLoad: boolean;
+  /** What the request names. Costs: for those who must know. */
+  entities(): readonly EntityName[];
+}
+
+/** What may happen to requests besides being served: throttling, injected faults. */
+export interface Interference {
+  /** As long as it is false, nothing else is asked. */
+  readonly isActive: boolean;
+  /**
+   * Called once a request, before its work. Rejects with a `StorageError` that is to be the answer
+   * instead, or with `AbortedError` when it has broken the connection.
+   */
+  beforeWork(request: AdmittedRequest): Promise<void>;
+}
+
+/** What is to become of an answer instead of being sent whole. */
+export type AnswerFate =
+  | { readonly kind: 'drop' }
+  /** Sent up to so many bytes of its body; half of them when absent. */
+  | { readonly kind: 'truncate'; readonly bytes?: number | undefined };

@@ -1,0 +1,13 @@
+import type { PartitionLoad } from '../pipeline/interference.js';
+
+const one: readonly PartitionLoad[] = [{ partitionKey: '', count: 1 }];
+
+/** A request about one message. */
+export function oneMessageLoad(): readonly PartitionLoad[] {
+  return one;
+}
+
+/** A request that returns messages. */
+export function messagesLoad(messages: readonly unknown[]): readonly PartitionLoad[] {
+  return [{ partitionKey: '', count: messages.length }];
+}
