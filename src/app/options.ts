@@ -5,6 +5,9 @@ import { defaultLimits, type HttpLimits } from '../http/pipeline/limits.js';
 import { silentLogger, type Logger } from '../http/pipeline/logger.js';
 import type { RequestObserver } from '../http/pipeline/record.js';
 import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
+import { ServerOptionsError } from './server-options-error.js';
+
+export { ServerOptionsError };
 
 /** An account to serve. Keys are base64, as in connection strings; any of them signs requests. */
 export type AccountOptions =
@@ -53,11 +56,6 @@ export interface ServerOptions {
   readonly clock?: Clock;
   readonly timers?: Timers;
   readonly randomness?: Randomness;
-}
-
-/** Options that cannot be served; the message says which and what would do. */
-export class ServerOptionsError extends Error {
-  override readonly name = 'ServerOptionsError';
 }
 
 export type StorageChoice =
