@@ -1,5 +1,6 @@
 import type { AccountSettings } from '../services/accounts/directory.js';
-import { ServerOptionsError, type ServerSettings, type ServiceName } from './options.js';
+import type { ServerSettings, ServiceName } from './options.js';
+import { ServerOptionsError } from './server-options-error.js';
 
 /** Where a server can be reached and how to connect to it. */
 export interface ServerEndpoints {

@@ -10,12 +10,8 @@
 export { createServer, type TabulariumServer } from './server.js';
 export { ListenError } from './listen-error.js';
 export type { ServerEndpoints } from './endpoints.js';
-export {
-  ServerOptionsError,
-  type AccountOptions,
-  type ServerOptions,
-  type ServiceName,
-} from './options.js';
+export type { AccountOptions, ServerOptions, ServiceName } from './options.js';
+export { ServerOptionsError } from './server-options-error.js';
 export { AccountSettingsError, developmentAccount } from '../services/accounts/directory.js';
 export { loggerOfPino } from './pino-logger.js';
 export type { HttpLimits } from '../http/pipeline/limits.js';

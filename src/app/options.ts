@@ -6,6 +6,7 @@ import { silentLogger, type Logger } from '../http/pipeline/logger.js';
 import type { RequestObserver } from '../http/pipeline/record.js';
 import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
 import { ServerOptionsError } from './server-options-error.js';
+import { ServerOptionsError } from './server-options-error.js';
 
 export { ServerOptionsError };
 
