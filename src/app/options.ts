@@ -6,9 +6,6 @@ import { silentLogger, type Logger } from '../http/pipeline/logger.js';
 import type { RequestObserver } from '../http/pipeline/record.js';
 import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
 import { ServerOptionsError } from './server-options-error.js';
-import { ServerOptionsError } from './server-options-error.js';
-
-export { ServerOptionsError };
 
 /** An account to serve. Keys are base64, as in connection strings; any of them signs requests. */
 export type AccountOptions =
