@@ -12,6 +12,8 @@ export interface StorageErrorOptions {
   readonly layer?: ErrorLayer;
   /** In the order written. The shapes of the table service leave them out. */
   readonly details?: readonly ErrorDetail[];
+  /** What to authenticate with instead, the value of `WWW-Authenticate`. The status is then 401. */
+  readonly challenge?: string | undefined;
   /** After how long to try again. */
   readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
@@ -27,6 +29,7 @@ export class StorageError extends Error {
   readonly operationIndex: number | undefined;
   readonly layer: ErrorLayer;
   readonly details: readonly ErrorDetail[];
+  readonly challenge: string | undefined;
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorCode, options: StorageErrorOptions = {}) {
@@ -35,10 +38,11 @@ export class StorageError extends Error {
     this.operationIndex = options.operationIndex;
     this.layer = options.layer ?? errorDefinition(code).layer;
     this.details = options.details ?? [];
+    this.challenge = options.challenge;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
   get status(): number {
-    return errorRegistry[this.code].status;
+    return this.challenge === undefined ? errorRegistry[this.code].status : 401;
   }
 }

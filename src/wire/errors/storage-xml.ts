@@ -14,8 +14,8 @@ export interface RenderedError {
 /** Longest reason phrase sent; some clients read the status line into a small buffer. */
 const reasonLengthMax = 256;
 
-/** Says that a token would have been welcome; SDK policies parse it (spec table-service §8.1). */
-const bearerChallenge =
+/** Where the cloud service has its tokens from; SDK policies parse it (spec table-service §8.1). */
+const cloudChallenge =
   'Bearer authorization_uri=https://login.microsoftonline.com/common/oauth2/authorize resource_id=https://storage.azure.com';
 
 /**
@@ -33,7 +33,7 @@ export function renderStorageXmlError(error: StorageError, stamp: ErrorStamp): R
 
 /** What XML errors share that end at the front door: the message as reason phrase, a challenge. */
 export function xmlError(
-  { status, message }: StorageError,
+  { status, message, challenge = cloudChallenge }: StorageError,
   sentCode: string,
   body: Buffer,
 ): RenderedError {
@@ -43,14 +43,10 @@ export function xmlError(
     headers: [
       ['Content-Type', 'application/xml'],
       ['x-ms-error-code', sentCode],
-      ...challenge(status),
+      ...(status === 401 ? [['WWW-Authenticate', challenge] as const] : []),
     ],
     body,
   };
-}
-
-function challenge(status: number): RenderedError['headers'] {
-  return status === 401 ? [['WWW-Authenticate', bearerChallenge]] : [];
 }
 
 /** The message as a status line can hold it: one line of visible ASCII. */
