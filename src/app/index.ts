@@ -10,7 +10,7 @@
 export { createServer, type TabulariumServer } from './server.js';
 export { ListenError } from './listen-error.js';
 export type { ServerEndpoints } from './endpoints.js';
-export type { AccountOptions, ServerOptions, ServiceName } from './options.js';
+export type { AccountOptions, ServerChanges, ServerOptions, ServiceName } from './options.js';
 export { ServerOptionsError } from './server-options-error.js';
 export { AccountSettingsError, developmentAccount } from '../services/accounts/directory.js';
 export { loggerOfPino } from './pino-logger.js';

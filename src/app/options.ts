@@ -56,6 +56,9 @@ export interface ServerOptions {
   readonly randomness?: Randomness;
 }
 
+/** What can change while a server runs; what is absent stays as it is. */
+export type ServerChanges = Pick<ServerOptions, 'accounts'>;
+
 export type StorageChoice =
   { readonly kind: 'memory' } | { readonly kind: 'directory'; readonly directory: string };
 
@@ -146,7 +149,8 @@ function durabilityOf(durability: string): 'durable' | 'relaxed' {
   throw new ServerOptionsError(`durability must be 'durable' or 'relaxed', not '${durability}'`);
 }
 
-function accountsOf(accounts: readonly AccountOptions[]): AccountSettings[] {
+/** Throws `ServerOptionsError` when there is none. */
+export function accountsOf(accounts: readonly AccountOptions[]): AccountSettings[] {
   if (accounts.length === 0)
     throw new ServerOptionsError('accounts must name at least one account');
   return accounts.map((account) => ({

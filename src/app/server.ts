@@ -5,13 +5,15 @@ import type { HttpService } from '../http/pipeline/service.js';
 import { HttpServer } from '../http/pipeline/server.js';
 import { queueHttpService } from '../http/queues/service.js';
 import { tableHttpService } from '../http/tables/service.js';
-import { makeAccountDirectory, type AccountDirectory } from '../services/accounts/directory.js';
+import { CurrentAccounts, makeAccountDirectory } from '../services/accounts/directory.js';
 import { backendOver, openStore, reclaimSteps, type Backend, type Sharing } from './backend.js';
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
 import { ListenError } from './listen-error.js';
 import {
+  accountsOf,
   serviceNames,
   settingsOf,
+  type ServerChanges,
   type ServerOptions,
   type ServerSettings,
   type ServiceName,
@@ -20,6 +22,14 @@ import { Reclaimer } from './reclaimer.js';
 
 /** A running server. */
 export interface TabulariumServer extends ServerEndpoints, AsyncDisposable {
+  /**
+   * Serves with these settings from now on. Requests in flight end with those they began with. A key
+   * that is gone is refused at once; an account that is gone answers 404, and its data stay.
+   *
+   * @throws {ServerOptionsError} or `AccountSettingsError`, for settings that cannot be served;
+   *   nothing has changed then.
+   */
+  reload(changes: ServerChanges): Promise<void>;
   /**
    * Stops accepting requests, finishes those in flight within a bounded time, then closes the
    * store. Idempotent.
@@ -48,7 +58,7 @@ export function createWorkerServer(options: ServerOptions): Promise<TabulariumSe
 
 async function startServer(options: ServerOptions, sharing: Sharing): Promise<TabulariumServer> {
   const settings = settingsOf(options);
-  const accounts = makeAccountDirectory(settings.accounts);
+  const accounts = new CurrentAccounts(makeAccountDirectory(settings.accounts));
   const store = await openStore(settings, sharing);
   const server = new RunningServer(settings, accounts, store);
   try {
@@ -66,6 +76,7 @@ const probeKey = Uint8Array.of(0);
 
 class RunningServer implements TabulariumServer {
   readonly #settings: ServerSettings;
+  readonly #accounts: CurrentAccounts;
   readonly #store: Store;
   readonly #backend: Backend;
   readonly #http: Readonly<Record<ServiceName, HttpServer>>;
@@ -73,8 +84,9 @@ class RunningServer implements TabulariumServer {
   #reclaimer: Reclaimer | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(settings: ServerSettings, accounts: AccountDirectory, store: Store) {
+  constructor(settings: ServerSettings, accounts: CurrentAccounts, store: Store) {
     this.#settings = settings;
+    this.#accounts = accounts;
     this.#store = store;
     this.#backend = backendOver(store, settings);
     const { tables, queues, properties } = this.#backend;
@@ -110,6 +122,16 @@ class RunningServer implements TabulariumServer {
       }
     }
     this.#endpoints = endpointsOf(this.#settings, ports);
+  }
+
+  async reload({ accounts }: ServerChanges): Promise<void> {
+    const next = accounts && accountsOf(accounts);
+    const directory = next && makeAccountDirectory(next);
+    // From here on nothing fails, so that all changes or none are made.
+    if (next === undefined || directory === undefined) return;
+    this.#accounts.replace(directory);
+    const { tablePort: table, queuePort: queue } = this.#listening;
+    this.#endpoints = endpointsOf({ ...this.#settings, accounts: next }, { table, queue });
   }
 
   /** Begins to free space, which the owner of a data directory does. */

@@ -12,16 +12,36 @@ export interface ChosenAccounts {
   readonly notes: readonly string[];
 }
 
-/** The accounts of the command line, else of the environment, else the development account. */
+/**
+ * The accounts of the command line, else of the environment, else of the configuration file, else
+ * the development account.
+ */
 export function chooseAccounts(
   given: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
+  configured: readonly AccountSettings[] | undefined,
 ): ChosenAccounts {
   const listed = environment['TABULARIUM_ACCOUNTS'] || environment['AZURITE_ACCOUNTS'] || '';
   const texts = given.length > 0 ? given : listed.split(';').filter((text) => text.trim() !== '');
-  if (texts.length === 0) return { accounts: [developmentAccount], notes: [] };
   const notes: string[] = [];
-  const accounts = texts.map((text) => parseAccount(text.trim(), notes));
+  if (texts.length === 0) {
+    if (configured === undefined) return { accounts: [developmentAccount], notes };
+    return checked(
+      configured.map((account) => withBase64Keys(account, notes)),
+      notes,
+    );
+  }
+  if (configured !== undefined) {
+    const where = given.length > 0 ? '--account goes' : 'TABULARIUM_ACCOUNTS goes';
+    notes.push(`The accounts of the configuration file are not served: ${where} before them.`);
+  }
+  return checked(
+    texts.map((text) => parseAccount(text.trim(), notes)),
+    notes,
+  );
+}
+
+function checked(accounts: readonly AccountSettings[], notes: readonly string[]): ChosenAccounts {
   try {
     makeAccountDirectory(accounts);
   } catch (error) {
@@ -40,7 +60,11 @@ function parseAccount(text: string, notes: string[]): AccountSettings {
     const shown = name === '' ? '' : ` '${name}'`;
     throw new UsageError(`An account${shown} is given as name:key or name:key1:key2.`);
   }
-  return { name, keys: keys.map((key) => base64Key(name, key, notes)) };
+  return withBase64Keys({ name, keys }, notes);
+}
+
+function withBase64Keys(account: AccountSettings, notes: string[]): AccountSettings {
+  return { ...account, keys: account.keys.map((key) => base64Key(account.name, key, notes)) };
 }
 
 /** Clients decode keys from base64, so a key that is none is served as its base64. */

@@ -4,7 +4,8 @@ import { startFailure } from './failure.js';
 import { bannerText, listeningFields } from './banner.js';
 import { openStartLog } from './log.js';
 import { addStartOptions, type StartFlags } from './options.js';
-import { startSettings, type StartSettings } from './settings.js';
+import { planStart, settingsOf, type StartPlan } from './plan.js';
+import { changesOf } from './settings.js';
 import { firstStopSignal } from './stop-signals.js';
 import { runPrimary } from './workers/primary.js';
 import { runWorker, workerNumber } from './workers/worker.js';
@@ -28,15 +29,18 @@ Examples:
 }
 
 async function start(flags: StartFlags, command: Command): Promise<void> {
-  const settings = startSettings(flags, (name) => command.getOptionValueSource(name) === 'cli');
+  const sourceOf = (name: string): string | undefined => command.getOptionValueSource(name);
   const worker = workerNumber();
-  if (worker !== undefined) return runWorker(settings, worker);
+  if (worker !== undefined) return runWorker(settingsOf(flags, sourceOf), worker);
+  const plan = await planStart(flags, sourceOf);
+  const { settings } = plan;
   for (const note of settings.notes) process.stderr.write(`Note: ${note}\n`);
-  return flags.workers > 1 ? runPrimary(settings) : runAlone(settings);
+  return settings.flags.workers > 1 ? runPrimary(plan) : runAlone(plan);
 }
 
 /** One process that does everything. */
-async function runAlone(settings: StartSettings): Promise<void> {
+async function runAlone(plan: StartPlan): Promise<void> {
+  const { settings } = plan;
   const { log, options: logging, flush } = openStartLog(settings.flags);
   const stopSignal = firstStopSignal();
   const server = await createServer({ ...settings.options, ...logging }).catch((error: unknown) => {
@@ -44,7 +48,9 @@ async function runAlone(settings: StartSettings): Promise<void> {
   });
   process.stdout.write(bannerText(server, settings, { isPrivate: process.stdout.isTTY }));
   log.info(listeningFields(server, settings), 'listening');
+  const reloading = plan.reload(log, (next) => server.reload(changesOf(next.settings)));
   log.info({ signal: await stopSignal }, 'stopping: requests in flight are finished');
+  reloading.stop();
   await server.close();
   log.info('stopped');
   flush();

@@ -1,12 +1,14 @@
 import { Option, type Command } from 'commander';
 import { defaultPorts } from '../connection.js';
 import { repeated, wholeNumber } from '../option-parsers.js';
+import { initOptions, type InitFlags } from './init-options.js';
 import { addPeerFlags } from './peer-flags.js';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-export interface StartFlags {
+export interface StartFlags extends InitFlags {
+  readonly config?: string;
   readonly location: string;
   readonly inMemory?: boolean;
   readonly inMemoryPersistence?: boolean;
@@ -34,12 +36,17 @@ const port = wholeNumber(0, portMax);
 
 /** Adds all options of `start`. */
 export function addStartOptions(command: Command): void {
-  for (const option of [...ownOptions(), ...azuriteSpellings()]) command.addOption(option);
+  for (const option of [...ownOptions(), ...initOptions(), ...azuriteSpellings()])
+    command.addOption(option);
   addPeerFlags(command);
 }
 
 function ownOptions(): Option[] {
   return [
+    new Option(
+      '--config <file>',
+      'take settings from this file, YAML or JSON; options and variables go before it',
+    ).env('TABULARIUM_CONFIG'),
     new Option('-l, --location <directory>', 'the data directory; made when it does not exist')
       .env('TABULARIUM_LOCATION')
       .default('./.tabularium'),

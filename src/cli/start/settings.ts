@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
-import type { ServerOptions } from '../../app/index.js';
+import type { ServerChanges, ServerOptions } from '../../app/index.js';
 import type { AccountSettings } from '../../services/accounts/directory.js';
+import type { Config } from '../config/config-file.js';
+import { flagsWithConfig, type SourceOf } from '../config/config-flags.js';
 import { chooseAccounts } from './account-settings.js';
 import { UsageError } from '../failure.js';
 import { peerFlagNotes } from './peer-flags.js';
@@ -17,13 +19,27 @@ export interface StartSettings {
   readonly notes: readonly string[];
 }
 
-/** Throws `UsageError`. `isGiven` tells whether an option was on the command line. */
+/** The settings of one command line with a configuration file. Throws `UsageError`. */
+export type SettingsFor = (config: Config) => StartSettings;
+
+/** The part of settings that a running server can take over. */
+export function changesOf({ accounts }: StartSettings): ServerChanges {
+  return { accounts };
+}
+
+/** Members of the configuration file that are in `changesOf`; others need a restart. */
+export const changeableMembers: ReadonlySet<string> = new Set(['accounts']);
+
+/** Throws `UsageError`. The command line goes before the environment, this before the file. */
 export function startSettings(
-  flags: StartFlags,
-  isGiven: (attribute: string) => boolean,
+  commandLine: StartFlags,
+  sourceOf: SourceOf,
+  config: Config = {},
 ): StartSettings {
+  const isGiven = (attribute: string): boolean => sourceOf(attribute) === 'cli';
   const peerNotes = peerFlagNotes(isGiven);
-  const { accounts, notes } = chooseAccounts(flags.account ?? [], process.env);
+  const flags = flagsWithConfig(commandLine, storageSource(sourceOf), config);
+  const { accounts, notes } = chooseAccounts(flags.account ?? [], process.env, config.accounts);
   const location = locationOf(flags, isGiven);
   const { tableHost, queueHost } = flags;
   return {
@@ -37,8 +53,9 @@ export function startSettings(
       accounts,
       durability: flags.durability,
       checkClockSkew: flags.clockCheck,
-      tableLimits: keepAlive(flags.tableKeepAliveTimeout),
-      queueLimits: keepAlive(flags.queueKeepAliveTimeout),
+      ...(config.limits === undefined ? {} : { limits: config.limits }),
+      tableLimits: { ...config.tables?.limits, ...keepAlive(flags.tableKeepAliveTimeout) },
+      queueLimits: { ...config.queues?.limits, ...keepAlive(flags.queueKeepAliveTimeout) },
     },
     flags,
     accounts,
@@ -53,7 +70,9 @@ function locationOf(
   isGiven: (attribute: string) => boolean,
 ): string | undefined {
   const isInMemory =
-    flags.inMemory === true || flags.inMemoryPersistence === true || inMemoryByEnvironment();
+    flags.inMemory === true ||
+    flags.inMemoryPersistence === true ||
+    (inMemoryByEnvironment() && !isGiven('location'));
   if (flags.inMemory === true && isGiven('location')) {
     throw new UsageError('--in-memory and --location exclude each other: give one of them.');
   }
@@ -64,6 +83,12 @@ function locationOf(
     );
   }
   return isInMemory ? undefined : resolve(flags.location);
+}
+
+/** The variable that chooses memory is read here, and so nobody else knows of it. */
+function storageSource(sourceOf: SourceOf): SourceOf {
+  const isSaid = (process.env['TABULARIUM_IN_MEMORY'] ?? '') !== '';
+  return (name) => sourceOf(name) ?? (name === 'inMemory' && isSaid ? 'env' : undefined);
 }
 
 /** Only a plain yes may mean that data are not kept. */

@@ -41,7 +41,7 @@ const base64 =
 const keyCharactersMax = 1024;
 
 /**
- * The accounts of a server, fixed while it runs.
+ * These accounts and no others.
  *
  * @throws {AccountSettingsError} when a name or key is malformed, or an account occurs twice.
  */
@@ -56,6 +56,31 @@ export function makeAccountDirectory(accounts: readonly AccountSettings[]): Acco
   }
   const names = Object.freeze(Array.from(byName.keys()));
   return { find: (name) => byName.get(name), names: () => names };
+}
+
+/**
+ * The accounts of another directory, which can change to those of a third one, all at once. Who has
+ * found an account before keeps it as it was.
+ */
+export class CurrentAccounts implements AccountDirectory {
+  #directory: AccountDirectory;
+
+  constructor(directory: AccountDirectory) {
+    this.#directory = directory;
+  }
+
+  find(name: string): Account | undefined {
+    return this.#directory.find(name);
+  }
+
+  names(): readonly string[] {
+    return this.#directory.names();
+  }
+
+  /** Data of an account that is gone stay, and are there again when it comes back. */
+  replace(directory: AccountDirectory): void {
+    this.#directory = directory;
+  }
 }
 
 function makeAccount({ name, keys }: AccountSettings): Account {

@@ -1,3 +1,5 @@
+import type { Config } from '../../config/config-file.js';
+
 /** The ports on which the services listen; 0 takes a free one. */
 export interface Ports {
   readonly table: number;
@@ -10,15 +12,19 @@ export function samePorts(left: Ports, right: Ports): boolean {
 
 /** What the primary tells a worker that is ready to hear it. */
 export type PrimaryMessage =
-  | { readonly kind: 'serve'; readonly ports: Ports }
+  | { readonly kind: 'serve'; readonly ports: Ports; readonly config: Config }
+  /** Serve with what can change of this from now on. */
+  | { readonly kind: 'reload'; readonly config: Config }
   /** Finish the requests in flight, then end. */
   | { readonly kind: 'stop' };
 
-/** What a worker tells the primary: that it is ready, and then one of the others. */
+/** What a worker tells the primary: that it is ready, whether it serves, then how reloads went. */
 export type WorkerMessage =
   /** It hears messages now; those that came before are lost. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly ports: Ports }
+  /** `failure` says why it goes on as before. For people. */
+  | { readonly kind: 'reloaded'; readonly failure?: string }
   /** It cannot serve, for a reason that another attempt would not mend. For people. */
   | { readonly kind: 'failed'; readonly message: string };
 

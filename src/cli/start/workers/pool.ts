@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { systemClock } from '../../../base/clock.js';
+import type { Config } from '../../config/config-file.js';
 import { CommandFailure } from '../../failure.js';
 import { closeUntakenConnections } from './untaken-connections.js';
 import { isMessage, samePorts, type Ports, type PrimaryMessage } from './messages.js';
@@ -13,11 +14,15 @@ export interface WorkerPoolOptions {
   readonly count: number;
   /** On which they listen, all on the same. */
   readonly ports: Ports;
+  /** What the configuration file says. */
+  readonly config: Config;
   readonly log: Logger;
 }
 
 /** How long a worker may take to end when it is told to; it cuts requests off well before. */
 const stopTimeoutMs = 20_000;
+/** How long a worker may take to answer that it has reloaded; it needs milliseconds. */
+const reloadTimeoutMs = 10_000;
 
 /** How a worker ends that has finished what it was doing. */
 const orderly = 'exit code 0';
@@ -48,12 +53,15 @@ export class WorkerPool {
   readonly #serving = new Set<Worker>();
   /** What they were told: all the same, or they would share no socket. */
   #told: Ports;
+  /** With which workers serve, those that start later as well. */
+  #config: Config;
   #allListen: (ports: Ports) => void = () => undefined;
   #places: readonly Promise<void>[] = [];
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
     this.#told = options.ports;
+    this.#config = options.config;
     cluster.schedulingPolicy = cluster.SCHED_RR;
   }
 
@@ -72,6 +80,17 @@ export class WorkerPool {
   async broken(): Promise<never> {
     await Promise.all(this.#places);
     return new Promise(() => undefined);
+  }
+
+  /**
+   * Resolves when every worker serves with what can change of this. Throws `CommandFailure` when one
+   * of them does not. One at a time.
+   */
+  async reload(config: Config): Promise<void> {
+    this.#config = config;
+    const answers = [...this.#serving].map((worker) => reloaded(worker, config));
+    const failure = (await Promise.all(answers)).find((answer) => answer !== undefined);
+    if (failure !== undefined) throw new CommandFailure(failure);
   }
 
   /** Lets requests in flight finish. Resolves when every process has ended. */
@@ -151,7 +170,7 @@ export class WorkerPool {
     // The shared socket closes with the last of them; the next one opens it where it was.
     if (this.#serving.size === 0 && this.#ports !== undefined) this.#told = this.#ports;
     this.#serving.add(worker);
-    return { kind: 'serve', ports: this.#told };
+    return { kind: 'serve', ports: this.#told, config: this.#config };
   }
 
   /** A worker elsewhere, where no client looks for it, has to start again. */
@@ -172,4 +191,24 @@ export class WorkerPool {
 /** A worker that is gone hears nothing; its end is noticed elsewhere. */
 function tell(worker: Worker, message: PrimaryMessage): void {
   worker.send(message, () => undefined);
+}
+
+/** Why a worker goes on as before; undefined when it has reloaded, or has ended meanwhile. */
+function reloaded(worker: Worker, config: Config): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const end = (failure: string | undefined): void => {
+      clearTimeout(timer);
+      worker.off('message', answered);
+      worker.off('exit', gone);
+      resolve(failure);
+    };
+    const answered = (message: unknown): void => {
+      if (isMessage(message, 'reloaded')) end(message.failure);
+    };
+    const gone = (): void => end(undefined);
+    const timer = setTimeout(end, reloadTimeoutMs, 'A worker does not answer.');
+    worker.on('message', answered);
+    worker.once('exit', gone);
+    tell(worker, { kind: 'reload', config });
+  });
 }

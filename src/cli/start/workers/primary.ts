@@ -2,7 +2,8 @@ import { openDirectoryOwner } from '../../../app/directory-owner.js';
 import { bannerText, listeningFields } from '../banner.js';
 import { startFailure } from '../failure.js';
 import { openStartLog } from '../log.js';
-import type { StartSettings } from '../settings.js';
+import type { StartPlan } from '../plan.js';
+import type { Reloading } from '../reloading.js';
 import { firstStopSignal } from '../stop-signals.js';
 import { WorkerPool } from './pool.js';
 
@@ -10,7 +11,8 @@ import { WorkerPool } from './pool.js';
  * Owns the data directory and watches the workers that serve it, until a signal stops all of them.
  * Throws `CommandFailure` when they cannot serve.
  */
-export async function runPrimary(settings: StartSettings): Promise<void> {
+export async function runPrimary(plan: StartPlan): Promise<void> {
+  const { settings, config } = plan;
   const { options, flags } = settings;
   const { log, options: logging, flush } = openStartLog(flags);
   const stopSignal = firstStopSignal();
@@ -18,17 +20,20 @@ export async function runPrimary(settings: StartSettings): Promise<void> {
     throw startFailure(error);
   });
   const ports = { table: options.tablePort, queue: options.queuePort };
-  const pool = new WorkerPool({ count: flags.workers, ports, log });
+  const pool = new WorkerPool({ count: flags.workers, ports, config, log });
+  let reloading: Reloading | undefined;
   const serve = async (): Promise<never> => {
     const endpoints = owner.endpoints(await pool.start());
     process.stdout.write(bannerText(endpoints, settings, { isPrivate: process.stdout.isTTY }));
     log.info(listeningFields(endpoints, settings), 'listening');
+    reloading = plan.reload(log, (reloaded) => pool.reload(reloaded.config));
     return pool.broken();
   };
   try {
     const signal = await Promise.race([serve(), stopSignal]);
     log.info({ signal }, 'stopping: requests in flight are finished');
   } finally {
+    reloading?.stop();
     await pool.stop();
     await owner.close();
     log.info('stopped');

@@ -3,7 +3,8 @@ import { createWorkerServer } from '../../../app/server.js';
 import { messageOf } from '../../failure.js';
 import { startFailure } from '../failure.js';
 import { openStartLog } from '../log.js';
-import type { StartSettings } from '../settings.js';
+import type { Config } from '../../config/config-file.js';
+import { changesOf, type SettingsFor } from '../settings.js';
 import { isMessage, type PrimaryMessage, type WorkerMessage } from './messages.js';
 
 /** Set by the primary: a process manager may have made this process a worker of its own. */
@@ -19,15 +20,18 @@ export function workerNumber(): number | undefined {
  * Serves until the primary says stop, and ends the process. A worker whose primary is gone ends at
  * once: nobody owns the data directory for it any more (`node:cluster` sees to that).
  */
-export async function runWorker(settings: StartSettings, number: number): Promise<never> {
+export async function runWorker(settingsFor: SettingsFor, number: number): Promise<never> {
   // A terminal and a service manager send them to every process; the primary decides.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => undefined);
   const serve = told('serve');
   const stop = told('stop');
+  const reloads = new Reloads();
   await tell({ kind: 'ready' });
   const order = await Promise.race([serve, stop]);
   if (order.kind === 'stop') process.exit(0);
-  const { ports } = order;
+  const { ports, config } = order;
+  const settings = settingsFor(config);
   const { options: logging, flush } = openStartLog(settings.flags, { worker: number });
   try {
     const server = await createWorkerServer({
@@ -40,6 +44,7 @@ export async function runWorker(settings: StartSettings, number: number): Promis
       kind: 'listening',
       ports: { table: server.tablePort, queue: server.queuePort },
     });
+    reloads.serve((next) => server.reload(changesOf(settingsFor(next))));
     await stop;
     await server.close();
     flush();
@@ -49,6 +54,36 @@ export async function runWorker(settings: StartSettings, number: number): Promis
     process.exit(1);
   }
   process.exit(0);
+}
+
+/** Does what the primary says about reloading, in order, those that came before serving as well. */
+class Reloads {
+  #serve: (reload: (config: Config) => Promise<void>) => void = () => undefined;
+  readonly #serving = new Promise<(config: Config) => Promise<void>>((resolve) => {
+    this.#serve = resolve;
+  });
+  #last: Promise<void> = Promise.resolve();
+
+  constructor() {
+    process.on('message', (message: unknown) => {
+      if (isMessage(message, 'reload'))
+        this.#last = this.#last.then(() => this.#run(message.config));
+    });
+  }
+
+  serve(reload: (config: Config) => Promise<void>): void {
+    this.#serve(reload);
+  }
+
+  async #run(config: Config): Promise<void> {
+    try {
+      const reload = await this.#serving;
+      await reload(config);
+      await tell({ kind: 'reloaded' });
+    } catch (error) {
+      await tell({ kind: 'reloaded', failure: messageOf(error) });
+    }
+  }
 }
 
 /** Resolves with the first message of a kind. */

@@ -1,0 +1,126 @@
+import { dirname, resolve } from 'node:path';
+import type { HttpLimits } from '../../app/index.js';
+import type { AccountSettings } from '../../services/accounts/directory.js';
+import { UsageError } from '../failure.js';
+import { checkSchema } from './schema-check.js';
+import {
+  plainValue,
+  readStructuredFile,
+  readText,
+  type StructuredFile,
+} from './structured-file.js';
+
+/** Where a service listens, and within which bounds. */
+export interface ServiceConfig {
+  readonly host?: string;
+  readonly port?: number;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+/**
+ * What a configuration file says (`schemas/config.schema.json`), its references to keys resolved and
+ * its paths absolute. Plain data: it can be sent to another process.
+ */
+export interface Config {
+  readonly accounts?: readonly AccountSettings[];
+  readonly location?: string;
+  readonly inMemory?: boolean;
+  readonly host?: string;
+  readonly tables?: ServiceConfig;
+  readonly queues?: ServiceConfig;
+  readonly limits?: Partial<HttpLimits>;
+  readonly durability?: 'durable' | 'relaxed';
+  readonly workers?: number;
+  readonly logLevel?: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  readonly checkClockSkew?: boolean;
+  readonly init?: string;
+}
+
+export interface LoadedConfig {
+  readonly config: Config;
+  /** The file, and those it refers to that are read with it. */
+  readonly files: readonly string[];
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+type KeySource = string | { readonly env: string } | { readonly file: string };
+
+/** What the schema lets through. */
+type ConfigText = Omit<Config, 'accounts'> & {
+  readonly $schema?: string;
+  readonly accounts?: readonly {
+    readonly name: string;
+    readonly keys: readonly KeySource[];
+  }[];
+};
+
+const configBytesMax = 1024 * 1024;
+const keyFileBytesMax = 16 * 1024;
+
+/**
+ * Reads a configuration file of YAML or JSON. Throws `UsageError`, which names the file, the place,
+ * what is allowed there and what was probably meant; it never repeats a key.
+ */
+export async function loadConfig(name: string, environment: Environment): Promise<LoadedConfig> {
+  const file = await readStructuredFile(name, configBytesMax);
+  // An empty file says nothing, as one that has only comments.
+  const value = plainValue(file) ?? {};
+  checkSchema('config', file, value);
+  const { $schema: _, accounts, ...rest } = value as ConfigText;
+  const folder = dirname(resolve(name));
+  const paths = (['location', 'init'] as const).flatMap((member) => {
+    const path = rest[member];
+    return path === undefined ? [] : [[member, resolve(folder, path)] as const];
+  });
+  const config = { ...rest, ...Object.fromEntries(paths) };
+  if (accounts === undefined) return { config, files: [resolve(name)] };
+  const keys = new KeyReader(file, folder, environment);
+  const resolved: AccountSettings[] = [];
+  for (const [at, account] of accounts.entries()) {
+    const place = ['accounts', at, 'keys'];
+    const read = account.keys.map((key, index) => keys.read(key, [...place, index]));
+    resolved.push({ ...account, keys: await Promise.all(read) });
+  }
+  return { config: { ...config, accounts: resolved }, files: [resolve(name), ...keys.files] };
+}
+
+/** Reads keys from where a file says that they are. */
+class KeyReader {
+  readonly #source: StructuredFile;
+  readonly #folder: string;
+  readonly #environment: Environment;
+  /** Absolute names of the files that hold keys. */
+  readonly files: string[] = [];
+
+  constructor(source: StructuredFile, folder: string, environment: Environment) {
+    this.#source = source;
+    this.#folder = folder;
+    this.#environment = environment;
+  }
+
+  async read(key: KeySource, path: readonly (string | number)[]): Promise<string> {
+    if (typeof key === 'string') return key;
+    if ('env' in key) {
+      const value = this.#environment[key.env]?.trim();
+      if (value) return value;
+      throw this.#problem(path, `the environment variable ${key.env} is not set or empty`);
+    }
+    const name = resolve(this.#folder, key.file);
+    this.files.push(name);
+    const text = (await this.#text(name, path)).trim();
+    if (text !== '') return text;
+    throw this.#problem(path, `${key.file} is empty; it has to hold the key`);
+  }
+
+  #text(name: string, path: readonly (string | number)[]): Promise<string> {
+    return readText(name, keyFileBytesMax).catch((error: unknown) => {
+      if (!(error instanceof UsageError)) throw error;
+      throw this.#problem(path, error.message.replace(/\.$/, ''));
+    });
+  }
+
+  #problem(path: readonly (string | number)[], what: string): UsageError {
+    return new UsageError(`${this.#source.place(path)}: A key cannot be had: ${what}.`);
+  }
+}

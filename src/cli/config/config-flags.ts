@@ -1,0 +1,47 @@
+import type { StartFlags } from '../start/options.js';
+import type { Config } from './config-file.js';
+
+/** Where the value of an option comes from, as `commander` says; undefined when from nowhere. */
+export type SourceOf = (attribute: string) => string | undefined;
+
+type FlagName = keyof StartFlags;
+type FlagValues = { readonly [Name in FlagName]?: StartFlags[Name] | undefined };
+
+/**
+ * A setting that the file and the command line share. When one of its options is on the command line
+ * or in the environment, the file's part is not looked at, so that halves of a setting never mix.
+ */
+interface Binding {
+  readonly options: readonly FlagName[];
+  /** What the file says, as options. */
+  readonly flags: (config: Config) => FlagValues;
+}
+
+const storage: readonly FlagName[] = ['location', 'inMemory', 'inMemoryPersistence'];
+
+const bindings: readonly Binding[] = [
+  { options: storage, flags: ({ location, inMemory }) => ({ location, inMemory }) },
+  { options: ['host'], flags: ({ host }) => ({ host }) },
+  { options: ['tableHost'], flags: ({ tables }) => ({ tableHost: tables?.host }) },
+  { options: ['tablePort'], flags: ({ tables }) => ({ tablePort: tables?.port }) },
+  { options: ['queueHost'], flags: ({ queues }) => ({ queueHost: queues?.host }) },
+  { options: ['queuePort'], flags: ({ queues }) => ({ queuePort: queues?.port }) },
+  { options: ['durability'], flags: ({ durability }) => ({ durability }) },
+  { options: ['workers'], flags: ({ workers }) => ({ workers }) },
+  { options: ['logLevel'], flags: ({ logLevel }) => ({ logLevel }) },
+  { options: ['clockCheck'], flags: ({ checkClockSkew }) => ({ clockCheck: checkClockSkew }) },
+  { options: ['init'], flags: ({ init }) => ({ init }) },
+];
+
+/**
+ * The options of a command line as a configuration file completes them: what is given on the command
+ * line or in the environment goes before the file, and the file before defaults.
+ */
+export function flagsWithConfig(flags: StartFlags, sourceOf: SourceOf, config: Config): StartFlags {
+  const isGiven = (name: FlagName): boolean => ['cli', 'env'].includes(sourceOf(name) ?? '');
+  const entries = bindings
+    .filter(({ options }) => !options.some(isGiven))
+    .flatMap((binding) => Object.entries(binding.flags(config)))
+    .filter(([, value]) => value !== undefined);
+  return { ...flags, ...(Object.fromEntries(entries) as Partial<StartFlags>) };
+}

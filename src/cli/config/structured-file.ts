@@ -1,0 +1,87 @@
+import { readFile, stat } from 'node:fs/promises';
+import { isMap, isNode, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
+import { codeOf, messageOf, UsageError } from '../failure.js';
+import { printable } from '../terminal.js';
+
+/** Names of members and positions in arrays, from the outermost value inwards. */
+export type MemberPath = readonly (string | number)[];
+
+/** A file of YAML or JSON as it was written: its document, and where in the text each value is. */
+export interface StructuredFile {
+  readonly name: string;
+  readonly document: Document;
+  /** `file:line:column` of a value, or of the innermost one that exists on the way to it. */
+  place(path: MemberPath, what?: 'value' | 'name'): string;
+}
+
+/**
+ * Reads a file of YAML or JSON, which is YAML as well. Throws `UsageError`, which names the file and
+ * the place, when it cannot be read or is malformed.
+ */
+export async function readStructuredFile(name: string, bytesMax: number): Promise<StructuredFile> {
+  const text = await readText(name, bytesMax);
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const at = (offset: number): string => {
+    const { line, col } = lines.linePos(offset);
+    return `${name}:${line}:${col}`;
+  };
+  const [problem] = [...document.errors, ...document.warnings];
+  if (problem !== undefined) {
+    throw new UsageError(`${at(problem.pos[0])}: ${printable(problem.message)}.`);
+  }
+  return {
+    name,
+    document,
+    place: (path, what = 'value') => at(offsetOf(document, path, what)),
+  };
+}
+
+/** The plain value of a document. Throws `UsageError` when its aliases multiply without end. */
+export function plainValue({ name, document }: StructuredFile): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    throw new UsageError(`${name}: ${printable(messageOf(error))}.`);
+  }
+}
+
+/** The text of a small file that is read whole. Throws `UsageError`. */
+export async function readText(name: string, bytesMax: number): Promise<string> {
+  try {
+    const { size } = await stat(name);
+    if (size > bytesMax) {
+      throw new UsageError(`${name} has ${size} bytes; it may have at most ${bytesMax}.`);
+    }
+    return (await readFile(name, 'utf8')).replace(/^\ufeff/, '');
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    if (codeOf(error) === 'ENOENT') throw new UsageError(`There is no file ${name}.`);
+    if (codeOf(error) === 'EISDIR') throw new UsageError(`${name} is a directory, not a file.`);
+    throw new UsageError(`${name} cannot be read: ${messageOf(error)}.`);
+  }
+}
+
+function offsetOf(document: Document, path: MemberPath, what: 'value' | 'name'): number {
+  const named = what === 'name' ? nameOffset(document, path) : undefined;
+  if (named !== undefined) return named;
+  for (let length = path.length; length >= 0; length--) {
+    const node = nodeAt(document, path.slice(0, length));
+    if (isNode(node) && node.range) return node.range[0];
+  }
+  return 0;
+}
+
+function nameOffset(document: Document, path: MemberPath): number | undefined {
+  const parent = nodeAt(document, path.slice(0, -1));
+  if (!isMap(parent)) return undefined;
+  const name = String(path.at(-1));
+  for (const { key } of parent.items) {
+    if (isScalar(key) && String(key.value) === name) return key.range?.[0];
+  }
+  return undefined;
+}
+
+function nodeAt(document: Document, path: MemberPath): unknown {
+  return path.length === 0 ? document.contents : document.getIn(path, true);
+}

@@ -1,0 +1,41 @@
+import type { Logger } from 'pino';
+import type { Config, LoadedConfig } from '../config/config-file.js';
+import type { SourceOf } from '../config/config-flags.js';
+import type { StartFlags } from './options.js';
+import { startReloading, type Reloaded, type Reloading } from './reloading.js';
+import { startSettings, type SettingsFor, type StartSettings } from './settings.js';
+
+/** How a server starts, and how it takes over changes of its configuration file. */
+export interface StartPlan {
+  readonly settings: StartSettings;
+  /** What the configuration file says; nothing without one. */
+  readonly config: Config;
+  /** Begins to reload; does nothing without a configuration file. */
+  reload(log: Logger, apply: (reloaded: Reloaded) => Promise<void>): Reloading;
+}
+
+/** The settings of a command line with any configuration. Throws `UsageError`. */
+export function settingsOf(flags: StartFlags, sourceOf: SourceOf): SettingsFor {
+  return (config) => startSettings(flags, sourceOf, config);
+}
+
+/** Reads the configuration file, if one is given. Throws `UsageError`. */
+export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<StartPlan> {
+  const settingsFor = settingsOf(flags, sourceOf);
+  if (flags.config === undefined) {
+    return { settings: settingsFor({}), config: {}, reload: () => ({ stop: () => undefined }) };
+  }
+  const load = await configLoader(flags.config);
+  const started = await load();
+  return {
+    settings: settingsFor(started.config),
+    config: started.config,
+    reload: (log, apply) => startReloading({ started, load, settingsFor, apply, log }),
+  };
+}
+
+/** Readers of YAML and schemas are only loaded by those who have a file. */
+async function configLoader(file: string): Promise<() => Promise<LoadedConfig>> {
+  const { loadConfig } = await import('../config/config-file.js');
+  return () => loadConfig(file, process.env);
+}

@@ -1,0 +1,90 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
+import { systemTimers } from '../../base/timers.js';
+import type { Config, LoadedConfig } from '../config/config-file.js';
+import { FileWatch } from '../config/file-watch.js';
+import { messageOf } from '../failure.js';
+import { changeableMembers, type SettingsFor, type StartSettings } from './settings.js';
+
+/** Reloads until it is stopped. */
+export interface Reloading {
+  stop(): void;
+}
+
+/** What a reload makes the server run with. */
+export interface Reloaded {
+  readonly config: Config;
+  readonly settings: StartSettings;
+}
+
+export interface ReloadingOptions {
+  /** What the server started with. */
+  readonly started: LoadedConfig;
+  readonly load: () => Promise<LoadedConfig>;
+  readonly settingsFor: SettingsFor;
+  /** Makes the server run with it, or changes nothing and throws. */
+  readonly apply: (reloaded: Reloaded) => Promise<void>;
+  readonly log: Logger;
+}
+
+/** How often the files are looked at. */
+const watchEveryMs = 500;
+
+type Reason = 'file' | 'SIGHUP';
+
+/**
+ * Reloads the configuration at SIGHUP, and when its file or one that it refers to has changed. What
+ * cannot be read or served changes nothing: the log says why.
+ */
+export function startReloading(options: ReloadingOptions): Reloading {
+  const { log, started } = options;
+  let current = started.config;
+  let last: Promise<void> = Promise.resolve();
+
+  const reload = async (reason: Reason): Promise<void> => {
+    try {
+      const { config, files } = await options.load();
+      watch.watch(files);
+      if (reason === 'file' && isDeepStrictEqual(config, current)) return;
+      const settings = options.settingsFor(config);
+      await options.apply({ config, settings });
+      current = config;
+      const accounts = settings.accounts.map(({ name }) => name);
+      log.info({ reason, accounts }, 'configuration reloaded');
+      const members = restartMembers(started.config, config);
+      if (members.length > 0) {
+        log.warn({ members }, 'changes of these settings need a restart, the old ones still hold');
+      }
+    } catch (error) {
+      log.error(
+        { reason, error: messageOf(error) },
+        'configuration not reloaded, the old one holds',
+      );
+    }
+  };
+
+  // One at a time: the last one to begin has read the files last.
+  const request = (reason: Reason): void => void (last = last.then(() => reload(reason)));
+  const hangup = (): void => request('SIGHUP');
+  const watch = new FileWatch(started.files, {
+    everyMs: watchEveryMs,
+    timers: systemTimers,
+    changed: () => request('file'),
+  });
+  process.on('SIGHUP', hangup);
+  return {
+    stop() {
+      watch.stop();
+      process.off('SIGHUP', hangup);
+    },
+  };
+}
+
+/** Members that say something else than when the server started, which it cannot take over. */
+function restartMembers(started: Config, config: Config): string[] {
+  const before = new Map(Object.entries(started));
+  const after = new Map(Object.entries(config));
+  return [...new Set([...before.keys(), ...after.keys()])]
+    .filter((name) => !changeableMembers.has(name))
+    .filter((name) => !isDeepStrictEqual(before.get(name), after.get(name)));
+}
