@@ -20,6 +20,7 @@ export type {
   Verdict,
 } from './store.js';
 export { keyBytesMax } from './store.js';
+export type { SnapshotStore, StoreSnapshot } from './snapshots.js';
 export { decodeCounter, encodeCounter } from './counter.js';
 export { StoreClosedError, StoreWriteError, TransactionConflictError } from './errors.js';
 export type { TupleElement } from './tuple.js';

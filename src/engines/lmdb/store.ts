@@ -2,8 +2,10 @@ import type { Database, RangeOptions as LmdbRangeOptions } from 'lmdb';
 import { getLastVersion } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
+import { invariant } from '../../base/invariant.js';
 import { StoreClosedError } from '../../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
+import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
 import type {
   CommitBatch,
   CommitResult,
@@ -11,7 +13,6 @@ import type {
   KeyRange,
   RangeOptions,
   RangePage,
-  Store,
 } from '../../kv/store.js';
 import { keyBytesMax } from '../../kv/store.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
@@ -22,6 +23,7 @@ import { openEnvironment } from './environment.js';
 import type { CommitStats } from './group-commit.js';
 import { GroupCommit } from './group-commit.js';
 import { claimDirectory } from './open-directories.js';
+import { dumpEntries, LmdbSnapshot, replaceEntries } from './snapshot.js';
 
 export interface LmdbStoreOptions {
   /** Created when it is missing. */
@@ -67,7 +69,8 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStor
  * memory-mapped reads; each begins a snapshot of its own and ends it before it returns, so that no
  * snapshot keeps freed pages from being used again. Commits run in groups.
  */
-export class LmdbStore implements Store {
+export class LmdbStore implements SnapshotStore {
+  readonly #environment: Environment;
   readonly #entries: Database<Bytes, Bytes>;
   readonly #row: CursorRow;
   readonly #commits: GroupCommit;
@@ -76,6 +79,7 @@ export class LmdbStore implements Store {
 
   /** `closers` give back what the store works with, in order. */
   constructor(environment: Environment, clock: Clock, closers: readonly (() => unknown)[]) {
+    this.#environment = environment;
     this.#entries = environment.entries;
     this.#row = environment.row;
     this.#commits = new GroupCommit(environment, clock);
@@ -123,6 +127,20 @@ export class LmdbStore implements Store {
     this.#assertOpen();
     assertBatch(batch);
     return this.#commits.commit(batch);
+  }
+
+  async takeSnapshot(): Promise<StoreSnapshot> {
+    this.#assertOpen();
+    await this.#commits.drained();
+    return dumpEntries(this.#environment);
+  }
+
+  async restoreSnapshot(snapshot?: StoreSnapshot): Promise<void> {
+    this.#assertOpen();
+    await this.#commits.drained();
+    if (snapshot === undefined) return replaceEntries(this.#environment, []);
+    invariant(snapshot instanceof LmdbSnapshot, 'a snapshot of this engine');
+    return replaceEntries(this.#environment, snapshot.content);
   }
 
   close(): Promise<void> {

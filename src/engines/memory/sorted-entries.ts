@@ -16,7 +16,20 @@ interface Place {
  * moves at most one chunk, and rarely the list of chunks. No chunk but an only one is empty.
  */
 export class SortedEntries {
-  readonly #chunks: Entry[][] = [[]];
+  readonly #chunks: Entry[][];
+
+  constructor(chunks: Entry[][] = [[]]) {
+    this.#chunks = chunks;
+  }
+
+  get size(): number {
+    return this.#chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  }
+
+  /** The same entries, which change independently from here on. */
+  copy(): SortedEntries {
+    return new SortedEntries(this.#chunks.map((chunk) => chunk.slice()));
+  }
 
   get(key: Bytes): Entry | undefined {
     const { chunk, entry } = this.#seek(key);

@@ -1,8 +1,10 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
+import { invariant } from '../../base/invariant.js';
 import { addToCounter } from '../../kv/counter.js';
 import { StoreClosedError } from '../../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
+import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
 import type {
   Candidate,
   CommitBatch,
@@ -12,7 +14,6 @@ import type {
   Put,
   RangeOptions,
   RangePage,
-  Store,
 } from '../../kv/store.js';
 import { SortedEntries } from './sorted-entries.js';
 
@@ -21,13 +22,24 @@ export interface MemoryStoreOptions {
 }
 
 /** A store that forgets everything when it is closed; the oracle of the other engines. */
-export function openMemoryStore(options: MemoryStoreOptions): Promise<Store> {
+export function openMemoryStore(options: MemoryStoreOptions): Promise<SnapshotStore> {
   return Promise.resolve(new MemoryStore(options.clock));
 }
 
-class MemoryStore implements Store {
+/** Entries are never changed, only replaced, so a snapshot shares them with the store. */
+class MemorySnapshot implements StoreSnapshot {
+  readonly content: SortedEntries;
+  readonly entries: number;
+
+  constructor(content: SortedEntries) {
+    this.content = content;
+    this.entries = content.size;
+  }
+}
+
+class MemoryStore implements SnapshotStore {
   readonly #clock: Clock;
-  readonly #entries = new SortedEntries();
+  #entries = new SortedEntries();
   #lastVersion = 0;
   #closed = false;
 
@@ -85,6 +97,21 @@ class MemoryStore implements Store {
     this.#put(batch.puts, version);
     if (sums !== undefined) this.#put(sums, version);
     return { ok: true, version };
+  }
+
+  async takeSnapshot(): Promise<StoreSnapshot> {
+    this.#assertOpen();
+    return new MemorySnapshot(this.#entries.copy());
+  }
+
+  async restoreSnapshot(snapshot?: StoreSnapshot): Promise<void> {
+    this.#assertOpen();
+    if (snapshot === undefined) {
+      this.#entries = new SortedEntries();
+      return;
+    }
+    invariant(snapshot instanceof MemorySnapshot, 'a snapshot of this engine');
+    this.#entries = snapshot.content.copy();
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,52 @@
+import type { Entry } from '../../kv/store.js';
+import type { StoreSnapshot } from '../../kv/snapshots.js';
+import type { Environment } from './environment.js';
+
+/** A snapshot is held in memory: it is meant for the data of tests. */
+export const snapshotBytesMax = 1 << 30;
+
+/** A dump of all entries, read in one transaction. */
+export class LmdbSnapshot implements StoreSnapshot {
+  readonly content: readonly Entry[];
+  readonly entries: number;
+
+  constructor(content: readonly Entry[]) {
+    this.content = content;
+    this.entries = content.length;
+  }
+}
+
+/** Throws when the entries are larger than a snapshot may be. */
+export function dumpEntries({ entries, row }: Environment): LmdbSnapshot {
+  const content: Entry[] = [];
+  let bytes = 0;
+  const found = entries.getRange({ versions: true });
+  const iterator: Iterator<unknown> = found[Symbol.iterator]();
+  try {
+    while (iterator.next().done !== true) {
+      bytes += row.keyLength + row.valueLength;
+      if (bytes > snapshotBytesMax) {
+        throw new RangeError(
+          `The store holds more than ${snapshotBytesMax} bytes, which is too much for a snapshot: ` +
+            'it is kept in memory. Copy the data directory of a stopped server instead.',
+        );
+      }
+      content.push(row.copy());
+    }
+  } finally {
+    iterator.return?.();
+    entries.resetReadTxn();
+  }
+  return new LmdbSnapshot(content);
+}
+
+/** Replaces all entries by these, in one transaction. Versions given out so far stay noted. */
+export async function replaceEntries(
+  { root, entries }: Environment,
+  content: readonly Entry[],
+): Promise<void> {
+  await root.childTransaction(() => {
+    entries.clearSync();
+    for (const { key, value, version } of content) entries.putSync(key, value, version);
+  });
+}
