@@ -31,11 +31,19 @@ export interface Backend {
 
 export function backendOver(
   store: Store,
-  { clock, randomness }: Pick<ServerSettings, 'clock' | 'randomness'>,
+  { clock, randomness, strictness }: Pick<ServerSettings, 'clock' | 'randomness' | 'strictness'>,
 ): Backend {
+  const { leniency, tableDeleteDelayMs, paging } = strictness;
+  const { countMax: propertiesMax } = leniency.properties;
   return {
-    tables: new TableService({ store, clock }),
-    queues: new QueueService({ store, clock, randomness }),
+    tables: new TableService({
+      store,
+      clock,
+      propertiesMax,
+      deleteDelayMs: tableDeleteDelayMs,
+      paging,
+    }),
+    queues: new QueueService({ store, clock, randomness, paging }),
     properties: new ServicePropertiesService(store),
   };
 }

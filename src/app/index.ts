@@ -12,6 +12,8 @@ export { ListenError } from './listen-error.js';
 export type { ServerEndpoints } from './endpoints.js';
 export type { AccountOptions, ServerChanges, ServerOptions, ServiceName } from './options.js';
 export { ServerOptionsError } from './server-options-error.js';
+export type { StrictnessOptions } from './strictness.js';
+export type { LenientItem } from '../http/pipeline/leniency.js';
 export { AccountSettingsError, developmentAccount } from '../services/accounts/directory.js';
 export { loggerOfPino } from './pino-logger.js';
 export type { HttpLimits } from '../http/pipeline/limits.js';

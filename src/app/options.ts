@@ -6,6 +6,7 @@ import { silentLogger, type Logger } from '../http/pipeline/logger.js';
 import type { RequestObserver } from '../http/pipeline/record.js';
 import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
 import { ServerOptionsError } from './server-options-error.js';
+import { strictnessOf, type Strictness, type StrictnessOptions } from './strictness.js';
 
 /** An account to serve. Keys are base64, as in connection strings; any of them signs requests. */
 export type AccountOptions =
@@ -13,7 +14,7 @@ export type AccountOptions =
   | { readonly name: string; readonly keys: readonly string[] };
 
 /** How to run a server. Exactly one of `location` and `inMemory` says where data are kept. */
-export interface ServerOptions {
+export interface ServerOptions extends StrictnessOptions {
   /** The data directory; made when it does not exist. */
   readonly location?: string;
   /** Keep everything in memory; it is gone when the server closes. */
@@ -83,6 +84,7 @@ export interface ServerSettings {
   readonly observers: readonly RequestObserver[];
   readonly logger: Logger;
   readonly checkClockSkew: boolean;
+  readonly strictness: Strictness;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly randomness: Randomness;
@@ -90,6 +92,7 @@ export interface ServerSettings {
 
 /** Checks options and fills in what is not said. Throws `ServerOptionsError`. */
 export function settingsOf(options: ServerOptions): ServerSettings {
+  const strictness = strictnessOf(options);
   return {
     storage: storageOf(options),
     listeners: listenersOf(options),
@@ -97,7 +100,8 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     durability: durabilityOf(options.durability ?? 'durable'),
     observers: options.observers ?? [],
     logger: options.logger ?? silentLogger,
-    checkClockSkew: options.checkClockSkew ?? true,
+    checkClockSkew: (options.checkClockSkew ?? true) && !strictness.leniency.ignoresClock,
+    strictness,
     clock: options.clock ?? systemClock,
     timers: options.timers ?? systemTimers,
     randomness: options.randomness ?? systemRandomness,

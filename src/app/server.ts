@@ -3,6 +3,7 @@ import type { Store } from '../kv/store.js';
 import { healthEndpoint } from '../http/admin/health.js';
 import type { HttpService } from '../http/pipeline/service.js';
 import { HttpServer } from '../http/pipeline/server.js';
+import { VersionGate } from '../http/pipeline/version-gate.js';
 import { queueHttpService } from '../http/queues/service.js';
 import { tableHttpService } from '../http/tables/service.js';
 import { CurrentAccounts, makeAccountDirectory } from '../services/accounts/directory.js';
@@ -90,7 +91,9 @@ class RunningServer implements TabulariumServer {
     this.#store = store;
     this.#backend = backendOver(store, settings);
     const { tables, queues, properties } = this.#backend;
-    const { clock, randomness, timers, logger, observers, checkClockSkew } = settings;
+    const { clock, randomness, timers, logger, observers, checkClockSkew, strictness } = settings;
+    const { leniency, strictApiVersions } = strictness;
+    const versions = new VersionGate({ strict: strictApiVersions, logger });
     const serve = (name: ServiceName, service: HttpService): HttpServer =>
       new HttpServer({
         service,
@@ -102,10 +105,11 @@ class RunningServer implements TabulariumServer {
         timers,
         limits: settings.listeners[name].limits,
         logger,
+        versions,
         checkClockSkew,
       });
     this.#http = {
-      table: serve('table', tableHttpService({ tables, properties, clock, randomness })),
+      table: serve('table', tableHttpService({ tables, properties, clock, randomness, leniency })),
       queue: serve('queue', queueHttpService({ queues, properties, clock })),
     };
   }

@@ -85,7 +85,7 @@ function entityOf(json: string | undefined, pairs: readonly string[]): Entity {
     ];
     const { partitionKey, rowKey, properties } = splitKeys(columns);
     checkNewKeys(partitionKey, rowKey);
-    checkEntity(partitionKey, rowKey, propertyBagOf(properties));
+    checkEntity({ partitionKey, rowKey, properties: propertyBagOf(properties) });
     return { partitionKey, rowKey, properties };
   } catch (error) {
     if (error instanceof RowError) throw new UsageError(error.message);

@@ -2,9 +2,11 @@ import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import type { Timers } from '../../src/base/timers.js';
 import { defaultLimits, type HttpLimits } from '../../src/http/pipeline/limits.js';
+import { silentLogger } from '../../src/http/pipeline/logger.js';
 import type { RequestRecord } from '../../src/http/pipeline/record.js';
 import { HttpServer } from '../../src/http/pipeline/server.js';
 import type { HttpService, Operation } from '../../src/http/pipeline/service.js';
+import { VersionGate } from '../../src/http/pipeline/version-gate.js';
 import { developmentAccount, makeAccountDirectory } from '../../src/services/accounts/directory.js';
 
 /** A server of a service with one operation, which a test supplies. */
@@ -82,6 +84,7 @@ export async function startEcho(
       error: (message) => errors.push(message),
     },
     limits: { ...defaultLimits, ...more.limits },
+    versions: new VersionGate({ strict: false, logger: silentLogger }),
     randomness: systemRandomness,
     checkClockSkew: false,
     clock,

@@ -65,7 +65,7 @@ function checkLimits(partitionKey: string, rowKey: string, properties: readonly 
   }
   try {
     checkNewKeys(partitionKey, rowKey);
-    checkEntity(partitionKey, rowKey, propertyBagOf(properties));
+    checkEntity({ partitionKey, rowKey, properties: propertyBagOf(properties) });
   } catch (error) {
     if (error instanceof StorageError) throw new RowError(error.code, error.message);
     throw error;

@@ -6,7 +6,7 @@ import { sendBytes } from '../../../test/support/raw-http.js';
 import type { WireResponse } from '../../../test/wire/kit/response.js';
 import { developmentAccount } from '../../services/accounts/directory.js';
 import { signRequest } from '../../wire/auth/shared-key.js';
-import { defaultVersion } from './receive.js';
+import { defaultApiVersion } from '../../wire/http/api-versions.js';
 import type { HttpService } from './service.js';
 
 // The pipeline as queues use it, in front of one operation that reads at most 1,000 bytes.
@@ -131,7 +131,7 @@ describe('what a request must have', () => {
   it('is no version: one without is executed as the default, also when it is signed', async () => {
     const response = await answered(signed({}, ''));
     assert.equal(response.text, 'fine');
-    assert.equal(response.header('x-ms-version'), defaultVersion);
+    assert.equal(response.header('x-ms-version'), defaultApiVersion);
   });
 
   it('is a version that is one', async () => {

@@ -18,6 +18,7 @@ import { receive } from './receive.js';
 import { render } from './render.js';
 import { setDeadline } from './run.js';
 import type { HttpService, Reply, Route } from './service.js';
+import type { VersionGate } from './version-gate.js';
 import { spoil } from './spoil.js';
 import { WorkGate } from './work-gate.js';
 
@@ -30,6 +31,8 @@ export interface PipelineOptions {
   readonly timers: Timers;
   readonly limits: HttpLimits;
   readonly logger: Logger;
+  /** Which versions of the protocol may be asked for. */
+  readonly versions: VersionGate;
   /** Refuse signatures over a date more than 15 minutes off. */
   readonly checkClockSkew: boolean;
   /** Asked in order before the work of a request. Absent: nothing interferes. */
@@ -66,7 +69,7 @@ export class Pipeline {
     const { service, clock, limits } = this.#options;
     const gate = this.#gate;
     try {
-      receive(exchange);
+      receive(exchange, this.#options.versions);
       const endpoint = this.#endpointOf(exchange);
       if (endpoint !== undefined) {
         exchange.operation = endpoint.name;

@@ -1,42 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StorageError } from '../../wire/errors/storage-error.js';
-import { defaultVersion, parseHost, parseVersion, splitTarget } from './receive.js';
+import { parseHost, splitTarget } from './receive.js';
 
 const failsWith = (code: string) => (error: unknown) =>
   error instanceof StorageError && error.code === code;
-
-describe('x-ms-version', () => {
-  it('is echoed when it is any well-formed date since the first version', () => {
-    for (const version of ['2009-04-14', '2019-02-02', '2026-06-06', '2099-12-31']) {
-      assert.equal(parseVersion(version), version);
-    }
-  });
-
-  it('has a default', () => {
-    assert.equal(parseVersion(undefined), defaultVersion);
-  });
-
-  it('is refused when it is no date or too old', () => {
-    for (const version of ['', '2009-04-13', '2019-02-30', '2019-2-2', 'latest', '2019-02-02 ']) {
-      assert.throws(() => parseVersion(version), failsWith('InvalidHeaderValue'), version);
-    }
-  });
-
-  it('is named, with its value, when it is refused', () => {
-    assert.throws(
-      () => parseVersion('latest'),
-      (error) => {
-        assert.ok(error instanceof StorageError);
-        assert.deepEqual(error.details, [
-          ['HeaderName', 'x-ms-version'],
-          ['HeaderValue', 'latest'],
-        ]);
-        return true;
-      },
-    );
-  });
-});
 
 describe('the host', () => {
   it('may be any name or address, with a port', () => {

@@ -1,23 +1,21 @@
 import { invalidHeader } from '../../wire/errors/query-errors.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import type { Exchange } from './exchange.js';
+import type { VersionGate } from './version-gate.js';
 
-/** The version that a request without `x-ms-version` is executed with. */
-export const defaultVersion = '2020-12-06';
-const oldestVersion = '2009-04-14';
 const clientRequestIdCharactersMax = 1024;
 
 /**
  * First stage: what every request must have, whatever it asks for. Splits the target without
  * decoding it, because signatures are over the bytes as sent (spec table-service §3.3, §10).
  */
-export function receive(exchange: Exchange): void {
+export function receive(exchange: Exchange, versions: VersionGate): void {
   const { path, query } = splitTarget(exchange.request.url ?? '/');
   exchange.path = path;
   exchange.queryText = query;
   exchange.clientRequestId = echoable(exchange.header('x-ms-client-request-id'));
   exchange.bodyBytesDeclared = declaredBodyBytes(exchange);
-  exchange.version = parseVersion(exchange.header('x-ms-version'));
+  exchange.version = versions.admit(exchange.header('x-ms-version'));
   exchange.host = parseHost(exchange.header('host'));
 }
 
@@ -49,20 +47,6 @@ function declaredBodyBytes(exchange: Exchange): number {
   if (exchange.header('transfer-encoding') !== undefined) return Infinity;
   const length = exchange.header('content-length');
   return length === undefined ? 0 : Number(length);
-}
-
-const knownVersions = new Set<string>([defaultVersion]);
-const knownVersionsMax = 100;
-
-/** Any well-formed date from the first version on, so that a new client release keeps working. */
-export function parseVersion(text: string | undefined): string {
-  if (text === undefined) return defaultVersion;
-  if (knownVersions.has(text)) return text;
-  const millis = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
-  const isDate = !Number.isNaN(millis) && new Date(millis).toISOString().startsWith(text);
-  if (!isDate || text < oldestVersion) throw invalidHeader('x-ms-version', text);
-  if (knownVersions.size < knownVersionsMax) knownVersions.add(text);
-  return text;
 }
 
 let lastHost = '';

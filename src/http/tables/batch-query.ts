@@ -25,7 +25,7 @@ export async function runBatchQuery(
     return found(await answer(operation, request), request, contentId);
   } catch (error) {
     if (!(error instanceof StorageError) || error.status >= 500) throw error;
-    const level = errorLevelOf(part.headers.get('accept'), undefined);
+    const level = errorLevelOf(part.headers.get('accept'), undefined, outer.backend.leniency);
     return { kind: 'query-failed', error, contentId, level };
   }
 }

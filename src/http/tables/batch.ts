@@ -82,7 +82,11 @@ function parse(request: TableRequest): Input {
     case 'query':
       return { kind: 'query', part: parsed.operation };
     case 'refused':
-      return failed(parsed.error, parsed.operation, 1 + (parsed.error.operationIndex ?? 0));
+      return failed(parsed.error, {
+        part: parsed.operation,
+        operationCount: 1 + (parsed.error.operationIndex ?? 0),
+        request,
+      });
     case 'changeset':
       exchange.operationCount = parsed.operations.length;
       return parseChangeset(parsed.operations, request);
@@ -100,7 +104,8 @@ function parseChangeset(parts: readonly BatchOperation[], request: TableRequest)
       changes.push(change);
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
-      return firstFailure(changes, atOperation(error, index), parts);
+      const { failure, part } = firstFailure(changes, atOperation(error, index), parts);
+      return failed(failure, { part, operationCount: parts.length, request });
     }
   }
   const table = changes[0]?.input.table;
@@ -114,11 +119,11 @@ function firstFailure(
   before: readonly Change[],
   unreadable: StorageError,
   parts: readonly BatchOperation[],
-): Input {
+): { readonly failure: StorageError; readonly part: BatchOperation } {
   const failure = brokenRule(before) ?? unreadable;
   const part = parts[failure.operationIndex ?? 0];
   invariant(part !== undefined, 'an error names one of the operations');
-  return failed(failure, part, parts.length);
+  return { failure, part };
 }
 
 function brokenRule(changes: readonly Change[]): StorageError | undefined {
@@ -137,25 +142,26 @@ function atOperation(error: StorageError, operationIndex: number): StorageError 
   return new StorageError(code, { message, layer, operationIndex, cause: error });
 }
 
-function failed(error: StorageError, part: BatchOperation, operationCount: number): Input {
-  return { kind: 'failed', outcome: writeFailed(error, { part, operationCount }) };
+/** The operation of a changeset that failed, and what it was part of. */
+interface FailedPlace {
+  readonly part: Pick<BatchOperation, 'contentId' | 'headers'>;
+  readonly operationCount: number;
+  readonly request: TableRequest;
+  readonly change?: Change;
 }
 
-function writeFailed(
-  error: StorageError,
-  place: {
-    readonly part: Pick<BatchOperation, 'contentId' | 'headers'>;
-    readonly operationCount: number;
-    readonly change?: Change;
-  },
-): BatchOutcome {
-  const { part, operationCount, change } = place;
+function failed(error: StorageError, place: FailedPlace): Input {
+  return { kind: 'failed', outcome: writeFailed(error, place) };
+}
+
+function writeFailed(error: StorageError, place: FailedPlace): BatchOutcome {
+  const { part, operationCount, request, change } = place;
   return {
     kind: 'write-failed',
     error,
     operationCount,
     contentId: part.contentId,
-    level: errorLevelOf(part.headers.get('accept'), undefined),
+    level: errorLevelOf(part.headers.get('accept'), undefined, request.backend.leniency),
     preferenceApplied: change?.input.preference,
   };
 }
@@ -180,6 +186,6 @@ async function runChangeset(
     if (!isAboutOperation(error)) throw error;
     const change = changes[error.operationIndex ?? 0];
     invariant(change !== undefined, 'an error names one of the operations');
-    return writeFailed(error, { part: change, operationCount: changes.length, change });
+    return writeFailed(error, { part: change, operationCount: changes.length, request, change });
   }
 }

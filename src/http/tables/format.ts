@@ -1,17 +1,40 @@
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { negotiate, type MetadataLevel } from '../../wire/odata/media-type.js';
 import type { Exchange } from '../pipeline/exchange.js';
+import type { Leniency } from '../pipeline/leniency.js';
 import type { TableRequest } from './request.js';
 
 /** The metadata level of an answer that has a body; throws the 415s (spec table-service §4.1). */
 export function levelOf(request: TableRequest): MetadataLevel {
-  return negotiate(request.header('accept'), request.query.get('$format'));
+  return negotiated(
+    request.header('accept'),
+    request.query.get('$format'),
+    request.backend.leniency,
+  );
+}
+
+/** A server that answers in JSON whatever is accepted has a level for every request. */
+function negotiated(
+  accept: string | undefined,
+  format: string | undefined,
+  { answersAnyAccept }: Leniency,
+): MetadataLevel {
+  try {
+    return negotiate(accept, format);
+  } catch (error) {
+    if (answersAnyAccept && error instanceof StorageError) return 'minimal';
+    throw error;
+  }
 }
 
 /** The level for an error body; undefined when the request names no format that is JSON. */
-export function errorLevelOf(accept: string | undefined, format: string | undefined) {
+export function errorLevelOf(
+  accept: string | undefined,
+  format: string | undefined,
+  leniency: Leniency,
+): MetadataLevel | undefined {
   try {
-    return negotiate(accept, format);
+    return negotiated(accept, format, leniency);
   } catch (error) {
     if (error instanceof StorageError) return undefined;
     throw error;
@@ -19,14 +42,17 @@ export function errorLevelOf(accept: string | undefined, format: string | undefi
 }
 
 /** As `errorLevelOf`, also for a request whose query string cannot be read. */
-export function errorLevelOfExchange(exchange: Exchange): MetadataLevel | undefined {
+export function errorLevelOfExchange(
+  exchange: Exchange,
+  leniency: Leniency,
+): MetadataLevel | undefined {
   let format: string | undefined;
   try {
     format = exchange.queryOptions.get('$format');
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
   }
-  return errorLevelOf(exchange.header('accept'), format);
+  return errorLevelOf(exchange.header('accept'), format, leniency);
 }
 
 /** A body is JSON, whatever the parameters say; without a Content-Type it is taken to be. */

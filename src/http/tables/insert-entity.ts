@@ -1,7 +1,6 @@
 import { invariant } from '../../base/invariant.js';
 import { formatEtag } from '../../wire/edm/etag.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
-import { parseEntityBody } from '../../wire/odata/json-reader.js';
 import { renderEntity } from '../../wire/odata/render.js';
 import { entityPath } from '../../wire/odata/resource.js';
 import type { WriteResult } from '../../services/tables/types.js';
@@ -13,7 +12,13 @@ import { bodyBytesMax } from './operation.js';
 import { preferenceOf } from './preference.js';
 import { jsonReply, noContentReply, renderContext } from './replies.js';
 import type { TableRequest } from './request.js';
-import { oneEntity, runWrite, type WriteEntityOperation, type WriteInput } from './write.js';
+import {
+  entityBodyOf,
+  oneEntity,
+  runWrite,
+  type WriteEntityOperation,
+  type WriteInput,
+} from './write.js';
 
 /** `POST /table` (spec table-service §3.11). */
 export const insertEntity: WriteEntityOperation = {
@@ -25,7 +30,7 @@ export const insertEntity: WriteEntityOperation = {
     const preference = preferenceOf(request.header('prefer'));
     const level = preference === 'return-no-content' ? undefined : levelOf(request);
     requireJsonBody(request);
-    const { partitionKey, rowKey, properties } = parseEntityBody(request.text());
+    const { partitionKey, rowKey, properties } = entityBodyOf(request);
     if (partitionKey === undefined || rowKey === undefined) {
       throw new StorageError('PropertiesNeedValue');
     }

@@ -25,7 +25,8 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
 
   parse(request) {
     const { table } = resourceOf(request, 'entities');
-    return { level: levelOf(request), table, query: parseEntityQuery(request.query) };
+    const query = parseEntityQuery(request.query, request.backend.leniency.queries);
+    return { level: levelOf(request), table, query };
   },
 
   async run({ table, query }, { backend: { tables }, account, exchange }) {
@@ -47,13 +48,16 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
   },
 };
 
-/** Where the next page starts; both headers, as clients need the first and expect the second. */
+/** Where the next page starts. Without a row key, at the beginning of that partition. */
 export function continuationHeaders({ next }: EntityPage): [name: string, value: string][] {
   if (next === undefined) return [];
-  return [
+  const headers: [name: string, value: string][] = [
     ['x-ms-continuation-NextPartitionKey', encodeToken(next.partitionKey)],
-    ['x-ms-continuation-NextRowKey', encodeToken(next.rowKey)],
   ];
+  if (next.rowKey !== undefined) {
+    headers.push(['x-ms-continuation-NextRowKey', encodeToken(next.rowKey)]);
+  }
+  return headers;
 }
 
 function planText({ planClass, intervals, rowsScanned, rowsReturned }: QueryReport): string {

@@ -19,7 +19,8 @@ export const queryTables: TableOperation<Input, TablePage> = {
   bodyBytesMax: 0,
 
   parse(request) {
-    return { level: levelOf(request), query: parseTableQuery(request.query) };
+    const query = parseTableQuery(request.query, request.backend.leniency.queries);
+    return { level: levelOf(request), query };
   },
 
   run({ query }, { backend: { tables }, account }) {

@@ -6,11 +6,14 @@ import type { Resource } from '../../wire/odata/resource.js';
 import type { TableService } from '../../services/tables/table-service.js';
 import { accountName, type ServiceBackend, type ServiceRequest } from '../operations/request.js';
 import type { Exchange } from '../pipeline/exchange.js';
+import type { Leniency } from '../pipeline/leniency.js';
 
 /** What operations work on. */
 export interface TableBackend extends ServiceBackend {
   readonly tables: TableService;
   readonly randomness: Randomness;
+  /** What the service accepts beyond what the cloud service does. */
+  readonly leniency: Leniency;
 }
 
 /** One request to the table service: a whole HTTP request, or one inside a batch. */

@@ -4,6 +4,7 @@ import { errorDefinition } from '../../wire/errors/registry.js';
 import { renderError } from '../../wire/errors/render.js';
 import { parseResourcePath, type Resource } from '../../wire/odata/resource.js';
 import type { Exchange } from '../pipeline/exchange.js';
+import type { Leniency } from '../pipeline/leniency.js';
 import type { HttpService, Reply, Route } from '../pipeline/service.js';
 import { errorLevelOfExchange } from './format.js';
 import { effectiveMethod } from './method.js';
@@ -19,7 +20,7 @@ export function tableHttpService(backend: TableBackend): HttpService {
     signing: 'table',
     verifiesContentMd5: false,
     route: (exchange) => routeOf(backend, exchange),
-    renderError: errorReply,
+    renderError: (error, exchange) => errorReply(error, exchange, backend.leniency),
   };
 }
 
@@ -52,9 +53,9 @@ function tableOf(resource: Resource): string | undefined {
   }
 }
 
-function errorReply(error: StorageError, exchange: Exchange): Reply {
+function errorReply(error: StorageError, exchange: Exchange, leniency: Leniency): Reply {
   const { requestId, timeMicros } = exchange;
-  const level = errorLevelOfExchange(exchange);
+  const level = errorLevelOfExchange(exchange, leniency);
   const { status, reason, headers, body } = renderError(error, { requestId, timeMicros, level });
   const flat = headers.flat();
   const preference = confirmedPreference(error, exchange);

@@ -1,7 +1,6 @@
 import { invariant } from '../../base/invariant.js';
 import { formatEtag } from '../../wire/edm/etag.js';
 import type { EntityInput, PropertyBag } from '../../wire/edm/value.js';
-import { parseEntityBody } from '../../wire/odata/json-reader.js';
 import type { Condition, WriteOperation } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
@@ -10,7 +9,7 @@ import { requireJsonBody } from './format.js';
 import { bodyBytesMax } from './operation.js';
 import { noContentReply } from './replies.js';
 import type { TableRequest } from './request.js';
-import { oneEntity, runWrite, type WriteEntityOperation } from './write.js';
+import { entityBodyOf, oneEntity, runWrite, type WriteEntityOperation } from './write.js';
 
 /**
  * `PUT`, `MERGE` or `PATCH /table(PartitionKey='…',RowKey='…')` (spec table-service §3.12). With
@@ -47,7 +46,7 @@ export const upsertEntity = writeEntity(objectAccess('add', 'update'));
 
 /** The keys are those of the path; a body may repeat them, and may be missing altogether. */
 function propertiesOf(request: TableRequest): PropertyBag {
-  return parseEntityBody(request.text()).properties;
+  return entityBodyOf(request).properties;
 }
 
 function operationOf(

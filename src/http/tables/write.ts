@@ -1,3 +1,4 @@
+import { parseEntityBody, type EntityBody } from '../../wire/odata/json-reader.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { keysOf } from '../../services/tables/staged-write.js';
 import type { WriteOperation, WriteResult } from '../../services/tables/types.js';
@@ -17,6 +18,11 @@ export interface WriteInput {
 }
 
 export type WriteEntityOperation = TableOperation<WriteInput, WriteResult>;
+
+/** The entity in the body of a write. */
+export function entityBodyOf(request: TableRequest): EntityBody {
+  return parseEntityBody(request.text(), request.backend.leniency.properties);
+}
 
 export function runWrite(
   { table, operation }: WriteInput,

@@ -4,6 +4,7 @@ import type { CommitBatch, Entry, KeyRange, Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { ContainerIds } from './container-ids.js';
+import { HeldNames, type NameHold } from './held-names.js';
 import {
   containerNameKey,
   containerNamesPrefix,
@@ -83,13 +84,16 @@ export class Containers<R extends ContainerRecord> {
   readonly #store: Store;
   readonly #kind: ContainerKind<R>;
   readonly #ids: ContainerIds;
+  /** Absent: a name is free as soon as its container is dropped. */
+  readonly #held: HeldNames | undefined;
   /** By account and name as spelled. Only saves encoding: each use checks the stored version. */
   readonly #known = new Map<string, KnownContainer>();
 
-  constructor(store: Store, kind: ContainerKind<R>) {
+  constructor(store: Store, kind: ContainerKind<R>, hold?: NameHold) {
     this.#store = store;
     this.#kind = kind;
     this.#ids = new ContainerIds(store, kind.service);
+    this.#held = hold === undefined ? undefined : new HeldNames(store, kind.service, hold);
   }
 
   async find(account: string, identity: string): Promise<R | undefined> {
@@ -98,7 +102,10 @@ export class Containers<R extends ContainerRecord> {
     return entry === undefined ? undefined : this.#kind.decode(entry.value);
   }
 
-  /** Makes the record with a fresh id. Returns what is there instead when the identity is taken. */
+  /**
+   * Makes the record with a fresh id. Returns what is there instead when the identity is taken.
+   * Throws the refusal of the hold while the name of a dropped one is held.
+   */
   async create(
     account: string,
     identity: string,
@@ -111,13 +118,14 @@ export class Containers<R extends ContainerRecord> {
       // Looked up first because clients create what exists all day long, and ids are not free.
       const entry = await this.#store.get(key);
       if (entry !== undefined) return { created: false, record: this.#kind.decode(entry.value) };
+      const held = await this.#held?.taken(account, identity);
       id ??= await this.#ids.next(account);
       const record = make(id);
       invariant(record.id === id, 'a new container has the id that was made for it');
       const result = await this.#store.commit({
-        checks: [{ key, version: 'absent' }],
+        checks: [{ key, version: 'absent' }, ...(held?.checks ?? [])],
         puts: [{ key, value: this.#kind.encode(record) }],
-        deletes: [],
+        deletes: held?.deletes ?? [],
       });
       if (result.ok) return { created: true, record };
     }
@@ -137,10 +145,16 @@ export class Containers<R extends ContainerRecord> {
     });
   }
 
-  /** One commit. The name is free when it resolves. False when there was no such container. */
+  /**
+   * One commit. The name is free when it resolves, unless names are held. False when there was no
+   * such container.
+   */
   async drop(account: string, identity: string): Promise<boolean> {
     const dropped = await this.#replace(account, identity, (entry) => ({
-      puts: [this.#dropped(account, entry)],
+      puts:
+        this.#held === undefined
+          ? [this.#dropped(account, entry)]
+          : [this.#dropped(account, entry), this.#held.held(account, identity)],
       deletes: [entry.key],
       result: true,
     }));

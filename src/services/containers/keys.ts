@@ -17,6 +17,7 @@ const idKind = 0;
 const nameKind = 1;
 const droppedKind = 2;
 const servicePropertiesKind = 3;
+const heldNameKind = 4;
 
 /** Everything of one service, all accounts. */
 export function servicePrefix(service: string): Bytes {
@@ -71,6 +72,15 @@ export function droppedIdOfKey(key: Bytes, prefix: Bytes): number {
 /** Where an account keeps the properties of a service. */
 export function servicePropertiesKey(service: string, account: string): Bytes {
   return appendNumber(directoryPrefix(service, account), servicePropertiesKind);
+}
+
+/** The prefix of the names of an account that nobody may use yet. An identity follows. */
+export function heldNamesPrefix(service: string, account: string): Bytes {
+  return appendNumber(directoryPrefix(service, account), heldNameKind);
+}
+
+export function heldNameKey(service: string, account: string, identity: string): Bytes {
+  return appendString(heldNamesPrefix(service, account), identity);
 }
 
 /** The prefix of everything that a container holds. A partition follows. */

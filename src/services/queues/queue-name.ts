@@ -1,12 +1,12 @@
 import { StorageError } from '../../wire/errors/storage-error.js';
 
 const nameLengthMin = 3;
-const nameLengthMax = 63;
+export const queueNameLengthMax = 63;
 const nameCharacters = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 /** Refuses a name that no queue can have, with the code of the rule it breaks (spec §5.1). */
 export function checkQueueName(name: string): void {
-  if (name.length < nameLengthMin || name.length > nameLengthMax) {
+  if (name.length < nameLengthMin || name.length > queueNameLengthMax) {
     throw new StorageError('OutOfRangeInput', {
       message: 'The specified resource name length is not within the permissible limits.',
     });

@@ -9,6 +9,8 @@ import { containerPrefix } from '../containers/keys.js';
 import { checkMetadata, sameMetadata } from '../containers/metadata.js';
 import { droppedContainersRound, type DroppedContainer } from '../containers/reclaim.js';
 import { ReclaimRound, type Reclaimed } from '../containers/reclaim-round.js';
+import type { PagingPolicy } from '../paging/paging-policy.js';
+import { shapedQueues } from '../paging/shaped-queues.js';
 import { dequeue, type DequeueContext } from './dequeue.js';
 import { countExpired, countStored, deleteExpired } from './expiry.js';
 import { MessageIds } from './message-id.js';
@@ -41,6 +43,8 @@ export interface QueueServiceOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly randomness: Randomness;
+  /** Gives pages shapes that clients rarely see; pages are as full as they can be when absent. */
+  readonly paging?: PagingPolicy | undefined;
 }
 
 /**
@@ -55,10 +59,12 @@ export class QueueService {
   readonly #context: MessageContext & DequeueContext;
   readonly #queues: Containers<QueueRecord>;
   readonly #open: OpenQueues;
+  readonly #paging: PagingPolicy | undefined;
   readonly #dropped: ReclaimRound<DroppedContainer>;
   readonly #expired: ReclaimRound<MessageKeys>;
 
-  constructor({ store, clock, randomness }: QueueServiceOptions) {
+  constructor({ store, clock, randomness, paging }: QueueServiceOptions) {
+    this.#paging = paging;
     this.#context = { store, clock, randomness, ids: new MessageIds(clock, randomness) };
     this.#queues = new Containers(store, queueKind);
     this.#open = new OpenQueues(store, clock);
@@ -93,7 +99,13 @@ export class QueueService {
   }
 
   /** One page of queues in order of their names. */
-  async listQueues(account: string, { prefix, from, limit }: QueueQuery): Promise<QueuePage> {
+  async listQueues(account: string, query: QueueQuery): Promise<QueuePage> {
+    if (this.#paging === undefined) return this.#listPlainly(account, query);
+    const shape = this.#paging.shapeOf(['queues', account, query]);
+    return shapedQueues((plain) => this.#listPlainly(account, plain), query, shape);
+  }
+
+  async #listPlainly(account: string, { prefix, from, limit }: QueueQuery): Promise<QueuePage> {
     const { records, next } = await this.#queues.list(account, {
       limit,
       ...(prefix === undefined ? {} : { startsWith: prefix }),

@@ -177,7 +177,7 @@ for (const engine of ['memory', 'lmdb'] as const) {
             found.push(...page.entities.map((row) => `${row.partitionKey}/${row.rowKey}`));
             from = page.next;
             if (page.next === undefined) break;
-            const { partitionKey, rowKey } = page.next;
+            const { partitionKey, rowKey = '' } = page.next;
             assert.ok(isInside(within, partitionKey, rowKey), `${partitionKey}/${rowKey}`);
           }
           const expected = sorted.filter(

@@ -21,9 +21,16 @@ export const changesMax = 100;
 /** Tries of a write that builds on what it read, against other writers of the same entity. */
 const attemptsMax = 1000;
 
+/** Where entities are written, and what may be. */
+export interface WriteContext {
+  readonly store: Store;
+  /** Properties of an entity besides the keys and Timestamp. */
+  readonly propertiesMax: number;
+}
+
 /** Writes one entity of the table with this prefix: one commit, after a read only for a merge. */
 export async function writeEntity(
-  store: Store,
+  { store, propertiesMax }: WriteContext,
   tablePrefix: Bytes,
   operation: WriteOperation,
 ): Promise<WriteResult> {
@@ -32,7 +39,7 @@ export async function writeEntity(
   const key = appendString(appendString(tablePrefix, partitionKey), rowKey);
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const stored = readsFirst(operation) ? await store.get(key) : undefined;
-    const write = stageWrite(operation, key, stored);
+    const write = stageWrite(operation, { key, stored, propertiesMax });
     const result = await store.commit(commitOf([write]));
     if (result.ok) return resultOf(write, result.version);
     const failure = failureOf(operation, result.actual);
@@ -71,15 +78,15 @@ export function checkGroup(operations: readonly WriteOperation[]): void {
  * failure is that of the first operation whose condition does not hold, with its index.
  */
 export async function writeGroup(
-  store: Store,
+  context: WriteContext,
   tablePrefix: Bytes,
   operations: readonly WriteOperation[],
 ): Promise<readonly WriteResult[]> {
   const keys = groupKeys(tablePrefix, operations);
   let writes: readonly StagedWrite[] = [];
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    writes = await stageGroup(store, operations, keys, writes);
-    const result = await store.commit(commitOf(writes));
+    writes = await stageGroup(context, operations, keys, writes);
+    const result = await context.store.commit(commitOf(writes));
     if (result.ok) return writes.map((write) => resultOf(write, result.version));
     const operationIndex = indexOfCheck(writes, result.failedCheck);
     const failed = writes[operationIndex];
@@ -102,7 +109,7 @@ function groupKeys(tablePrefix: Bytes, operations: readonly WriteOperation[]): B
 
 /** Stages each write; those staged before are kept unless they build on what is stored. */
 async function stageGroup(
-  store: Store,
+  { store, propertiesMax }: WriteContext,
   operations: readonly WriteOperation[],
   keys: readonly Bytes[],
   staged: readonly StagedWrite[],
@@ -117,10 +124,11 @@ async function stageGroup(
     const key = keys[index];
     invariant(key !== undefined, 'each operation has a key');
     if (!readsFirst(operation)) {
-      return staged[index] ?? attempt(index, () => stageWrite(operation, key, undefined));
+      return staged[index] ?? attempt(index, () => stageWrite(operation, { key, propertiesMax }));
     }
     reads += 1;
-    return attempt(index, () => stageWrite(operation, key, stored[reads - 1]));
+    const place = { key, stored: stored[reads - 1], propertiesMax };
+    return attempt(index, () => stageWrite(operation, place));
   });
 }
 

@@ -1,8 +1,11 @@
 import { entitySize } from '../../wire/edm/entity-size.js';
 import { forbiddenKeyCharacterAt } from '../../wire/edm/key.js';
 import { entitySizeMax, keyLengthMax, propertiesMax } from '../../wire/edm/limits.js';
-import type { PropertyBag } from '../../wire/edm/value.js';
+import type { EntityInput, PropertyBag } from '../../wire/edm/value.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
+
+/** For how long the name of a deleted table can stay taken, at most; in milliseconds. */
+export const tableDeleteDelayMsMax = 10 * 60 * 1000;
 
 /** Whether an entity can be stored under these keys, so that looking for one makes sense. */
 export function areKeysPossible(partitionKey: string, rowKey: string): boolean {
@@ -32,8 +35,11 @@ function checkNewKey(name: 'PartitionKey' | 'RowKey', key: string): void {
  * Refuses what may not be stored: too many properties, a name too long, an entity too large, a
  * value too large; in this order, as the service looks at the whole entity first (spec §2.2).
  */
-export function checkEntity(partitionKey: string, rowKey: string, properties: PropertyBag): void {
-  checkNames(properties);
+export function checkEntity(
+  { partitionKey, rowKey, properties }: EntityInput,
+  countMax = propertiesMax,
+): void {
+  checkNames(properties, countMax);
   if (entitySize(partitionKey, rowKey, properties.propertyBytes) > entitySizeMax) {
     throw new StorageError('EntityTooLarge');
   }
@@ -41,7 +47,7 @@ export function checkEntity(partitionKey: string, rowKey: string, properties: Pr
 }
 
 /** The first half of `checkEntity`, without which a bag need not be sound. */
-export function checkNames({ count, nameTooLong }: PropertyBag): void {
-  if (count > propertiesMax) throw new StorageError('TooManyProperties');
+export function checkNames({ count, nameTooLong }: PropertyBag, countMax = propertiesMax): void {
+  if (count > countMax) throw new StorageError('TooManyProperties');
   if (nameTooLong) throw new StorageError('PropertyNameTooLong');
 }

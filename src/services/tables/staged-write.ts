@@ -53,34 +53,41 @@ export function checkKeys(operation: WriteOperation): void {
   }
 }
 
-/** `stored` is what was read at the key; only asked for when `readsFirst`. */
+/** Where a write goes. */
+export interface WritePlace {
+  readonly key: Bytes;
+  /** What was read at the key; only asked for when `readsFirst`. */
+  readonly stored?: Entry | undefined;
+  /** Properties that an entity may have there. */
+  readonly propertiesMax: number;
+}
+
 export function stageWrite(
   operation: WriteOperation,
-  key: Bytes,
-  stored: Entry | undefined,
+  { key, stored, propertiesMax }: WritePlace,
 ): StagedWrite {
   switch (operation.kind) {
     case 'insert': {
-      const bag = checkedBag(operation.entity);
+      const bag = checkedBag(operation.entity, propertiesMax);
       return { operation, key, check: 'absent', bag };
     }
     case 'insert-or-replace': {
-      const bag = sortedBag(checkedBag(operation.entity));
+      const bag = sortedBag(checkedBag(operation.entity, propertiesMax));
       return { operation, key, check: undefined, bag };
     }
     case 'replace': {
-      const bag = sortedBag(checkedBag(operation.entity));
+      const bag = sortedBag(checkedBag(operation.entity, propertiesMax));
       return { operation, key, check: checkOf(operation.condition), bag };
     }
     case 'delete':
       return { operation, key, check: checkOf(operation.condition), bag: undefined };
     case 'merge': {
-      const bag = mergedOrSorted(operation.entity, stored);
+      const bag = mergedOrSorted(operation.entity, stored, propertiesMax);
       const matches = stored !== undefined && allows(operation.condition, stored.version);
       return { operation, key, check: matches ? stored.version : noVersion, bag };
     }
     case 'insert-or-merge': {
-      const bag = mergedOrSorted(operation.entity, stored);
+      const bag = mergedOrSorted(operation.entity, stored, propertiesMax);
       return { operation, key, check: stored?.version ?? 'absent', bag };
     }
     default:
@@ -88,16 +95,20 @@ export function stageWrite(
   }
 }
 
-function checkedBag({ partitionKey, rowKey, properties }: EntityInput): Bytes {
-  checkEntity(partitionKey, rowKey, properties);
-  return properties.bag;
+function checkedBag(entity: EntityInput, propertiesMax: number): Bytes {
+  checkEntity(entity, propertiesMax);
+  return entity.properties.bag;
 }
 
-function mergedOrSorted(entity: EntityInput, stored: Entry | undefined): Bytes {
-  if (stored === undefined) return sortedBag(checkedBag(entity));
-  checkNames(entity.properties);
+function mergedOrSorted(
+  entity: EntityInput,
+  stored: Entry | undefined,
+  propertiesMax: number,
+): Bytes {
+  if (stored === undefined) return sortedBag(checkedBag(entity, propertiesMax));
+  checkNames(entity.properties, propertiesMax);
   const merged = mergedBag(stored.value, entity.properties.bag);
-  return checkedBag({ ...entity, properties: merged });
+  return checkedBag({ ...entity, properties: merged }, propertiesMax);
 }
 
 function checkOf(condition: Condition): number | 'present' {

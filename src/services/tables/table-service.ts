@@ -1,11 +1,16 @@
 import type { Clock } from '../../base/clock.js';
-import type { Store } from '../../kv/store.js';
+import type { Entry, Store } from '../../kv/store.js';
+import { propertiesMax } from '../../wire/edm/limits.js';
 import type { StoredEntity } from '../../wire/edm/value.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
+import { heldNamesRound, type NameHold } from '../containers/held-names.js';
 import { droppedContainersRound, type DroppedContainer } from '../containers/reclaim.js';
 import type { Reclaimed, ReclaimRound } from '../containers/reclaim-round.js';
+import type { PagingPolicy } from '../paging/paging-policy.js';
+import { shapedEntities } from '../paging/shaped-entities.js';
+import { shapedTables } from '../paging/shaped-tables.js';
 import { readEntity } from './entity-reads.js';
-import { checkGroup, writeEntity, writeGroup } from './entity-writes.js';
+import { checkGroup, writeEntity, writeGroup, type WriteContext } from './entity-writes.js';
 import { defaultQueryBudget, queryEntities, type QueryBudget } from './query.js';
 import { tableKind } from './table-record.js';
 import { Tables } from './tables.js';
@@ -24,6 +29,12 @@ export interface TableServiceOptions {
   readonly clock: Clock;
   /** What one page of a query may cost; the service's own limits when absent. */
   readonly budget?: QueryBudget;
+  /** Properties of an entity besides the keys and Timestamp. */
+  readonly propertiesMax?: number;
+  /** For how long the name of a deleted table stays taken; 0, the default: not at all. */
+  readonly deleteDelayMs?: number;
+  /** Gives pages shapes that clients rarely see; pages are as full as they can be when absent. */
+  readonly paging?: PagingPolicy | undefined;
 }
 
 /**
@@ -36,13 +47,20 @@ export class TableService {
   readonly #clock: Clock;
   readonly #budget: QueryBudget;
   readonly #tables: Tables;
+  readonly #writes: WriteContext;
+  readonly #paging: PagingPolicy | undefined;
   readonly #dropped: ReclaimRound<DroppedContainer>;
+  readonly #heldNames: ReclaimRound<Entry>;
 
-  constructor({ store, clock, budget = defaultQueryBudget }: TableServiceOptions) {
+  constructor(options: TableServiceOptions) {
+    const { store, clock, deleteDelayMs = 0 } = options;
     this.#store = store;
     this.#clock = clock;
-    this.#budget = budget;
-    this.#tables = new Tables(store);
+    this.#budget = options.budget ?? defaultQueryBudget;
+    this.#tables = new Tables(store, holdOf(clock, deleteDelayMs));
+    this.#writes = { store, propertiesMax: options.propertiesMax ?? propertiesMax };
+    this.#paging = options.paging;
+    this.#heldNames = heldNamesRound(store, clock, tableKind.service);
     this.#dropped = droppedContainersRound(store, clock, tableKind.service);
   }
 
@@ -55,14 +73,19 @@ export class TableService {
     return this.#tables.get(account, name);
   }
 
-  /** Atomic, whatever the table holds; the name can be used again at once. */
+  /**
+   * Atomic, whatever the table holds. The name can be used again at once, or after the delay that
+   * the service was given: creating throws `TableBeingDeleted` until then.
+   */
   deleteTable(account: string, name: string): Promise<void> {
     return this.#tables.drop(account, name);
   }
 
   /** One page of tables in order of their lower-case names. */
   queryTables(account: string, query: TableQuery): Promise<TablePage> {
-    return this.#tables.query(account, query);
+    if (this.#paging === undefined) return this.#tables.query(account, query);
+    const shape = this.#paging.shapeOf(['tables', account, query]);
+    return shapedTables((plain) => this.#tables.query(account, plain), query, shape);
   }
 
   async getEntity(
@@ -79,12 +102,14 @@ export class TableService {
   async queryEntities(account: string, table: string, query: EntityQuery): Promise<EntityPage> {
     const prefix = await this.#tables.prefixOf(account, table);
     const context = { store: this.#store, clock: this.#clock, budget: this.#budget };
-    return queryEntities(context, prefix, query);
+    if (this.#paging === undefined) return queryEntities(context, prefix, query);
+    const shape = this.#paging.shapeOf(['entities', account, table, query]);
+    return shapedEntities((plain) => queryEntities(context, prefix, plain), query, shape);
   }
 
   async write(account: string, table: string, operation: WriteOperation): Promise<WriteResult> {
     const prefix = await this.#tables.prefixOf(account, table);
-    return writeEntity(this.#store, prefix, operation);
+    return writeEntity(this.#writes, prefix, operation);
   }
 
   /**
@@ -99,13 +124,24 @@ export class TableService {
   ): Promise<readonly WriteResult[]> {
     checkGroup(operations);
     const prefix = await this.#tables.prefixOf(account, table).catch(rethrowForFirst);
-    return writeGroup(this.#store, prefix, operations);
+    return writeGroup(this.#writes, prefix, operations);
   }
 
-  /** One bounded step of freeing the space of dropped tables; safe to stop or repeat anywhere. */
-  reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
-    return this.#dropped.step(entriesMax);
+  /**
+   * One bounded step of freeing the space of dropped tables and of names that are no longer held;
+   * safe to stop or repeat anywhere.
+   */
+  async reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
+    const dropped = await this.#dropped.step(entriesMax);
+    if (dropped.deleted >= entriesMax) return { deleted: dropped.deleted, more: true };
+    const names = await this.#heldNames.step(entriesMax - dropped.deleted);
+    return { deleted: dropped.deleted + names.deleted, more: dropped.more || names.more };
   }
+}
+
+function holdOf(clock: Clock, delayMs: number): NameHold | undefined {
+  if (delayMs === 0) return undefined;
+  return { clock, micros: delayMs * 1000, refusal: 'TableBeingDeleted' };
 }
 
 /** A group whose table is missing fails at its first operation. */

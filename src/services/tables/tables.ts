@@ -2,6 +2,7 @@ import type { Bytes } from '../../base/bytes.js';
 import type { Store } from '../../kv/store.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { Containers, type ContainerRecord } from '../containers/containers.js';
+import type { NameHold } from '../containers/held-names.js';
 import { checkTableName, isTableName, tableIdentity } from './table-name.js';
 import { queryTableNames } from './table-query.js';
 import { tableKind } from './table-record.js';
@@ -11,8 +12,9 @@ import type { TableInfo, TablePage, TableQuery } from './types.js';
 export class Tables {
   readonly #containers: Containers<ContainerRecord>;
 
-  constructor(store: Store) {
-    this.#containers = new Containers(store, tableKind);
+  /** `hold`: what keeps the names of dropped tables taken for a while. */
+  constructor(store: Store, hold?: NameHold) {
+    this.#containers = new Containers(store, tableKind, hold);
   }
 
   async create(account: string, name: string): Promise<TableInfo> {

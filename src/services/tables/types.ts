@@ -82,6 +82,6 @@ export interface QueryReport {
 
 export interface EntityPage {
   readonly entities: readonly StoredEntity[];
-  readonly next?: Required<EntityPosition>;
+  readonly next?: EntityPosition;
   readonly report: QueryReport;
 }

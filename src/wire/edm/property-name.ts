@@ -16,3 +16,13 @@ export function isPropertyName(name: string): boolean {
   }
   return true;
 }
+
+const wideName = /^[\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}_.:$ -]+$/u;
+
+/**
+ * A wider rule than that of the service: dots, colons, dollar signs, spaces and hyphens as well,
+ * and digits in front. JSON escapes none of them, and none ends a name in `$select`.
+ */
+export function isWidePropertyName(name: string): boolean {
+  return wideName.test(name);
+}

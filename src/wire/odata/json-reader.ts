@@ -1,7 +1,8 @@
 import { unreachable } from '../../base/invariant.js';
 import { BagBuilder } from '../edm/bag.js';
 import { edmTypeOf, malformedInput } from '../edm/literal.js';
-import { propertiesMax, propertyNameLengthMax } from '../edm/limits.js';
+import { propertyNameLengthMax } from '../edm/limits.js';
+import { cloudPropertyRules, type PropertyRules } from '../edm/property-rules.js';
 import type { EdmType, PropertyBag } from '../edm/value.js';
 import { StorageError } from '../errors/storage-error.js';
 import { JsonLexer } from './json-lexer.js';
@@ -35,7 +36,10 @@ interface Member extends MemberSource {
  * `OutOfRangeInput` for dates, `DuplicatePropertiesSpecified`, `PropertyNameInvalid`,
  * `PropertyNameTooLong` and `TooManyProperties`.
  */
-export function parseEntityBody(text: string): EntityBody {
+export function parseEntityBody(
+  text: string,
+  rules: PropertyRules = cloudPropertyRules,
+): EntityBody {
   const members = new EntityReader(text).read();
   builder.begin();
   const isCopied = builder.takeSource(text);
@@ -44,20 +48,21 @@ export function parseEntityBody(text: string): EntityBody {
   for (const member of members) {
     if (member.name === 'PartitionKey') partitionKey = keyOf(member);
     else if (member.name === 'RowKey') rowKey = keyOf(member);
-    else addProperty(member, isCopied);
+    else addProperty(member, isCopied, rules);
   }
-  if (builder.count > propertiesMax) throw new StorageError('TooManyProperties');
+  if (builder.count > rules.countMax) throw new StorageError('TooManyProperties');
   return { partitionKey, rowKey, properties: builder.finish() };
 }
 
 const builder = new BagBuilder();
 
-function addProperty(member: Member, isCopied: boolean): void {
+function addProperty(member: Member, isCopied: boolean, rules: PropertyRules): void {
   const type = annotatedType(member);
   if (member.kind === 'null') return;
   addMember(builder, member, type, isCopied);
   if (member.name.length > propertyNameLengthMax) throw new StorageError('PropertyNameTooLong');
-  if (!member.legal) throw new StorageError('PropertyNameInvalid');
+  // What the strictest rule allows needs no other look.
+  if (!member.legal && !rules.isName(member.name)) throw new StorageError('PropertyNameInvalid');
 }
 
 /**

@@ -35,14 +35,29 @@ export const topMax = 1000;
 /** Names in `$select`, at most. */
 export const selectNamesMax = 255;
 
+/** How exactly the options of a query are taken. */
+export interface QueryRules {
+  /** A `$top` beyond the maximum asks for a full page, instead of being refused. */
+  readonly limitsTop: boolean;
+  /** Options that the service does not have are ignored, instead of being refused. */
+  readonly ignoresUnsupported: boolean;
+}
+
+/** As the cloud service takes them (spec table-service §1.4 and §3.9). */
+export const cloudQueryRules: QueryRules = Object.freeze({
+  limitsTop: false,
+  ignoresUnsupported: false,
+});
+
 const digits = /^[0-9]{1,9}$/;
 
-function parseTop(options: QueryOptions): number | undefined {
+function parseTop(options: QueryOptions, { limitsTop }: QueryRules): number | undefined {
   const text = filled(options, '$top');
   if (text === undefined) return undefined;
   const top = digits.test(text) ? Number(text) : Infinity;
-  if (top > topMax) throw new StorageError('InvalidInput');
-  return top;
+  if (top <= topMax) return top;
+  if (limitsTop && top !== Infinity) return topMax;
+  throw new StorageError('InvalidInput');
 }
 
 function parseSelect(text: string | undefined): readonly string[] | undefined {
@@ -60,11 +75,13 @@ function parseSelect(text: string | undefined): readonly string[] | undefined {
 /** OData options that the service does not have. */
 const unsupported = ['$orderby', '$skip', '$expand', '$count', '$inlinecount'] as const;
 
-function parsePage(options: QueryOptions): PageOptions {
-  for (const name of unsupported) {
-    if (options.has(name)) throw new StorageError('NotImplemented');
+function parsePage(options: QueryOptions, rules: QueryRules): PageOptions {
+  if (!rules.ignoresUnsupported) {
+    for (const name of unsupported) {
+      if (options.has(name)) throw new StorageError('NotImplemented');
+    }
   }
-  const top = parseTop(options);
+  const top = parseTop(options, rules);
   return {
     format: filled(options, '$format'),
     selectText: options.get('$select'),
@@ -88,8 +105,11 @@ function parseFrom(options: QueryOptions): EntityQueryOptions['from'] {
  * `NextPartitionKey` and `NextRowKey` are absent. Throws `InvalidInput`, `NotImplemented` for OData
  * options that the service lacks, and what `parseFilter` throws.
  */
-export function parseEntityQuery(options: QueryOptions): EntityQueryOptions {
-  const page = parsePage(options);
+export function parseEntityQuery(
+  options: QueryOptions,
+  rules: QueryRules = cloudQueryRules,
+): EntityQueryOptions {
+  const page = parsePage(options, rules);
   const filter = parseFilter(options.get('$filter') ?? '');
   const from = parseFrom(options);
   return {
@@ -119,8 +139,11 @@ export function parseEntityRead(options: QueryOptions): EntityReadOptions {
 const tableTokenEnd = '\u0001';
 
 /** The options of a query of tables; throws as `parseEntityQuery` does. */
-export function parseTableQuery(options: QueryOptions): TableQueryOptions {
-  const page = parsePage(options);
+export function parseTableQuery(
+  options: QueryOptions,
+  rules: QueryRules = cloudQueryRules,
+): TableQueryOptions {
+  const page = parsePage(options, rules);
   const filter = parseTableFilter(options.get('$filter') ?? '');
   const token = filled(options, 'NextTableName');
   const from = token === undefined ? undefined : decodeToken(token).split(tableTokenEnd, 1)[0];

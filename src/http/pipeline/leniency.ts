@@ -1,0 +1,67 @@
+import { propertyRulesOf, type PropertyRules } from '../../wire/edm/property-rules.js';
+import type { QueryRules } from '../../wire/odata/query-options.js';
+
+/**
+ * What the cloud service refuses and programs written against other emulators may rely on. Each can
+ * be allowed by name. None touches signatures, the ranges of a shared access signature, or
+ * durability.
+ */
+export const lenientItems = {
+  clock: 'dates of requests are not compared with the clock',
+  top: '$top over 1000 asks for a page of 1000',
+  'query-options': '$orderby, $skip, $expand, $count and $inlinecount are ignored',
+  accept: 'answers are JSON whatever the request accepts',
+  'delete-etag': 'Delete Entity without If-Match deletes any version',
+  'property-count': 'an entity may have more than 252 properties',
+  'property-names': 'names of properties may hold spaces and . : $ - and begin with a digit',
+  'upsert-permissions': 'a SAS with a or u, not both, may insert or replace and insert or merge',
+} as const;
+
+export type LenientItem = keyof typeof lenientItems;
+
+export const lenientItemNames = Object.keys(lenientItems) as readonly LenientItem[];
+
+/** What is allowed, each part in the form that the rule it loosens takes. */
+export interface Leniency {
+  /** In the order of `lenientItems`. */
+  readonly items: readonly LenientItem[];
+  readonly ignoresClock: boolean;
+  readonly answersAnyAccept: boolean;
+  readonly deletesWithoutEtag: boolean;
+  readonly upsertsWithOnePermission: boolean;
+  readonly queries: QueryRules;
+  readonly properties: PropertyRules;
+}
+
+/** Names that no item has, in words for people. */
+export class UnknownLenientItemError extends Error {
+  override readonly name = 'UnknownLenientItemError';
+}
+
+/** `true`: all items. Throws `UnknownLenientItemError`, which names those that there are. */
+export function leniencyOf(items: boolean | readonly string[]): Leniency {
+  const allowed = new Set(typeof items === 'boolean' ? (items ? lenientItemNames : []) : items);
+  for (const item of allowed) if (!Object.hasOwn(lenientItems, item)) throw unknownItem(item);
+  const has = (item: LenientItem): boolean => allowed.has(item);
+  return Object.freeze({
+    items: lenientItemNames.filter(has),
+    ignoresClock: has('clock'),
+    answersAnyAccept: has('accept'),
+    deletesWithoutEtag: has('delete-etag'),
+    upsertsWithOnePermission: has('upsert-permissions'),
+    queries: Object.freeze({ limitsTop: has('top'), ignoresUnsupported: has('query-options') }),
+    properties: propertyRulesOf({
+      manyProperties: has('property-count'),
+      wideNames: has('property-names'),
+    }),
+  });
+}
+
+/** The rules of the cloud service, all of them. */
+export const strictRules: Leniency = leniencyOf(false);
+
+function unknownItem(item: string): UnknownLenientItemError {
+  return new UnknownLenientItemError(
+    `there is nothing lenient called '${item}'; there are ${lenientItemNames.join(', ')}`,
+  );
+}

@@ -1,0 +1,101 @@
+import { unreachable } from '../../base/invariant.js';
+import { pageSize } from '../tables/page-size.js';
+import type { EntityPage, EntityPosition, EntityQuery } from '../tables/types.js';
+import type { PageShape } from './paging-policy.js';
+
+/**
+ * A page of a query of entities in a given shape. `read` answers the query plainly. Pages in a row
+ * give every entity once and in order: each has an entity or moves the position, and of three in a
+ * row at least one has an entity or is the last.
+ */
+export async function shapedEntities(
+  read: (query: EntityQuery) => Promise<EntityPage>,
+  query: EntityQuery,
+  shape: PageShape,
+): Promise<EntityPage> {
+  const top = pageSize(query.top);
+  if (top === 0) return read(query);
+  // At least one, so that the next entity is known when the page is to have none.
+  const plain = await read({ ...query, top: Math.min(top, Math.max(shape.countMax, 1)) });
+  const page = cut(plain, keptCount(plain, query.from, shape));
+  const next = tokenOf(page, query.from, shape);
+  const { next: _, ...rest } = page;
+  return next === undefined ? rest : { ...rest, next };
+}
+
+function keptCount(
+  { entities }: EntityPage,
+  from: EntityPosition | undefined,
+  { countMax, endsWithPartition }: PageShape,
+): number {
+  const [first] = entities;
+  if (first === undefined) return 0;
+  // A position that names the next entity cannot be moved any further without it.
+  if (countMax === 0) return isAt(first, from) ? 1 : 0;
+  if (!endsWithPartition) return entities.length;
+  const end = entities.findIndex(({ partitionKey }) => partitionKey !== first.partitionKey);
+  return end < 0 ? entities.length : end;
+}
+
+function isAt(
+  { partitionKey, rowKey }: Required<EntityPosition>,
+  from: EntityPosition | undefined,
+): boolean {
+  return from !== undefined && from.partitionKey === partitionKey && from.rowKey === rowKey;
+}
+
+/** The page up to a count of entities; the one behind them is the next. */
+function cut(page: EntityPage, count: number): EntityPage {
+  const { entities, report } = page;
+  const next = entities[count];
+  if (next === undefined) return page;
+  const { partitionKey, rowKey } = next;
+  return {
+    entities: entities.slice(0, count),
+    report: { ...report, rowsReturned: count },
+    next: { partitionKey, rowKey },
+  };
+}
+
+/** Where the next page starts: behind the last entity, and not behind the next one. */
+function tokenOf(
+  { entities, next }: EntityPage,
+  from: EntityPosition | undefined,
+  { token, promisesMore }: PageShape,
+): EntityPosition | undefined {
+  const last = entities.at(-1);
+  if (next === undefined) {
+    if (!promisesMore) return undefined;
+    if (last !== undefined) return behind(last);
+    // Nothing at all is found, which one more request may have to find out.
+    return from === undefined ? { partitionKey: '', rowKey: '' } : undefined;
+  }
+  switch (token) {
+    case 'next':
+      return next;
+    case 'between':
+      return last === undefined ? next : behind(last);
+    case 'partition':
+      return startsPartition(next, last, from) ? { partitionKey: next.partitionKey } : next;
+    default:
+      return unreachable(token);
+  }
+}
+
+/** No character of a key is lower, so no entity stands between the last one and this. */
+const lowestCharacter = ' ';
+
+function behind({ partitionKey, rowKey }: Required<EntityPosition>): EntityPosition {
+  return { partitionKey, rowKey: `${rowKey}${lowestCharacter}` };
+}
+
+/** Whether the next page may start where the partition of its first entity does. */
+function startsPartition(
+  next: EntityPosition,
+  last: EntityPosition | undefined,
+  from: EntityPosition | undefined,
+): boolean {
+  const { partitionKey } = next;
+  if (last !== undefined) return last.partitionKey !== partitionKey;
+  return from?.partitionKey !== partitionKey;
+}

@@ -1,0 +1,30 @@
+import { queueNameLengthMax } from '../queues/queue-name.js';
+import type { QueuePage, QueueQuery } from '../queues/types.js';
+import type { PageShape } from './paging-policy.js';
+import { shapedNames } from './shaped-names.js';
+
+/** No character of a queue's name is lower. */
+const lowestCharacter = '-';
+
+/** A page of a list of queues in a given shape. `read` lists plainly. */
+export async function shapedQueues(
+  read: (query: QueueQuery) => Promise<QueuePage>,
+  query: QueueQuery,
+  shape: PageShape,
+): Promise<QueuePage> {
+  const { items, ...rest } = await shapedNames(
+    {
+      read: async (limit) => {
+        const { queues, ...next } = await read({ ...query, limit });
+        return { items: queues, ...next };
+      },
+      identityOf: ({ name }) => name,
+      // A marker is no longer than a name can be.
+      behind: (name) =>
+        name.length < queueNameLengthMax ? `${name}${lowestCharacter}` : undefined,
+    },
+    { limit: query.limit, from: query.from },
+    shape,
+  );
+  return { queues: items, ...rest };
+}

@@ -1,0 +1,32 @@
+import { pageSize } from '../tables/page-size.js';
+import { tableIdentity } from '../tables/table-name.js';
+import type { TablePage, TableQuery } from '../tables/types.js';
+import type { PageShape } from './paging-policy.js';
+import { shapedNames } from './shaped-names.js';
+
+/** No character of a table's name is lower. */
+const lowestCharacter = '0';
+
+/** A page of a query of tables in a given shape. `read` answers the query plainly. */
+export async function shapedTables(
+  read: (query: TableQuery) => Promise<TablePage>,
+  query: TableQuery,
+  shape: PageShape,
+): Promise<TablePage> {
+  const limit = pageSize(query.top);
+  if (limit === 0) return read(query);
+  const from = query.from === undefined ? undefined : tableIdentity(query.from);
+  const { items, ...rest } = await shapedNames(
+    {
+      read: async (top) => {
+        const { tables, ...next } = await read({ ...query, top });
+        return { items: tables, ...next };
+      },
+      identityOf: ({ name }) => tableIdentity(name),
+      behind: (identity) => `${identity}${lowestCharacter}`,
+    },
+    { limit, from },
+    shape,
+  );
+  return { tables: items, ...rest };
+}

@@ -1,0 +1,29 @@
+import { propertiesMax } from './limits.js';
+import { isPropertyName, isWidePropertyName } from './property-name.js';
+
+/** What the properties of an entity must keep to, beyond what their storage demands. */
+export interface PropertyRules {
+  /** Properties besides the keys and Timestamp. */
+  readonly countMax: number;
+  /** Whether a text may name a property, its length aside. */
+  readonly isName: (text: string) => boolean;
+}
+
+/** Those of the cloud service (spec table-service §2.2 and §2.4). */
+export const cloudPropertyRules: PropertyRules = Object.freeze({
+  countMax: propertiesMax,
+  isName: isPropertyName,
+});
+
+/** Far beyond what fits into an entity, and well within what its storage can count. */
+const manyPropertiesMax = 10_000;
+
+export function propertyRulesOf(allows: {
+  readonly manyProperties: boolean;
+  readonly wideNames: boolean;
+}): PropertyRules {
+  return Object.freeze({
+    countMax: allows.manyProperties ? manyPropertiesMax : propertiesMax,
+    isName: allows.wideNames ? isWidePropertyName : isPropertyName,
+  });
+}
