@@ -24,6 +24,12 @@ import type { PropertyModel, WireReader, WireWriter } from './property.js';
 import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf, RowKeyPrefixOf } from './shapes.js';
 import { storedAs, storedAsOf, type Stored, type StoredAs } from './stored-entity.js';
 
+/** A property that a row gets besides those of its entity. */
+export interface Mark {
+  readonly name: string;
+  readonly wire: WireValue;
+}
+
 /** Between entities of a definition and rows. Pure: sends nothing, reads no clock of its own. */
 export interface EntityCodec<D extends AnyDefinition> {
   readonly definition: D;
@@ -31,14 +37,14 @@ export interface EntityCodec<D extends AnyDefinition> {
    * The row of an entity: defaults filled in, computed properties computed, type and version added,
    * unknown properties of an entity that was read kept. Throws `ValueError`.
    */
-  toRow(entity: CreateOf<D> | ReadOf<D>): Row;
+  toRow(entity: CreateOf<D> | ReadOf<D>, mark?: Mark): Row;
   /**
    * The row of an insert-or-merge: as `toRow`, without what is not given. Defaults are not filled
    * in. Throws `ValueError`.
    */
-  toUpsertMergeRow(entity: CreateOf<D>): Row;
+  toUpsertMergeRow(entity: CreateOf<D>, mark?: Mark): Row;
   /** The row of a merge: only what changes. Throws `ValueError`. */
-  toMergeRow(key: KeyOf<D>, changes: MergeOf<D>): Row;
+  toMergeRow(key: KeyOf<D>, changes: MergeOf<D>, mark?: Mark): Row;
   /**
    * The entity of a row, upgraded when the row is of an older version. Throws `DecodeError` when the
    * row is of another type, of a newer version, or lacks what the definition has.
@@ -154,16 +160,16 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     this.#large = this.#fields.filter(({ model }) => model.isLarge === true).flatMap(storedNamesOf);
   }
 
-  toRow(entity: CreateOf<D> | ReadOf<D>): Row {
-    return this.#toRow(entity, (model) => model.defaultValue?.());
+  toRow(entity: CreateOf<D> | ReadOf<D>, mark?: Mark): Row {
+    return this.#toRow(entity, defaultOf, mark);
   }
 
-  toUpsertMergeRow(entity: CreateOf<D>): Row {
+  toUpsertMergeRow(entity: CreateOf<D>, mark?: Mark): Row {
     this.#refuseMergeOfEncrypted();
-    return this.#toRow(entity, () => undefined);
+    return this.#toRow(entity, noDefault, mark);
   }
 
-  #toRow(entity: object, absent: (model: PropertyModel) => unknown): Row {
+  #toRow(entity: object, absent: (model: PropertyModel) => unknown, mark?: Mark): Row {
     const before = storedAsOf(entity);
     if (before?.isPartial === true) {
       throw new ValueError(
@@ -181,10 +187,11 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       if (value === undefined || value === null) continue;
       this.#write(field, value, row);
     }
+    if (mark !== undefined) row.put(mark.name, mark.wire);
     return this.#checked(this.#keys.format(values), row.properties, before?.encrypted);
   }
 
-  toMergeRow(key: KeyOf<D>, changes: MergeOf<D>): Row {
+  toMergeRow(key: KeyOf<D>, changes: MergeOf<D>, mark?: Mark): Row {
     const { type } = this.definition;
     this.#refuseMergeOfEncrypted();
     const row = new RowBuilder();
@@ -193,6 +200,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       const value = values[field.name];
       if (value !== undefined) this.#write(field, value, row);
     }
+    if (mark !== undefined) row.put(mark.name, mark.wire);
     return this.#checked(this.key(key), row.properties);
   }
 
@@ -354,9 +362,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     }
     const old = codecOf(upgradeFrom.from).fromRow(row);
     const upgraded = upgradeFrom.upgrade(old) as Values;
-    const values = completeValues(this.definition.type, this.#fields, upgraded, (model) =>
-      model.defaultValue?.(),
-    );
+    const values = completeValues(this.definition.type, this.#fields, upgraded, defaultOf);
     const key = this.#keys.format(values);
     if (key.partitionKey !== row.partitionKey || key.rowKey !== row.rowKey) {
       throw this.#fault(
@@ -442,6 +448,12 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     );
   }
 }
+
+function defaultOf(model: PropertyModel): unknown {
+  return model.defaultValue?.();
+}
+
+function noDefault(): undefined {}
 
 function valueIn(entity: object, name: string): unknown {
   return (entity as Values)[name];

@@ -16,11 +16,11 @@ export function ticksOfDate(date: Date): bigint {
   return BigInt(date.getTime()) * ticksPerMillisecond + unixEpochTicks;
 }
 
+const unixEpochMilliseconds = Number(unixEpochTicks / ticksPerMillisecond);
+
 /** Cuts off what is finer than a millisecond, towards the past. */
 export function dateOfTicks(ticks: bigint): Date {
-  const sinceEpoch = ticks - unixEpochTicks;
-  const rest = ((sinceEpoch % ticksPerMillisecond) + ticksPerMillisecond) % ticksPerMillisecond;
-  return new Date(Number((sinceEpoch - rest) / ticksPerMillisecond));
+  return new Date(Number(ticks / ticksPerMillisecond) - unixEpochMilliseconds);
 }
 
 /** From a clock's microseconds since 1970. */
@@ -106,6 +106,7 @@ function offsetMs(zone: string): number {
 /** `yyyy-MM-ddTHH:mm:ss[.f…]Z`, the fraction without trailing zeros: the service's own form. */
 export function isoOfTicks(ticks: bigint): string {
   const seconds = dateOfTicks(ticks).toISOString().slice(0, 19);
-  const fraction = (ticks % 10_000_000n).toString().padStart(7, '0').replace(/0+$/, '');
-  return fraction === '' ? `${seconds}Z` : `${seconds}.${fraction}Z`;
+  const fraction = Number(ticks % 10_000_000n);
+  if (fraction === 0) return `${seconds}Z`;
+  return `${seconds}.${String(fraction).padStart(7, '0').replace(/0+$/, '')}Z`;
 }

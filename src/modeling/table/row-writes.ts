@@ -1,12 +1,12 @@
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
-import { codecOf } from '../definition/codec.js';
+import { codecOf, type Mark } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import type { CreateOf, KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
 import { storedAsOf, type Stored } from '../definition/stored-entity.js';
 import { ValueError } from '../rows/model-error.js';
 import type { Row, RowKey } from '../rows/row.js';
 import type { RowWrite } from './gateway.js';
-import { newStamp, stamped } from './write-stamp.js';
+import { newStamp, stampAfter } from './write-stamp.js';
 
 /** An entity that was read, or the values of its keys. */
 export type KeyOrEntity<D extends AnyDefinition> = KeyOf<D> | Stored<ReadOf<D>>;
@@ -57,30 +57,28 @@ export function writesOf<D extends AnyDefinition>(
 ): RowWrites<D> {
   const codec = codecOf(definition);
   const property = definition.system.writeStamp;
-  const sign = (row: Row): Row =>
-    stamp === false ? row : stamped(row, property, stamp ?? newStamp(randomness));
+  const stampFor = (entity: object): Mark | undefined => {
+    if (stamp === false || property === undefined) return undefined;
+    const earlier = storedAsOf(entity)?.unknown[property];
+    return { name: property, wire: stampAfter(earlier, stamp ?? newStamp(randomness)) };
+  };
+  const whole = (entity: CreateOf<D> | ReadOf<D>): Row => codec.toRow(entity, stampFor(entity));
   return {
-    insert: (entity) => ({ kind: 'insert', row: sign(codec.toRow(entity)) }),
+    insert: (entity) => ({ kind: 'insert', row: whole(entity) }),
     replace: (entity, condition) => {
-      const row = codec.toRow(entity);
+      const row = whole(entity);
       refuseMove(definition, row, storedAsOf(entity)?.key);
-      return { kind: 'replace', row: sign(row), etag: etagFor(definition, entity, condition) };
+      return { kind: 'replace', row, etag: etagFor(definition, entity, condition) };
     },
     merge: (target, changes, condition) => {
       refuseOldVersion(definition, target);
-      const row = codec.toMergeRow(target as KeyOf<D>, changes);
-      const earlier = property === undefined ? undefined : storedAsOf(target)?.unknown[property];
-      const properties =
-        property === undefined || earlier === undefined
-          ? row.properties
-          : { ...row.properties, [property]: earlier };
-      const etag = etagFor(definition, target, condition);
-      return { kind: 'merge', row: sign({ ...row, properties }), etag };
+      const row = codec.toMergeRow(target as KeyOf<D>, changes, stampFor(target));
+      return { kind: 'merge', row, etag: etagFor(definition, target, condition) };
     },
-    upsertReplace: (entity) => ({ kind: 'upsert-replace', row: sign(codec.toRow(entity)) }),
+    upsertReplace: (entity) => ({ kind: 'upsert-replace', row: whole(entity) }),
     upsertMerge: (entity) => {
       refuseOldVersion(definition, entity);
-      return { kind: 'upsert-merge', row: sign(codec.toUpsertMergeRow(entity)) };
+      return { kind: 'upsert-merge', row: codec.toUpsertMergeRow(entity, stampFor(entity)) };
     },
     delete: (target, condition) => ({
       kind: 'delete',

@@ -38,10 +38,15 @@ function idsOf(wire: WireValue | undefined): readonly string[] {
 /** The row with the id of this write in front of those that it had. */
 export function stamped(row: Row, property: string | undefined, stamp: string): Row {
   if (property === undefined) return row;
-  const earlier = idsOf(row.properties[property]).slice(0, idsMax - 1);
-  const value = earlier.length === 0 ? stamp : [stamp, ...earlier].join(' ');
-  const wire: WireValue = { type: 'String', value };
+  const wire = stampAfter(row.properties[property], stamp);
   return { ...row, properties: { ...row.properties, [property]: wire } };
+}
+
+/** The value of a write stamp: the id of this write in front of those that were there. */
+export function stampAfter(earlier: WireValue | undefined, stamp: string): WireValue {
+  if (earlier === undefined) return { type: 'String', value: stamp };
+  const ids = idsOf(earlier).slice(0, idsMax - 1);
+  return { type: 'String', value: [stamp, ...ids].join(' ') };
 }
 
 /** Whether one of the writes was applied to the row as it is now. */
