@@ -6,6 +6,7 @@ import { QueueService } from '../services/queues/queue-service.js';
 import { TableService } from '../services/tables/table-service.js';
 import type { ServerSettings } from './options.js';
 import type { ReclaimStep } from './reclaimer.js';
+import { seed } from './seed/seed.js';
 
 /**
  * What a process has to do with the data directory: `exclusive` owns it, `join` works on one that
@@ -46,6 +47,15 @@ export function backendOver(
     queues: new QueueService({ store, clock, randomness, paging }),
     properties: new ServicePropertiesService(store),
   };
+}
+
+/** Makes what the options say that a server begins with. Throws `SeedError`. */
+export async function seedBackend(
+  { tables, queues }: Backend,
+  { init, accounts, logger }: Pick<ServerSettings, 'init' | 'accounts' | 'logger'>,
+): Promise<void> {
+  const counts = await seed({ tables, queues, accounts: accounts.map(({ name }) => name) }, init);
+  if (counts.tables + counts.queues > 0) logger.info('seeded', { ...counts });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { makeAccountDirectory } from '../services/accounts/directory.js';
-import { backendOver, openStore, reclaimSteps } from './backend.js';
+import { backendOver, openStore, reclaimSteps, seedBackend } from './backend.js';
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
 import { settingsOf, type ServerOptions, type ServiceName } from './options.js';
 import { Reclaimer } from './reclaimer.js';
@@ -20,8 +20,19 @@ export async function openDirectoryOwner(options: ServerOptions): Promise<Direct
   const settings = settingsOf(options);
   makeAccountDirectory(settings.accounts);
   const store = await openStore(settings, 'exclusive');
+  const certificates = await openCertificates(settings, 'exclusive').catch(
+    async (error: unknown) => {
+      await store.close();
+      throw error;
+    },
+  );
+  const backend = backendOver(store, settings);
+  await seedBackend(backend, settings).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   const reclaimer = new Reclaimer({
-    steps: reclaimSteps(backendOver(store, settings)),
+    steps: reclaimSteps(backend),
     // Requests are in flight in other processes only.
     inFlight: () => 0,
     timers: settings.timers,

@@ -14,6 +14,20 @@ export type { AccountOptions, ServerChanges, ServerOptions, ServiceName } from '
 export { ServerOptionsError } from './server-options-error.js';
 export type { StrictnessOptions } from './strictness.js';
 export type { LenientItem } from '../http/pipeline/leniency.js';
+export {
+  SeedError,
+  type SeedAccount,
+  type SeedData,
+  type SeedEntity,
+  type SeedMessage,
+  type SeedPath,
+  type SeedProgress,
+  type SeedQueue,
+  type SeedTable,
+  type SeedType,
+  type SeedTypedValue,
+  type SeedValue,
+} from './seed/seed-data.js';
 export { AccountSettingsError, developmentAccount } from '../services/accounts/directory.js';
 export { loggerOfPino } from './pino-logger.js';
 export type { HttpLimits } from '../http/pipeline/limits.js';

@@ -5,6 +5,8 @@ import { defaultLimits, type HttpLimits } from '../http/pipeline/limits.js';
 import { silentLogger, type Logger } from '../http/pipeline/logger.js';
 import type { RequestObserver } from '../http/pipeline/record.js';
 import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
+import { oauthSettingsOf, type OAuthOptions, type OAuthSettings } from './oauth-options.js';
+import type { SeedData } from './seed/seed-data.js';
 import { ServerOptionsError } from './server-options-error.js';
 import { strictnessOf, type Strictness, type StrictnessOptions } from './strictness.js';
 
@@ -46,6 +48,8 @@ export interface ServerOptions extends StrictnessOptions {
   readonly tableLimits?: Partial<HttpLimits>;
   /** Bounds of the queue service that differ from `limits`. */
   readonly queueLimits?: Partial<HttpLimits>;
+  /** What is made before the server listens, as far as it is absent. */
+  readonly init?: SeedData;
   /**
    * Refuse requests whose date is more than 15 minutes off, as the cloud service does. Default
    * true. Turn it off together with a `clock` that does not tell the real time.
@@ -81,6 +85,7 @@ export interface ServerSettings {
   readonly listeners: Readonly<Record<ServiceName, ListenerSettings>>;
   readonly accounts: readonly AccountSettings[];
   readonly durability: 'durable' | 'relaxed';
+  readonly init: SeedData;
   readonly observers: readonly RequestObserver[];
   readonly logger: Logger;
   readonly checkClockSkew: boolean;
@@ -98,6 +103,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     listeners: listenersOf(options),
     accounts: accountsOf(options.accounts ?? [developmentAccount]),
     durability: durabilityOf(options.durability ?? 'durable'),
+    init: options.init ?? {},
     observers: options.observers ?? [],
     logger: options.logger ?? silentLogger,
     checkClockSkew: (options.checkClockSkew ?? true) && !strictness.leniency.ignoresClock,

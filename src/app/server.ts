@@ -7,7 +7,14 @@ import { VersionGate } from '../http/pipeline/version-gate.js';
 import { queueHttpService } from '../http/queues/service.js';
 import { tableHttpService } from '../http/tables/service.js';
 import { CurrentAccounts, makeAccountDirectory } from '../services/accounts/directory.js';
-import { backendOver, openStore, reclaimSteps, type Backend, type Sharing } from './backend.js';
+import {
+  backendOver,
+  openStore,
+  reclaimSteps,
+  seedBackend,
+  type Backend,
+  type Sharing,
+} from './backend.js';
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
 import { ListenError } from './listen-error.js';
 import {
@@ -42,8 +49,8 @@ export interface TabulariumServer extends ServerEndpoints, AsyncDisposable {
  * Starts a server in this process; it listens when this resolves. Several can run side by side.
  *
  * @throws {ServerOptionsError} for options that cannot be served, `AccountSettingsError` for
- *   accounts that cannot, `ListenError` for a port that is taken; other errors when the data
- *   directory cannot be opened. Nothing is left open then.
+ *   accounts that cannot, `SeedError` for what cannot be made at the start, `ListenError` for a port
+ *   that is taken; other errors when the data directory cannot be opened. Nothing is left open then.
  */
 export function createServer(options: ServerOptions): Promise<TabulariumServer> {
   return startServer(options, 'exclusive');
@@ -63,6 +70,7 @@ async function startServer(options: ServerOptions, sharing: Sharing): Promise<Ta
   const store = await openStore(settings, sharing);
   const server = new RunningServer(settings, accounts, store);
   try {
+    if (sharing === 'exclusive') await server.seed();
     await server.listen();
     if (sharing === 'exclusive') server.reclaim();
     return server;
@@ -112,6 +120,11 @@ class RunningServer implements TabulariumServer {
       table: serve('table', tableHttpService({ tables, properties, clock, randomness, leniency })),
       queue: serve('queue', queueHttpService({ queues, properties, clock })),
     };
+  }
+
+  /** Makes what the owner of a data directory begins with. Throws `SeedError`. */
+  async seed(): Promise<void> {
+    await seedBackend(this.#backend, this.#settings);
   }
 
   /** Throws `ListenError` at the first port that cannot be had. */

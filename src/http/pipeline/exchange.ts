@@ -83,6 +83,8 @@ export class Exchange {
 
   /** Set before run, on the monotonic clock. */
   deadlineMs = Infinity;
+  /** Set once its answer has been seen waiting for the client: when that has to have taken it. */
+  takenByMs = Infinity;
 
   /** Set by render. 0 as long as no response has begun. */
   status = 0;

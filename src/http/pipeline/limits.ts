@@ -1,11 +1,18 @@
-/** Bounds of the HTTP layer. */
+/** Bounds of the HTTP layer. docs/reference/limits.md says what clients see of them. */
 export interface HttpLimits {
   /** Request line and header fields together, in bytes. A `$filter` can be many kilobytes. */
   readonly headerBytesMax: number;
-  /** From the first byte of a request to the end of its header. */
+  /** Over TLS: from the opening of a connection to the end of its handshake. */
+  readonly handshakeTimeoutMs: number;
+  /**
+   * From the first byte of a request to the end of its header; for the first request from the
+   * opening of the connection.
+   */
   readonly headersTimeoutMs: number;
   /** From the first byte of a request to the end of its body. */
   readonly requestTimeoutMs: number;
+  /** From an answer until its client has taken all of it. */
+  readonly responseTimeoutMs: number;
   /** How long an idle connection is kept. Short values make clients write into closed sockets. */
   readonly keepAliveTimeoutMs: number;
   /** Connections beyond this are closed unanswered. */
@@ -21,8 +28,10 @@ export interface HttpLimits {
 
 export const defaultLimits: HttpLimits = {
   headerBytesMax: 64 * 1024,
+  handshakeTimeoutMs: 30_000,
   headersTimeoutMs: 30_000,
   requestTimeoutMs: 120_000,
+  responseTimeoutMs: 120_000,
   keepAliveTimeoutMs: 60_000,
   connectionsMax: 10_000,
   operationTimeoutMs: 30_000,

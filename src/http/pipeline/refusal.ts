@@ -5,6 +5,12 @@ export interface ParserFailure {
   readonly status: 400 | 408 | 431;
 }
 
+/** What node's HTTP parser tells when it gives up. */
+export interface ParserError extends NodeJS.ErrnoException {
+  /** The bytes it gave up on. */
+  readonly rawPacket?: Uint8Array;
+}
+
 /** `undefined`: the connection broke, there was no request. */
 export function parserFailure(error: NodeJS.ErrnoException): ParserFailure | undefined {
   if (error.code === 'HPE_HEADER_OVERFLOW') return { status: 431 };
@@ -12,9 +18,22 @@ export function parserFailure(error: NodeJS.ErrnoException): ParserFailure | und
   return error.code?.startsWith('HPE_') === true ? { status: 400 } : undefined;
 }
 
-/** A whole plain answer for bytes that are not a request any service could be asked to answer. */
-export function refusalText(status: number, requestId: string): string {
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`;
-  const headers = `Connection: close\r\nContent-Length: 0\r\nx-ms-request-id: ${requestId}`;
-  return `${head}\r\n${headers}\r\n\r\n`;
+/** What a client is told that speaks plain HTTP to a port of TLS. ASCII. */
+export const speakTlsText =
+  'This port speaks https, and the request came over http. Begin the URL with https://\n';
+
+/**
+ * A whole plain answer for bytes that are not a request any service could be asked to answer.
+ * `body` is ASCII.
+ */
+export function refusalText(status: number, requestId: string, body = ''): string {
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'Connection: close',
+    ...(body === '' ? [] : ['Content-Type: text/plain']),
+    `Content-Length: ${body.length}`,
+    `x-ms-request-id: ${requestId}`,
+    '',
+    body,
+  ].join('\r\n');
 }

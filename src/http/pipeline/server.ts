@@ -5,11 +5,17 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http';
-import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
+import {
+  createServer as createNetServer,
+  Server as NetServer,
+  type AddressInfo,
+  type Socket,
+} from 'node:net';
 import type { Duplex } from 'node:stream';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Timer } from '../../base/timers.js';
+import { isClientHello, TlsDoorway, type TlsIdentity } from '../tls/doorway.js';
 import { Connection } from './connection.js';
 import { Exchange } from './exchange.js';
 import type { HttpLimits } from './limits.js';
@@ -17,11 +23,14 @@ import { Pipeline, type PipelineOptions } from './pipeline.js';
 import type { RequestObserver, RequestRecord } from './record.js';
 import { conclude, observe } from './record-exchange.js';
 import { deadlineCheckMs } from './run.js';
-import { parserFailure, refusalText } from './refusal.js';
+import { parserFailure, refusalText, speakTlsText, type ParserError } from './refusal.js';
+import { SampledWarning } from './sampled-log.js';
 
 export interface HttpServerOptions extends PipelineOptions {
   readonly randomness: Randomness;
   readonly observers: readonly RequestObserver[];
+  /** Given: the port speaks https alone. */
+  readonly tls?: TlsIdentity | undefined;
 }
 
 /**
@@ -33,10 +42,14 @@ export interface HttpServerOptions extends PipelineOptions {
 export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #pipeline: Pipeline;
+  /** Reads requests and writes answers. */
   readonly #server: Server;
+  /** Accepts connections: the server itself, or who hands them to the doorway. */
+  readonly #listener: NetServer;
+  readonly #doorway: TlsDoorway | undefined;
   readonly #connections = new Map<Duplex, Connection>();
+  readonly #spokeTls: SampledWarning;
   #inFlight = 0;
-  #dropped = 0;
   #closed: Promise<void> | undefined;
   #sweeper: Timer | undefined;
 
@@ -44,7 +57,10 @@ export class HttpServer {
     this.#options = options;
     this.#pipeline = new Pipeline(options);
     this.#server = createServer(nodeOptions(options.limits));
-    this.#server.maxConnections = options.limits.connectionsMax;
+    this.#doorway = options.tls === undefined ? undefined : this.#doorwayOf(options.tls);
+    this.#listener = this.#doorway === undefined ? this.#server : listenerOf(this.#doorway);
+    this.#listener.maxConnections = options.limits.connectionsMax;
+    this.#spokeTls = new SampledWarning(options.logger, 'a client spoke TLS to a port without it');
     this.#attach();
   }
 
@@ -56,14 +72,17 @@ export class HttpServer {
   /** Resolves with the port when connections are accepted; port 0 takes a free one. */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen({ host, port }, () => {
-        this.#server.off('error', reject);
-        this.#server.on('error', (error) =>
+      const listener = this.#listener;
+      listener.once('error', reject);
+      listener.listen({ host, port }, () => {
+        listener.off('error', reject);
+        listener.on('error', (error) =>
           this.#options.logger.error('the listening socket failed', { error }),
         );
+        // A server that is handed connections looks for slow clients from here on.
+        if (listener !== this.#server) this.#server.emit('listening');
         this.#sweep();
-        resolve((this.#server.address() as AddressInfo).port);
+        resolve((listener.address() as AddressInfo).port);
       });
     });
   }
@@ -80,11 +99,12 @@ export class HttpServer {
   async #close(): Promise<void> {
     const { timers, limits } = this.#options;
     this.#pipeline.beginClosing();
-    if (!this.#server.listening) return;
+    if (!this.#listener.listening) return;
     // The http server's own close destroys connections whose answer has not been flushed yet.
     const closed = new Promise<void>((resolve) => {
-      NetServer.prototype.close.call(this.#server, () => resolve());
+      NetServer.prototype.close.call(this.#listener, () => resolve());
     });
+    this.#doorway?.closeWaiting();
     for (const { open, socket } of this.#connections.values())
       if (open.size === 0) socket.destroy();
     const timer = timers.start(limits.closeTimeoutMs, () => this.#destroyAll(), undefined);
@@ -94,15 +114,27 @@ export class HttpServer {
     this.#server.close();
   }
 
-  /** Answers exchanges whose time has passed, again and again until the server has closed. */
+  /**
+   * Answers exchanges whose time has passed, and cuts off clients that do not take their answers,
+   * again and again until the server has closed.
+   */
   readonly #sweep = (): void => {
     const nowMs = this.#options.clock.monotonicMs();
-    for (const { open } of this.#connections.values()) {
-      for (const exchange of open)
-        if (exchange.deadlineMs <= nowMs) this.#pipeline.expire(exchange);
+    for (const { open, socket } of this.#connections.values()) {
+      for (const exchange of open) {
+        if (exchange.replied) this.#waitForTaking(exchange, socket, nowMs);
+        else if (exchange.deadlineMs <= nowMs) this.#pipeline.expire(exchange);
+      }
     }
     this.#sweeper = this.#options.timers.start(deadlineCheckMs, this.#sweep, undefined);
   };
+
+  /** Most answers are gone before anybody looks, so that the time is taken for the others alone. */
+  #waitForTaking(exchange: Exchange, socket: Socket, nowMs: number): void {
+    if (exchange.takenByMs === Infinity) {
+      exchange.takenByMs = nowMs + this.#options.limits.responseTimeoutMs;
+    } else if (exchange.takenByMs <= nowMs) socket.destroy();
+  }
 
   #destroyAll(): void {
     this.#options.logger.warn('requests in flight were cut off', { count: this.#inFlight });
@@ -120,12 +152,29 @@ export class HttpServer {
       if (connection !== undefined) this.#refuse(connection, 405, request.method ?? '');
     });
     server.on('clientError', (error, socket) => this.#broken(error, socket));
-    server.on('drop', () => {
-      // One entry for many: whoever opens connections without end should not fill the log.
-      if (this.#dropped++ % 1000 === 0) {
-        this.#options.logger.warn('too many connections', { dropped: this.#dropped });
-      }
+    const dropped = new SampledWarning(this.#options.logger, 'too many connections');
+    this.#listener.on('drop', () => dropped.give());
+  }
+
+  #doorwayOf(identity: TlsIdentity): TlsDoorway {
+    const { timers, limits, logger } = this.#options;
+    const failed = new SampledWarning(logger, 'a client and the server did not agree on TLS');
+    return new TlsDoorway({
+      identity,
+      timers,
+      handshakeTimeoutMs: limits.handshakeTimeoutMs,
+      onSecure: (socket) => this.#server.emit('connection', socket),
+      onPlain: (socket) => this.#refusePlain(socket),
+      onFailed: (error) => failed.give({ error }),
     });
+  }
+
+  /** A request without TLS, on a port that speaks it: answered as the client can read it. */
+  #refusePlain(socket: Socket): void {
+    const requestId = this.#options.randomness.uuid();
+    this.#recordRefused(requestId, 400, '');
+    socket.resume();
+    this.#endWith(socket, refusalText(400, requestId, speakTlsText));
   }
 
   #connected(socket: Socket): void {
@@ -146,7 +195,7 @@ export class HttpServer {
       requestId: randomness.uuid(),
       timeMicros: clock.nowMicros(),
       startMs: clock.monotonicMs(),
-      protocol: 'http',
+      protocol: this.#doorway === undefined ? 'http' : 'https',
       awaitsContinue,
     });
     connection.open.add(exchange);
@@ -161,17 +210,19 @@ export class HttpServer {
     this.#inFlight--;
     conclude(exchange, { aborted, endMs: this.#options.clock.monotonicMs() }, this.#options);
     if (connection.open.size > 0) return;
-    if (connection.refusal !== undefined) this.#endWith(connection, connection.refusal);
+    if (connection.refusal !== undefined) this.#endWith(connection.socket, connection.refusal);
     else if (this.#closed !== undefined) connection.socket.destroySoon();
   }
 
   /** The parser gave up, a time limit passed or the connection broke. */
-  #broken(error: NodeJS.ErrnoException, socket: Duplex): void {
+  #broken(error: ParserError, socket: Duplex): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined || connection.refusal !== undefined) return;
     const failure = parserFailure(error);
     const silent = connection.socket.bytesRead === 0;
-    if (failure === undefined || silent || !socket.writable) socket.destroy();
+    const spokeTls = error.rawPacket !== undefined && isClientHello(error.rawPacket);
+    if (spokeTls) this.#spokeTls.give();
+    if (failure === undefined || silent || spokeTls || !socket.writable) socket.destroy();
     else this.#refuse(connection, failure.status, '');
   }
 
@@ -184,11 +235,11 @@ export class HttpServer {
     else if (receiving.replied) connection.refusal = '';
     else receiving.status = status;
     if (receiving !== undefined || connection.open.size === 0) {
-      this.#endWith(connection, connection.refusal);
+      this.#endWith(connection.socket, connection.refusal);
     }
   }
 
-  #endWith({ socket }: Connection, text: string): void {
+  #endWith(socket: Socket, text: string): void {
     const { timers, limits } = this.#options;
     socket.end(text);
     const timer = timers.start(limits.lingerMs, () => socket.destroy(), undefined);
@@ -218,6 +269,11 @@ function nodeOptions(limits: HttpLimits): ServerOptions {
     // A request without Host gets the protocol's own error and its record.
     requireHostHeader: false,
   };
+}
+
+/** Accepts connections as an http server does, for a doorway that reads them first. */
+function listenerOf(doorway: TlsDoorway): NetServer {
+  return createNetServer({ noDelay: true }, (socket) => doorway.admit(socket));
 }
 
 /** The connection's close event concludes the exchange; writing into it meanwhile is no news. */

@@ -144,6 +144,11 @@ export class QueueService {
     await this.#change(account, name, (record) => ({ ...record, identifiers }));
   }
 
+  /** What signatures for a queue may take their fields from; nothing when there is no queue. */
+  async storedPolicies(account: string, name: string): Promise<readonly SignedIdentifier[]> {
+    return (await this.#queues.find(account, name))?.identifiers ?? [];
+  }
+
   async putMessage(account: string, queue: string, message: NewMessage): Promise<PutReceipt> {
     const { keys } = await this.#openQueue(account, queue);
     return putMessage(this.#context, keys, message);

@@ -3,6 +3,7 @@ import type { Entry, Store } from '../../kv/store.js';
 import { propertiesMax } from '../../wire/edm/limits.js';
 import type { StoredEntity } from '../../wire/edm/value.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
+import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
 import { heldNamesRound, type NameHold } from '../containers/held-names.js';
 import { droppedContainersRound, type DroppedContainer } from '../containers/reclaim.js';
 import type { Reclaimed, ReclaimRound } from '../containers/reclaim-round.js';
@@ -86,6 +87,24 @@ export class TableService {
     if (this.#paging === undefined) return this.#tables.query(account, query);
     const shape = this.#paging.shapeOf(['tables', account, query]);
     return shapedTables((plain) => this.#tables.query(account, plain), query, shape);
+  }
+
+  getSignedIdentifiers(account: string, table: string): Promise<readonly SignedIdentifier[]> {
+    return this.#tables.getSignedIdentifiers(account, table);
+  }
+
+  /** Replaces all. A table that is dropped takes its identifiers with it. */
+  setSignedIdentifiers(
+    account: string,
+    table: string,
+    identifiers: readonly SignedIdentifier[],
+  ): Promise<void> {
+    return this.#tables.setSignedIdentifiers(account, table, identifiers);
+  }
+
+  /** What signatures for a table may take their fields from; nothing when there is no table. */
+  storedPolicies(account: string, table: string): Promise<readonly SignedIdentifier[]> {
+    return this.#tables.storedPolicies(account, table);
   }
 
   async getEntity(

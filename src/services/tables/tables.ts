@@ -1,8 +1,10 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { Store } from '../../kv/store.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
-import { Containers, type ContainerRecord } from '../containers/containers.js';
+import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import { Containers } from '../containers/containers.js';
 import type { NameHold } from '../containers/held-names.js';
+import type { PolicedRecord } from '../containers/stored-policies.js';
 import { checkTableName, isTableName, tableIdentity } from './table-name.js';
 import { queryTableNames } from './table-query.js';
 import { tableKind } from './table-record.js';
@@ -10,7 +12,7 @@ import type { TableInfo, TablePage, TableQuery } from './types.js';
 
 /** The tables of all accounts: which exist, and under which prefix their entities are. */
 export class Tables {
-  readonly #containers: Containers<ContainerRecord>;
+  readonly #containers: Containers<PolicedRecord>;
 
   /** `hold`: what keeps the names of dropped tables taken for a while. */
   constructor(store: Store, hold?: NameHold) {
@@ -19,15 +21,14 @@ export class Tables {
 
   async create(account: string, name: string): Promise<TableInfo> {
     checkTableName(name);
-    const make = (id: number) => ({ id, name });
+    const make = (id: number): PolicedRecord => ({ id, name, identifiers: [] });
     const { created } = await this.#containers.create(account, tableIdentity(name), make);
     if (!created) throw new StorageError('TableAlreadyExists');
     return { name };
   }
 
   async get(account: string, name: string): Promise<TableInfo> {
-    if (!isTableName(name)) throw new StorageError('ResourceNotFound');
-    const record = await this.#containers.find(account, tableIdentity(name));
+    const record = await this.#find(account, name);
     if (record === undefined) throw new StorageError('ResourceNotFound');
     return { name: record.name };
   }
@@ -36,6 +37,29 @@ export class Tables {
     if (!isTableName(name)) throw new StorageError('ResourceNotFound');
     const dropped = await this.#containers.drop(account, tableIdentity(name));
     if (!dropped) throw new StorageError('ResourceNotFound');
+  }
+
+  /** None of a table that does not exist. */
+  async storedPolicies(account: string, name: string): Promise<readonly SignedIdentifier[]> {
+    return (await this.#find(account, name))?.identifiers ?? [];
+  }
+
+  async getSignedIdentifiers(account: string, name: string): Promise<readonly SignedIdentifier[]> {
+    const record = await this.#find(account, name);
+    if (record === undefined) throw new StorageError('TableNotFound');
+    return record.identifiers;
+  }
+
+  async setSignedIdentifiers(
+    account: string,
+    name: string,
+    identifiers: readonly SignedIdentifier[],
+  ): Promise<void> {
+    const change = (record: PolicedRecord): PolicedRecord => ({ ...record, identifiers });
+    const changed = isTableName(name)
+      ? await this.#containers.update(account, tableIdentity(name), change)
+      : undefined;
+    if (changed === undefined) throw new StorageError('TableNotFound');
   }
 
   query(account: string, query: TableQuery): Promise<TablePage> {
@@ -47,5 +71,9 @@ export class Tables {
     const prefix = await this.#containers.prefixOf(account, name);
     if (prefix === undefined) throw new StorageError('TableNotFound');
     return prefix;
+  }
+
+  async #find(account: string, name: string): Promise<PolicedRecord | undefined> {
+    return isTableName(name) ? this.#containers.find(account, tableIdentity(name)) : undefined;
   }
 }

@@ -1,0 +1,114 @@
+import { checkMetadata } from '../../services/containers/metadata.js';
+import { timeToLiveSecondsDefault, visibilitySecondsMax } from '../../services/queues/limits.js';
+import { encodeMessageText } from '../../services/queues/message-text.js';
+import { checkQueueName } from '../../services/queues/queue-name.js';
+import type { QueueService } from '../../services/queues/queue-service.js';
+import type { NewMessage, QueueStatus } from '../../services/queues/types.js';
+import type { Metadata } from '../../wire/resources/metadata.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { isXmlText } from '../../wire/xml/escape.js';
+import { SeedError, type SeedMessage, type SeedPath, type SeedQueue } from './seed-data.js';
+import { refused, seedErrorOf } from './seed-tables.js';
+
+/** Where a queue is made, and how. */
+export interface QueueTarget {
+  readonly queues: QueueService;
+  readonly account: string;
+  readonly queue: string;
+  readonly path: SeedPath;
+  readonly ifExists: 'skip' | 'replace';
+  /** Told of messages that were put. */
+  readonly done: (messages: number) => void;
+}
+
+/**
+ * The metadata of a queue that does not have all its messages yet. A server that ends meanwhile
+ * leaves it behind, and the next seed goes on where it stopped.
+ */
+const unfinished: Metadata = [['tabularium_seed', 'unfinished']];
+
+/** Refuses what can be refused before anything is made. */
+export function checkSeedQueue(name: string, content: SeedQueue, path: SeedPath): void {
+  refused(path, () => checkQueueName(name));
+  refused([...path, 'metadata'], () => checkMetadata(metadataOf(content)));
+  for (const [at, message] of (content.messages ?? []).entries()) {
+    const messagePath = [...path, 'messages', at];
+    const { text, visibilitySeconds, timeToLiveSeconds } = messageOf(message);
+    refused(messagePath, () => void encodeMessageText(text));
+    if (!isXmlText(text)) {
+      throw new SeedError(messagePath, 'the text has characters that no message can have');
+    }
+    const isVisibilityGood =
+      isWhole(visibilitySeconds, 0, visibilitySecondsMax) && visibilitySeconds < timeToLiveSeconds;
+    if (!isVisibilityGood) {
+      throw new SeedError(
+        messagePath,
+        `visibilitySeconds must be 0 to ${visibilitySecondsMax}, and less than the message lives`,
+      );
+    }
+    if (timeToLiveSeconds !== Infinity && !isWhole(timeToLiveSeconds, 1, Number.MAX_SAFE_INTEGER)) {
+      throw new SeedError(messagePath, 'timeToLiveSeconds must be at least 1, or -1 for ever');
+    }
+  }
+}
+
+/** Makes the queue and puts its messages. */
+export async function seedQueue(target: QueueTarget, content: SeedQueue): Promise<void> {
+  const { queues, account, queue, path } = target;
+  const metadata = metadataOf(content);
+  const messages = (content.messages ?? []).map(messageOf);
+  try {
+    const status = await statusOf(target);
+    if (status === undefined) {
+      await queues.createQueue(account, queue, messages.length === 0 ? metadata : unfinished);
+      if (messages.length === 0) return;
+    } else if (target.ifExists === 'replace') {
+      await queues.clearMessages(account, queue);
+    } else if (!isUnfinished(status)) {
+      return;
+    }
+    const isResumed = target.ifExists === 'skip' && status !== undefined;
+    for (const message of messages.slice(isResumed ? status.approximateMessageCount : 0)) {
+      await queues.putMessage(account, queue, message);
+      target.done(1);
+    }
+    await queues.setMetadata(account, queue, metadata);
+  } catch (error) {
+    throw seedErrorOf(error, path);
+  }
+}
+
+async function statusOf({ queues, account, queue }: QueueTarget): Promise<QueueStatus | undefined> {
+  try {
+    return await queues.getQueue(account, queue);
+  } catch (error) {
+    if (error instanceof StorageError && error.code === 'QueueNotFound') return undefined;
+    throw error;
+  }
+}
+
+function isUnfinished({ metadata }: QueueStatus): boolean {
+  const [name, value] = unfinished[0] ?? [];
+  return metadata.some(([other, text]) => other === name && text === value);
+}
+
+function metadataOf({ metadata = {} }: SeedQueue): Metadata {
+  return Object.entries(metadata);
+}
+
+function messageOf(message: string | SeedMessage): NewMessage {
+  const {
+    text,
+    visibilitySeconds = 0,
+    timeToLiveSeconds = timeToLiveSecondsDefault,
+  } = typeof message === 'string' ? { text: message } : message;
+  return {
+    text,
+    visibilitySeconds,
+    timeToLiveSeconds: timeToLiveSeconds === -1 ? Infinity : timeToLiveSeconds,
+  };
+}
+
+function isWhole(value: number, min: number, max: number): boolean {
+  return Number.isInteger(value) && value >= min && value <= max;
+}

@@ -1,0 +1,191 @@
+import { changesMax } from '../../services/tables/entity-writes.js';
+import { checkTableName } from '../../services/tables/table-name.js';
+import type { TableService } from '../../services/tables/table-service.js';
+import type { EntityInput } from '../../wire/edm/value.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { SeedError, type SeedEntity, type SeedPath, type SeedTable } from './seed-data.js';
+import { entityInputOf } from './seed-entity.js';
+
+/** Where a table is made, and how. */
+export interface TableTarget {
+  readonly tables: TableService;
+  readonly account: string;
+  readonly table: string;
+  readonly path: SeedPath;
+  readonly ifExists: 'skip' | 'replace';
+  /** Told of entities that were written or found. */
+  readonly done: (entities: number) => void;
+}
+
+interface SeedRow {
+  readonly input: EntityInput;
+  readonly path: SeedPath;
+  readonly entity: SeedEntity;
+}
+
+/** Entities, and bytes of their properties, that are held for their transactions. */
+const heldRowsMax = 2_000;
+const heldBytesMax = 16 * 1024 * 1024;
+
+/** Refuses what can be refused before anything is made. */
+export function checkSeedTable(name: string, { entities = [] }: SeedTable, path: SeedPath): void {
+  refused(path, () => checkTableName(name));
+  const keys = new Set<string>();
+  for (const [at, entity] of entities.entries()) {
+    const entityPath = [...path, 'entities', at];
+    const key = keyId(entityInputOf(entity, entityPath));
+    if (keys.has(key)) {
+      throw new SeedError(entityPath, 'an entity before has the same keys', entity);
+    }
+    keys.add(key);
+  }
+}
+
+/** Makes the table and its entities, in transactions as large as they can be. */
+export async function seedTable(target: TableTarget, content: SeedTable): Promise<void> {
+  const { tables, account, table, path } = target;
+  try {
+    await tables.createTable(account, table);
+  } catch (error) {
+    const isThere = error instanceof StorageError && error.code === 'TableAlreadyExists';
+    if (!isThere) throw seedErrorOf(error, path);
+  }
+  const held = new HeldRows();
+  for await (const row of rowsOf(content, path)) {
+    if (!held.takes(row)) await writeAll(target, held);
+    held.add(row);
+  }
+  await writeAll(target, held);
+}
+
+async function* rowsOf({ entities = [], stream }: SeedTable, path: SeedPath) {
+  let at = 0;
+  for (const entity of entities) yield rowOf(entity, [...path, 'entities', at++]);
+  if (stream === undefined) return;
+  at = 0;
+  for await (const entity of stream) yield rowOf(entity, [...path, 'stream', at++]);
+}
+
+function rowOf(entity: SeedEntity, path: SeedPath): SeedRow {
+  return { input: entityInputOf(entity, path), path, entity };
+}
+
+/** Rows by partition. No two have the same keys, so that the order of transactions is free. */
+class HeldRows {
+  readonly #byPartition = new Map<string, SeedRow[]>();
+  readonly #keys = new Set<string>();
+  #bytes = 0;
+
+  takes({ input }: SeedRow): boolean {
+    if (this.#keys.has(keyId(input))) return false;
+    const bytes = this.#bytes + input.properties.bag.length;
+    return this.#keys.size === 0 || (this.#keys.size < heldRowsMax && bytes <= heldBytesMax);
+  }
+
+  add(row: SeedRow): void {
+    const { partitionKey } = row.input;
+    const rows = this.#byPartition.get(partitionKey) ?? [];
+    rows.push(row);
+    this.#byPartition.set(partitionKey, rows);
+    this.#keys.add(keyId(row.input));
+    this.#bytes += row.input.properties.bag.length;
+  }
+
+  /** All rows in groups of which each can be one transaction; holds none afterwards. */
+  take(): readonly (readonly SeedRow[])[] {
+    const groups: SeedRow[][] = [];
+    for (const rows of this.#byPartition.values()) {
+      for (let at = 0; at < rows.length; at += changesMax) {
+        groups.push(rows.slice(at, at + changesMax));
+      }
+    }
+    this.#byPartition.clear();
+    this.#keys.clear();
+    this.#bytes = 0;
+    return groups;
+  }
+}
+
+async function writeAll(target: TableTarget, held: HeldRows): Promise<void> {
+  const write = target.ifExists === 'skip' ? insertAbsent : overwrite;
+  const writing = held.take().map(async (rows) => {
+    await write(target, rows);
+    target.done(rows.length);
+  });
+  // All have ended before the first failure is told: nothing goes on behind the back of a caller.
+  const failed = (await Promise.allSettled(writing)).find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
+}
+
+function overwrite(target: TableTarget, rows: readonly SeedRow[]): Promise<void> {
+  return transact(target, rows, 'insert-or-replace');
+}
+
+/** Inserts the rows whose keys are free; those that exist stay as they are. */
+async function insertAbsent(target: TableTarget, rows: readonly SeedRow[]): Promise<void> {
+  let absent = rows;
+  while (absent.length > 0) {
+    try {
+      return await transact(target, absent, 'insert');
+    } catch (error) {
+      if (!(error instanceof EntityExists)) throw error;
+      absent = await absentOf(target, absent);
+    }
+  }
+}
+
+/** Another writer, or the seed of an earlier start, has written one of the entities. */
+class EntityExists extends Error {}
+
+async function transact(
+  { tables, account, table, path }: TableTarget,
+  rows: readonly SeedRow[],
+  kind: 'insert' | 'insert-or-replace',
+): Promise<void> {
+  const operations = rows.map(({ input }) => ({ kind, entity: input }));
+  try {
+    await tables.transact(account, table, operations);
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    if (error.code === 'EntityAlreadyExists') throw new EntityExists(error.message);
+    const row = rows[error.operationIndex ?? 0];
+    throw seedErrorOf(error, row?.path ?? path, row?.entity);
+  }
+}
+
+async function absentOf(
+  { tables, account, table }: TableTarget,
+  rows: readonly SeedRow[],
+): Promise<readonly SeedRow[]> {
+  const exists = async ({ input }: SeedRow): Promise<boolean> => {
+    try {
+      await tables.getEntity(account, table, input.partitionKey, input.rowKey);
+      return true;
+    } catch (error) {
+      if (error instanceof StorageError && error.code === 'ResourceNotFound') return false;
+      throw error;
+    }
+  };
+  const found = await Promise.all(rows.map(exists));
+  return rows.filter((_, at) => found[at] === false);
+}
+
+/** Equal for equal keys only. */
+function keyId({ partitionKey, rowKey }: EntityInput): string {
+  return `${partitionKey.length}:${partitionKey}${rowKey}`;
+}
+
+/** Runs a check of the services; what it refuses is a mistake at this place of the seed. */
+export function refused(path: SeedPath, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    throw seedErrorOf(error, path);
+  }
+}
+
+/** What a service refuses is a mistake in the seed; anything else is none. */
+export function seedErrorOf(error: unknown, path: SeedPath, entity?: SeedEntity): unknown {
+  if (!(error instanceof StorageError)) return error;
+  return new SeedError(path, `${error.code}: ${error.message}`, entity);
+}
