@@ -15,11 +15,20 @@ export function isInside(range: EntityRange, pk: string, rk: string): boolean {
 
 /** Ranges of every form, also such as hold nothing. */
 export function entityRanges(keys: fc.Arbitrary<string>): fc.Arbitrary<EntityRange> {
-  const bound = fc.option(fc.record({ partition: keys, row: fc.option(keys) }));
-  return fc.record({ start: bound, end: bound }).map(({ start, end }) => ({
-    ...(start === null ? {} : { startPartitionKey: start.partition }),
-    ...(start === null || start.row === null ? {} : { startRowKey: start.row }),
-    ...(end === null ? {} : { endPartitionKey: end.partition }),
-    ...(end === null || end.row === null ? {} : { endRowKey: end.row }),
-  }));
+  const ranges = fc.tuple(
+    fc.option(fc.tuple(keys, fc.option(keys))),
+    fc.option(fc.tuple(keys, fc.option(keys))),
+  );
+  return ranges.map(([start, end]) => rangeOf(start, end));
+}
+
+type Bound = readonly [partitionKey: string, rowKey: string | null] | null;
+
+function rangeOf(start: Bound, end: Bound): EntityRange {
+  const [startPartitionKey, startRowKey] = start ?? [];
+  const [endPartitionKey, endRowKey] = end ?? [];
+  const range = { startPartitionKey, startRowKey, endPartitionKey, endRowKey };
+  return Object.fromEntries(
+    Object.entries(range).filter(([, bound]) => bound !== undefined && bound !== null),
+  );
 }

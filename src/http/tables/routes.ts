@@ -1,8 +1,10 @@
 import { tableProperties } from '../../wire/xml/service-properties.js';
-import { ownerAccess, publicAccess } from '../operations/access.js';
+import { publicAccess } from '../operations/access.js';
 import { planned, supported } from '../operations/route.js';
 import { getServiceProperties, setServiceProperties } from '../operations/service-properties.js';
 import { getServiceStats } from '../operations/service-stats.js';
+import { getSignedIdentifiers, setSignedIdentifiers } from '../operations/signed-identifiers.js';
+import { tablePolicies } from './acl.js';
 import { batch } from './batch.js';
 import { createTable } from './create-table.js';
 import { deleteTable } from './delete-table.js';
@@ -15,6 +17,8 @@ const acl = { resource: 'entities', comp: 'acl' } as const;
 const properties = { resource: 'service', restype: 'service', comp: 'properties' } as const;
 const stats = { resource: 'service', restype: 'service', comp: 'stats' } as const;
 
+const getAcl = getSignedIdentifiers(tablePolicies);
+const setAcl = setSignedIdentifiers(tablePolicies);
 const getProperties = getServiceProperties('table');
 const setProperties = setServiceProperties('table', tableProperties);
 /** Clients that are given an IP address ask the primary: they know no other. */
@@ -33,8 +37,8 @@ export const tableRoutes: readonly TableRoute[] = [
   supported('GetTable', { methods: ['GET'], resource: 'table-entry' }, getTable),
   supported('CreateTable', { methods: ['POST'], resource: 'tables' }, createTable),
   supported('DeleteTable', { methods: ['DELETE'], resource: 'table-entry' }, deleteTable),
-  planned('GetTableAcl', { methods: ['GET', 'HEAD'], ...acl }, ownerAccess),
-  planned('SetTableAcl', { methods: ['PUT'], ...acl }, ownerAccess),
+  supported('GetTableAcl', { methods: ['GET', 'HEAD'], ...acl }, getAcl),
+  supported('SetTableAcl', { methods: ['PUT'], ...acl }, setAcl),
   supported('GetTableServiceProperties', { methods: ['GET'], ...properties }, getProperties),
   supported('SetTableServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
   supported('GetTableServiceStats', { methods: ['GET'], ...stats }, getStats),

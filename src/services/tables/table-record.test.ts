@@ -6,12 +6,20 @@ import { appendString, encodeTuple } from '../../kv/tuple.js';
 import { containerPrefix } from '../containers/keys.js';
 import { tableKind } from './table-record.js';
 
-const people = { id: 7, name: 'People' };
+const people = { id: 7, name: 'People', identifiers: [] };
+const shared = {
+  ...people,
+  identifiers: [
+    { id: 'read', expiry: '2030-01-01T00:00:00.0000000Z', permission: 'r' },
+    { id: 'none' },
+  ],
+};
 const tablePrefix = containerPrefix(tableKind.service, 'acct', people.id);
 
 const written: Readonly<Record<string, Bytes>> = {
   entity: appendString(appendString(tablePrefix, 'London'), '10'),
   'table record': tableKind.encode(people),
+  'table record with policies': tableKind.encode(shared),
 };
 
 describe('the page on the keys of the table service', () => {
@@ -23,6 +31,16 @@ describe('the page on the keys of the table service', () => {
 describe('a table record', () => {
   it('comes back as it was written', () => {
     assert.deepEqual(tableKind.decode(tableKind.encode(people)), people);
+    assert.deepEqual(tableKind.decode(tableKind.encode(shared)), shared);
+  });
+
+  it('from before tables had policies has none', () => {
+    assert.deepEqual(tableKind.decode(encodeTuple([1, 7, 'People'])), people);
+  });
+
+  it('with half a policy is refused', () => {
+    const value = encodeTuple([1, 7, 'People', 'read', 0]);
+    assert.throws(() => tableKind.decode(value), /malformed/);
   });
 
   it('of another format is refused', () => {

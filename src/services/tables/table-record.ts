@@ -1,20 +1,22 @@
 import { invariant } from '../../base/invariant.js';
 import { decodeTuple, encodeTuple } from '../../kv/tuple.js';
-import type { ContainerKind, ContainerRecord } from '../containers/containers.js';
+import type { ContainerKind } from '../containers/containers.js';
+import { policiesOf, policyElements, type PolicedRecord } from '../containers/stored-policies.js';
 import { isTableName, tableIdentity } from './table-name.js';
 
 // Permanent: these values are in every data directory. See docs/internals/table-keys.md.
 const recordFormat = 1;
 
-/** How tables are kept as containers. A record holds nothing but the id and the name. */
-export const tableKind: ContainerKind<ContainerRecord> = Object.freeze({
+/** How tables are kept as containers. A record without policies ends with the name. */
+export const tableKind: ContainerKind<PolicedRecord> = Object.freeze({
   service: 'table',
   identityOf: (name: string) => (isTableName(name) ? tableIdentity(name) : undefined),
-  encode: ({ id, name }: ContainerRecord) => encodeTuple([recordFormat, id, name]),
-  decode(value): ContainerRecord {
-    const [format, id, name] = decodeTuple(value);
+  encode: ({ id, name, identifiers }: PolicedRecord) =>
+    encodeTuple([recordFormat, id, name, ...policyElements(identifiers)]),
+  decode(value): PolicedRecord {
+    const [format, id, name, ...policies] = decodeTuple(value);
     invariant(format === recordFormat, `unknown format ${String(format)} of a table record`);
     invariant(typeof id === 'number' && typeof name === 'string', 'a table record is malformed');
-    return { id, name };
+    return { id, name, identifiers: policiesOf(policies) };
   },
-} satisfies ContainerKind<ContainerRecord>);
+} satisfies ContainerKind<PolicedRecord>);

@@ -41,6 +41,40 @@ for (const engine of ['memory', 'lmdb'] as const) {
       await assert.rejects(service.deleteTable(account, 'MyTable'), failsWith('ResourceNotFound'));
     });
 
+    it('keep what their policies were set to, and all else', async (t) => {
+      const { service } = await openService[engine](t);
+      await service.createTable(account, 'Shared');
+      await service.write(account, 'Shared', { kind: 'insert', entity: entity('p', 'r') });
+      assert.deepEqual(await service.getSignedIdentifiers(account, 'shared'), []);
+      const first = [{ id: 'a', permission: 'raud' }, { id: 'b' }];
+      await service.setSignedIdentifiers(account, 'SHARED', first);
+      assert.deepEqual(await service.storedPolicies(account, 'shared'), first);
+      await service.setSignedIdentifiers(account, 'shared', [{ id: 'c' }]);
+      assert.deepEqual(await service.getSignedIdentifiers(account, 'Shared'), [{ id: 'c' }]);
+      assert.deepEqual(await service.getTable(account, 'shared'), { name: 'Shared' });
+      await service.getEntity(account, 'shared', 'p', 'r');
+    });
+
+    it('forget their policies when they are dropped', async (t) => {
+      const { service } = await openService[engine](t);
+      await service.createTable(account, 'again');
+      await service.setSignedIdentifiers(account, 'again', [{ id: 'a' }]);
+      await service.deleteTable(account, 'again');
+      assert.deepEqual(await service.storedPolicies(account, 'again'), []);
+      for (const name of ['again', 'no name', '']) {
+        await assert.rejects(
+          service.getSignedIdentifiers(account, name),
+          failsWith('TableNotFound'),
+        );
+        await assert.rejects(
+          service.setSignedIdentifiers(account, name, []),
+          failsWith('TableNotFound'),
+        );
+      }
+      await service.createTable(account, 'again');
+      assert.deepEqual(await service.getSignedIdentifiers(account, 'again'), []);
+    });
+
     it('belong to their account', async (t) => {
       const { service } = await openService[engine](t);
       await service.createTable(account, 'mine');
