@@ -3,11 +3,14 @@ import { backendOver, openStore, reclaimSteps, seedBackend } from './backend.js'
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
 import { settingsOf, type ServerOptions, type ServiceName } from './options.js';
 import { Reclaimer } from './reclaimer.js';
+import { openCertificates } from './tls/opening.js';
 
 /** The process that a data directory belongs to while workers serve it. */
 export interface DirectoryOwner {
   /** Where workers that listen on these ports can be reached. */
   endpoints(ports: Readonly<Record<ServiceName, number>>): ServerEndpoints;
+  /** What workers show clients, in PEM; undefined without TLS. */
+  readonly certificate: string | undefined;
   /** Gives the directory up. Its workers must have ended before. Idempotent. */
   close(): Promise<void>;
 }
@@ -20,6 +23,12 @@ export async function openDirectoryOwner(options: ServerOptions): Promise<Direct
   const settings = settingsOf(options);
   makeAccountDirectory(settings.accounts);
   const store = await openStore(settings, 'exclusive');
+  const certificates = await openCertificates(settings, 'exclusive').catch(
+    async (error: unknown) => {
+      await store.close();
+      throw error;
+    },
+  );
   const certificates = await openCertificates(settings, 'exclusive').catch(
     async (error: unknown) => {
       await store.close();
@@ -40,11 +49,15 @@ export async function openDirectoryOwner(options: ServerOptions): Promise<Direct
   });
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
+    await certificates?.close();
     await reclaimer.stop();
     await store.close();
   };
   return {
     endpoints: (ports) => endpointsOf(settings, ports),
+    get certificate() {
+      return certificates?.certificate;
+    },
     close: () => (closed ??= close()),
   };
 }

@@ -1,13 +1,14 @@
+import type { Protocol } from '../http/pipeline/exchange.js';
 import type { AccountSettings } from '../services/accounts/directory.js';
 import type { ServerSettings, ServiceName } from './options.js';
 import { ServerOptionsError } from './server-options-error.js';
 
 /** Where a server can be reached and how to connect to it. */
 export interface ServerEndpoints {
-  /** The table endpoint of the first account, `http://host:port/account`. */
+  /** The table endpoint of the first account, `http://host:port/account`; https with TLS. */
   readonly tableEndpoint: string;
   readonly tablePort: number;
-  /** The queue endpoint of the first account, `http://host:port/account`. */
+  /** The queue endpoint of the first account, `http://host:port/account`; https with TLS. */
   readonly queueEndpoint: string;
   readonly queuePort: number;
   /** Names of the accounts it serves. */
@@ -21,17 +22,18 @@ export interface ServerEndpoints {
 
 /** The endpoints of a server that listens on these ports. */
 export function endpointsOf(
-  { accounts, listeners }: Pick<ServerSettings, 'accounts' | 'listeners'>,
+  { accounts, listeners, tls }: Pick<ServerSettings, 'accounts' | 'listeners' | 'tls'>,
   ports: Readonly<Record<ServiceName, number>>,
 ): ServerEndpoints {
   const names = accounts.map(({ name }) => name);
+  const protocol = tls === undefined ? 'http' : 'https';
   const accountOf = (name: string | undefined): AccountSettings => {
     const found = name === undefined ? accounts[0] : accounts.find((each) => each.name === name);
     if (found !== undefined) return found;
     throw new ServerOptionsError(`no account '${name}'; there is: ${names.join(', ')}`);
   };
   const endpointOf = (service: ServiceName, { name }: AccountSettings): string =>
-    `http://${reachable(listeners[service].host)}:${ports[service]}/${name}`;
+    `${protocol}://${reachable(listeners[service].host)}:${ports[service]}/${name}`;
   const first = accountOf(undefined);
   return {
     tableEndpoint: endpointOf('table', first),
@@ -41,7 +43,7 @@ export function endpointsOf(
     accounts: names,
     connectionString(name) {
       const account = accountOf(name);
-      return connectionStringOf(account, {
+      return connectionStringOf(account, protocol, {
         table: endpointOf('table', account),
         queue: endpointOf('queue', account),
       });
@@ -52,10 +54,11 @@ export function endpointsOf(
 /** What every client library takes; it signs with the account's first key. */
 function connectionStringOf(
   account: AccountSettings,
+  protocol: Protocol,
   endpoints: Readonly<Record<ServiceName, string>>,
 ): string {
   return [
-    'DefaultEndpointsProtocol=http',
+    `DefaultEndpointsProtocol=${protocol}`,
     `AccountName=${account.name}`,
     `AccountKey=${account.keys[0] ?? ''}`,
     `QueueEndpoint=${endpoints.queue}`,

@@ -8,6 +8,7 @@ import { developmentAccount, type AccountSettings } from '../services/accounts/d
 import { oauthSettingsOf, type OAuthOptions, type OAuthSettings } from './oauth-options.js';
 import type { SeedData } from './seed/seed-data.js';
 import { ServerOptionsError } from './server-options-error.js';
+import { tlsChoiceOf, type TlsChoice, type TlsOptions } from './tls/options.js';
 import { strictnessOf, type Strictness, type StrictnessOptions } from './strictness.js';
 
 /** An account to serve. Keys are base64, as in connection strings; any of them signs requests. */
@@ -31,6 +32,8 @@ export interface ServerOptions extends StrictnessOptions {
   readonly tableHost?: string;
   /** Where the queue service listens instead of `host`. */
   readonly queueHost?: string;
+  /** Speak https instead of http, on every port. Default: http. */
+  readonly tls?: TlsOptions;
   /** Default: the development account that clients know by `UseDevelopmentStorage=true`. */
   readonly accounts?: readonly AccountOptions[];
   /**
@@ -83,6 +86,8 @@ export interface ListenerSettings {
 export interface ServerSettings {
   readonly storage: StorageChoice;
   readonly listeners: Readonly<Record<ServiceName, ListenerSettings>>;
+  /** Undefined: plain http. */
+  readonly tls: TlsChoice | undefined;
   readonly accounts: readonly AccountSettings[];
   readonly durability: 'durable' | 'relaxed';
   readonly init: SeedData;
@@ -101,6 +106,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
   return {
     storage: storageOf(options),
     listeners: listenersOf(options),
+    tls: options.tls && tlsChoiceOf(options.tls),
     accounts: accountsOf(options.accounts ?? [developmentAccount]),
     durability: durabilityOf(options.durability ?? 'durable'),
     init: options.init ?? {},

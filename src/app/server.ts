@@ -27,9 +27,16 @@ import {
   type ServiceName,
 } from './options.js';
 import { Reclaimer } from './reclaimer.js';
+import type { Certificates } from './tls/certificates.js';
+import { openCertificates } from './tls/opening.js';
 
 /** A running server. */
 export interface TabulariumServer extends ServerEndpoints, AsyncDisposable {
+  /**
+   * What clients have to trust, in PEM: the certificate that new connections are shown, and its
+   * chain. Undefined without TLS.
+   */
+  readonly certificate: string | undefined;
   /**
    * Serves with these settings from now on. Requests in flight end with those they began with. A key
    * that is gone is refused at once; an account that is gone answers 404, and its data stay.
@@ -68,7 +75,11 @@ async function startServer(options: ServerOptions, sharing: Sharing): Promise<Ta
   const settings = settingsOf(options);
   const accounts = new CurrentAccounts(makeAccountDirectory(settings.accounts));
   const store = await openStore(settings, sharing);
-  const server = new RunningServer(settings, accounts, store);
+  const certificates = await openCertificates(settings, sharing).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+  const server = new RunningServer(settings, { accounts, store, certificates });
   try {
     if (sharing === 'exclusive') await server.seed();
     await server.listen();
@@ -83,20 +94,28 @@ async function startServer(options: ServerOptions, sharing: Sharing): Promise<Ta
 /** A key that nothing is stored under: reading it shows whether the store works. */
 const probeKey = Uint8Array.of(0);
 
+interface ServerParts {
+  readonly accounts: CurrentAccounts;
+  readonly store: Store;
+  readonly certificates: Certificates | undefined;
+}
+
 class RunningServer implements TabulariumServer {
   readonly #settings: ServerSettings;
   readonly #accounts: CurrentAccounts;
   readonly #store: Store;
+  readonly #certificates: Certificates | undefined;
   readonly #backend: Backend;
   readonly #http: Readonly<Record<ServiceName, HttpServer>>;
   #endpoints: ServerEndpoints | undefined;
   #reclaimer: Reclaimer | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(settings: ServerSettings, accounts: CurrentAccounts, store: Store) {
+  constructor(settings: ServerSettings, { accounts, store, certificates }: ServerParts) {
     this.#settings = settings;
     this.#accounts = accounts;
     this.#store = store;
+    this.#certificates = certificates;
     this.#backend = backendOver(store, settings);
     const { tables, queues, properties } = this.#backend;
     const { clock, randomness, timers, logger, observers, checkClockSkew, strictness } = settings;
@@ -113,6 +132,7 @@ class RunningServer implements TabulariumServer {
         timers,
         limits: settings.listeners[name].limits,
         logger,
+        tls: certificates,
         versions,
         checkClockSkew,
       });
@@ -182,6 +202,10 @@ class RunningServer implements TabulariumServer {
     return this.#listening.accounts;
   }
 
+  get certificate(): string | undefined {
+    return this.#certificates?.certificate;
+  }
+
   connectionString(account?: string): string {
     return this.#listening.connectionString(account);
   }
@@ -202,6 +226,7 @@ class RunningServer implements TabulariumServer {
 
   async #close(): Promise<void> {
     await Promise.all(serviceNames.map((service) => this.#http[service].close()));
+    await this.#certificates?.close();
     await this.#reclaimer?.stop();
     await this.#store.close();
   }

@@ -1,0 +1,185 @@
+import { stat } from 'node:fs/promises';
+import type { SecureContext } from 'node:tls';
+import type { Clock } from '../../base/clock.js';
+import type { Timer, Timers } from '../../base/timers.js';
+import type { Logger } from '../../http/pipeline/logger.js';
+import type { TlsIdentity } from '../../http/tls/doorway.js';
+import type { Identity } from './identity.js';
+import type { TlsChoice } from './options.js';
+
+/** Where a server's certificate comes from, again and again. */
+export interface CertificateSource {
+  /** What is read when the certificate is loaded. */
+  readonly files: readonly string[];
+  /**
+   * How long before its end a certificate is loaded again, because the source makes a new one then;
+   * 0 when it never does.
+   */
+  readonly renewBeforeMs: number;
+  /** Throws `ServerOptionsError`, which says which file is wrong. */
+  load(nowMs: number): Promise<Identity>;
+}
+
+export interface CertificatesOptions {
+  readonly sourceOf: (choice: TlsChoice) => CertificateSource;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/** How often the files are looked at. Works for every way to replace them, on every file system. */
+const watchMs = 1_000;
+/** So many failures with the same files are what a half-done replacement may cause. */
+const failuresUntilSaid = 5;
+
+/**
+ * The certificate that a server shows, which follows its files. What cannot be used is never shown:
+ * as long as a certificate and its key do not belong together, as when one was replaced and the
+ * other will be next, the last good pair stays.
+ */
+export class Certificates implements TlsIdentity {
+  readonly #options: CertificatesOptions;
+  #source: CertificateSource;
+  #identity: Identity;
+  /** Of the files when `#identity` was loaded. */
+  #stamp: string;
+  #failedStamp = '';
+  #failures = 0;
+  #timer: Timer | undefined;
+  #isClosed = false;
+  /** The last look at the files. */
+  #looked: Promise<void> = Promise.resolve();
+
+  private constructor(source: CertificateSource, loaded: Loaded, options: CertificatesOptions) {
+    this.#options = options;
+    this.#source = source;
+    this.#identity = loaded.identity;
+    this.#stamp = loaded.stamp;
+  }
+
+  /** Throws `ServerOptionsError`. Watches the files until it is closed. */
+  static async open(choice: TlsChoice, options: CertificatesOptions): Promise<Certificates> {
+    const source = options.sourceOf(choice);
+    const loaded = await load(source, options.clock);
+    const certificates = new Certificates(source, loaded, options);
+    certificates.#warnOfDates();
+    certificates.#watch();
+    return certificates;
+  }
+
+  /** For connections that begin at this moment. */
+  get context(): SecureContext {
+    return this.#identity.context;
+  }
+
+  /** In PEM, with its chain. */
+  get certificate(): string {
+    return this.#identity.pem;
+  }
+
+  /**
+   * Loads another certificate and resolves with what makes the server show it and follow its files.
+   * Throws `ServerOptionsError`. Nothing changes before.
+   */
+  async prepare(choice: TlsChoice): Promise<() => void> {
+    const source = this.#options.sourceOf(choice);
+    const loaded = await load(source, this.#options.clock);
+    return () => {
+      this.#source = source;
+      this.#use(loaded);
+    };
+  }
+
+  /** Stops watching. Idempotent. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.close();
+    await this.#looked;
+  }
+
+  #watch(): void {
+    const look = (): void => void (this.#looked = this.#look());
+    this.#timer = this.#options.timers.start(watchMs, look, undefined);
+  }
+
+  async #look(): Promise<void> {
+    await this.#follow();
+    if (!this.#isClosed) this.#watch();
+  }
+
+  async #follow(): Promise<void> {
+    const source = this.#source;
+    const stamp = await stampOf(source.files);
+    if (stamp === this.#stamp && !this.#isDue) return;
+    try {
+      const loaded = await load(source, this.#options.clock);
+      if (source === this.#source) this.#use(loaded);
+    } catch (error) {
+      this.#failures = stamp === this.#failedStamp ? this.#failures + 1 : 1;
+      this.#failedStamp = stamp;
+      if (this.#failures !== failuresUntilSaid) return;
+      this.#options.logger.error('the new certificate cannot be used; the last one stays', {
+        error,
+      });
+    }
+  }
+
+  get #isDue(): boolean {
+    const { renewBeforeMs } = this.#source;
+    return renewBeforeMs > 0 && endOf(this.#identity) - this.#nowMs <= renewBeforeMs;
+  }
+
+  #use({ identity, stamp }: Loaded): void {
+    const isNew = identity.certificate.fingerprint256 !== this.#identity.certificate.fingerprint256;
+    this.#identity = identity;
+    this.#stamp = stamp;
+    this.#failedStamp = '';
+    if (!isNew) return;
+    const { fingerprint256, validTo } = identity.certificate;
+    this.#options.logger.info('the certificate was replaced', { fingerprint256, validTo });
+    this.#warnOfDates();
+  }
+
+  #warnOfDates(): void {
+    const { validFrom, validTo } = this.#identity.certificate;
+    const { logger } = this.#options;
+    if (endOf(this.#identity) <= this.#nowMs) {
+      logger.warn('the certificate has expired: clients will refuse it', { validTo });
+    } else if (Date.parse(validFrom) > this.#nowMs) {
+      logger.warn('the certificate is not valid yet: clients will refuse it', { validFrom });
+    }
+  }
+
+  get #nowMs(): number {
+    return this.#options.clock.nowMicros() / 1000;
+  }
+}
+
+interface Loaded {
+  readonly identity: Identity;
+  readonly stamp: string;
+}
+
+async function load(source: CertificateSource, clock: Clock): Promise<Loaded> {
+  // Before the files are read: what changes meanwhile is noticed afterwards.
+  const stamp = await stampOf(source.files);
+  const identity = await source.load(clock.nowMicros() / 1000);
+  return { identity, stamp };
+}
+
+function endOf({ certificate }: Identity): number {
+  return Date.parse(certificate.validTo);
+}
+
+/** A text that changes when one of the files does, or is replaced, or comes or goes. */
+async function stampOf(files: readonly string[]): Promise<string> {
+  const stamps = await Promise.all(
+    files.map((file) =>
+      stat(file, { bigint: true }).then(
+        ({ ino, size, mtimeNs, ctimeNs }) => `${ino} ${size} ${mtimeNs} ${ctimeNs}`,
+        () => 'missing',
+      ),
+    ),
+  );
+  return stamps.join('\n');
+}

@@ -1,0 +1,174 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Randomness } from '../../base/randomness.js';
+
+/** A certificate and its key, in PEM. */
+export interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Where the pair is kept. */
+export interface KeyPairFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What a development certificate has to be good for. */
+export interface DevelopmentNames {
+  /** Addresses and names that the server listens on. */
+  readonly hosts: readonly string[];
+  readonly accounts: readonly string[];
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+/** Some clients accept no certificate that is good for more than 825 days. */
+const validMs = 820 * dayMs;
+/** For clients whose clock is late. */
+const sinceMs = dayMs;
+/** A certificate that is not good for longer than this is replaced. */
+export const renewBeforeMs = 30 * dayMs;
+const accountsMax = 100;
+
+/** The files of the certificate that belongs to a data directory. */
+export function developmentCertificateFiles(directory: string): KeyPairFiles {
+  return {
+    cert: join(directory, 'tls', 'certificate.pem'),
+    key: join(directory, 'tls', 'key.pem'),
+  };
+}
+
+/** A pair made at this moment, for this machine and for names of `.localhost`. */
+export async function makeDevelopmentPair(
+  names: DevelopmentNames,
+  nowMs: number,
+): Promise<KeyPair> {
+  // Hardly any server needs it, and it takes a third of a second to load.
+  const { generate } = await import('selfsigned');
+  const made = await generate([{ name: 'commonName', value: 'Tabularium development' }], {
+    keyType: 'ec',
+    curve: 'P-256',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(nowMs - sinceMs),
+    notAfterDate: new Date(nowMs + validMs),
+    extensions: [
+      // No authority: whoever trusts it trusts this server and nobody else.
+      { name: 'basicConstraints', cA: false, critical: true },
+      { name: 'keyUsage', digitalSignature: true, critical: true },
+      { name: 'extKeyUsage', serverAuth: true },
+      {
+        name: 'subjectAltName',
+        altNames: allNames(names).map((name) =>
+          isIP(name) === 0 ? { type: 2, value: name } : { type: 7, ip: name },
+        ),
+      },
+    ],
+  });
+  return { cert: made.cert, key: made.private };
+}
+
+function allNames(names: DevelopmentNames): readonly string[] {
+  const machine = hostname();
+  return Array.from(
+    new Set([
+      ...neededNames(names),
+      '*.localhost',
+      '*.table.localhost',
+      '*.queue.localhost',
+      ...(isHostName(machine) ? [machine] : []),
+    ]),
+  );
+}
+
+/** Names without which clients of this server would refuse the certificate. */
+function neededNames({ hosts, accounts }: DevelopmentNames): readonly string[] {
+  const own = hosts.filter((host) => !everyAddress.has(host));
+  return [
+    'localhost',
+    '127.0.0.1',
+    '::1',
+    // Some clients accept no wildcard directly before a last label.
+    ...accounts.slice(0, accountsMax).map((account) => `${account}.localhost`),
+    ...own.filter((host) => isIP(host) !== 0 || isHostName(host)),
+  ];
+}
+
+const everyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+function isHostName(text: string): boolean {
+  return text.length <= 253 && /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text);
+}
+
+/**
+ * Makes sure that the files hold a pair that is good for these names and for a while, so that it is
+ * the same at the next start. Resolves with whether it had to be made.
+ */
+export async function keepDevelopmentPair(
+  files: KeyPairFiles,
+  names: DevelopmentNames,
+  { nowMs, randomness }: { readonly nowMs: number; readonly randomness: Randomness },
+): Promise<boolean> {
+  const found = await readPair(files);
+  if (found !== undefined && isGood(found, names, nowMs)) return false;
+  const pair = await makeDevelopmentPair(names, nowMs);
+  await mkdir(join(files.cert, '..'), { recursive: true });
+  // The key first: a certificate without its key shows that the last attempt broke off.
+  await replaceFile(files.key, pair.key, { mode: 0o600, randomness });
+  await replaceFile(files.cert, pair.cert, { mode: 0o644, randomness });
+  return true;
+}
+
+async function readPair(files: KeyPairFiles): Promise<KeyPair | undefined> {
+  try {
+    const [cert, key] = await Promise.all([
+      readFile(files.cert, 'utf8'),
+      readFile(files.key, 'utf8'),
+    ]);
+    return { cert, key };
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function isGood({ cert, key }: KeyPair, names: DevelopmentNames, nowMs: number): boolean {
+  try {
+    const certificate = new X509Certificate(cert);
+    return (
+      certificate.checkPrivateKey(createPrivateKey(key)) &&
+      Date.parse(certificate.validFrom) <= nowMs &&
+      Date.parse(certificate.validTo) - nowMs > renewBeforeMs &&
+      neededNames(names).every((name) => covers(certificate, name))
+    );
+  } catch {
+    return false;
+  }
+}
+
+function covers(certificate: X509Certificate, name: string): boolean {
+  const found = isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name);
+  return found !== undefined;
+}
+
+/** Whole or not at all. */
+async function replaceFile(
+  path: string,
+  text: string,
+  { mode, randomness }: { readonly mode: number; readonly randomness: Randomness },
+): Promise<void> {
+  const unfinished = `${path}.new-${randomness.uuid()}`;
+  const file = await open(unfinished, 'wx', mode);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(unfinished, path).catch(async (error: unknown) => {
+    await rm(unfinished, { force: true });
+    throw error;
+  });
+}

@@ -1,0 +1,180 @@
+import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { Duplex } from 'node:stream';
+import { createSecureContext, TLSSocket, type SecureContext } from 'node:tls';
+import { ServerOptionsError } from '../server-options-error.js';
+import type { TlsChoice, TlsSource } from './options.js';
+
+/** A certificate and its key, which belong together and which the TLS library accepts. */
+export interface Identity {
+  readonly context: SecureContext;
+  /** The one of the server itself. */
+  readonly certificate: X509Certificate;
+  /** PEM: what was given, or the server's certificate alone. */
+  readonly pem: string;
+}
+
+type PemChoice = Extract<TlsChoice, { readonly kind: 'pem' }>;
+type PfxChoice = Extract<TlsChoice, { readonly kind: 'pfx' }>;
+
+/** Throws `ServerOptionsError`, which says which file is wrong and what would do. */
+export function loadIdentity(choice: PemChoice | PfxChoice): Promise<Identity> {
+  return choice.kind === 'pem' ? loadPem(choice) : loadPfx(choice);
+}
+
+async function loadPem({ cert, key, passphrase }: PemChoice): Promise<Identity> {
+  const names = { cert: nameOf(cert, 'certificate'), key: nameOf(key, 'key') };
+  const [certBytes, keyBytes, opener] = await Promise.all([
+    read(cert, names.cert),
+    read(key, names.key),
+    readPassphrase(passphrase),
+  ]);
+  const pem = certBytes.toString('utf8');
+  const certificate = parseCertificate(pem, names.cert);
+  const keyObject = parseKey(keyBytes.toString('utf8'), opener, names.key);
+  if (!certificate.checkPrivateKey(keyObject)) {
+    throw new ServerOptionsError(
+      `${names.key} does not belong to the first certificate of ${lowerFirst(names.cert)}. Give ` +
+        'the two that were made together; the certificate of the server comes before those of ' +
+        'its authorities.',
+    );
+  }
+  const context = contextOf(
+    { cert: pem, key: keyObject.export({ type: 'pkcs8', format: 'pem' }) },
+    names.cert,
+  );
+  return { context, certificate, pem };
+}
+
+function parseCertificate(pem: string, name: string): X509Certificate {
+  try {
+    if (pem.includes('-----BEGIN CERTIFICATE-----')) return new X509Certificate(pem);
+  } catch (error) {
+    throw new ServerOptionsError(`${name} is damaged: ${messageOf(error)}. Make it again.`, {
+      cause: error,
+    });
+  }
+  const hint = pem.includes('PRIVATE KEY-----') ? ' It holds a key: are the two swapped?' : '';
+  throw new ServerOptionsError(
+    `${name} holds no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----.${hint}`,
+  );
+}
+
+function parseKey(pem: string, passphrase: string | undefined, name: string): KeyObject {
+  try {
+    return createPrivateKey({
+      key: pem,
+      ...(passphrase === undefined ? {} : { passphrase }),
+    });
+  } catch (error) {
+    throw new ServerOptionsError(`${name} ${keyProblem(pem, error)}`, { cause: error });
+  }
+}
+
+function keyProblem(pem: string, error: unknown): string {
+  switch (codeOf(error)) {
+    case 'ERR_MISSING_PASSPHRASE':
+      return 'is encrypted. Give its passphrase.';
+    case 'ERR_OSSL_BAD_DECRYPT':
+    case 'ERR_OSSL_EVP_BAD_DECRYPT':
+      return 'is not opened by the passphrase. Give the one that it was encrypted with.';
+    default:
+      return pem.includes('PRIVATE KEY-----')
+        ? `cannot be read: ${messageOf(error)}. Make it again.`
+        : 'holds no key in PEM, which has a line such as -----BEGIN PRIVATE KEY-----.';
+  }
+}
+
+async function loadPfx({ pfx, passphrase }: PfxChoice): Promise<Identity> {
+  const name = nameOf(pfx, 'PFX');
+  const [bytes, opener] = await Promise.all([read(pfx, name), readPassphrase(passphrase)]);
+  const opened = opener === undefined ? {} : { passphrase: opener };
+  const context = contextOf({ pfx: bytes, ...opened }, name);
+  const certificate = certificateOf(context);
+  if (certificate === undefined) {
+    throw new ServerOptionsError(`${name} holds no certificate with a key. Export both into it.`);
+  }
+  return { context, certificate, pem: certificate.toString() };
+}
+
+function contextOf(
+  parts: Parameters<typeof createSecureContext>[0] & object,
+  name: string,
+): SecureContext {
+  try {
+    return createSecureContext({ ...parts, minVersion: 'TLSv1.2', sessionIdContext: 'tabularium' });
+  } catch (error) {
+    throw new ServerOptionsError(`${name} ${contextProblem(error)}`, { cause: error });
+  }
+}
+
+function contextProblem(error: unknown): string {
+  const text = messageOf(error);
+  if (/mac verify failure|bad decrypt/i.test(text)) {
+    return 'is not opened by the passphrase. Give the one that it was exported with.';
+  }
+  if (/unsupported/i.test(text)) {
+    return (
+      'is encrypted in a way of old tools that is not safe. Export it again, with: openssl ' +
+      'pkcs12 -export -keypbe AES-256-CBC -certpbe AES-256-CBC -macalg SHA256'
+    );
+  }
+  if (/not enough data|wrong tag|asn1|header too long/i.test(text)) {
+    return 'is no PFX (PKCS #12). For files in PEM, give certificate and key.';
+  }
+  return `cannot be used for TLS: ${text}.`;
+}
+
+/** The certificate that a server with this context shows. */
+function certificateOf(secureContext: SecureContext): X509Certificate | undefined {
+  const nowhere = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+  const socket = new TLSSocket(nowhere, { isServer: true, secureContext });
+  const certificate = socket.getX509Certificate();
+  socket.destroy();
+  return certificate;
+}
+
+async function readPassphrase(source: TlsSource | undefined): Promise<string | undefined> {
+  if (source === undefined) return undefined;
+  const bytes = await read(source, nameOf(source, 'passphrase'));
+  return bytes.toString('utf8').replace(/\r?\n$/, '');
+}
+
+/** How messages speak of one of the sources. */
+function nameOf(source: TlsSource, what: string): string {
+  return source.kind === 'file' ? `The ${what} file ${source.path}` : `The ${what}`;
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+async function read(source: TlsSource, name: string): Promise<Buffer> {
+  if (source.kind === 'given') return Buffer.from(source.bytes);
+  try {
+    return await readFile(source.path);
+  } catch (error) {
+    throw new ServerOptionsError(`${name} ${readProblem(error)}`, { cause: error });
+  }
+}
+
+function readProblem(error: unknown): string {
+  switch (codeOf(error)) {
+    case 'ENOENT':
+      return 'does not exist. Check the path.';
+    case 'EACCES':
+      return 'may not be read by the user that the server runs as. Change who may read it.';
+    case 'EISDIR':
+      return 'is a directory. Give the file in it.';
+    default:
+      return `cannot be read: ${messageOf(error)}.`;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
