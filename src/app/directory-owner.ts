@@ -16,19 +16,14 @@ export interface DirectoryOwner {
 }
 
 /**
- * Takes a data directory for workers (`createWorkerServer`) and frees its space meanwhile. Serves
- * nothing itself. Throws as `createServer` does, but for ports, which it leaves to the workers.
+ * Takes a data directory for workers (`createWorkerServer`), makes what it begins with and frees its
+ * space meanwhile. Serves nothing itself. Throws as `createServer` does, but for ports, which it
+ * leaves to the workers.
  */
 export async function openDirectoryOwner(options: ServerOptions): Promise<DirectoryOwner> {
   const settings = settingsOf(options);
   makeAccountDirectory(settings.accounts);
   const store = await openStore(settings, 'exclusive');
-  const certificates = await openCertificates(settings, 'exclusive').catch(
-    async (error: unknown) => {
-      await store.close();
-      throw error;
-    },
-  );
   const certificates = await openCertificates(settings, 'exclusive').catch(
     async (error: unknown) => {
       await store.close();
