@@ -25,7 +25,7 @@ export interface StrictnessOptions {
    * Answer queries and lists in pages of every legal shape. The same seed shapes the same requests
    * alike; `true` is the seed `'0'`. Default false.
    */
-  readonly pagingTestMode?: boolean | { readonly seed: string };
+  readonly pagingTestMode?: boolean | { readonly seed: string | number };
 }
 
 /** The same, checked and with every default filled in. */
@@ -66,5 +66,5 @@ function pagingOf(
   mode: NonNullable<StrictnessOptions['pagingTestMode']>,
 ): PagingPolicy | undefined {
   if (mode === false) return undefined;
-  return pagingTestPolicy(mode === true ? '0' : mode.seed);
+  return pagingTestPolicy(mode === true ? '0' : String(mode.seed));
 }

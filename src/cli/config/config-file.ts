@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import type { HttpLimits } from '../../app/index.js';
+import type { HttpLimits, LenientItem } from '../../app/index.js';
 import type { AccountSettings } from '../../services/accounts/directory.js';
 import { UsageError } from '../failure.js';
 import { checkSchema } from './schema-check.js';
@@ -33,6 +33,10 @@ export interface Config {
   readonly workers?: number;
   readonly logLevel?: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly checkClockSkew?: boolean;
+  readonly lenient?: boolean | readonly LenientItem[];
+  readonly strictApiVersions?: boolean;
+  readonly simulateTableDeleteDelay?: string | number;
+  readonly pagingTestMode?: boolean | { readonly seed: string | number };
   readonly init?: string;
 }
 

@@ -1,4 +1,6 @@
+import { messageOf, UsageError } from '../failure.js';
 import type { StartFlags } from '../start/options.js';
+import { parseDelayMs } from '../start/strictness-options.js';
 import type { Config } from './config-file.js';
 
 /** Where the value of an option comes from, as `commander` says; undefined when from nowhere. */
@@ -30,8 +32,26 @@ const bindings: readonly Binding[] = [
   { options: ['workers'], flags: ({ workers }) => ({ workers }) },
   { options: ['logLevel'], flags: ({ logLevel }) => ({ logLevel }) },
   { options: ['clockCheck'], flags: ({ checkClockSkew }) => ({ clockCheck: checkClockSkew }) },
+  { options: ['lenient'], flags: ({ lenient }) => ({ lenient }) },
+  { options: ['strictApiVersions'], flags: ({ strictApiVersions }) => ({ strictApiVersions }) },
+  { options: ['simulateTableDeleteDelay'], flags: deleteDelayFlags },
+  { options: ['pagingTestMode'], flags: ({ pagingTestMode }) => pagingFlags(pagingTestMode) },
   { options: ['init'], flags: ({ init }) => ({ init }) },
 ];
+
+/** Throws `UsageError`. */
+function deleteDelayFlags({ simulateTableDeleteDelay: delay }: Config): FlagValues {
+  if (delay === undefined) return {};
+  try {
+    return { simulateTableDeleteDelay: parseDelayMs(String(delay)) };
+  } catch (error) {
+    throw new UsageError(`simulateTableDeleteDelay cannot be '${delay}': ${messageOf(error)}`);
+  }
+}
+
+function pagingFlags(mode: Config['pagingTestMode']): FlagValues {
+  return { pagingTestMode: typeof mode === 'object' ? String(mode.seed) : mode };
+}
 
 /**
  * The options of a command line as a configuration file completes them: what is given on the command

@@ -2,8 +2,9 @@ import type { ServerEndpoints } from '../../app/index.js';
 import { developmentAccount, type AccountSettings } from '../../services/accounts/directory.js';
 import { defaultPorts } from '../connection.js';
 import type { StartSettings } from './settings.js';
+import { strictnessFields, strictnessLines } from './strictness-options.js';
 
-type ShownSettings = Pick<StartSettings, 'accounts' | 'flags' | 'storage'>;
+type ShownSettings = Pick<StartSettings, 'accounts' | 'flags' | 'options' | 'storage'>;
 
 /**
  * What is printed once the server listens: where it is and how to connect. `isPrivate`: the text
@@ -11,7 +12,7 @@ type ShownSettings = Pick<StartSettings, 'accounts' | 'flags' | 'storage'>;
  */
 export function bannerText(
   server: ServerEndpoints,
-  { accounts, flags, storage }: ShownSettings,
+  { accounts, flags, options, storage }: ShownSettings,
   { isPrivate }: { readonly isPrivate: boolean },
 ): string {
   const { durability, workers } = flags;
@@ -21,6 +22,7 @@ export function bannerText(
     `  Queues      ${server.queueEndpoint}`,
     `  Data        ${storage}${durability === 'relaxed' ? ' (relaxed durability)' : ''}`,
     ...(workers > 1 ? [`  Workers     ${workers}`] : []),
+    ...strictnessLines(options),
   ];
   for (const account of accounts) {
     lines.push('', `  Connect to ${account.name} with`);
@@ -34,10 +36,17 @@ export function bannerText(
 /** The same for the log, without any key. */
 export function listeningFields(
   { tableEndpoint, queueEndpoint }: ServerEndpoints,
-  { flags, storage }: ShownSettings,
+  { flags, options, storage }: ShownSettings,
 ): Record<string, unknown> {
   const { durability, workers } = flags;
-  return { tables: tableEndpoint, queues: queueEndpoint, storage, durability, workers };
+  return {
+    tables: tableEndpoint,
+    queues: queueEndpoint,
+    storage,
+    durability,
+    workers,
+    ...strictnessFields(options),
+  };
 }
 
 function isDevelopmentKey({ name, keys }: AccountSettings): boolean {

@@ -7,6 +7,7 @@ import { addStartOptions, type StartFlags } from './options.js';
 import { planStart, settingsOf, type StartPlan } from './plan.js';
 import { changesOf } from './settings.js';
 import { firstStopSignal } from './stop-signals.js';
+import { lenientItemsText } from './strictness-options.js';
 import { runPrimary } from './workers/primary.js';
 import { runWorker, workerNumber } from './workers/worker.js';
 
@@ -16,6 +17,7 @@ export function startCommand(): Command {
     .description('Run the table and queue services until SIGINT or SIGTERM stops them.');
   addStartOptions(command);
   return command
+    .addHelpText('after', `\n${lenientItemsText()}`)
     .addHelpText(
       'after',
       `

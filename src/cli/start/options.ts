@@ -3,11 +3,12 @@ import { defaultPorts } from '../connection.js';
 import { repeated, wholeNumber } from '../option-parsers.js';
 import { initOptions, type InitFlags } from './init-options.js';
 import { addPeerFlags } from './peer-flags.js';
+import { strictnessOptions, type StrictnessFlags } from './strictness-options.js';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-export interface StartFlags extends InitFlags {
+export interface StartFlags extends InitFlags, StrictnessFlags {
   readonly config?: string;
   readonly location: string;
   readonly inMemory?: boolean;
@@ -36,7 +37,12 @@ const port = wholeNumber(0, portMax);
 
 /** Adds all options of `start`. */
 export function addStartOptions(command: Command): void {
-  for (const option of [...ownOptions(), ...initOptions(), ...azuriteSpellings()])
+  for (const option of [
+    ...ownOptions(),
+    ...strictnessOptions(),
+    ...initOptions(),
+    ...azuriteSpellings(),
+  ])
     command.addOption(option);
   addPeerFlags(command);
 }

@@ -24,12 +24,12 @@ const peerFlags: readonly PeerFlag[] = [
   {
     flags: '-L, --loose',
     effect: 'noted',
-    message: 'requests are checked as the cloud service checks them, always',
+    message: 'requests are checked as the cloud service checks them; --lenient says what may pass',
   },
   {
     flags: '--skipApiVersionCheck',
     effect: 'noted',
-    message: 'every x-ms-version is accepted, always',
+    message: 'every x-ms-version is accepted, unless --strict-api-versions is given',
   },
   {
     flags: '--disableTelemetry',

@@ -7,6 +7,7 @@ import { chooseAccounts } from './account-settings.js';
 import { UsageError } from '../failure.js';
 import { peerFlagNotes } from './peer-flags.js';
 import type { StartFlags } from './options.js';
+import { strictnessSettings } from './strictness-options.js';
 
 /** What a command line of `start` asks for. */
 export interface StartSettings {
@@ -53,6 +54,7 @@ export function startSettings(
       accounts,
       durability: flags.durability,
       checkClockSkew: flags.clockCheck,
+      ...strictnessSettings(flags),
       ...(config.limits === undefined ? {} : { limits: config.limits }),
       tableLimits: { ...config.tables?.limits, ...keepAlive(flags.tableKeepAliveTimeout) },
       queueLimits: { ...config.queues?.limits, ...keepAlive(flags.queueKeepAliveTimeout) },
