@@ -1,6 +1,8 @@
+import type { SnapshotStore } from '../kv/snapshots.js';
 import type { Store } from '../kv/store.js';
 import { openLmdbStore } from '../engines/lmdb/store.js';
 import { openMemoryStore } from '../engines/memory/store.js';
+import { WorkGate } from '../http/pipeline/work-gate.js';
 import { ServicePropertiesService } from '../services/accounts/service-properties.js';
 import { QueueService } from '../services/queues/queue-service.js';
 import { TableService } from '../services/tables/table-service.js';
@@ -18,7 +20,7 @@ export type Sharing = 'exclusive' | 'join';
 export function openStore(
   { storage, clock, durability }: ServerSettings,
   sharing: Sharing,
-): Promise<Store> {
+): Promise<SnapshotStore> {
   if (storage.kind === 'memory') return openMemoryStore({ clock });
   return openLmdbStore({ directory: storage.directory, clock, durability, sharing });
 }
@@ -61,20 +63,20 @@ export async function seedBackend(
 /**
  * What frees the space that the services have no use for any more. Dropped containers are left
  * alone for some minutes anyway. Expired messages are in the way of requests, so they go soon, also
- * while the server is busy.
+ * while the server is busy. A step passes the gate: it must not see data replaced under it.
  */
-export function reclaimSteps({ tables, queues }: Backend): readonly ReclaimStep[] {
+export function reclaimSteps(backend: Backend, gate = new WorkGate()): readonly ReclaimStep[] {
   return [
     {
       name: 'dropped tables',
-      run: (options) => tables.reclaim(options),
+      run: (options) => gate.pass(() => backend.tables.reclaim(options)),
       entriesMax: 500,
       idleMs: 60_000,
       patienceMs: 5_000,
     },
     {
       name: 'dropped queues and expired messages',
-      run: (options) => queues.reclaim(options),
+      run: (options) => gate.pass(() => backend.queues.reclaim(options)),
       entriesMax: 1_000,
       idleMs: 5_000,
       patienceMs: 50,

@@ -5,14 +5,11 @@ export class ListenError extends Error {
   override readonly name = 'ListenError';
   /** What the system says, such as `EADDRINUSE`. */
   readonly code: string | undefined;
-  readonly service: ServiceName;
+  readonly service: ServiceName | 'control';
   readonly host: string;
   readonly port: number;
 
-  constructor(
-    place: { readonly service: ServiceName; readonly host: string; readonly port: number },
-    cause: unknown,
-  ) {
+  constructor(place: Pick<ListenError, 'service' | 'host' | 'port'>, cause: unknown) {
     const { service, host, port } = place;
     const reason = cause instanceof Error ? cause.message : String(cause);
     super(`the ${service} service cannot listen on ${service}Port ${port} of ${host}: ${reason}`, {

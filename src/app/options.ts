@@ -5,8 +5,9 @@ import { defaultLimits, type HttpLimits } from '../http/pipeline/limits.js';
 import { silentLogger, type Logger } from '../http/pipeline/logger.js';
 import type { RequestObserver } from '../http/pipeline/record.js';
 import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
-import { oauthSettingsOf, type OAuthOptions, type OAuthSettings } from './oauth-options.js';
 import type { SeedData } from './seed/seed-data.js';
+import { controlPortOf, type ControlOptions } from './control.js';
+import type { InterferenceOptions } from './interferences.js';
 import { ServerOptionsError } from './server-options-error.js';
 import { tlsChoiceOf, type TlsChoice, type TlsOptions } from './tls/options.js';
 import { strictnessOf, type Strictness, type StrictnessOptions } from './strictness.js';
@@ -17,7 +18,7 @@ export type AccountOptions =
   | { readonly name: string; readonly keys: readonly string[] };
 
 /** How to run a server. Exactly one of `location` and `inMemory` says where data are kept. */
-export interface ServerOptions extends StrictnessOptions {
+export interface ServerOptions extends StrictnessOptions, InterferenceOptions, ControlOptions {
   /** The data directory; made when it does not exist. */
   readonly location?: string;
   /** Keep everything in memory; it is gone when the server closes. */
@@ -65,7 +66,7 @@ export interface ServerOptions extends StrictnessOptions {
 }
 
 /** What can change while a server runs; what is absent stays as it is. */
-export type ServerChanges = Pick<ServerOptions, 'accounts'>;
+export type ServerChanges = Pick<ServerOptions, 'accounts' | 'faults' | 'throttle'>;
 
 export type StorageChoice =
   { readonly kind: 'memory' } | { readonly kind: 'directory'; readonly directory: string };
@@ -95,6 +96,8 @@ export interface ServerSettings {
   readonly logger: Logger;
   readonly checkClockSkew: boolean;
   readonly strictness: Strictness;
+  /** Undefined: no control API. */
+  readonly controlPort: number | undefined;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly randomness: Randomness;
@@ -114,6 +117,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     logger: options.logger ?? silentLogger,
     checkClockSkew: (options.checkClockSkew ?? true) && !strictness.leniency.ignoresClock,
     strictness,
+    controlPort: controlPortOf(options),
     clock: options.clock ?? systemClock,
     timers: options.timers ?? systemTimers,
     randomness: options.randomness ?? systemRandomness,

@@ -1,22 +1,21 @@
 import { invariant } from '../base/invariant.js';
-import type { Store } from '../kv/store.js';
+import type { SnapshotStore } from '../kv/snapshots.js';
 import { healthEndpoint } from '../http/admin/health.js';
 import type { HttpService } from '../http/pipeline/service.js';
 import { HttpServer } from '../http/pipeline/server.js';
+import { WorkGate } from '../http/pipeline/work-gate.js';
+import type { ControlServer } from '../http/control/server.js';
+import type { Faults } from '../http/faults/injector.js';
 import { VersionGate } from '../http/pipeline/version-gate.js';
 import { queueHttpService } from '../http/queues/service.js';
 import { tableHttpService } from '../http/tables/service.js';
 import { CurrentAccounts, makeAccountDirectory } from '../services/accounts/directory.js';
-import {
-  backendOver,
-  openStore,
-  reclaimSteps,
-  seedBackend,
-  type Backend,
-  type Sharing,
-} from './backend.js';
+import { backendOver, openStore, reclaimSteps, seedBackend, type Sharing } from './backend.js';
+import { openControl } from './control.js';
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
+import { Interferences, type ThrottleControl } from './interferences.js';
 import { ListenError } from './listen-error.js';
+import { liveBackend, type LiveBackend } from './live-backend.js';
 import {
   accountsOf,
   serviceNames,
@@ -27,11 +26,17 @@ import {
   type ServiceName,
 } from './options.js';
 import { Reclaimer } from './reclaimer.js';
+import { Snapshots, type SnapshotControl, type SnapshotInfo } from './snapshots.js';
 import type { Certificates } from './tls/certificates.js';
 import { openCertificates } from './tls/opening.js';
 
 /** A running server. */
-export interface TabulariumServer extends ServerEndpoints, AsyncDisposable {
+export interface TabulariumServer extends ServerEndpoints, SnapshotControl, AsyncDisposable {
+  /** Faults that requests meet from now on. */
+  readonly faults: Faults;
+  readonly throttle: ThrottleControl;
+  /** Undefined without a control API. */
+  readonly controlPort: number | undefined;
   /**
    * What clients have to trust, in PEM: the certificate that new connections are shown, and its
    * chain. Undefined without TLS.
@@ -74,12 +79,19 @@ export function createWorkerServer(options: ServerOptions): Promise<TabulariumSe
 async function startServer(options: ServerOptions, sharing: Sharing): Promise<TabulariumServer> {
   const settings = settingsOf(options);
   const accounts = new CurrentAccounts(makeAccountDirectory(settings.accounts));
+  const interferences = new Interferences(options, settings);
   const store = await openStore(settings, sharing);
   const certificates = await openCertificates(settings, sharing).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
-  const server = new RunningServer(settings, { accounts, store, certificates });
+  const server = new RunningServer(settings, {
+    accounts,
+    store,
+    certificates,
+    interferences,
+    sharing,
+  });
   try {
     if (sharing === 'exclusive') await server.seed();
     await server.listen();
@@ -96,29 +108,40 @@ const probeKey = Uint8Array.of(0);
 
 interface ServerParts {
   readonly accounts: CurrentAccounts;
-  readonly store: Store;
+  readonly store: SnapshotStore;
   readonly certificates: Certificates | undefined;
+  readonly interferences: Interferences;
+  readonly sharing: Sharing;
 }
 
 class RunningServer implements TabulariumServer {
   readonly #settings: ServerSettings;
   readonly #accounts: CurrentAccounts;
-  readonly #store: Store;
+  readonly #store: SnapshotStore;
   readonly #certificates: Certificates | undefined;
-  readonly #backend: Backend;
+  readonly #backend: LiveBackend;
+  readonly #interferences: Interferences;
+  readonly #gate = new WorkGate();
+  readonly #snapshots: Snapshots;
   readonly #http: Readonly<Record<ServiceName, HttpServer>>;
   #endpoints: ServerEndpoints | undefined;
+  #control: { readonly server: ControlServer; readonly port: number } | undefined;
   #reclaimer: Reclaimer | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(settings: ServerSettings, { accounts, store, certificates }: ServerParts) {
+  constructor(settings: ServerSettings, parts: ServerParts) {
+    const { accounts, store, certificates, interferences, sharing } = parts;
     this.#settings = settings;
     this.#accounts = accounts;
     this.#store = store;
     this.#certificates = certificates;
-    this.#backend = backendOver(store, settings);
-    const { tables, queues, properties } = this.#backend;
-    const { clock, randomness, timers, logger, observers, checkClockSkew, strictness } = settings;
+    this.#interferences = interferences;
+    const backend = liveBackend(() => backendOver(store, settings));
+    this.#backend = backend;
+    const { clock, randomness, timers, logger, checkClockSkew, strictness } = settings;
+    const gate = this.#gate;
+    const onReplaced = () => backend.renew();
+    this.#snapshots = new Snapshots({ store, sharing, gate, clock, onReplaced });
     const { leniency, strictApiVersions } = strictness;
     const versions = new VersionGate({ strict: strictApiVersions, logger });
     const serve = (name: ServiceName, service: HttpService): HttpServer =>
@@ -126,7 +149,9 @@ class RunningServer implements TabulariumServer {
         service,
         accounts,
         endpoints: [healthEndpoint(() => this.#isHealthy())],
-        observers,
+        observers: interferences.observers,
+        interferences: interferences.list,
+        gate,
         clock,
         randomness,
         timers,
@@ -137,8 +162,8 @@ class RunningServer implements TabulariumServer {
         checkClockSkew,
       });
     this.#http = {
-      table: serve('table', tableHttpService({ tables, properties, clock, randomness, leniency })),
-      queue: serve('queue', queueHttpService({ queues, properties, clock })),
+      table: serve('table', tableHttpService(backend.with({ clock, randomness, leniency }))),
+      queue: serve('queue', queueHttpService(backend.with({ clock }))),
     };
   }
 
@@ -159,12 +184,16 @@ class RunningServer implements TabulariumServer {
       }
     }
     this.#endpoints = endpointsOf(this.#settings, ports);
+    const { controlPort: port, logger } = this.#settings;
+    if (port !== undefined) this.#control = await openControl(this, { port, logger });
   }
 
-  async reload({ accounts }: ServerChanges): Promise<void> {
+  async reload({ accounts, ...interference }: ServerChanges): Promise<void> {
     const next = accounts && accountsOf(accounts);
     const directory = next && makeAccountDirectory(next);
+    const interfere = this.#interferences.prepare(interference);
     // From here on nothing fails, so that all changes or none are made.
+    interfere();
     if (next === undefined || directory === undefined) return;
     this.#accounts.replace(directory);
     const { tablePort: table, queuePort: queue } = this.#listening;
@@ -175,8 +204,8 @@ class RunningServer implements TabulariumServer {
   reclaim(): void {
     const { timers, logger } = this.#settings;
     this.#reclaimer = new Reclaimer({
-      steps: reclaimSteps(this.#backend),
-      inFlight: () => this.#http.table.inFlight + this.#http.queue.inFlight,
+      steps: reclaimSteps(this.#backend, this.#gate),
+      inFlight: () => this.#inFlight,
       timers,
       logger,
     });
@@ -210,6 +239,55 @@ class RunningServer implements TabulariumServer {
     return this.#listening.connectionString(account);
   }
 
+  get faults(): Faults {
+    return this.#interferences.faults;
+  }
+
+  get throttle(): ThrottleControl {
+    return this.#interferences.throttle;
+  }
+
+  get controlPort(): number | undefined {
+    return this.#control?.port;
+  }
+
+  get snapshots(): readonly SnapshotInfo[] {
+    return this.#snapshots.snapshots;
+  }
+
+  reset(): Promise<void> {
+    return this.#snapshots.reset();
+  }
+
+  snapshot(name: string): Promise<void> {
+    return this.#snapshots.snapshot(name);
+  }
+
+  restore(name: string): Promise<void> {
+    return this.#snapshots.restore(name);
+  }
+
+  deleteSnapshot(name: string): boolean {
+    return this.#snapshots.deleteSnapshot(name);
+  }
+
+  /** What the control API tells of the server. */
+  status(): Readonly<Record<string, unknown>> {
+    return {
+      tables: this.tableEndpoint,
+      queues: this.queueEndpoint,
+      accounts: this.accounts,
+      inFlight: this.#inFlight,
+      faults: this.faults.list().length,
+      throttle: this.throttle.setting,
+      snapshots: this.snapshots.length,
+    };
+  }
+
+  get #inFlight(): number {
+    return this.#http.table.inFlight + this.#http.queue.inFlight;
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -225,6 +303,7 @@ class RunningServer implements TabulariumServer {
   }
 
   async #close(): Promise<void> {
+    await this.#control?.server.close();
     await Promise.all(serviceNames.map((service) => this.#http[service].close()));
     await this.#certificates?.close();
     await this.#reclaimer?.stop();

@@ -1,0 +1,107 @@
+import { InvalidSettingError } from '../base/members.js';
+import { FaultInjector, type Faults } from '../http/faults/injector.js';
+import type { FaultRule } from '../http/faults/rule.js';
+import type { Interference } from '../http/pipeline/interference.js';
+import type { RequestObserver } from '../http/pipeline/record.js';
+import { queueRoutes } from '../http/queues/routes.js';
+import { tableRoutes } from '../http/tables/routes.js';
+import { parseThrottle, type ThrottleSetting } from '../http/throttle/limits.js';
+import { Throttle } from '../http/throttle/throttle.js';
+import type { ServerSettings } from './options.js';
+import { ServerOptionsError } from './server-options-error.js';
+
+/** What a server does to requests besides serving them, for tests of clients. */
+export interface InterferenceOptions {
+  /** Faults that requests meet; see docs/reference/fault-injection.md. Default: none. */
+  readonly faults?: readonly FaultRule[];
+  /** Limits beyond which requests are refused with 503 `ServerBusy`. Default: `off`. */
+  readonly throttle?: ThrottleSetting;
+}
+
+/** The limits of a running server. */
+export interface ThrottleControl {
+  readonly setting: ThrottleSetting;
+  /** Requests that were refused since the limits were set. */
+  readonly refused: number;
+  /** Puts other limits in force, with nothing used up. Throws `InvalidSettingError`. */
+  set(setting: ThrottleSetting): void;
+}
+
+/** Names that records give to requests for one message, besides those of the routes. */
+const singleNames = ['GetMessage', 'PeekMessage'];
+const operationNames = [...tableRoutes, ...queueRoutes].map(({ name }) => name).concat(singleNames);
+
+/** Fault injection and throttling of one server, for all of its services. */
+export class Interferences {
+  readonly #faults: FaultInjector;
+  readonly #throttle: Throttle;
+  readonly list: readonly Interference[];
+  /**
+   * The observers of requests: the given ones, and the throttle while it is on. Always the same
+   * list, so that servers see it change.
+   */
+  readonly observers: readonly RequestObserver[];
+  readonly #syncObservers: () => void;
+
+  /** Throws `ServerOptionsError`. */
+  constructor(
+    options: InterferenceOptions,
+    {
+      clock,
+      randomness,
+      timers,
+      observers,
+    }: Pick<ServerSettings, 'clock' | 'randomness' | 'timers' | 'observers'>,
+  ) {
+    const operations = operationNames;
+    this.#faults = new FaultInjector({ randomness, timers, operations });
+    const throttle = new Throttle(clock);
+    this.#throttle = throttle;
+    this.list = [this.#faults, throttle];
+    const current: RequestObserver[] = [];
+    this.observers = current;
+    this.#syncObservers = () => {
+      const own = throttle.isActive ? [throttle.observe] : [];
+      current.splice(0, current.length, ...observers, ...own);
+    };
+    this.#syncObservers();
+    this.prepare(options)();
+  }
+
+  get faults(): Faults {
+    return this.#faults;
+  }
+
+  get throttle(): ThrottleControl {
+    const [throttle, sync] = [this.#throttle, this.#syncObservers];
+    return {
+      get setting() {
+        return throttle.setting;
+      },
+      get refused() {
+        return throttle.refused;
+      },
+      set(setting) {
+        throttle.set(setting);
+        sync();
+      },
+    };
+  }
+
+  /**
+   * Checks changes; the function returned makes them and cannot fail. Throws `ServerOptionsError`.
+   */
+  prepare({ faults, throttle }: InterferenceOptions): () => void {
+    try {
+      const replace = faults && this.#faults.prepare(faults);
+      if (throttle !== undefined) parseThrottle(throttle);
+      return () => {
+        replace?.();
+        if (throttle !== undefined) this.throttle.set(throttle);
+      };
+    } catch (error) {
+      if (error instanceof InvalidSettingError) throw new ServerOptionsError(error.message);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import type { Clock } from '../base/clock.js';
+import type { SnapshotStore, StoreSnapshot } from '../kv/snapshots.js';
+import type { WorkGate } from '../http/pipeline/work-gate.js';
+import type { Sharing } from './backend.js';
+
+/** A snapshot cannot be taken or restored; the message says why. */
+export class SnapshotError extends Error {
+  override readonly name = 'SnapshotError';
+}
+
+export interface SnapshotInfo {
+  readonly name: string;
+  /** Microseconds since 1970. */
+  readonly takenMicros: number;
+  /** Everything that the store held: entities, messages, names of tables and the like. */
+  readonly entries: number;
+}
+
+/** Setting back what a server holds, between tests. */
+export interface SnapshotControl {
+  /**
+   * Forgets all tables, queues and properties of services. Accounts, settings and snapshots stay.
+   * Requests whose work has begun end before; others wait until it is done.
+   */
+  reset(): Promise<void>;
+  /**
+   * Keeps everything as it is now under a name, in memory, until the server closes; in the place of
+   * what had this name. Throws `SnapshotError`.
+   */
+  snapshot(name: string): Promise<void>;
+  /**
+   * Makes everything as it was at the snapshot: entities with their timestamps and etags, messages
+   * with their receipts and times. Otherwise as `reset`. Throws `SnapshotError` when there is none
+   * of the name.
+   */
+  restore(name: string): Promise<void>;
+  /** In the order of their first use. */
+  readonly snapshots: readonly SnapshotInfo[];
+  /** Whether there was one. */
+  deleteSnapshot(name: string): boolean;
+}
+
+export interface SnapshotsOptions {
+  readonly store: SnapshotStore;
+  readonly sharing: Sharing;
+  readonly gate: WorkGate;
+  readonly clock: Clock;
+  /** What services remember of the store is wrong from now on. */
+  readonly onReplaced: () => void;
+}
+
+const snapshotsMax = 100;
+const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+interface Kept {
+  readonly takenMicros: number;
+  readonly snapshot: StoreSnapshot;
+}
+
+/** The named snapshots of one server. */
+export class Snapshots implements SnapshotControl {
+  readonly #options: SnapshotsOptions;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(options: SnapshotsOptions) {
+    this.#options = options;
+  }
+
+  get snapshots(): readonly SnapshotInfo[] {
+    return Array.from(
+      this.#kept,
+      ([
+        name,
+        {
+          takenMicros,
+          snapshot: { entries },
+        },
+      ]) => ({
+        name,
+        takenMicros,
+        entries,
+      }),
+    );
+  }
+
+  async reset(): Promise<void> {
+    await this.#replace(() => undefined);
+  }
+
+  async snapshot(name: string): Promise<void> {
+    this.#assertAlone();
+    if (!nameForm.test(name)) {
+      throw new SnapshotError(
+        `'${name.slice(0, 100)}' cannot name a snapshot: use 1 to 100 letters, digits and . _ -, ` +
+          'and begin with a letter or digit.',
+      );
+    }
+    if (!this.#kept.has(name) && this.#kept.size >= snapshotsMax) {
+      throw new SnapshotError(
+        `There are ${snapshotsMax} snapshots already: delete one, or use one of their names again.`,
+      );
+    }
+    const { store, gate, clock } = this.#options;
+    await gate.alone(async () => {
+      const snapshot = await store.takeSnapshot();
+      this.#kept.set(name, { takenMicros: clock.nowMicros(), snapshot });
+    });
+  }
+
+  async restore(name: string): Promise<void> {
+    await this.#replace(() => this.#find(name));
+  }
+
+  deleteSnapshot(name: string): boolean {
+    return this.#kept.delete(name);
+  }
+
+  #find(name: string): StoreSnapshot {
+    const found = this.#kept.get(name);
+    if (found !== undefined) return found.snapshot;
+    const names = Array.from(this.#kept.keys()).join(', ');
+    throw new SnapshotError(
+      `There is no snapshot '${name.slice(0, 100)}'; ${names === '' ? 'there is none' : `there is: ${names}`}.`,
+    );
+  }
+
+  async #replace(by: () => StoreSnapshot | undefined): Promise<void> {
+    this.#assertAlone();
+    const { store, gate, onReplaced } = this.#options;
+    await gate.alone(async () => {
+      try {
+        await store.restoreSnapshot(by());
+      } finally {
+        onReplaced();
+      }
+    });
+  }
+
+  #assertAlone(): void {
+    if (this.#options.sharing === 'exclusive') return;
+    throw new SnapshotError(
+      'Data that several processes serve cannot be set back: the other processes would go on with ' +
+        'what they remember. Serve them with one process.',
+    );
+  }
+}

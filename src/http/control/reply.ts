@@ -1,0 +1,33 @@
+import type { ServerResponse } from 'node:http';
+
+/** An answer of the control API; the body becomes JSON. */
+export interface ControlReply {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A request that the control API refuses. */
+export class ControlError extends Error {
+  override readonly name = 'ControlError';
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+export function sendReply(response: ServerResponse, { status, body, headers }: ControlReply): void {
+  const bytes = Buffer.from(`${JSON.stringify(body)}\n`);
+  response.writeHead(status, {
+    ...headers,
+    'Content-Type': 'application/json',
+    'Content-Length': bytes.length,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  response.end(bytes);
+}

@@ -1,0 +1,177 @@
+import type { FaultRule } from '../faults/rule.js';
+import type { Faults } from '../faults/injector.js';
+import type { ThrottleSetting } from '../throttle/limits.js';
+import { ControlError, type ControlReply } from './reply.js';
+
+/** What the control API controls. It checks rules and limits, whatever their type says. */
+export interface ControlTarget {
+  readonly faults: Faults;
+  readonly throttle: {
+    readonly setting: ThrottleSetting;
+    readonly refused: number;
+    set(setting: ThrottleSetting): void;
+  };
+  readonly snapshots: readonly { readonly name: string }[];
+  /** What the server is and does, for people. */
+  status(): Readonly<Record<string, unknown>>;
+  reset(): Promise<void>;
+  snapshot(name: string): Promise<void>;
+  restore(name: string): Promise<void>;
+  deleteSnapshot(name: string): boolean;
+}
+
+/** A request that has been read. `body` is what its JSON says; undefined without one. */
+export interface ControlRequest {
+  readonly method: string;
+  /** Decoded, without the first slash. */
+  readonly segments: readonly string[];
+  readonly body: unknown;
+}
+
+interface ControlRoute {
+  readonly method: string;
+  /** Segments; `*` stands for any, which the answer is given. */
+  readonly path: readonly string[];
+  answer(target: ControlTarget, request: ControlRequest): Promise<ControlReply> | ControlReply;
+}
+
+const ok = (body: unknown): ControlReply => ({ status: 200, body });
+
+function faultsOf({ faults }: ControlTarget): ControlReply {
+  return ok({ faults: faults.list() });
+}
+
+function throttleOf({ throttle: { setting, refused } }: ControlTarget): ControlReply {
+  return ok({ throttle: setting, refused });
+}
+
+function snapshotsOf({ snapshots }: ControlTarget): ControlReply {
+  return ok({ snapshots });
+}
+
+function nameOf({ segments }: ControlRequest): string {
+  return segments[1] ?? '';
+}
+
+function notThere(what: string, name: string, known: readonly string[]): ControlError {
+  const there = known.length === 0 ? 'there is none' : `there is: ${known.join(', ')}`;
+  return new ControlError(404, `There is no ${what} '${name}'; ${there}.`);
+}
+
+function namesOf(list: readonly { readonly name: string }[]): readonly string[] {
+  return list.map(({ name }) => name);
+}
+
+const routes: readonly ControlRoute[] = [
+  { method: 'GET', path: ['status'], answer: (target) => ok(target.status()) },
+  { method: 'GET', path: ['faults'], answer: faultsOf },
+  {
+    method: 'POST',
+    path: ['faults'],
+    answer({ faults }, { body }) {
+      return { status: 201, body: faults.add(body as FaultRule) };
+    },
+  },
+  {
+    method: 'PUT',
+    path: ['faults'],
+    answer(target, { body }) {
+      target.faults.replace(body as readonly FaultRule[]);
+      return faultsOf(target);
+    },
+  },
+  {
+    method: 'DELETE',
+    path: ['faults'],
+    answer(target) {
+      target.faults.clear();
+      return faultsOf(target);
+    },
+  },
+  {
+    method: 'GET',
+    path: ['faults', '*'],
+    answer({ faults }, request) {
+      const name = nameOf(request);
+      const found = faults.list().find((each) => each.name === name);
+      if (found === undefined) throw notThere('fault rule', name, namesOf(faults.list()));
+      return ok(found);
+    },
+  },
+  {
+    method: 'DELETE',
+    path: ['faults', '*'],
+    answer(target, request) {
+      const name = nameOf(request);
+      if (target.faults.remove(name)) return faultsOf(target);
+      throw notThere('fault rule', name, namesOf(target.faults.list()));
+    },
+  },
+  { method: 'GET', path: ['throttle'], answer: throttleOf },
+  {
+    method: 'PUT',
+    path: ['throttle'],
+    answer(target, { body }) {
+      target.throttle.set(body as ThrottleSetting);
+      return throttleOf(target);
+    },
+  },
+  {
+    method: 'POST',
+    path: ['reset'],
+    async answer(target) {
+      await target.reset();
+      return ok({ reset: true });
+    },
+  },
+  { method: 'GET', path: ['snapshots'], answer: snapshotsOf },
+  {
+    method: 'PUT',
+    path: ['snapshots', '*'],
+    async answer(target, request) {
+      await target.snapshot(nameOf(request));
+      return snapshotsOf(target);
+    },
+  },
+  {
+    method: 'POST',
+    path: ['snapshots', '*', 'restore'],
+    async answer(target, request) {
+      const name = nameOf(request);
+      const names = namesOf(target.snapshots);
+      if (!names.includes(name)) throw notThere('snapshot', name, names);
+      await target.restore(name);
+      return ok({ restored: name });
+    },
+  },
+  {
+    method: 'DELETE',
+    path: ['snapshots', '*'],
+    answer(target, request) {
+      const name = nameOf(request);
+      if (target.deleteSnapshot(name)) return snapshotsOf(target);
+      throw notThere('snapshot', name, namesOf(target.snapshots));
+    },
+  },
+];
+
+function isPath(path: readonly string[], segments: readonly string[]): boolean {
+  if (path.length !== segments.length) return false;
+  return path.every((part, index) => part === '*' || part === segments[index]);
+}
+
+/** Throws `ControlError` for what is not there, and what the target throws. */
+export async function answerControl(
+  target: ControlTarget,
+  request: ControlRequest,
+): Promise<ControlReply> {
+  const fitting = routes.filter(({ path }) => isPath(path, request.segments));
+  const route = fitting.find(({ method }) => method === request.method);
+  if (route !== undefined) return route.answer(target, request);
+  if (fitting.length > 0) {
+    const allowed = fitting.map(({ method }) => method).join(', ');
+    throw new ControlError(405, `This path has: ${allowed}.`, { Allow: allowed });
+  }
+  const known = routes.map(({ method, path }) => `${method} /${path.join('/')}`);
+  throw new ControlError(404, `There is no such path. There is: ${known.join('; ')}.`);
+}

@@ -1,0 +1,116 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { InvalidSettingError } from '../../base/members.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { AbortedError, readBody } from '../pipeline/body.js';
+import type { Logger } from '../pipeline/logger.js';
+import { foreignness } from './guard.js';
+import { ControlError, sendReply, type ControlReply } from './reply.js';
+import { answerControl, type ControlTarget } from './routes.js';
+
+/** Only programs of this machine may control a server: the API has no credentials. */
+export const controlHost = '127.0.0.1';
+
+const bodyBytesMax = 1024 * 1024;
+const headersTimeoutMs = 10_000;
+const requestTimeoutMs = 30_000;
+
+export interface ControlServerOptions {
+  readonly target: ControlTarget;
+  readonly logger: Logger;
+  /** Whether an error of the target is a mistake of the request, which its message explains. */
+  readonly isRefusal: (error: unknown) => boolean;
+}
+
+/** The control API: JSON over HTTP, beside the storage services and without their records. */
+export class ControlServer {
+  readonly #options: ControlServerOptions;
+  readonly #server: Server;
+
+  constructor(options: ControlServerOptions) {
+    this.#options = options;
+    this.#server = createServer(
+      { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
+      (request, response) => void this.#serve(request, response),
+    );
+  }
+
+  /** Resolves with the port; 0 takes a free one. */
+  listen(port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host: controlHost, port }, () => {
+        this.#server.off('error', reject);
+        resolve((this.#server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+      this.#server.closeAllConnections();
+    });
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on('error', () => undefined);
+    try {
+      sendReply(response, await this.#answer(request));
+    } catch (error) {
+      const reply = this.#errorReply(error);
+      if (reply !== undefined && !response.headersSent) sendReply(response, reply);
+    }
+  }
+
+  async #answer(request: IncomingMessage): Promise<ControlReply> {
+    const foreign = foreignness(request);
+    if (foreign !== undefined) throw new ControlError(403, foreign, { Connection: 'close' });
+    const { method = '', url = '/' } = request;
+    const segments = segmentsOf(url);
+    const bytes = await readBody(request, bodyBytesMax);
+    const reply = await answerControl(this.#options.target, {
+      method,
+      segments,
+      body: jsonOf(bytes),
+    });
+    if (method !== 'GET') this.#options.logger.info('the server was controlled', { method, url });
+    return reply;
+  }
+
+  #errorReply(error: unknown): ControlReply | undefined {
+    if (error instanceof AbortedError) return undefined;
+    if (error instanceof ControlError) {
+      return { status: error.status, body: { error: error.message }, headers: error.headers };
+    }
+    if (error instanceof StorageError) {
+      const tooLarge = `The body may have at most ${bodyBytesMax} bytes.`;
+      return { status: 413, body: { error: tooLarge }, headers: { Connection: 'close' } };
+    }
+    const isExplained = error instanceof InvalidSettingError || this.#options.isRefusal(error);
+    if (isExplained && error instanceof Error)
+      return { status: 400, body: { error: error.message } };
+    this.#options.logger.error('a control request failed unexpectedly', { error });
+    return { status: 500, body: { error: 'The server failed; its log says why.' } };
+  }
+}
+
+function segmentsOf(url: string): readonly string[] {
+  const path = url.split('?', 1)[0] ?? '';
+  try {
+    return path.split('/').slice(1).map(decodeURIComponent);
+  } catch {
+    throw new ControlError(400, 'The path is not percent-encoded UTF-8.');
+  }
+}
+
+function jsonOf(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined;
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ControlError(400, `The body must be JSON: ${reason}.`);
+  }
+}

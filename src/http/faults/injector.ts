@@ -1,0 +1,222 @@
+import { unreachable } from '../../base/invariant.js';
+import { InvalidSettingError } from '../../base/members.js';
+import type { Randomness } from '../../base/randomness.js';
+import { sleep } from '../../base/sleep.js';
+import type { Timers } from '../../base/timers.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { AbortedError } from '../pipeline/body.js';
+import type { AdmittedRequest, EntityName, Interference } from '../pipeline/interference.js';
+import { resetConnection } from '../pipeline/spoil.js';
+import { chanceOf, seededChance, type Chance } from './chance.js';
+import { matchesGlob, type Glob } from './glob.js';
+import { parseRule, type FaultScope, type ParsedRule } from './parse-rule.js';
+import type { FaultRule } from './rule.js';
+
+/** A rule of a running server and how often it has been of use. */
+export interface FaultState {
+  readonly name: string;
+  readonly rule: FaultRule;
+  /** Requests that fitted. */
+  readonly matched: number;
+  readonly fired: number;
+}
+
+/** The fault rules of a running server. Changes are in force for the next request. */
+export interface Faults {
+  /** In the order in which they are tried. */
+  list(): readonly FaultState[];
+  /**
+   * Adds a rule behind the others. Throws `InvalidSettingError` when it is malformed or its name is
+   * taken.
+   */
+  add(rule: FaultRule): FaultState;
+  /** Puts these in the place of all rules; their counters begin at 0. Throws as `add` does. */
+  replace(rules: readonly FaultRule[]): void;
+  /** Whether there was one. */
+  remove(name: string): boolean;
+  clear(): void;
+}
+
+export interface FaultInjectorOptions {
+  readonly randomness: Randomness;
+  readonly timers: Timers;
+  /** Names that operations can have. */
+  readonly operations: readonly string[];
+}
+
+interface ArmedRule extends ParsedRule {
+  readonly chance: Chance;
+  matched: number;
+  fired: number;
+}
+
+/** More rules than anybody writes: each is tried with every request. */
+const rulesMax = 1000;
+
+/**
+ * Lets requests meet faults. Rules are tried in order. Those that fire add their latencies, and the
+ * first with another effect is the last. A rule counts as fired when its effect comes.
+ */
+export class FaultInjector implements Faults, Interference {
+  readonly #options: FaultInjectorOptions;
+  readonly #chance: Chance;
+  #rules: readonly ArmedRule[] = [];
+
+  constructor(options: FaultInjectorOptions) {
+    this.#options = options;
+    this.#chance = chanceOf(options.randomness);
+  }
+
+  get isActive(): boolean {
+    return this.#rules.length > 0;
+  }
+
+  list(): readonly FaultState[] {
+    return this.#rules.map(stateOf);
+  }
+
+  add(rule: FaultRule): FaultState {
+    const armed = this.#arm(rule, { place: 'the rule', before: this.#rules });
+    this.#rules = checked([...this.#rules, armed]);
+    return stateOf(armed);
+  }
+
+  replace(rules: readonly FaultRule[]): void {
+    this.prepare(rules)();
+  }
+
+  /** As `replace`, but only the function returned makes the change; it cannot fail. */
+  prepare(rules: readonly FaultRule[]): () => void {
+    if (!Array.isArray(rules)) throw new InvalidSettingError('faults must be a list of rules.');
+    const armed: ArmedRule[] = [];
+    for (const [index, rule] of rules.slice(0, rulesMax + 1).entries()) {
+      armed.push(this.#arm(rule, { place: `faults[${index}]`, before: armed }));
+    }
+    checked(armed);
+    return () => (this.#rules = armed);
+  }
+
+  remove(name: string): boolean {
+    const left = this.#rules.filter(({ rule }) => rule.name !== name);
+    const removed = left.length < this.#rules.length;
+    this.#rules = left;
+    return removed;
+  }
+
+  clear(): void {
+    this.#rules = [];
+  }
+
+  async beforeWork(request: AdmittedRequest): Promise<void> {
+    const fired = this.#fire(request);
+    if (fired.length === 0) return;
+    const { exchange } = request;
+    exchange.fault = fired.map(({ rule }) => rule.name).join(',');
+    const latencyMs = fired.reduce((sum, rule) => sum + latencyOf(rule), 0);
+    if (latencyMs > 0) await sleep(this.#options.timers, latencyMs);
+    const effect = fired.at(-1)?.effect;
+    switch (effect?.kind) {
+      case undefined:
+        return;
+      case 'error': {
+        const busySeconds = effect.code === 'ServerBusy' ? 1 : undefined;
+        const { retryAfterSeconds = busySeconds } = effect;
+        throw new StorageError(effect.code, { retryAfterSeconds });
+      }
+      case 'reset':
+        resetConnection(exchange);
+        throw new AbortedError('a fault has reset the connection');
+      case 'drop-response':
+        exchange.fate = { kind: 'drop' };
+        return;
+      case 'truncate':
+        exchange.fate = { kind: 'truncate', bytes: effect.bytes };
+        return;
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  #fire(request: AdmittedRequest): readonly ArmedRule[] {
+    const fired: ArmedRule[] = [];
+    let entities: readonly EntityName[] | undefined;
+    const entitiesOnce = () => (entities ??= request.entities());
+    for (const rule of this.#rules) {
+      if (!fits(rule.scope, request, entitiesOnce)) continue;
+      rule.matched += 1;
+      if (rule.matched <= rule.skip || rule.fired >= rule.count) continue;
+      if (rule.chance() >= rule.probability) continue;
+      rule.fired += 1;
+      fired.push(rule);
+      if (rule.effect !== undefined) break;
+    }
+    return fired;
+  }
+
+  #arm(
+    rule: FaultRule,
+    { place, before }: { readonly place: string; readonly before: readonly ArmedRule[] },
+  ): ArmedRule {
+    const { operations } = this.#options;
+    const parsed = parseRule(rule, { place, defaultName: freeName(before), operations });
+    const { seed } = parsed;
+    const chance = seed === undefined ? this.#chance : seededChance(seed);
+    return { ...parsed, chance, matched: 0, fired: 0 };
+  }
+}
+
+function freeName(rules: readonly ArmedRule[]): string {
+  const taken = new Set(rules.map(({ rule }) => rule.name));
+  let number = rules.length + 1;
+  while (taken.has(`fault-${number}`)) number += 1;
+  return `fault-${number}`;
+}
+
+function checked(rules: readonly ArmedRule[]): readonly ArmedRule[] {
+  if (rules.length > rulesMax) {
+    throw new InvalidSettingError(`There may be at most ${rulesMax} fault rules.`);
+  }
+  const names = new Set<string>();
+  for (const { rule } of rules) {
+    if (names.has(rule.name)) {
+      throw new InvalidSettingError(
+        `There are two fault rules of the name '${rule.name}': give each its own, or none.`,
+      );
+    }
+    names.add(rule.name);
+  }
+  return rules;
+}
+
+function stateOf({ rule, matched, fired }: ArmedRule): FaultState {
+  return { name: rule.name, rule, matched, fired };
+}
+
+function latencyOf({ latencies, chance }: ArmedRule): number {
+  let sum = 0;
+  for (const { min, max } of latencies) sum += max > min ? min + chance() * (max - min) : min;
+  return sum;
+}
+
+function fits(
+  scope: FaultScope,
+  { exchange, operation }: AdmittedRequest,
+  entities: () => readonly EntityName[],
+): boolean {
+  const { service, method, account, resource } = exchange;
+  if (scope.service !== undefined && scope.service !== service) return false;
+  // A get or a peek of one message has a name of its own in records.
+  const named = any(scope.operation, operation) || any(scope.operation, exchange.operation);
+  if (!named || !any(scope.method, method) || !any(scope.account, account?.name)) return false;
+  if (!any(scope.resource, service === 'table' ? resource?.toLowerCase() : resource)) return false;
+  if (scope.partitionKey === undefined && scope.rowKey === undefined) return true;
+  return entities().some(
+    ({ partitionKey, rowKey }) =>
+      any(scope.partitionKey, partitionKey) && any(scope.rowKey, rowKey),
+  );
+}
+
+function any(globs: readonly Glob[] | undefined, text: string | undefined): boolean {
+  if (globs === undefined) return true;
+  return text !== undefined && globs.some((glob) => matchesGlob(glob, text));
+}

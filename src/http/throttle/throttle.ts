@@ -1,0 +1,157 @@
+import type { Clock } from '../../base/clock.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import type { AdmittedRequest, Interference } from '../pipeline/interference.js';
+import type { RequestRecord } from '../pipeline/record.js';
+import { azureRates, parseThrottle, type ParsedLimits, type ThrottleSetting } from './limits.js';
+import { TokenBucket } from './token-bucket.js';
+
+/** Buckets of partitions and queues that are remembered; the one used last longest ago goes first. */
+const bucketsMax = 10_000;
+
+interface Reservation {
+  readonly bucket: TokenBucket;
+  readonly tokens: number;
+}
+
+/** What a request that was let through is waited for with. */
+interface Admission {
+  readonly account: TokenBucket;
+  readonly reservations: readonly Reservation[];
+}
+
+/**
+ * Lets requests through as far as limits allow. A request is asked about before its work; what it
+ * has cost, its record says. Meanwhile what it is known to need is reserved, so that requests that
+ * run side by side do not exceed a limit together.
+ */
+export class Throttle implements Interference {
+  readonly #clock: Clock;
+  #setting: ThrottleSetting = 'off';
+  #limits: ParsedLimits | undefined;
+  readonly #accounts = new Map<string, TokenBucket>();
+  /** In the order of their last use. */
+  readonly #buckets = new Map<string, TokenBucket>();
+  readonly #admissions = new Map<string, Admission>();
+  #refused = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get isActive(): boolean {
+    return this.#limits !== undefined;
+  }
+
+  get setting(): ThrottleSetting {
+    return this.#setting;
+  }
+
+  /** Requests that were refused since the limits were set. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** Puts other limits in force; all buckets are full then. Throws `InvalidSettingError`. */
+  set(setting: ThrottleSetting): void {
+    this.#limits = parseThrottle(setting);
+    this.#setting = setting;
+    this.#accounts.clear();
+    this.#buckets.clear();
+    this.#admissions.clear();
+    this.#refused = 0;
+  }
+
+  async beforeWork(request: AdmittedRequest): Promise<void> {
+    const { exchange } = request;
+    const nowMs = this.#clock.monotonicMs();
+    const account = this.#accountBucket(exchange.account?.name ?? '', nowMs);
+    const reservations = this.#needs(request, nowMs);
+    let waitMs = account.waitMs(1, nowMs);
+    for (const { bucket, tokens } of reservations) {
+      waitMs = Math.max(waitMs, bucket.waitMs(tokens, nowMs));
+    }
+    if (waitMs > 0) {
+      this.#refused += 1;
+      const retryAfterSeconds = Math.ceil(waitMs / 1000);
+      throw new StorageError('ServerBusy', { retryAfterSeconds });
+    }
+    account.reserve(1);
+    for (const { bucket, tokens } of reservations) bucket.reserve(tokens);
+    this.#admissions.set(exchange.requestId, { account, reservations });
+    exchange.wantsLoad = true;
+  }
+
+  /** Takes what a request has cost. */
+  readonly observe = (record: RequestRecord): void => {
+    const admission = this.#admissions.get(record.requestId);
+    if (admission === undefined) return;
+    this.#admissions.delete(record.requestId);
+    const nowMs = this.#clock.monotonicMs();
+    const { account, reservations } = admission;
+    account.release(1);
+    account.take(1, nowMs);
+    for (const { bucket, tokens } of reservations) bucket.release(tokens);
+    for (const { partitionKey, count } of record.load ?? []) {
+      this.#bucketOf(record, partitionKey, nowMs).take(count, nowMs);
+    }
+  };
+
+  /** What is known of the cost of a request before its work. */
+  #needs(request: AdmittedRequest, nowMs: number): readonly Reservation[] {
+    if (!request.hasLoad) return [];
+    const { exchange } = request;
+    const { service, resource } = exchange;
+    const where = { account: exchange.account?.name, service, resource };
+    const counts = new Map<string, number>();
+    if (service === 'queue') counts.set('', 1);
+    else {
+      for (const { partitionKey, rowKey } of request.entities()) {
+        // Of a whole partition nobody knows what it holds, but it must not be in debt.
+        const before = counts.get(partitionKey) ?? 0;
+        counts.set(partitionKey, rowKey === undefined ? Math.max(1, before) : before + 1);
+      }
+    }
+    return Array.from(counts, ([partitionKey, tokens]) => ({
+      bucket: this.#bucketOf(where, partitionKey, nowMs),
+      tokens,
+    }));
+  }
+
+  #accountBucket(name: string, nowMs: number): TokenBucket {
+    let bucket = this.#accounts.get(name);
+    if (bucket === undefined) {
+      bucket = new TokenBucket(this.#ratesOf(name).requestsPerSecondPerAccount, nowMs);
+      this.#accounts.set(name, bucket);
+    }
+    return bucket;
+  }
+
+  #bucketOf(
+    where: Pick<RequestRecord, 'service' | 'account' | 'resource'>,
+    partitionKey: string,
+    nowMs: number,
+  ): TokenBucket {
+    const { service, account = '', resource = '' } = where;
+    const name = JSON.stringify([service, account, resource.toLowerCase(), partitionKey]);
+    const rates = this.#ratesOf(account);
+    const known = this.#buckets.get(name);
+    const rate =
+      service === 'queue' ? rates.messagesPerSecondPerQueue : rates.entitiesPerSecondPerPartition;
+    const bucket = known ?? new TokenBucket(rate, nowMs);
+    this.#buckets.delete(name);
+    this.#buckets.set(name, bucket);
+    if (this.#buckets.size > bucketsMax) this.#forgetOldest();
+    return bucket;
+  }
+
+  #forgetOldest(): void {
+    for (const name of this.#buckets.keys()) {
+      this.#buckets.delete(name);
+      return;
+    }
+  }
+
+  #ratesOf(account: string): ParsedLimits['rates'] {
+    return this.#limits?.accounts.get(account) ?? this.#limits?.rates ?? azureRates;
+  }
+}
