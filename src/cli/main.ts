@@ -26,9 +26,7 @@ function report(error: unknown): number {
     return error.exitCode === 0 ? 0 : 2;
   }
   if (error instanceof UsageError) {
-    // A file can have several mistakes, each a line.
-    const lines = error.message.split('\n').map(printable);
-    process.stderr.write(`error: ${lines.join('\n       ')}\n`);
+    process.stderr.write(`error: ${printable(error.message)}\n`);
     return 2;
   }
   if (error instanceof ServiceError) {
