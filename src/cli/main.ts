@@ -26,7 +26,9 @@ function report(error: unknown): number {
     return error.exitCode === 0 ? 0 : 2;
   }
   if (error instanceof UsageError) {
-    process.stderr.write(`error: ${printable(error.message)}\n`);
+    // A file can have several mistakes, each a line.
+    const lines = error.message.split('\n').map(printable);
+    process.stderr.write(`error: ${lines.join('\n       ')}\n`);
     return 2;
   }
   if (error instanceof ServiceError) {

@@ -5,6 +5,7 @@ import { bannerText, listeningFields } from './banner.js';
 import { openStartLog } from './log.js';
 import { addStartOptions, type StartFlags } from './options.js';
 import { planStart, settingsOf, type StartPlan } from './plan.js';
+import { withSeed } from './seeding.js';
 import { changesOf } from './settings.js';
 import { firstStopSignal } from './stop-signals.js';
 import { lenientItemsText } from './strictness-options.js';
@@ -45,9 +46,11 @@ async function runAlone(plan: StartPlan): Promise<void> {
   const { settings } = plan;
   const { log, options: logging, flush } = openStartLog(settings.flags);
   const stopSignal = firstStopSignal();
-  const server = await createServer({ ...settings.options, ...logging }).catch((error: unknown) => {
-    throw startFailure(error);
-  });
+  const server = await withSeed(settings.flags.init, (init) =>
+    createServer({ ...settings.options, ...logging, ...init }).catch((error: unknown) => {
+      throw startFailure(error);
+    }),
+  );
   process.stdout.write(bannerText(server, settings, { isPrivate: process.stdout.isTTY }));
   log.info(listeningFields(server, settings), 'listening');
   const reloading = plan.reload(log, (next) => server.reload(changesOf(next.settings)));

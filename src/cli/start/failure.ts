@@ -1,8 +1,10 @@
-import { ListenError, ServerOptionsError } from '../../app/index.js';
+import { ListenError, SeedError, ServerOptionsError } from '../../app/index.js';
 import { codeOf, CommandFailure, messageOf, UsageError } from '../failure.js';
 
 /** The same failure to start, in words for people. */
 export function startFailure(error: unknown): Error {
+  // Who has read the seed file knows the place in it.
+  if (error instanceof SeedError || error instanceof CommandFailure) return error;
   if (error instanceof ServerOptionsError) {
     return new UsageError(error.message.replaceAll(/\b(table|queue)Port\b/g, '--$1-port'));
   }

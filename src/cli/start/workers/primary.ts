@@ -2,6 +2,7 @@ import { openDirectoryOwner } from '../../../app/directory-owner.js';
 import { bannerText, listeningFields } from '../banner.js';
 import { startFailure } from '../failure.js';
 import { openStartLog } from '../log.js';
+import { withSeed } from '../seeding.js';
 import type { StartPlan } from '../plan.js';
 import type { Reloading } from '../reloading.js';
 import { firstStopSignal } from '../stop-signals.js';
@@ -16,9 +17,11 @@ export async function runPrimary(plan: StartPlan): Promise<void> {
   const { options, flags } = settings;
   const { log, options: logging, flush } = openStartLog(flags);
   const stopSignal = firstStopSignal();
-  const owner = await openDirectoryOwner({ ...options, ...logging }).catch((error: unknown) => {
-    throw startFailure(error);
-  });
+  const owner = await withSeed(flags.init, (init) =>
+    openDirectoryOwner({ ...options, ...logging, ...init }).catch((error: unknown) => {
+      throw startFailure(error);
+    }),
+  );
   const ports = { table: options.tablePort, queue: options.queuePort };
   const pool = new WorkerPool({ count: flags.workers, ports, config, log });
   let reloading: Reloading | undefined;

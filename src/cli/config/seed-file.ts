@@ -1,0 +1,123 @@
+import { dirname, resolve } from 'node:path';
+import { isMap, isPair, isScalar, visit, type Document, type Scalar } from 'yaml';
+import type { SeedAccount, SeedData, SeedEntity, SeedError, SeedTable } from '../../app/index.js';
+import { CommandFailure } from '../failure.js';
+import { printable } from '../terminal.js';
+import { checkSchema } from './schema-check.js';
+import { SeedRows } from './seed-rows.js';
+import { plainValue, readStructuredFile } from './structured-file.js';
+
+/** What a seed file says, ready for a server. */
+export interface LoadedSeed {
+  readonly data: SeedData;
+  /** Bytes of the files of entities, and how many of them have been read. */
+  readonly bytesTotal: number;
+  readonly bytesRead: () => number;
+  /** What is wrong with the seed, and where, for people. */
+  readonly explain: (error: SeedError) => CommandFailure;
+}
+
+/** What the schema lets through. */
+interface SeedText extends Omit<SeedData, 'accounts' | 'tables' | 'queues'>, AccountText {
+  readonly $schema?: string;
+  readonly accounts?: Readonly<Record<string, AccountText>>;
+}
+
+type AccountText = Pick<SeedAccount, 'queues'> & {
+  readonly tables?: Readonly<Record<string, TableText | null>>;
+};
+
+interface TableText {
+  readonly entities?: readonly SeedEntity[];
+  readonly files?: readonly string[];
+}
+
+const seedBytesMax = 64 * 1024 * 1024;
+
+/**
+ * Reads a seed file of YAML or JSON (`schemas/seed.schema.json`). Throws `UsageError` with the file,
+ * the place and what is allowed there, `CommandFailure` when a file that it names cannot be read.
+ */
+export async function loadSeed(name: string): Promise<LoadedSeed> {
+  const file = await readStructuredFile(name, seedBytesMax);
+  keepNumbers(file.document);
+  const value = plainValue(file) ?? {};
+  checkSchema('seed', file, value);
+  const { $schema: _, accounts, ...first } = value as SeedText;
+  const folder = dirname(resolve(name));
+  const rows = new SeedRows();
+  const accountOf = async (text: AccountText): Promise<SeedAccount> => {
+    const tables: [string, SeedTable | null][] = [];
+    for (const [table, content] of Object.entries(text.tables ?? {})) {
+      const files = (content?.files ?? []).map((path) => resolve(folder, path));
+      const stream = files.length === 0 ? {} : { stream: await rows.open(files) };
+      tables.push([table, { entities: content?.entities ?? [], ...stream }]);
+    }
+    return { tables: Object.fromEntries(tables), queues: text.queues ?? {} };
+  };
+  const others: [string, SeedAccount][] = [];
+  for (const [account, text] of Object.entries(accounts ?? {})) {
+    others.push([account, await accountOf(text)]);
+  }
+  const { ifExists } = first;
+  return {
+    data: {
+      ...(await accountOf(first)),
+      accounts: Object.fromEntries(others),
+      ...(ifExists === undefined ? {} : { ifExists }),
+    },
+    bytesTotal: rows.bytesTotal,
+    bytesRead: () => rows.bytesRead,
+    explain({ path, reason, entity }) {
+      const origin = entity === undefined ? undefined : rows.originOf(entity);
+      const what = path.filter((part) => part !== 'stream' && part !== 'entities').slice(-4);
+      const place = origin ?? file.place(path);
+      return new CommandFailure(`${place}: ${subject(what, entity)}${reason.replace(/\.$/, '')}.`);
+    },
+  };
+}
+
+/** Which table or queue, and which entity. */
+function subject(path: readonly (string | number)[], entity: SeedEntity | undefined): string {
+  const names = path.filter((part) => typeof part === 'string').map(printable);
+  if (entity === undefined) return names.length === 0 ? '' : `${names.join(' ')}: `;
+  const keys = [entity['PartitionKey'], entity['RowKey']].map((key) => JSON.stringify(key ?? null));
+  return `${names.join(' ')} (${keys.join(', ')}): `;
+}
+
+/**
+ * Makes numbers of entities what their digits say: `1.0` is a Double, and no digit of an Int64 gets
+ * lost.
+ */
+function keepNumbers(document: Document): void {
+  visit(document, {
+    Scalar(key, node, path) {
+      if (key === 'key' || typeof node.value !== 'number' || !isOfEntity(path)) return undefined;
+      const type = exactType(node);
+      if (type === undefined) return undefined;
+      const isTyped = isValueOfType(path);
+      const text = node.source ?? String(node.value);
+      const exact = document.createNode(isTyped ? text : { type, value: text });
+      exact.range = node.range ?? null;
+      return exact;
+    },
+  });
+}
+
+/** The type of a number whose value alone would say another one, or not all digits. */
+function exactType({ value, source = '' }: Scalar): 'Double' | 'Int64' | undefined {
+  if (!Number.isInteger(value)) return undefined;
+  if (/^[-+]?[\d.]+(?:[eE][-+]?\d+)?$/.test(source) && /[.eE]/.test(source)) return 'Double';
+  return Number.isSafeInteger(value) ? undefined : 'Int64';
+}
+
+function isOfEntity(path: readonly unknown[]): boolean {
+  return path.some((node) => isPair(node) && isScalar(node.key) && node.key.value === 'entities');
+}
+
+/** Whether a scalar is the `value` of `{ type: …, value: … }`. */
+function isValueOfType(path: readonly unknown[]): boolean {
+  const [map, pair] = path.slice(-2);
+  const isValue = isPair(pair) && isScalar(pair.key) && pair.key.value === 'value';
+  return isValue && isMap(map) && map.has('type');
+}

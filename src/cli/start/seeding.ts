@@ -1,0 +1,49 @@
+import { SeedError, type ServerOptions } from '../../app/index.js';
+import { systemTimers } from '../../base/timers.js';
+import type { LoadedSeed } from '../config/seed-file.js';
+import { reportProgress, type ProgressReport } from '../import/progress.js';
+
+/** From when on a seed shows how far it has come. */
+const quietMs = 1_000;
+
+/**
+ * Starts something with what a seed file says, and shows how far that has come when it takes long.
+ * Throws `UsageError` or `CommandFailure` that say what is wrong with the file, and where.
+ */
+export async function withSeed<Started>(
+  file: string | undefined,
+  start: (options: Pick<ServerOptions, 'init'>) => Promise<Started>,
+): Promise<Started> {
+  if (file === undefined) return start({});
+  const { loadSeed } = await import('../config/seed-file.js');
+  const seed = await loadSeed(file);
+  let rows = 0;
+  let report: ProgressReport | undefined;
+  const timer = systemTimers.start(
+    quietMs,
+    () => (report = seedReport(file, seed, () => rows)),
+    undefined,
+  );
+  const progress: ServerOptions['init'] = {
+    ...seed.data,
+    progress: ({ entities, messages }) => void (rows = entities + messages),
+  };
+  try {
+    return await start({ init: progress });
+  } catch (error) {
+    throw error instanceof SeedError ? seed.explain(error) : error;
+  } finally {
+    timer.close();
+    report?.stop();
+  }
+}
+
+function seedReport(file: string, seed: LoadedSeed, rows: () => number): ProgressReport {
+  const report = reportProgress({
+    stream: process.stderr,
+    bytesTotal: seed.bytesTotal === 0 ? undefined : seed.bytesTotal,
+    counts: () => ({ rows: rows(), refused: 0, bytes: seed.bytesRead() }),
+  });
+  report.line(`Seeding from ${file}`);
+  return report;
+}
