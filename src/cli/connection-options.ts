@@ -15,12 +15,16 @@ export interface ConnectionFlags {
 }
 
 /** Adds the options that say which storage account a command talks to. */
-export function withConnectionOptions(command: Command, service: ServiceName): Command {
+export function withConnectionOptions(
+  command: Command,
+  ...services: readonly ServiceName[]
+): Command {
+  const ports = services.map((service) => defaultPorts[service]).join(' and ');
   return command.addOption(
     new Option(
       '-c, --connection-string <text>',
       'the storage account: of this server, Azurite or the cloud. ' +
-        `Default: the development account at 127.0.0.1:${defaultPorts[service]}`,
+        `Default: the development account at 127.0.0.1:${ports}`,
     ).env('AZURE_STORAGE_CONNECTION_STRING'),
   );
 }

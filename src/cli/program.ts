@@ -5,6 +5,9 @@ import { queueGetCommand } from './queue-get.js';
 import { queueListCommand } from './queue-list.js';
 import { queuePeekCommand } from './queue-peek.js';
 import { queuePutCommand } from './queue-put.js';
+import { accountSasCommand } from './sas/account-sas.js';
+import { queueSasCommand } from './sas/queue-sas.js';
+import { tableSasCommand } from './sas/table-sas.js';
 import { startCommand } from './start/command.js';
 import { tableImportCommand } from './table-import.js';
 import { tableInsertCommand } from './table-insert.js';
@@ -18,6 +21,7 @@ const queueCommands = [
   queuePeekCommand,
   queueClearCommand,
 ];
+const sasCommands = [tableSasCommand, queueSasCommand, accountSasCommand];
 
 /** The whole command line. Errors of use are thrown, never exited on. */
 export function buildProgram(): Command {
@@ -33,9 +37,17 @@ export function buildProgram(): Command {
     .summary('put and get messages, here or in the cloud')
     .description('Put and get messages of this server, of Azurite or of the cloud service.');
   for (const make of queueCommands) queue.addCommand(make());
+  const sas = new Command('sas')
+    .summary('make tokens that allow a part of what an account key allows')
+    .description(
+      'Make shared access signatures: tokens that allow a part of what an account key allows, for ' +
+        'a time. Works for this server, Azurite and the cloud.',
+    );
+  for (const make of sasCommands) sas.addCommand(make());
   program.addCommand(startCommand());
   program.addCommand(table);
   program.addCommand(queue);
+  program.addCommand(sas);
   prepare(program);
   return program;
 }

@@ -1,0 +1,11 @@
+import type { SasSigner } from '../../wire/auth/sas/sas-signature.js';
+import type { Connection } from '../connection.js';
+import { UsageError } from '../failure.js';
+
+/** Whose key signs. Throws `UsageError` for a connection that has none. */
+export function signerOf({ account, credential }: Connection): SasSigner {
+  if (credential.kind === 'shared-key') return { name: account, key: credential.key };
+  throw new UsageError(
+    'The connection string has a SharedAccessSignature; making a token takes an AccountKey.',
+  );
+}

@@ -1,0 +1,76 @@
+import { Option } from 'commander';
+import { unreachable } from '../../base/invariant.js';
+import { printable } from '../terminal.js';
+import type { Terms } from './term-options.js';
+
+export const tokenFormats = ['text', 'url', 'token', 'json'] as const;
+export type TokenFormat = (typeof tokenFormats)[number];
+
+/** What a command has made. */
+export interface MadeToken {
+  /** The query string, without a question mark. */
+  readonly token: string;
+  /** What it is called in the output, and the URL with the token. */
+  readonly urls: readonly (readonly [name: 'url' | 'tableUrl' | 'queueUrl', url: string])[];
+  /** For clients that take one; tokens of an account only. */
+  readonly connectionString?: string;
+  /** What may be done with it, in a sentence. */
+  readonly allows: string;
+}
+
+export function tokenFormatOption(): Option {
+  return new Option(
+    '-o, --format <format>',
+    'what to print: all as text, the URL alone, the token alone, or all as JSON',
+  )
+    .choices(tokenFormats)
+    .default('text');
+}
+
+const labels = { url: 'URL', tableUrl: 'Table URL', queueUrl: 'Queue URL' } as const;
+
+/** Where a command prints to. */
+export type Print = (text: string) => void;
+
+export function toStandardOutput(text: string): void {
+  process.stdout.write(text);
+}
+
+/** The text that a command prints. */
+export function tokenText(made: MadeToken, format: TokenFormat): string {
+  const { token, urls, connectionString, allows } = made;
+  switch (format) {
+    case 'url':
+      return lines(urls.map(([, url]) => url));
+    case 'token':
+      return lines([token]);
+    case 'json': {
+      const connection = connectionString === undefined ? {} : { connectionString };
+      return lines([JSON.stringify({ token, ...Object.fromEntries(urls), ...connection, allows })]);
+    }
+    case 'text': {
+      const rows: [string, string][] = urls.map(([name, url]) => [labels[name], url]);
+      rows.push(['Token', token]);
+      if (connectionString !== undefined) rows.push(['Connection', connectionString]);
+      rows.push(['Allows', printable(allows)]);
+      return lines(rows.map(([label, text]) => `${label.padEnd(11)} ${text}`));
+    }
+    default:
+      return unreachable(format);
+  }
+}
+
+function lines(texts: readonly string[]): string {
+  return texts.map((text) => `${text}\n`).join('');
+}
+
+/** `, until …, for 10.0.0.1, over https only`. */
+export function termsInWords({ start, expiry, ip, protocol }: Terms, nowMicros: number): string {
+  let text = '';
+  if (start !== undefined) text += `, from ${start}`;
+  if (expiry !== undefined) text += `, until ${expiry}`;
+  if (expiry !== undefined && Date.parse(expiry) * 1000 <= nowMicros) text += ' (in the past)';
+  if (ip !== undefined) text += `, for ${ip}`;
+  if (protocol !== undefined) text += `, over ${protocol} only`;
+  return text;
+}
