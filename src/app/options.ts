@@ -66,7 +66,7 @@ export interface ServerOptions extends StrictnessOptions, InterferenceOptions, C
 }
 
 /** What can change while a server runs; what is absent stays as it is. */
-export type ServerChanges = Pick<ServerOptions, 'accounts' | 'faults' | 'throttle'>;
+export type ServerChanges = Pick<ServerOptions, 'accounts' | 'tls' | 'faults' | 'throttle'>;
 
 export type StorageChoice =
   { readonly kind: 'memory' } | { readonly kind: 'directory'; readonly directory: string };

@@ -28,7 +28,7 @@ import {
 import { Reclaimer } from './reclaimer.js';
 import { Snapshots, type SnapshotControl, type SnapshotInfo } from './snapshots.js';
 import type { Certificates } from './tls/certificates.js';
-import { openCertificates } from './tls/opening.js';
+import { openCertificates, prepareCertificate } from './tls/opening.js';
 
 /** A running server. */
 export interface TabulariumServer extends ServerEndpoints, SnapshotControl, AsyncDisposable {
@@ -188,11 +188,13 @@ class RunningServer implements TabulariumServer {
     if (port !== undefined) this.#control = await openControl(this, { port, logger });
   }
 
-  async reload({ accounts, ...interference }: ServerChanges): Promise<void> {
+  async reload({ accounts, tls, ...interference }: ServerChanges): Promise<void> {
     const next = accounts && accountsOf(accounts);
     const directory = next && makeAccountDirectory(next);
     const interfere = this.#interferences.prepare(interference);
+    const showCertificate = tls && (await prepareCertificate(this.#certificates, tls));
     // From here on nothing fails, so that all changes or none are made.
+    showCertificate?.();
     interfere();
     if (next === undefined || directory === undefined) return;
     this.#accounts.replace(directory);

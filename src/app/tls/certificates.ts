@@ -39,6 +39,7 @@ const failuresUntilSaid = 5;
  */
 export class Certificates implements TlsIdentity {
   readonly #options: CertificatesOptions;
+  #choice: TlsChoice;
   #source: CertificateSource;
   #identity: Identity;
   /** Of the files when `#identity` was loaded. */
@@ -50,18 +51,18 @@ export class Certificates implements TlsIdentity {
   /** The last look at the files. */
   #looked: Promise<void> = Promise.resolve();
 
-  private constructor(source: CertificateSource, loaded: Loaded, options: CertificatesOptions) {
+  private constructor(choice: TlsChoice, loaded: Loaded, options: CertificatesOptions) {
     this.#options = options;
-    this.#source = source;
+    this.#choice = choice;
+    this.#source = loaded.source;
     this.#identity = loaded.identity;
     this.#stamp = loaded.stamp;
   }
 
   /** Throws `ServerOptionsError`. Watches the files until it is closed. */
   static async open(choice: TlsChoice, options: CertificatesOptions): Promise<Certificates> {
-    const source = options.sourceOf(choice);
-    const loaded = await load(source, options.clock);
-    const certificates = new Certificates(source, loaded, options);
+    const loaded = await load(options.sourceOf(choice), options.clock);
+    const certificates = new Certificates(choice, loaded, options);
     certificates.#warnOfDates();
     certificates.#watch();
     return certificates;
@@ -82,10 +83,13 @@ export class Certificates implements TlsIdentity {
    * Throws `ServerOptionsError`. Nothing changes before.
    */
   async prepare(choice: TlsChoice): Promise<() => void> {
-    const source = this.#options.sourceOf(choice);
-    const loaded = await load(source, this.#options.clock);
+    // Clients trust the certificate for development that there is, so that it stays.
+    const stays = choice.kind === 'self-signed' && this.#choice.kind === 'self-signed';
+    if (stays) return () => undefined;
+    const loaded = await load(this.#options.sourceOf(choice), this.#options.clock);
     return () => {
-      this.#source = source;
+      this.#choice = choice;
+      this.#source = loaded.source;
       this.#use(loaded);
     };
   }
@@ -156,6 +160,7 @@ export class Certificates implements TlsIdentity {
 }
 
 interface Loaded {
+  readonly source: CertificateSource;
   readonly identity: Identity;
   readonly stamp: string;
 }
@@ -164,7 +169,7 @@ async function load(source: CertificateSource, clock: Clock): Promise<Loaded> {
   // Before the files are read: what changes meanwhile is noticed afterwards.
   const stamp = await stampOf(source.files);
   const identity = await source.load(clock.nowMicros() / 1000);
-  return { identity, stamp };
+  return { source, identity, stamp };
 }
 
 function endOf({ certificate }: Identity): number {

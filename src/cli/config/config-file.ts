@@ -37,7 +37,16 @@ export interface Config {
   readonly strictApiVersions?: boolean;
   readonly simulateTableDeleteDelay?: string | number;
   readonly pagingTestMode?: boolean | { readonly seed: string | number };
+  readonly tls?: 'self-signed' | TlsFilesConfig;
   readonly init?: string;
+}
+
+/** The certificate to speak https with: `cert` and `key`, or `pfx`. */
+export interface TlsFilesConfig {
+  readonly cert?: string;
+  readonly key?: string;
+  readonly pfx?: string;
+  readonly passphraseFile?: string;
 }
 
 export interface LoadedConfig {
@@ -77,7 +86,7 @@ export async function loadConfig(name: string, environment: Environment): Promis
     const path = rest[member];
     return path === undefined ? [] : [[member, resolve(folder, path)] as const];
   });
-  const config = { ...rest, ...Object.fromEntries(paths) };
+  const config = { ...rest, ...Object.fromEntries(paths), ...tlsConfig(rest, folder) };
   if (accounts === undefined) return { config, files: [resolve(name)] };
   const keys = new KeyReader(file, folder, environment);
   const resolved: AccountSettings[] = [];
@@ -87,6 +96,13 @@ export async function loadConfig(name: string, environment: Environment): Promis
     resolved.push({ ...account, keys: await Promise.all(read) });
   }
   return { config: { ...config, accounts: resolved }, files: [resolve(name), ...keys.files] };
+}
+
+/** With absolute paths. */
+function tlsConfig({ tls }: Pick<Config, 'tls'>, folder: string): Pick<Config, 'tls'> {
+  if (typeof tls !== 'object') return {};
+  const paths = Object.entries(tls).map(([name, path]) => [name, resolve(folder, path)] as const);
+  return { tls: Object.fromEntries(paths) as TlsFilesConfig };
 }
 
 /** Reads keys from where a file says that they are. */

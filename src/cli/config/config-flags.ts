@@ -21,6 +21,8 @@ interface Binding {
 
 const storage: readonly FlagName[] = ['location', 'inMemory', 'inMemoryPersistence'];
 
+const tls: readonly FlagName[] = ['tls', 'tlsCert', 'tlsKey', 'tlsPfx', 'cert', 'key'];
+
 const bindings: readonly Binding[] = [
   { options: storage, flags: ({ location, inMemory }) => ({ location, inMemory }) },
   { options: ['host'], flags: ({ host }) => ({ host }) },
@@ -36,6 +38,7 @@ const bindings: readonly Binding[] = [
   { options: ['strictApiVersions'], flags: ({ strictApiVersions }) => ({ strictApiVersions }) },
   { options: ['simulateTableDeleteDelay'], flags: deleteDelayFlags },
   { options: ['pagingTestMode'], flags: ({ pagingTestMode }) => pagingFlags(pagingTestMode) },
+  { options: [...tls, 'tlsPassphraseFile', 'pwd'], flags: ({ tls: given }) => tlsFlags(given) },
   { options: ['init'], flags: ({ init }) => ({ init }) },
 ];
 
@@ -47,6 +50,12 @@ function deleteDelayFlags({ simulateTableDeleteDelay: delay }: Config): FlagValu
   } catch (error) {
     throw new UsageError(`simulateTableDeleteDelay cannot be '${delay}': ${messageOf(error)}`);
   }
+}
+
+function tlsFlags(given: Config['tls']): FlagValues {
+  if (typeof given !== 'object') return { tls: given };
+  const { cert, key, pfx, passphraseFile } = given;
+  return { tlsCert: cert, tlsKey: key, tlsPfx: pfx, tlsPassphraseFile: passphraseFile };
 }
 
 function pagingFlags(mode: Config['pagingTestMode']): FlagValues {

@@ -1,17 +1,21 @@
-import type { ServerEndpoints } from '../../app/index.js';
+import type { ServerEndpoints, TabulariumServer } from '../../app/index.js';
 import { developmentAccount, type AccountSettings } from '../../services/accounts/directory.js';
 import { defaultPorts } from '../connection.js';
 import type { StartSettings } from './settings.js';
 import { strictnessFields, strictnessLines } from './strictness-options.js';
+import { tlsLines, trustLines } from './tls-options.js';
 
 type ShownSettings = Pick<StartSettings, 'accounts' | 'flags' | 'options' | 'storage'>;
+
+/** Where a server listens, and what it shows its clients. */
+type ShownServer = ServerEndpoints & Pick<TabulariumServer, 'certificate'>;
 
 /**
  * What is printed once the server listens: where it is and how to connect. `isPrivate`: the text
  * goes to a person's terminal, and not into a log that others may read.
  */
 export function bannerText(
-  server: ServerEndpoints,
+  server: ShownServer,
   { accounts, flags, options, storage }: ShownSettings,
   { isPrivate }: { readonly isPrivate: boolean },
 ): string {
@@ -22,6 +26,7 @@ export function bannerText(
     `  Queues      ${server.queueEndpoint}`,
     `  Data        ${storage}${durability === 'relaxed' ? ' (relaxed durability)' : ''}`,
     ...(workers > 1 ? [`  Workers     ${workers}`] : []),
+    ...tlsLines(server.certificate),
     ...strictnessLines(options),
   ];
   for (const account of accounts) {
@@ -29,6 +34,7 @@ export function bannerText(
     if (isDevelopmentDefault(account, server)) lines.push('    UseDevelopmentStorage=true');
     lines.push(`    ${shownConnectionString(account, server, isPrivate)}`);
   }
+  lines.push(...trustLines(server.certificate, options));
   lines.push('', 'Press Ctrl+C, or send SIGTERM, to stop.', '');
   return lines.join('\n');
 }

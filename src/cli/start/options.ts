@@ -4,11 +4,12 @@ import { repeated, wholeNumber } from '../option-parsers.js';
 import { initOptions, type InitFlags } from './init-options.js';
 import { addPeerFlags } from './peer-flags.js';
 import { strictnessOptions, type StrictnessFlags } from './strictness-options.js';
+import { tlsOptions, type TlsFlags } from './tls-options.js';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-export interface StartFlags extends InitFlags, StrictnessFlags {
+export interface StartFlags extends InitFlags, StrictnessFlags, TlsFlags {
   readonly config?: string;
   readonly location: string;
   readonly inMemory?: boolean;
@@ -39,6 +40,7 @@ const port = wholeNumber(0, portMax);
 export function addStartOptions(command: Command): void {
   for (const option of [
     ...ownOptions(),
+    ...tlsOptions(),
     ...strictnessOptions(),
     ...initOptions(),
     ...azuriteSpellings(),

@@ -13,7 +13,6 @@ interface PeerFlag {
 }
 
 const noBlobs = 'only tables and queues are served here';
-const useProxy = 'put a proxy that ends TLS (nginx, Caddy, Envoy) in front of the server';
 
 const peerFlags: readonly PeerFlag[] = [
   ...['Host [address]', 'Port <port>', 'KeepAliveTimeout <seconds>'].map((flag): PeerFlag => ({
@@ -51,13 +50,6 @@ const peerFlags: readonly PeerFlag[] = [
     effect: 'refused',
     message: 'bearer tokens are not supported. Use the account key: leave the flag out',
   },
-  {
-    flags: '--cert [file]',
-    effect: 'refused',
-    message: `HTTPS is not served. Instead ${useProxy}`,
-  },
-  { flags: '--key [file]', effect: 'refused', message: `HTTPS is not served. Instead ${useProxy}` },
-  { flags: '--pwd [text]', effect: 'refused', message: `HTTPS is not served. Instead ${useProxy}` },
 ];
 
 export function addPeerFlags(command: Command): void {

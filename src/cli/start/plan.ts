@@ -10,7 +10,7 @@ export interface StartPlan {
   readonly settings: StartSettings;
   /** What the configuration file says; nothing without one. */
   readonly config: Config;
-  /** Begins to reload; does nothing without a configuration file. */
+  /** Begins to reload; does nothing without a configuration file and a certificate. */
   reload(log: Logger, apply: (reloaded: Reloaded) => Promise<void>): Reloading;
 }
 
@@ -22,9 +22,7 @@ export function settingsOf(flags: StartFlags, sourceOf: SourceOf): SettingsFor {
 /** Reads the configuration file, if one is given. Throws `UsageError`. */
 export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<StartPlan> {
   const settingsFor = settingsOf(flags, sourceOf);
-  if (flags.config === undefined) {
-    return { settings: settingsFor({}), config: {}, reload: () => ({ stop: () => undefined }) };
-  }
+  if (flags.config === undefined) return planWithoutFile(settingsFor);
   const load = await configLoader(flags.config);
   const started = await load();
   return {
@@ -32,6 +30,18 @@ export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<
     config: started.config,
     reload: (log, apply) => startReloading({ started, load, settingsFor, apply, log }),
   };
+}
+
+/** A certificate is loaded again at SIGHUP without a configuration as well. */
+function planWithoutFile(settingsFor: SettingsFor): StartPlan {
+  const settings = settingsFor({});
+  const started: LoadedConfig = { config: {}, files: [] };
+  const load = (): Promise<LoadedConfig> => Promise.resolve(started);
+  const reload: StartPlan['reload'] = (log, apply) =>
+    settings.options.tls === undefined
+      ? { stop: () => undefined }
+      : startReloading({ started, load, settingsFor, apply, log });
+  return { settings, config: started.config, reload };
 }
 
 /** Readers of YAML and schemas are only loaded by those who have a file. */

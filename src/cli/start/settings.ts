@@ -8,6 +8,7 @@ import { UsageError } from '../failure.js';
 import { peerFlagNotes } from './peer-flags.js';
 import type { StartFlags } from './options.js';
 import { strictnessSettings } from './strictness-options.js';
+import { tlsSettings } from './tls-options.js';
 
 /** What a command line of `start` asks for. */
 export interface StartSettings {
@@ -24,12 +25,12 @@ export interface StartSettings {
 export type SettingsFor = (config: Config) => StartSettings;
 
 /** The part of settings that a running server can take over. */
-export function changesOf({ accounts }: StartSettings): ServerChanges {
-  return { accounts };
+export function changesOf({ accounts, options: { tls } }: StartSettings): ServerChanges {
+  return { accounts, ...(tls === undefined ? {} : { tls }) };
 }
 
 /** Members of the configuration file that are in `changesOf`; others need a restart. */
-export const changeableMembers: ReadonlySet<string> = new Set(['accounts']);
+export const changeableMembers: ReadonlySet<string> = new Set(['accounts', 'tls']);
 
 /** Throws `UsageError`. The command line goes before the environment, this before the file. */
 export function startSettings(
@@ -54,6 +55,7 @@ export function startSettings(
       accounts,
       durability: flags.durability,
       checkClockSkew: flags.clockCheck,
+      ...tlsSettings(flags, isGiven),
       ...strictnessSettings(flags),
       ...(config.limits === undefined ? {} : { limits: config.limits }),
       tableLimits: { ...config.tables?.limits, ...keepAlive(flags.tableKeepAliveTimeout) },

@@ -27,7 +27,9 @@ export async function runPrimary(plan: StartPlan): Promise<void> {
   let reloading: Reloading | undefined;
   const serve = async (): Promise<never> => {
     const endpoints = owner.endpoints(await pool.start());
-    process.stdout.write(bannerText(endpoints, settings, { isPrivate: process.stdout.isTTY }));
+    const { certificate } = owner;
+    const shown = { ...endpoints, certificate };
+    process.stdout.write(bannerText(shown, settings, { isPrivate: process.stdout.isTTY }));
     log.info(listeningFields(endpoints, settings), 'listening');
     reloading = plan.reload(log, (reloaded) => pool.reload(reloaded.config));
     return pool.broken();
