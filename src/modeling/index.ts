@@ -154,6 +154,7 @@ export {
   type ReferenceKey,
 } from './patterns/reference-data.js';
 export * from './patterns/relations/index.js';
+export * from './patterns/row-leases/index.js';
 export {
   openSpreadEntities,
   SpreadEntities,

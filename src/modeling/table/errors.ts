@@ -108,6 +108,14 @@ export class ContentionError extends ModelError {
   override readonly name = 'ContentionError';
 }
 
+/**
+ * What was held for a time, a message or a lease of a row, may be in other hands by now. `cause` is
+ * the refusal of a renewal, if there was one.
+ */
+export class LeaseLostError extends ModelError {
+  override readonly name = 'LeaseLostError';
+}
+
 /** Whether what failed may have been carried out all the same. */
 export function isAmbiguous(error: unknown): boolean {
   return error instanceof RequestError && error.isAmbiguous;

@@ -11,7 +11,6 @@ export {
   type TextEncoding,
 } from './envelope.js';
 export { handle, type HandlerContext, type MessageHandler } from './handler.js';
-export { LeaseLostError } from './lease.js';
 export {
   defineMessage,
   MalformedMessageError,

@@ -1,0 +1,89 @@
+import { Instant } from '../../rows/instant.js';
+import { ValueError } from '../../rows/model-error.js';
+import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
+import { ticksPerMillisecond } from '../../rows/ticks.js';
+
+/**
+ * A lease lies in a row of its own, beside the entity and in its partition, so that one transaction
+ * reaches both, and nothing that reads and writes the entity can lose it:
+ *
+ *   RowKey      ~lease_<RowKey of the entity>
+ *   Token       Int64, counts acquisitions; never goes back
+ *   LeaseId     String, of this acquisition; absent: nobody holds the lease
+ *   Holder      String, who holds it, for people
+ *   DurationMs  Int64, from the row's Timestamp on
+ *   LeaseWrite  String, id of the last write of this row
+ *
+ * The row stays when the lease is released, because the token counts on from it.
+ */
+const prefix = '~lease_';
+const keyUnitsMax = 512;
+
+export interface Grant {
+  readonly id: string;
+  readonly holder: string;
+  readonly token: bigint;
+  readonly durationMs: number;
+}
+
+/** What a row says. */
+export interface LeaseState {
+  readonly etag: string;
+  readonly token: bigint;
+  /** Undefined when nobody holds the lease. */
+  readonly grant: Grant | undefined;
+  /** When the grant ends by the service's clock. */
+  readonly until: Instant;
+  readonly write: string;
+}
+
+/** Throws `ValueError` when the RowKey leaves no room. */
+export function leaseKey({ partitionKey, rowKey }: RowKey): RowKey {
+  if (prefix.length + rowKey.length > keyUnitsMax) {
+    throw new ValueError(
+      `a RowKey of ${rowKey.length} characters leaves no room for its lease: ` +
+        `at most ${keyUnitsMax - prefix.length}`,
+    );
+  }
+  return { partitionKey, rowKey: prefix + rowKey };
+}
+
+/** The row of a lease that is granted, or free with the token of the last one. */
+export function leaseRow(key: RowKey, grant: Grant | { readonly token: bigint }, id: string): Row {
+  const properties: RowProperties = {
+    EntityType: { type: 'String', value: 'RowLease' },
+    Token: { type: 'Int64', value: grant.token },
+    LeaseWrite: { type: 'String', value: id },
+  };
+  if (!('id' in grant)) return { ...key, properties };
+  return {
+    ...key,
+    properties: {
+      ...properties,
+      LeaseId: { type: 'String', value: grant.id },
+      Holder: { type: 'String', value: grant.holder },
+      DurationMs: { type: 'Int64', value: BigInt(grant.durationMs) },
+    },
+  };
+}
+
+export function leaseState({ etag, timestamp, properties }: StoredRow): LeaseState {
+  const text = (name: string): string => {
+    const wire = properties[name];
+    return wire?.type === 'String' ? wire.value : '';
+  };
+  const count = (name: string): bigint => {
+    const wire = properties[name];
+    return wire?.type === 'Int64' ? wire.value : 0n;
+  };
+  const id = text('LeaseId');
+  const token = count('Token');
+  const durationMs = Number(count('DurationMs'));
+  return {
+    etag,
+    token,
+    grant: id === '' ? undefined : { id, holder: text('Holder'), token, durationMs },
+    until: Instant.ofTicks(timestamp + BigInt(durationMs) * ticksPerMillisecond),
+    write: text('LeaseWrite'),
+  };
+}

@@ -1,0 +1,244 @@
+import type { Clock } from '../../../base/clock.js';
+import type { Randomness } from '../../../base/randomness.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { KeyOf, ReadOf } from '../../definition/shapes.js';
+import { storedAs, type Stored } from '../../definition/stored-entity.js';
+import type { RowKey } from '../../rows/row.js';
+import { isConflict } from '../../table/contention.js';
+import type { Entities } from '../../table/entities.js';
+import {
+  ContentionError,
+  EntityNotFoundError,
+  isAmbiguous,
+  LeaseLostError,
+} from '../../table/errors.js';
+import { Gate } from '../../table/gate.js';
+import type { RowWrite, WriteResult } from '../../table/gateway.js';
+import { transaction, type Transaction } from '../../table/transaction.js';
+import { newStamp } from '../../table/write-stamp.js';
+import { leaseRow, leaseState, type Grant } from './lease-row.js';
+
+const attemptsMax = 24;
+const sendsMax = 5;
+
+/** What a lease is made of. */
+export interface LeaseParts<D extends AnyDefinition> {
+  readonly entities: Entities<D>;
+  readonly key: KeyOf<D>;
+  readonly lockKey: RowKey;
+  readonly grant: Grant;
+  readonly etag: string;
+  /** On the monotonic clock, before the request that was granted was sent. */
+  readonly grantedAtMs: number;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+}
+
+/**
+ * A lease of one entity, as `RowLeases` gives it. Each write of the lease's row is made under the
+ * ETag that the holder knows, so whoever takes the lease over makes every later write of the old
+ * holder fail, whatever their clocks say. Writes of one lease go one after the other.
+ *
+ * Each method that sends anything throws `LeaseLostError` when somebody else has taken or broken the
+ * lease; nothing is written then.
+ */
+export class RowLease<D extends AnyDefinition> {
+  readonly key: KeyOf<D>;
+  readonly holder: string;
+  /**
+   * The fencing token: larger than that of every earlier lease of this entity. A store that keeps
+   * the largest one it has seen can refuse a holder that does not know that it lost the lease.
+   */
+  readonly token: bigint;
+  readonly #parts: LeaseParts<D>;
+  readonly #gate = new Gate(1);
+  #etag: string;
+  #termEndMs: number;
+  #isReleased = false;
+
+  constructor(parts: LeaseParts<D>) {
+    this.#parts = parts;
+    this.key = parts.key;
+    this.holder = parts.grant.holder;
+    this.token = parts.grant.token;
+    this.#etag = parts.etag;
+    this.#termEndMs = parts.grantedAtMs + parts.grant.durationMs;
+  }
+
+  /** How much of the term is left by the holder's monotonic clock, in milliseconds; 0 at its end. */
+  get remainingMs(): number {
+    if (this.#isReleased) return 0;
+    return Math.max(0, this.#termEndMs - this.#parts.clock.monotonicMs());
+  }
+
+  /**
+   * Begins another term. One update; after a lost answer or a refusal also a point read. A term
+   * that has ended is renewed all the same when nobody has taken the lease since.
+   */
+  renew(): Promise<void> {
+    return this.#gate.run(() => this.#renew());
+  }
+
+  /**
+   * Gives the lease back. One update; after a lost answer or a refusal also a point read. Throws
+   * `LeaseLostError` when somebody else has it: theirs stays as it is.
+   */
+  release(): Promise<void> {
+    return this.#gate.run(async () => {
+      if (this.#isReleased) return;
+      await this.#guarded({ token: this.token }, (guard) => this.#writeAlone(guard));
+      this.#isReleased = true;
+    });
+  }
+
+  /**
+   * Writes of the entity's partition that are applied only while the lease is held, and that begin
+   * another term: one entity group transaction of at most 99 writes and that of the lease. `build`
+   * adds them, and runs again when an earlier answer was lost. After a lost answer or a refusal also
+   * a point read. Throws `TransactionFailedError` for what the service refuses of the writes.
+   */
+  transact(build: (writes: Transaction) => void): Promise<readonly WriteResult[]> {
+    return this.#gate.run(() => this.#transact(build));
+  }
+
+  /**
+   * Reads the entity, lets `change` make the new one and replaces it while the lease is held; again
+   * when a writer without a lease was faster. One point read and one entity group transaction an
+   * attempt. `undefined` leaves the entity as it is. Throws `EntityNotFoundError` when it is absent,
+   * and `ContentionError` after 24 attempts.
+   */
+  update(
+    change: (current: Stored<ReadOf<D>>) => ReadOf<D> | undefined | Promise<ReadOf<D> | undefined>,
+  ): Promise<Stored<ReadOf<D>>> {
+    return this.#gate.run(async () => {
+      const { entities, key } = this.#parts;
+      const { definition } = entities;
+      for (let attempt = 1; ; attempt++) {
+        const current = await entities.get(key);
+        if (current === undefined) throw this.#absent();
+        const next = await change(current);
+        if (next === undefined) return current;
+        const whole = { ...next, [storedAs]: current[storedAs] };
+        try {
+          const [result] = await this.#transact((writes) => writes.replace(definition, whole));
+          const etag = result?.etag ?? '';
+          return { ...whole, [storedAs]: { ...current[storedAs], etag, timestamp: 0n } };
+        } catch (error) {
+          if (!isConflict(error)) throw error;
+          if (attempt < attemptsMax) continue;
+          const text = `${definition.type}: writers without a lease were faster`;
+          throw new ContentionError(text, { cause: error });
+        }
+      }
+    });
+  }
+
+  async #renew(): Promise<void> {
+    await this.#guarded(this.#parts.grant, (guard) => this.#writeAlone(guard));
+  }
+
+  async #transact(build: (writes: Transaction) => void): Promise<readonly WriteResult[]> {
+    const { entities, grant, randomness } = this.#parts;
+    let count = 0;
+    const results = await this.#guarded(grant, async (guard) => {
+      const writes = transaction(entities.table, { randomness });
+      build(writes);
+      count = writes.writes.length;
+      const all = await writes.add(guard).run();
+      return { etag: all.at(-1)?.etag, value: all.slice(0, -1) };
+    });
+    return results ?? Array.from({ length: count }, () => ({ etag: undefined }));
+  }
+
+  async #writeAlone(guard: RowWrite): Promise<Sent<void>> {
+    const { etag } = await this.#parts.entities.table.write(guard);
+    return { etag, value: undefined };
+  }
+
+  /**
+   * Sends a write of the lease's row, alone or with others, under the ETag that is known. Undefined
+   * when it was applied and its answer was lost.
+   */
+  async #guarded<T>(
+    content: Grant | { readonly token: bigint },
+    send: (guard: RowWrite) => Promise<Sent<T>>,
+  ): Promise<T | undefined> {
+    const { lockKey, clock, randomness } = this.#parts;
+    if (this.#isReleased) throw new LeaseLostError(`${this.#what()} was released`);
+    for (let attempt = 1; ; attempt++) {
+      const id = newStamp(randomness);
+      const sentAtMs = clock.monotonicMs();
+      const etag = this.#etag;
+      const row = leaseRow(lockKey, content, id);
+      try {
+        const sent = await send({ kind: 'replace', row, etag });
+        this.#etag = sent.etag ?? (await this.#etagAfter(id));
+        this.#began(sentAtMs);
+        return sent.value;
+      } catch (error) {
+        if (!isConflict(error) && !isAmbiguous(error)) throw error;
+        if (await this.#wasApplied(id)) {
+          this.#began(sentAtMs);
+          return undefined;
+        }
+        // The lease is as it was known, so it is one of the other writes that was refused. What may
+        // still be applied can be sent again: the ETag lets one of them in.
+        const isRefusal = this.#etag === etag && !isAmbiguous(error);
+        if (isRefusal || attempt >= sendsMax) throw error;
+      }
+    }
+  }
+
+  #began(sentAtMs: number): void {
+    this.#termEndMs = sentAtMs + this.#parts.grant.durationMs;
+  }
+
+  /** Looks what has become of a write, and learns the row's ETag. Throws when the lease is lost. */
+  async #wasApplied(id: string): Promise<boolean> {
+    const { entities, lockKey, grant } = this.#parts;
+    const row = await entities.table.get(lockKey);
+    const state = row === undefined ? undefined : leaseState(row);
+    if (state?.write === id) {
+      this.#etag = state.etag;
+      return true;
+    }
+    if (state?.grant?.id !== grant.id) throw this.#lost(state?.grant?.holder);
+    this.#etag = state.etag;
+    return false;
+  }
+
+  async #etagAfter(id: string): Promise<string> {
+    await this.#wasApplied(id);
+    return this.#etag;
+  }
+
+  #lost(by: string | undefined): LeaseLostError {
+    const who = by === undefined ? 'it was broken or released' : `'${by}' has it`;
+    return new LeaseLostError(`${this.#what()} was lost: ${who}`);
+  }
+
+  #absent(): EntityNotFoundError {
+    const { entities, key } = this.#parts;
+    const { partitionKey, rowKey } = entities.codec.key(key);
+    const { table } = entities.table;
+    return new EntityNotFoundError(
+      `${entities.definition.type}: there is no entity ('${partitionKey}', '${rowKey}')`,
+      {
+        status: 404,
+        code: 'ResourceNotFound',
+        request: { table, operation: 'update', partitionKey, rowKey },
+      },
+    );
+  }
+
+  #what(): string {
+    const { partitionKey, rowKey } = this.#parts.lockKey;
+    return `the lease ${this.token} of ('${partitionKey}', '${rowKey}')`;
+  }
+}
+
+interface Sent<T> {
+  /** Of the lease's row; undefined when it is not known. */
+  readonly etag: string | undefined;
+  readonly value: T;
+}

@@ -1,0 +1,280 @@
+import { backOff } from '../../../base/back-off.js';
+import { systemClock, type Clock } from '../../../base/clock.js';
+import { systemRandomness, type Randomness } from '../../../base/randomness.js';
+import { sleep } from '../../../base/sleep.js';
+import { holdingTimers, type Timers } from '../../../base/timers.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { KeyOf } from '../../definition/shapes.js';
+import { Instant } from '../../rows/instant.js';
+import { ticksOfMicros } from '../../rows/ticks.js';
+import { isConflict, untilUncontended } from '../../table/contention.js';
+import { Entities } from '../../table/entities.js';
+import { DefinitionError, isAmbiguous, ModelError, ValueError } from '../../table/errors.js';
+import type { RowWrite, TableGateway } from '../../table/gateway.js';
+import { KeptTerm } from '../../table/kept-term.js';
+import { newStamp } from '../../table/write-stamp.js';
+import { LeaseHeldError } from './lease-held-error.js';
+import { leaseKey, leaseRow, leaseState, type Grant, type LeaseState } from './lease-row.js';
+import { RowLease } from './row-lease.js';
+
+/** How leases are held. */
+export interface RowLeasesOptions {
+  /** Who holds them, for people: a host and a process, perhaps. Need not be unique. */
+  readonly holder: string;
+  /** For how long a lease is granted each time, in milliseconds; 30,000 when absent, 100 at least. */
+  readonly durationMs?: number;
+  /**
+   * How far the machine's wall clock and the service's may be apart, in milliseconds; 5,000 when
+   * absent. With `Infinity` no wall clock is believed: an abandoned lease is then taken only by
+   * who has watched it for its whole term.
+   */
+  readonly clockSkewMs?: number;
+  /** How long to wait between looks at a lease that is held, in milliseconds. */
+  readonly pollMs?: { readonly first: number; readonly last: number };
+  /** The machine's when absent. */
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+  readonly randomness?: Randomness;
+}
+
+export interface AcquireOptions {
+  /** How long to wait for a lease that somebody else holds, in milliseconds; 0 when absent. */
+  readonly waitMs?: number;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
+}
+
+/** Who holds a lease. */
+export interface LeaseHolder {
+  readonly holder: string;
+  readonly token: bigint;
+  /** When the term ends by the service's clock, if it is not renewed. */
+  readonly until: Instant;
+}
+
+const durationMsDefault = 30_000;
+const durationMsMin = 100;
+const clockSkewMsDefault = 5_000;
+const pollMsDefault = { first: 50, last: 2_000 };
+/** Clocks that count the same time may differ by so much. */
+const rateMargin = 1.01;
+
+/** A lease as somebody has seen it, and since when it has been the same. */
+interface Watched {
+  readonly etag: string;
+  readonly sinceMs: number;
+}
+
+/**
+ * Leases of the entities of a definition: one holder at a time, until it gives the lease back or its
+ * term ends. For work on an entity that outlasts a request, such as calling another system; for a
+ * change of the entity alone `update` is enough.
+ *
+ * Time. The holder counts its term on its monotonic clock from before it sent the request. Others
+ * take a lease over when the row's Timestamp and the term lie behind their wall clock by more than
+ * `clockSkewMs`, or when they have watched it unchanged for a term and 1 % by their monotonic
+ * clock. So two hold a lease at once only if wall clocks are further apart than that, or if a
+ * holder's process or machine stands still without noticing. Even then `RowLease.transact` and
+ * `update` of the older one are refused, and `token` tells other stores who is older.
+ */
+export class RowLeases<D extends AnyDefinition> {
+  readonly entities: Entities<D>;
+  readonly #holder: string;
+  readonly #durationMs: number;
+  readonly #skewMs: number;
+  readonly #pollMs: { readonly first: number; readonly last: number };
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #randomness: Randomness;
+
+  /** Sends nothing. Throws `ValueError` and `DefinitionError` for what cannot be leased. */
+  constructor(definition: D, table: TableGateway, options: RowLeasesOptions) {
+    const { durationMs = durationMsDefault, clockSkewMs = clockSkewMsDefault } = options;
+    if (!Number.isSafeInteger(durationMs) || durationMs < durationMsMin) {
+      throw new ValueError(
+        `a lease of ${durationMs} ms; give a whole number from ${durationMsMin}`,
+      );
+    }
+    if (!(clockSkewMs >= 0)) throw new ValueError(`clocks ${clockSkewMs} ms apart; give 0 or more`);
+    if (definition.system.type === undefined) {
+      const text = `${definition.type} stores no type, so its rows cannot be told from their leases`;
+      throw new DefinitionError(text);
+    }
+    this.#clock = options.clock ?? systemClock;
+    this.#timers = options.timers ?? holdingTimers;
+    this.#randomness = options.randomness ?? systemRandomness;
+    this.entities = new Entities(definition, table, options);
+    this.#holder = options.holder;
+    this.#durationMs = durationMs;
+    this.#skewMs = clockSkewMs;
+    this.#pollMs = options.pollMs ?? pollMsDefault;
+  }
+
+  /**
+   * Takes the lease of an entity, which need not be there yet. One point read and one insert or
+   * update; another point read for each look while it waits, and after a lost answer, by which a
+   * lease that was granted is recognised. Throws `LeaseHeldError` when somebody else holds it for
+   * longer than `waitMs`, also this program under another lease.
+   */
+  async acquire(key: KeyOf<D>, { waitMs = 0, signal }: AcquireOptions = {}): Promise<RowLease<D>> {
+    const lockKey = leaseKey(this.entities.codec.key(key));
+    const { table } = this.entities;
+    const deadlineMs = this.#clock.monotonicMs() + waitMs;
+    const id = this.#randomness.uuid();
+    let grantedAtMs: number | undefined;
+    let watched: Watched | undefined;
+    for (let looks = 1; ; looks++) {
+      const row = await table.get(lockKey);
+      const state = row === undefined ? undefined : leaseState(row);
+      if (state?.grant?.id === id) return this.#lease(key, state.grant, state.etag, grantedAtMs);
+      const nowMs = this.#clock.monotonicMs();
+      if (watched?.etag !== state?.etag) watched = state && { etag: state.etag, sinceMs: nowMs };
+      if (state?.grant === undefined || this.#isOver(state, state.grant, watched)) {
+        const grant = this.#grant(id, state?.token ?? 0n);
+        grantedAtMs ??= nowMs;
+        const lease = await this.#take(key, grant, state, grantedAtMs);
+        if (lease !== undefined) return lease;
+        // Somebody was faster, or the answer was lost: the next look tells which.
+        continue;
+      }
+      signal?.throwIfAborted();
+      const leftMs = deadlineMs - this.#clock.monotonicMs();
+      if (leftMs <= 0) throw this.#held(key, state);
+      const pause = Math.min(leftMs, backOff(this.#pollMs, looks, this.#randomness));
+      await sleep(this.#timers, pause, signal);
+    }
+  }
+
+  /**
+   * Works under a lease: takes it as `acquire` does, renews it while `work` runs, after half of each
+   * term, and gives it back. The signal is aborted, with a `LeaseLostError`, when the term ends
+   * without a renewal or somebody has broken the lease: `work` has to stop then. Rejects with what
+   * `work` throws, and with `LeaseLostError` when the lease was lost meanwhile.
+   */
+  async withLease<T>(
+    key: KeyOf<D>,
+    work: (lease: RowLease<D>, signal: AbortSignal) => Promise<T>,
+    options: AcquireOptions = {},
+  ): Promise<T> {
+    const lease = await this.acquire(key, options);
+    const term = new KeptTerm({
+      what: `the lease of a ${this.entities.definition.type}`,
+      termMs: this.#durationMs,
+      grantedAtMs: this.#clock.monotonicMs() - (this.#durationMs - lease.remainingMs),
+      clock: this.#clock,
+      timers: this.#timers,
+      renew: () => lease.renew(),
+    });
+    let result: T;
+    try {
+      result = await work(lease, term.signal);
+    } catch (error) {
+      await term.end();
+      await this.#releaseQuietly(lease);
+      throw error;
+    }
+    await term.end();
+    await lease.release();
+    return result;
+  }
+
+  /** Who holds the lease of an entity. One point read. Undefined when nobody does. */
+  async holderOf(key: KeyOf<D>): Promise<LeaseHolder | undefined> {
+    const row = await this.entities.table.get(leaseKey(this.entities.codec.key(key)));
+    const state = row === undefined ? undefined : leaseState(row);
+    if (state?.grant === undefined || this.#isOver(state, state.grant, undefined)) return undefined;
+    return { holder: state.grant.holder, token: state.token, until: state.until };
+  }
+
+  /**
+   * Frees a lease, whoever holds it: the holder learns it with its next write or renewal. One point
+   * read and one update, again while the holder is faster. False when nobody held it.
+   */
+  async break(key: KeyOf<D>): Promise<boolean> {
+    const { table } = this.entities;
+    const lockKey = leaseKey(this.entities.codec.key(key));
+    const options = { timers: this.#timers, randomness: this.#randomness };
+    return untilUncontended(`breaking the lease '${lockKey.rowKey}'`, options, async () => {
+      const row = await table.get(lockKey);
+      const state = row === undefined ? undefined : leaseState(row);
+      if (state?.grant === undefined) return false;
+      const free = leaseRow(lockKey, { token: state.token }, newStamp(this.#randomness));
+      await table.write({ kind: 'replace', row: free, etag: state.etag });
+      return true;
+    });
+  }
+
+  #grant(id: string, lastToken: bigint): Grant {
+    return { id, holder: this.#holder, token: lastToken + 1n, durationMs: this.#durationMs };
+  }
+
+  /** Undefined when another look at the row has to tell what became of it. */
+  async #take(
+    key: KeyOf<D>,
+    grant: Grant,
+    before: LeaseState | undefined,
+    grantedAtMs: number,
+  ): Promise<RowLease<D> | undefined> {
+    const lockKey = leaseKey(this.entities.codec.key(key));
+    const row = leaseRow(lockKey, grant, newStamp(this.#randomness));
+    const write: RowWrite =
+      before === undefined ? { kind: 'insert', row } : { kind: 'replace', row, etag: before.etag };
+    try {
+      const { etag } = await this.entities.table.write(write);
+      return this.#lease(key, grant, etag ?? '', grantedAtMs);
+    } catch (error) {
+      if (isConflict(error) || isAmbiguous(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #lease(key: KeyOf<D>, grant: Grant, etag: string, grantedAtMs = 0): RowLease<D> {
+    return new RowLease({
+      entities: this.entities,
+      key,
+      lockKey: leaseKey(this.entities.codec.key(key)),
+      grant,
+      etag,
+      grantedAtMs,
+      clock: this.#clock,
+      randomness: this.#randomness,
+    });
+  }
+
+  /** Whether a term has ended for certain. */
+  #isOver({ until }: LeaseState, { durationMs }: Grant, watched: Watched | undefined): boolean {
+    if (watched !== undefined) {
+      const watchedMs = this.#clock.monotonicMs() - watched.sinceMs;
+      if (watchedMs >= durationMs * rateMargin) return true;
+    }
+    if (this.#skewMs === Infinity) return false;
+    const surelyNow = ticksOfMicros(this.#clock.nowMicros() - Math.ceil(this.#skewMs * 1000));
+    return surelyNow >= until.ticks;
+  }
+
+  #held(key: KeyOf<D>, state: LeaseState | undefined): LeaseHeldError {
+    const { partitionKey, rowKey } = this.entities.codec.key(key);
+    const holder = state?.grant?.holder ?? '';
+    const until = state?.until ?? Instant.ofTicks(0n);
+    const text = `('${partitionKey}', '${rowKey}') is leased by '${holder}' until ${until.toString()}`;
+    return new LeaseHeldError(text, holder, until);
+  }
+
+  /** After a failure, which is what the caller has to know. An unreleased lease ends by itself. */
+  async #releaseQuietly(lease: RowLease<D>): Promise<void> {
+    try {
+      await lease.release();
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+    }
+  }
+}
+
+/** The leases of a definition's entities in a table. Sends nothing. */
+export function rowLeasesOf<D extends AnyDefinition>(
+  definition: D,
+  table: TableGateway,
+  options: RowLeasesOptions,
+): RowLeases<D> {
+  return new RowLeases(definition, table, options);
+}

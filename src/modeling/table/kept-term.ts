@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import type { Clock } from '../../base/clock.js';
+import type { Timer, Timers } from '../../base/timers.js';
+import { LeaseLostError } from './errors.js';
+import { isTransient } from './transient.js';
+
+export interface KeptTermOptions {
+  /** What is held, for the error of its loss. */
+  readonly what: string;
+  /** For how long it is granted each time. */
+  readonly termMs: number;
+  /** On the monotonic clock, before the request that was granted was sent. */
+  readonly grantedAtMs: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Asks for another term. A rejection that is not transient ends the term. */
+  readonly renew: () => Promise<void>;
+  /** Told after each renewal, with the error of one that failed. */
+  readonly onRenewal?: (error: unknown) => void;
+}
+
+/**
+ * Keeps what is granted for a time, such as a hidden message or a lease, by asking for it again.
+ *
+ * held → lost: when a renewal is refused, or when the time for which it was granted ends without
+ * one. The signal is aborted then, with a `LeaseLostError`.
+ * held → ended: by `end`, after which nothing is sent any more.
+ *
+ * A term is counted from before its request was sent, so it never seems longer here than it is at
+ * the service. It is renewed after half of it, and again after every tenth while that fails
+ * transiently.
+ */
+export class KeptTerm {
+  readonly #options: KeptTermOptions;
+  readonly #controller = new AbortController();
+  #termEndMs: number;
+  #timer: Timer | undefined;
+  #renewing: Promise<void> | undefined;
+  #ended = false;
+
+  constructor(options: KeptTermOptions) {
+    this.#options = options;
+    this.#termEndMs = options.grantedAtMs + options.termMs;
+    this.#wait(options.termMs / 2);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get isLost(): boolean {
+    return this.#controller.signal.aborted;
+  }
+
+  /**
+   * Stops renewing, and resolves as soon as no renewal is under way, or what was held is lost.
+   */
+  async end(): Promise<void> {
+    this.#ended = true;
+    if (this.#renewing !== undefined && !this.isLost) {
+      await Promise.race([this.#renewing, once(this.signal, 'abort')]);
+    }
+    this.#timer?.close();
+  }
+
+  #wait(delayMs: number): void {
+    if (this.#ended || this.isLost) return;
+    const leftMs = this.#termEndMs - this.#options.clock.monotonicMs();
+    this.#timer = this.#options.timers.start(
+      Math.max(0, Math.min(delayMs, leftMs)),
+      this.#due,
+      undefined,
+    );
+  }
+
+  readonly #due = (): void => {
+    if (this.#options.clock.monotonicMs() >= this.#termEndMs) return this.#lose('its time ran out');
+    this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined));
+    // A renewal that hangs must not hide that the term ends.
+    this.#wait(Infinity);
+  };
+
+  async #renew(): Promise<void> {
+    const { clock, renew, termMs, onRenewal } = this.#options;
+    const sentAtMs = clock.monotonicMs();
+    try {
+      await renew();
+      this.#termEndMs = sentAtMs + termMs;
+      onRenewal?.(undefined);
+      this.#again(termMs / 2);
+    } catch (error) {
+      onRenewal?.(error);
+      if (isTransient(error)) this.#again(termMs / 10);
+      else this.#lose('the service refused to renew it', error);
+    }
+  }
+
+  #again(delayMs: number): void {
+    this.#timer?.close();
+    this.#wait(delayMs);
+  }
+
+  #lose(why: string, cause?: unknown): void {
+    this.#timer?.close();
+    const text = `${this.#options.what} was lost: ${why}`;
+    this.#controller.abort(new LeaseLostError(text, cause === undefined ? {} : { cause }));
+  }
+}
