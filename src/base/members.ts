@@ -11,7 +11,8 @@ interface NumberBounds {
 
 const shownCharactersMax = 80;
 
-function shown(value: unknown): string {
+/** A value for messages: its JSON, up to a length. */
+export function shownValue(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length <= shownCharactersMax ? text : `${text.slice(0, shownCharactersMax)}…`;
 }
@@ -30,7 +31,7 @@ export class Members {
     this.place = place;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw new InvalidSettingError(
-        `${place} must be an object with members of: ${known.join(', ')}; it is ${shown(value)}.`,
+        `${place} must be an object with members of: ${known.join(', ')}; it is ${shownValue(value)}.`,
       );
     }
     this.#values = new Map(Object.entries(value).filter((entry) => entry[1] !== undefined));
@@ -85,7 +86,7 @@ export class Members {
   /** The error of a member that is not what it must be. */
   wrong(name: string, expected: string): InvalidSettingError {
     const value = this.get(name);
-    const found = value === undefined ? 'it is missing' : `it is ${shown(value)}`;
+    const found = value === undefined ? 'it is missing' : `it is ${shownValue(value)}`;
     return new InvalidSettingError(`${this.place}.${name} must be ${expected}; ${found}.`);
   }
 }

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import type { HttpLimits, LenientItem } from '../../app/index.js';
+import type { FaultRule, HttpLimits, LenientItem, ThrottleSetting } from '../../app/index.js';
 import type { AccountSettings } from '../../services/accounts/directory.js';
 import { UsageError } from '../failure.js';
 import { checkSchema } from './schema-check.js';
@@ -39,6 +39,9 @@ export interface Config {
   readonly pagingTestMode?: boolean | { readonly seed: string | number };
   readonly tls?: 'self-signed' | TlsFilesConfig;
   readonly init?: string;
+  readonly faults?: readonly FaultRule[];
+  readonly throttle?: ThrottleSetting;
+  readonly controlPort?: number;
 }
 
 /** The certificate to speak https with: `cert` and `key`, or `pfx`. */

@@ -40,6 +40,9 @@ const bindings: readonly Binding[] = [
   { options: ['pagingTestMode'], flags: ({ pagingTestMode }) => pagingFlags(pagingTestMode) },
   { options: [...tls, 'tlsPassphraseFile', 'pwd'], flags: ({ tls: given }) => tlsFlags(given) },
   { options: ['init'], flags: ({ init }) => ({ init }) },
+  { options: ['fault'], flags: ({ faults }) => ({ fault: faults }) },
+  { options: ['throttle'], flags: ({ throttle }) => ({ throttle }) },
+  { options: ['controlPort'], flags: ({ controlPort }) => ({ controlPort }) },
 ];
 
 /** Throws `UsageError`. */

@@ -2,13 +2,16 @@ import type { ServerEndpoints, TabulariumServer } from '../../app/index.js';
 import { developmentAccount, type AccountSettings } from '../../services/accounts/directory.js';
 import { defaultPorts } from '../connection.js';
 import type { StartSettings } from './settings.js';
+import { interferenceLines } from './interference-options.js';
 import { strictnessFields, strictnessLines } from './strictness-options.js';
 import { tlsLines, trustLines } from './tls-options.js';
 
 type ShownSettings = Pick<StartSettings, 'accounts' | 'flags' | 'options' | 'storage'>;
 
 /** Where a server listens, and what it shows its clients. */
-type ShownServer = ServerEndpoints & Pick<TabulariumServer, 'certificate'>;
+type ShownServer = ServerEndpoints &
+  Pick<TabulariumServer, 'certificate'> &
+  Partial<Pick<TabulariumServer, 'controlPort'>>;
 
 /**
  * What is printed once the server listens: where it is and how to connect. `isPrivate`: the text
@@ -28,6 +31,10 @@ export function bannerText(
     ...(workers > 1 ? [`  Workers     ${workers}`] : []),
     ...tlsLines(server.certificate),
     ...strictnessLines(options),
+    ...interferenceLines(options),
+    ...(server.controlPort === undefined
+      ? []
+      : [`  Control     http://127.0.0.1:${server.controlPort}`]),
   ];
   for (const account of accounts) {
     lines.push('', `  Connect to ${account.name} with`);

@@ -6,7 +6,7 @@ import { openStartLog } from './log.js';
 import { addStartOptions, type StartFlags } from './options.js';
 import { planStart, settingsOf, type StartPlan } from './plan.js';
 import { withSeed } from './seeding.js';
-import { changesOf } from './settings.js';
+import { settingsChanger } from './changes.js';
 import { firstStopSignal } from './stop-signals.js';
 import { lenientItemsText } from './strictness-options.js';
 import { runPrimary } from './workers/primary.js';
@@ -53,7 +53,8 @@ async function runAlone(plan: StartPlan): Promise<void> {
   );
   process.stdout.write(bannerText(server, settings, { isPrivate: process.stdout.isTTY }));
   log.info(listeningFields(server, settings), 'listening');
-  const reloading = plan.reload(log, (next) => server.reload(changesOf(next.settings)));
+  const change = settingsChanger(server, settings);
+  const reloading = plan.reload(log, (next) => change(next.settings));
   log.info({ signal: await stopSignal }, 'stopping: requests in flight are finished');
   reloading.stop();
   await server.close();

@@ -6,7 +6,7 @@ export function startFailure(error: unknown): Error {
   // Who has read the seed file knows the place in it.
   if (error instanceof SeedError || error instanceof CommandFailure) return error;
   if (error instanceof ServerOptionsError) {
-    return new UsageError(error.message.replaceAll(/\b(table|queue)Port\b/g, '--$1-port'));
+    return new UsageError(error.message.replaceAll(/\b(table|queue|control)Port\b/g, '--$1-port'));
   }
   const text = error instanceof ListenError ? listenText(error) : directoryText(error);
   return new CommandFailure(text, { cause: error });

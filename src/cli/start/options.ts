@@ -3,13 +3,16 @@ import { defaultPorts } from '../connection.js';
 import { repeated, wholeNumber } from '../option-parsers.js';
 import { initOptions, type InitFlags } from './init-options.js';
 import { addPeerFlags } from './peer-flags.js';
+import { controlOptions, type ControlFlags } from './control-options.js';
+import { interferenceOptions, type InterferenceFlags } from './interference-options.js';
 import { strictnessOptions, type StrictnessFlags } from './strictness-options.js';
 import { tlsOptions, type TlsFlags } from './tls-options.js';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-export interface StartFlags extends InitFlags, StrictnessFlags, TlsFlags {
+export interface StartFlags
+  extends InitFlags, StrictnessFlags, TlsFlags, InterferenceFlags, ControlFlags {
   readonly config?: string;
   readonly location: string;
   readonly inMemory?: boolean;
@@ -43,6 +46,8 @@ export function addStartOptions(command: Command): void {
     ...tlsOptions(),
     ...strictnessOptions(),
     ...initOptions(),
+    ...interferenceOptions(),
+    ...controlOptions(),
     ...azuriteSpellings(),
   ])
     command.addOption(option);

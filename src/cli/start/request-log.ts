@@ -28,6 +28,7 @@ function fieldsOf(record: RequestRecord): Record<string, unknown> {
     auth: record.authKind,
     status: record.status,
     error: record.errorCode,
+    fault: record.fault,
     ms: Math.round(record.serverTimeMs * 1000) / 1000,
     operations: record.operationCount > 1 ? record.operationCount : undefined,
     bytesIn: record.bytesReceived,

@@ -7,6 +7,8 @@ import { chooseAccounts } from './account-settings.js';
 import { UsageError } from '../failure.js';
 import { peerFlagNotes } from './peer-flags.js';
 import type { StartFlags } from './options.js';
+import { controlSettings } from './control-options.js';
+import { interferenceSettings } from './interference-options.js';
 import { strictnessSettings } from './strictness-options.js';
 import { tlsSettings } from './tls-options.js';
 
@@ -25,12 +27,18 @@ export interface StartSettings {
 export type SettingsFor = (config: Config) => StartSettings;
 
 /** The part of settings that a running server can take over. */
-export function changesOf({ accounts, options: { tls } }: StartSettings): ServerChanges {
-  return { accounts, ...(tls === undefined ? {} : { tls }) };
+export function changesOf({ accounts, options }: StartSettings): ServerChanges {
+  const { tls, faults = [], throttle = 'off' } = options;
+  return { accounts, faults, throttle, ...(tls === undefined ? {} : { tls }) };
 }
 
 /** Members of the configuration file that are in `changesOf`; others need a restart. */
-export const changeableMembers: ReadonlySet<string> = new Set(['accounts', 'tls']);
+export const changeableMembers: ReadonlySet<string> = new Set([
+  'accounts',
+  'tls',
+  'faults',
+  'throttle',
+]);
 
 /** Throws `UsageError`. The command line goes before the environment, this before the file. */
 export function startSettings(
@@ -57,6 +65,8 @@ export function startSettings(
       checkClockSkew: flags.clockCheck,
       ...tlsSettings(flags, isGiven),
       ...strictnessSettings(flags),
+      ...interferenceSettings(flags),
+      ...controlSettings(flags),
       ...(config.limits === undefined ? {} : { limits: config.limits }),
       tableLimits: { ...config.tables?.limits, ...keepAlive(flags.tableKeepAliveTimeout) },
       queueLimits: { ...config.queues?.limits, ...keepAlive(flags.queueKeepAliveTimeout) },

@@ -76,7 +76,7 @@ export class FaultInjector implements Faults, Interference {
   }
 
   add(rule: FaultRule): FaultState {
-    const armed = this.#arm(rule, { place: 'the rule', before: this.#rules });
+    const armed = this.#arm(rule, { place: 'rule', before: this.#rules });
     this.#rules = checked([...this.#rules, armed]);
     return stateOf(armed);
   }

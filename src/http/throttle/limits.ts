@@ -1,4 +1,4 @@
-import { Members } from '../../base/members.js';
+import { InvalidSettingError, Members, shownValue } from '../../base/members.js';
 
 /** How much is let through. What is absent is as in the cloud service. */
 export interface ThrottleRates {
@@ -45,8 +45,9 @@ export function parseThrottle(value: unknown, place = 'throttle'): ParsedLimits 
   if (value === 'off') return undefined;
   if (value === 'azure') return { rates: azureRates, accounts: new Map() };
   if (typeof value !== 'object' || value === null) {
-    const members = new Members('settings', { [place]: value }, [place]);
-    throw members.wrong(place, "'azure', 'off' or an object with limits");
+    throw new InvalidSettingError(
+      `${place} must be 'azure', 'off' or an object with limits; it is ${shownValue(value)}.`,
+    );
   }
   const members = new Members(place, value, [...rateNames, 'accounts']);
   const rates = ratesOf(members, azureRates);

@@ -4,7 +4,8 @@ import { messageOf } from '../../failure.js';
 import { startFailure } from '../failure.js';
 import { openStartLog } from '../log.js';
 import type { Config } from '../../config/config-file.js';
-import { changesOf, type SettingsFor } from '../settings.js';
+import { settingsChanger } from '../changes.js';
+import type { SettingsFor } from '../settings.js';
 import { isMessage, type PrimaryMessage, type WorkerMessage } from './messages.js';
 
 /** Set by the primary: a process manager may have made this process a worker of its own. */
@@ -44,7 +45,8 @@ export async function runWorker(settingsFor: SettingsFor, number: number): Promi
       kind: 'listening',
       ports: { table: server.tablePort, queue: server.queuePort },
     });
-    reloads.serve((next) => server.reload(changesOf(settingsFor(next))));
+    const change = settingsChanger(server, settings);
+    reloads.serve((next) => change(settingsFor(next)));
     await stop;
     await server.close();
     flush();
