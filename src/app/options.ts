@@ -8,6 +8,7 @@ import { developmentAccount, type AccountSettings } from '../services/accounts/d
 import type { SeedData } from './seed/seed-data.js';
 import { controlPortOf, type ControlOptions } from './control.js';
 import type { InterferenceOptions } from './interferences.js';
+import { oauthSettingsOf, type OAuthOptions, type OAuthSettings } from './oauth-options.js';
 import { ServerOptionsError } from './server-options-error.js';
 import { tlsChoiceOf, type TlsChoice, type TlsOptions } from './tls/options.js';
 import { strictnessOf, type Strictness, type StrictnessOptions } from './strictness.js';
@@ -59,6 +60,8 @@ export interface ServerOptions extends StrictnessOptions, InterferenceOptions, C
    * true. Turn it off together with a `clock` that does not tell the real time.
    */
   readonly checkClockSkew?: boolean;
+  /** Whose bearer tokens are accepted. Default: nobody's. */
+  readonly oauth?: OAuthOptions;
   /** Where time, delays and chance come from; for tests that decide them. */
   readonly clock?: Clock;
   readonly timers?: Timers;
@@ -95,6 +98,7 @@ export interface ServerSettings {
   readonly observers: readonly RequestObserver[];
   readonly logger: Logger;
   readonly checkClockSkew: boolean;
+  readonly oauth: OAuthSettings | undefined;
   readonly strictness: Strictness;
   /** Undefined: no control API. */
   readonly controlPort: number | undefined;
@@ -118,6 +122,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     checkClockSkew: (options.checkClockSkew ?? true) && !strictness.leniency.ignoresClock,
     strictness,
     controlPort: controlPortOf(options),
+    oauth: options.oauth && oauthSettingsOf(options.oauth),
     clock: options.clock ?? systemClock,
     timers: options.timers ?? systemTimers,
     randomness: options.randomness ?? systemRandomness,

@@ -1,6 +1,7 @@
 import { invariant } from '../base/invariant.js';
 import type { SnapshotStore } from '../kv/snapshots.js';
 import { healthEndpoint } from '../http/admin/health.js';
+import type { BearerVerifier } from '../http/oauth/bearer-verifier.js';
 import type { HttpService } from '../http/pipeline/service.js';
 import { HttpServer } from '../http/pipeline/server.js';
 import { WorkGate } from '../http/pipeline/work-gate.js';
@@ -80,6 +81,7 @@ async function startServer(options: ServerOptions, sharing: Sharing): Promise<Ta
   const settings = settingsOf(options);
   const accounts = new CurrentAccounts(makeAccountDirectory(settings.accounts));
   const interferences = new Interferences(options, settings);
+  const bearer = await bearerOf(settings);
   const store = await openStore(settings, sharing);
   const certificates = await openCertificates(settings, sharing).catch(async (error: unknown) => {
     await store.close();
@@ -90,6 +92,7 @@ async function startServer(options: ServerOptions, sharing: Sharing): Promise<Ta
     store,
     certificates,
     interferences,
+    bearer,
     sharing,
   });
   try {
@@ -103,6 +106,13 @@ async function startServer(options: ServerOptions, sharing: Sharing): Promise<Ta
   }
 }
 
+/** Only servers that take tokens load what verifies them. */
+async function bearerOf(settings: ServerSettings): Promise<BearerVerifier | undefined> {
+  if (settings.oauth === undefined) return undefined;
+  const { openBearerVerifier } = await import('./oauth.js');
+  return openBearerVerifier(settings.oauth, settings);
+}
+
 /** A key that nothing is stored under: reading it shows whether the store works. */
 const probeKey = Uint8Array.of(0);
 
@@ -111,6 +121,7 @@ interface ServerParts {
   readonly store: SnapshotStore;
   readonly certificates: Certificates | undefined;
   readonly interferences: Interferences;
+  readonly bearer: BearerVerifier | undefined;
   readonly sharing: Sharing;
 }
 
@@ -130,7 +141,7 @@ class RunningServer implements TabulariumServer {
   #closed: Promise<void> | undefined;
 
   constructor(settings: ServerSettings, parts: ServerParts) {
-    const { accounts, store, certificates, interferences, sharing } = parts;
+    const { accounts, store, certificates, interferences, bearer, sharing } = parts;
     this.#settings = settings;
     this.#accounts = accounts;
     this.#store = store;
@@ -160,6 +171,7 @@ class RunningServer implements TabulariumServer {
         tls: certificates,
         versions,
         checkClockSkew,
+        bearer,
       });
     this.#http = {
       table: serve('table', tableHttpService(backend.with({ clock, randomness, leniency }))),

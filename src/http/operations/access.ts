@@ -19,6 +19,15 @@ export function objectAccess(...permissions: readonly Permission[]): Access {
   return { kind: 'granted', scope: 'object', permissions, needs: 'all' };
 }
 
+/** Whoever takes messages deletes them; a role may allow deleting alone. */
+export const deleteMessageAccess: Access = {
+  kind: 'granted',
+  scope: 'object',
+  permissions: ['process'],
+  needs: 'all',
+  orByRole: 'delete',
+};
+
 /** Making a container takes one of two permissions. */
 export const createContainerAccess: Access = {
   kind: 'granted',

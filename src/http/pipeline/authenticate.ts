@@ -7,6 +7,8 @@ import { verifySharedKey } from '../../wire/auth/shared-key.js';
 import type { SignedRequest, SigningForm } from '../../wire/auth/signed-request.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { decodeOnce } from '../../wire/http/percent.js';
+import { authenticateBearer } from '../oauth/authenticate-bearer.js';
+import type { BearerVerifier } from '../oauth/bearer-verifier.js';
 import type { Caller } from './authorise.js';
 import type { Exchange } from './exchange.js';
 
@@ -15,6 +17,8 @@ export interface AuthenticateContext {
   readonly signing: SigningForm;
   readonly clock: Clock;
   readonly checkClockSkew: boolean;
+  /** Undefined: bearer tokens are not taken. */
+  readonly bearer: BearerVerifier | undefined;
 }
 
 const anonymous: Caller = { kind: 'anonymous' };
@@ -29,15 +33,20 @@ const challengeVersion = '2019-12-12';
  * service and every kind of credential passes here and nowhere else: another kind is a member of
  * `Credential`, is verified here and becomes a `Caller`, which `authorise` judges.
  */
-export function authenticate(exchange: Exchange, context: AuthenticateContext): Caller {
+export function authenticate(
+  exchange: Exchange,
+  context: AuthenticateContext,
+): Caller | Promise<Caller> {
   const service = context.signing === 'table' ? 'table' : 'queue';
   const header = exchange.header('authorization');
   const credential = readCredential(header, exchange.queryText, service);
   if (credential.kind === 'none') {
     if (exchange.method === 'OPTIONS') return anonymous;
-    throw withoutCredential(exchange.version);
+    throw withoutCredential(exchange.version, context.bearer?.challenge);
   }
-  if (credential.kind === 'bearer') throw notAccepted('Bearer tokens');
+  if (credential.kind === 'bearer') {
+    return authenticateBearer(exchange, credential.token, context.bearer);
+  }
   const { account } = exchange;
   invariant(account !== undefined, 'the address is known before the caller');
   if (credential.kind !== 'shared-key') {
@@ -54,9 +63,9 @@ function notAccepted(what: string): StorageError {
   return authenticationFailed(`${what} are not accepted here; sign with a key of the account.`);
 }
 
-function withoutCredential(version: string): StorageError {
+function withoutCredential(version: string, challenge: string | undefined): StorageError {
   return version >= challengeVersion
-    ? new StorageError('NoAuthenticationInformation')
+    ? new StorageError('NoAuthenticationInformation', { challenge })
     : authenticationFailed('The request has no Authorization header.');
 }
 

@@ -1,11 +1,25 @@
 import { StorageError } from '../../wire/errors/storage-error.js';
 import type { AuthKind } from './record.js';
 
+/** What somebody may do, by what an operation touches. */
+export interface ScopedPermissions {
+  readonly service: ReadonlySet<Permission>;
+  readonly container: ReadonlySet<Permission>;
+  readonly object: ReadonlySet<Permission>;
+}
+
 /** Who sends the request, as far as the credential proves it. */
 export type Caller =
   | { readonly kind: 'anonymous' }
   /** Holds a key of the account: may do everything. */
-  | { readonly kind: 'owner'; readonly authKind: Exclude<AuthKind, 'none'> };
+  | { readonly kind: 'owner'; readonly authKind: Exclude<AuthKind, 'none'> }
+  | {
+      readonly kind: 'bearer';
+      readonly authKind: 'bearer';
+      /** The service that is asked. */
+      readonly service: string;
+      readonly permissions: ScopedPermissions;
+    };
 
 export type Permission =
   'read' | 'write' | 'delete' | 'list' | 'add' | 'create' | 'update' | 'process';
@@ -21,12 +35,32 @@ export type Access =
       readonly permissions: readonly Permission[];
       /** Whether one of `permissions` is enough. */
       readonly needs: 'all' | 'any';
+      /** What is enough for the bearer of a token as well. */
+      readonly orByRole?: Permission;
     };
 
 /** The one place that decides whether a caller may do what an operation does. */
 export function authorise(caller: Caller, access: Access): void {
   if (access.kind === 'public' || caller.kind === 'owner') return;
+  if (caller.kind === 'bearer') return authoriseBearer(caller, access);
   throw new StorageError('AuthenticationFailed');
+}
+
+type Bearer = Extract<Caller, { readonly kind: 'bearer' }>;
+
+/** Tables do not know operations of owners for tokens (spec table-service §3.14). */
+function authoriseBearer({ permissions, service }: Bearer, access: Access): void {
+  if (access.kind !== 'granted') {
+    throw service === 'table'
+      ? new StorageError('ResourceNotFound', { shape: 'front-door-xml' })
+      : new StorageError('AuthorizationFailure');
+  }
+  const held = permissions[access.scope];
+  const has = (permission: Permission): boolean => held.has(permission);
+  const { permissions: needed, needs, orByRole } = access;
+  if (needs === 'all' ? needed.every(has) : needed.some(has)) return;
+  if (orByRole !== undefined && has(orByRole)) return;
+  throw new StorageError('AuthorizationPermissionMismatch');
 }
 
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -51,5 +85,5 @@ export function checkEndpoint(
 }
 
 export function authKindOf(caller: Caller): AuthKind {
-  return caller.kind === 'owner' ? caller.authKind : 'none';
+  return caller.kind === 'anonymous' ? 'none' : caller.authKind;
 }

@@ -4,7 +4,8 @@ import { StorageError } from '../../wire/errors/storage-error.js';
 import type { AccountDirectory } from '../../services/accounts/directory.js';
 import { address } from './address.js';
 import { authenticate } from './authenticate.js';
-import { authorise, checkEndpoint } from './authorise.js';
+import type { BearerVerifier } from '../oauth/bearer-verifier.js';
+import { authorise, checkEndpoint, type Caller } from './authorise.js';
 import { AbortedError } from './body.js';
 import { verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
@@ -35,6 +36,8 @@ export interface PipelineOptions {
   readonly versions: VersionGate;
   /** Refuse signatures over a date more than 15 minutes off. */
   readonly checkClockSkew: boolean;
+  /** Absent: bearer tokens are not taken. */
+  readonly bearer?: BearerVerifier | undefined;
   /** Asked in order before the work of a request. Absent: nothing interferes. */
   readonly interferences?: readonly Interference[];
   /** Where the work of requests passes. Absent: nobody else wants to work alone. */
@@ -76,6 +79,8 @@ export class Pipeline {
         this.#reply(exchange, await endpoint.answer(exchange));
         return;
       }
+      const caller = this.#identify(exchange);
+      exchange.caller = caller instanceof Promise ? await caller : caller;
       const route = this.#admit(exchange);
       const { operation, request } = route;
       if (expectsBody(exchange, operation)) await receiveBody(exchange, operation.bodyBytesMax);
@@ -106,16 +111,17 @@ export class Pipeline {
     this.#fail(exchange, new StorageError('OperationTimedOut'));
   }
 
-  /** The stages before the body: who asks for what, and may they. */
-  #admit(exchange: Exchange): Route {
-    const { service, accounts, clock, checkClockSkew } = this.#options;
+  /** Who asks. A shared key is verified at once, so that it costs no turn of the event loop. */
+  #identify(exchange: Exchange): Caller | Promise<Caller> {
+    const { service, accounts, clock, checkClockSkew, bearer } = this.#options;
     address(exchange, accounts);
-    exchange.caller = authenticate(exchange, {
-      signing: service.signing,
-      clock,
-      checkClockSkew,
-    });
-    const route = service.route(exchange);
+    const { signing } = service;
+    return authenticate(exchange, { signing, clock, checkClockSkew, bearer });
+  }
+
+  /** What is asked for, and may they. */
+  #admit(exchange: Exchange): Route {
+    const route = this.#options.service.route(exchange);
     exchange.operation = route.name;
     authorise(exchange.caller, route.operation.access);
     checkEndpoint(exchange, route.operation.access);

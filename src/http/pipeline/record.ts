@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../wire/errors/registry.js';
 import type { QueryReport } from '../../services/tables/types.js';
 import type { PartitionLoad } from './interference.js';
 
-export type AuthKind = 'none' | 'shared-key' | 'shared-key-lite';
+export type AuthKind = 'none' | 'shared-key' | 'shared-key-lite' | 'bearer';
 
 /**
  * What one request was and cost. Made once, when the response has ended, and given to observers:

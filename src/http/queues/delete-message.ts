@@ -1,5 +1,5 @@
 import type { HeldMessage } from '../../services/queues/types.js';
-import { objectAccess } from '../operations/access.js';
+import { deleteMessageAccess } from '../operations/access.js';
 import { emptyReply } from '../operations/replies.js';
 import { resourceOf } from '../operations/request.js';
 import { oneMessageLoad } from './load.js';
@@ -12,7 +12,7 @@ interface Input extends HeldMessage {
 
 /** `DELETE /queue/messages/id` (spec queue-service §8.5). */
 export const deleteMessage: QueueOperation<Input, void> = {
-  access: objectAccess('process'),
+  access: deleteMessageAccess,
   bodyBytesMax: 0,
 
   parse(request) {

@@ -43,8 +43,7 @@ function errorFrontDoorXml(code: ErrorCode, message: string, stamp: ErrorStamp):
 }
 
 /** The layer that failed decides; an OData error follows the negotiated format. */
-function shapeOf(code: ErrorCode, level: MetadataLevel | undefined): ErrorShape {
-  const { shape } = errorDefinition(code);
+function shapeOf({ shape }: StorageError, level: MetadataLevel | undefined): ErrorShape {
   return shape === 'odata-json' && level === undefined ? 'odata-xml' : shape;
 }
 
@@ -56,7 +55,7 @@ function shapeOf(code: ErrorCode, level: MetadataLevel | undefined): ErrorShape 
 export function renderError(error: StorageError, context: ErrorContext): RenderedError {
   const { code, message, status } = error;
   const codeHeader = ['x-ms-error-code', tableCode(code)] as const;
-  const shape = shapeOf(code, context.level);
+  const shape = shapeOf(error, context.level);
   switch (shape) {
     case 'odata-json':
       return {

@@ -1,4 +1,10 @@
-import { errorDefinition, errorRegistry, type ErrorCode, type ErrorLayer } from './registry.js';
+import {
+  errorDefinition,
+  errorRegistry,
+  type ErrorCode,
+  type ErrorLayer,
+  type ErrorShape,
+} from './registry.js';
 
 /** An extra child of an `<Error>` body: what the error is about (spec queue-service §3.3). */
 export type ErrorDetail = readonly [element: string, value: string];
@@ -10,6 +16,8 @@ export interface StorageErrorOptions {
   readonly operationIndex?: number;
   /** The layer that found it, where that is not the one that finds its code otherwise. */
   readonly layer?: ErrorLayer;
+  /** How tables write it, where that is not the shape of its code otherwise. */
+  readonly shape?: ErrorShape;
   /** In the order written. The shapes of the table service leave them out. */
   readonly details?: readonly ErrorDetail[];
   /** What to authenticate with instead, the value of `WWW-Authenticate`. The status is then 401. */
@@ -28,6 +36,7 @@ export class StorageError extends Error {
   readonly code: ErrorCode;
   readonly operationIndex: number | undefined;
   readonly layer: ErrorLayer;
+  readonly shape: ErrorShape;
   readonly details: readonly ErrorDetail[];
   readonly challenge: string | undefined;
   readonly retryAfterSeconds: number | undefined;
@@ -37,6 +46,7 @@ export class StorageError extends Error {
     this.code = code;
     this.operationIndex = options.operationIndex;
     this.layer = options.layer ?? errorDefinition(code).layer;
+    this.shape = options.shape ?? errorDefinition(code).shape;
     this.details = options.details ?? [];
     this.challenge = options.challenge;
     this.retryAfterSeconds = options.retryAfterSeconds;

@@ -1,0 +1,51 @@
+import { createLocalJWKSet, type JSONWebKeySet, type JWK } from 'jose';
+import type { KeySet } from '../http/oauth/issuer-keys.js';
+
+const keysMax = 100;
+
+/** A text or value that is no usable set of public keys; the message says why, without any key. */
+export class KeySetError extends Error {
+  override readonly name = 'KeySetError';
+}
+
+/** Throws `KeySetError`. */
+export function parseKeySet(text: string): KeySet {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new KeySetError('it is no JSON');
+  }
+  return keySetOf(value);
+}
+
+/**
+ * The keys of a JSON Web Key Set (RFC 7517). Throws `KeySetError`, also for a set with a secret:
+ * a symmetric key would let everybody who can verify sign as well, and a private key is none that
+ * a server of storage should have.
+ */
+export function keySetOf(value: unknown): KeySet {
+  if (!isKeySet(value)) {
+    throw new KeySetError('it is no JSON Web Key Set, an object with a list of keys: {"keys":[…]}');
+  }
+  const { keys } = value;
+  if (keys.length > keysMax) throw new KeySetError(`it has more than ${keysMax} keys`);
+  for (const key of keys) {
+    if (key.kty === 'oct') throw new KeySetError('it has a symmetric key; only public keys verify');
+    if (key['d'] !== undefined) {
+      throw new KeySetError('it has a private key; only the public ones belong here');
+    }
+  }
+  return { find: createLocalJWKSet(value) };
+}
+
+function isKeySet(value: unknown): value is JSONWebKeySet {
+  if (typeof value !== 'object' || value === null || !('keys' in value)) return false;
+  return Array.isArray(value.keys) && value.keys.every(isKey);
+}
+
+function isKey(value: unknown): value is JWK {
+  return (
+    typeof value === 'object' && value !== null && 'kty' in value && typeof value.kty === 'string'
+  );
+}

@@ -1,0 +1,40 @@
+import type { BearerTarget } from './bearer-verifier.js';
+
+/** The service as a whole: the audience that client libraries ask tokens for. */
+export const storageAudience = 'https://storage.azure.com';
+
+/** The same by the id of its application. */
+const storageApplication = 'e406a681-f3d4-42a8-90b6-c2b029497af1';
+
+/** Domains of the clouds in which an account has endpoints. */
+const domains = [
+  'core.windows.net',
+  'core.chinacloudapi.cn',
+  'core.usgovcloudapi.net',
+  'core.cloudapi.de',
+];
+
+/**
+ * Whether one of the audiences of a token means this request (spec table-service §8.5): one of
+ * `configured`, or else the storage service or the endpoint of the account and service that are
+ * asked. A slash at the end makes no difference.
+ */
+export function isMeantFor(
+  audiences: readonly string[],
+  target: BearerTarget,
+  configured: readonly string[] | undefined,
+): boolean {
+  const accepted = configured ?? defaultAudiences(target);
+  return audiences.some((audience) =>
+    accepted.some((each) => withoutSlash(each) === withoutSlash(audience)),
+  );
+}
+
+function defaultAudiences({ account, service }: BearerTarget): readonly string[] {
+  const endpoints = domains.map((domain) => `https://${account}.${service}.${domain}`);
+  return [storageAudience, storageApplication, ...endpoints];
+}
+
+function withoutSlash(text: string): string {
+  return text.endsWith('/') ? text.slice(0, -1) : text;
+}

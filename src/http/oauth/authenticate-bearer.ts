@@ -1,0 +1,85 @@
+import { invariant, unreachable } from '../../base/invariant.js';
+import { errorDefinition, type ErrorCode } from '../../wire/errors/registry.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import type { Caller } from '../pipeline/authorise.js';
+import type { Exchange } from '../pipeline/exchange.js';
+import type { BearerVerifier } from './bearer-verifier.js';
+
+interface BearerVersions {
+  /** The first version of the protocol that has bearer tokens. */
+  readonly since: string;
+  /** The first one that answers a bad token with 401 and a challenge instead of 403. */
+  readonly challengedSince: string;
+}
+
+/**
+ * Tables have had tokens since 2020-12-06 by the documentation; the client for JavaScript sends
+ * them with 2019-02-02, whatever the server.
+ */
+const versionsOfTables: BearerVersions = { since: '2019-02-02', challengedSince: '2019-02-02' };
+const versionsOfOthers: BearerVersions = { since: '2017-11-09', challengedSince: '2019-12-12' };
+
+/**
+ * Who sends a token (spec table-service §8.5, queue-service §4.6). Throws
+ * `AuthenticationFailed` where no token would do, `InvalidAuthenticationInfo` with a challenge for
+ * a token that proves nothing, `ServerBusy` while the keys of the issuer cannot be had.
+ *
+ * @param verifier undefined: the server takes no tokens
+ */
+export async function authenticateBearer(
+  exchange: Exchange,
+  token: string,
+  verifier: BearerVerifier | undefined,
+): Promise<Caller> {
+  if (verifier === undefined) {
+    throw refusal(
+      'AuthenticationFailed',
+      'Authentication scheme Bearer is not supported. Start the server with --oauth to have it, ' +
+        'or sign with a key of the account.',
+    );
+  }
+  if (exchange.protocol === 'http' && !verifier.allowHttp) {
+    throw refusal(
+      'AuthenticationFailed',
+      'Authentication scheme Bearer is not allowed with HTTP. Send the token over HTTPS.',
+    );
+  }
+  const { account, service, version } = exchange;
+  const { since, challengedSince } = service === 'table' ? versionsOfTables : versionsOfOthers;
+  if (version < since) {
+    throw refusal(
+      'AuthenticationFailed',
+      `Authentication scheme Bearer is not supported in this version. Use ${since} or later.`,
+    );
+  }
+  invariant(account !== undefined, 'the address is known before the caller');
+  const verdict = await verifier.verify(token, { account: account.name, service });
+  switch (verdict.kind) {
+    case 'granted':
+      return { kind: 'bearer', authKind: 'bearer', service, permissions: verdict.permissions };
+    case 'refused':
+      throw version < challengedSince
+        ? refusal('AuthenticationFailed', verdict.reason)
+        : refusal('InvalidAuthenticationInfo', verdict.reason, verifier.challenge);
+    case 'undecided':
+      throw new StorageError('ServerBusy', {
+        message:
+          'The server is currently unable to receive requests. Please retry your request. ' +
+          'The keys that verify tokens cannot be read; the log of the server says why.',
+      });
+    default:
+      return unreachable(verdict);
+  }
+}
+
+/** Tables show only the message, so it has the reason as well. */
+function refusal(code: ErrorCode, reason: string, challenge?: string): StorageError {
+  const general = errorDefinition(
+    challenge === undefined ? code : 'NoAuthenticationInformation',
+  ).message;
+  return new StorageError(code, {
+    message: `${general} ${reason}`,
+    details: [['AuthenticationErrorDetail', reason]],
+    challenge,
+  });
+}

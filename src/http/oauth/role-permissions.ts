@@ -1,0 +1,113 @@
+import { unreachable } from '../../base/invariant.js';
+import type { Permission, ScopedPermissions } from '../pipeline/authorise.js';
+
+/** What a role or a scope is good for. */
+export const tokenRights = ['read', 'write', 'delete'] as const;
+export type TokenRight = (typeof tokenRights)[number];
+
+/** Rights by the name of a role or a scope, for tables and queues alike. */
+export type RightsByName = ReadonlyMap<string, readonly TokenRight[]>;
+
+/** The names that a token carries. */
+export interface TokenNames {
+  readonly roles: readonly string[];
+  readonly scopes: readonly string[];
+}
+
+interface Role {
+  readonly service: 'table' | 'queue';
+  readonly rights: readonly TokenRight[];
+  /** What the role allows with messages beside its rights. */
+  readonly messages?: readonly Permission[];
+}
+
+const all: readonly TokenRight[] = tokenRights;
+
+/** The roles that the cloud service has for the data of tables and queues. */
+const builtInRoles: ReadonlyMap<string, Role> = new Map<string, Role>([
+  ['Storage Table Data Reader', { service: 'table', rights: ['read'] }],
+  ['Storage Table Data Contributor', { service: 'table', rights: all }],
+  ['Storage Queue Data Reader', { service: 'queue', rights: ['read'] }],
+  ['Storage Queue Data Contributor', { service: 'queue', rights: all }],
+  [
+    'Storage Queue Data Message Processor',
+    { service: 'queue', rights: [], messages: ['read', 'process'] },
+  ],
+  ['Storage Queue Data Message Sender', { service: 'queue', rights: [], messages: ['add'] }],
+]);
+
+/** A scope that delegates all that the roles of the user allow, and nothing beyond. */
+const impersonation = 'user_impersonation';
+
+class Granted implements ScopedPermissions {
+  readonly service = new Set<Permission>();
+  readonly container = new Set<Permission>();
+  readonly object = new Set<Permission>();
+
+  get scopes(): readonly Set<Permission>[] {
+    return [this.service, this.container, this.object];
+  }
+}
+
+/**
+ * What the names in a token allow on a service. Roles grant. Scopes grant when there are no roles;
+ * beside roles they limit what these grant to what they name. Names that nobody has given a
+ * meaning to grant nothing.
+ *
+ * @param configured goes before the built-in meaning of the same name
+ */
+export function permissionsOf(
+  { roles, scopes }: TokenNames,
+  service: string,
+  configured: RightsByName,
+): ScopedPermissions {
+  const byRoles = new Granted();
+  for (const name of roles) grantRole(byRoles, name, service, configured);
+  if (scopes.length === 0 || (roles.length > 0 && scopes.includes(impersonation))) return byRoles;
+  const byScopes = new Granted();
+  for (const name of scopes) grantRights(byScopes, configured.get(name) ?? scopeRights(name));
+  return roles.length === 0 ? byScopes : intersection(byRoles, byScopes);
+}
+
+function grantRole(to: Granted, name: string, service: string, configured: RightsByName): void {
+  const rights = configured.get(name);
+  if (rights !== undefined) {
+    grantRights(to, rights);
+    return;
+  }
+  const role = builtInRoles.get(name);
+  if (role?.service !== service) return;
+  grantRights(to, role.rights);
+  for (const permission of role.messages ?? []) to.object.add(permission);
+}
+
+function scopeRights(name: string): readonly TokenRight[] {
+  return tokenRights.filter((right) => right === name);
+}
+
+function grantRights(to: Granted, rights: readonly TokenRight[]): void {
+  for (const granted of to.scopes) {
+    for (const permission of rights.flatMap(permissionsOfRight)) granted.add(permission);
+  }
+  // To take a message is to read it and to hide it from everybody else.
+  if (to.object.has('read') && to.object.has('delete')) to.object.add('process');
+}
+
+function permissionsOfRight(right: TokenRight): readonly Permission[] {
+  switch (right) {
+    case 'read':
+      return ['read', 'list'];
+    case 'write':
+      return ['write', 'create', 'add', 'update'];
+    case 'delete':
+      return ['delete'];
+    default:
+      return unreachable(right);
+  }
+}
+
+function intersection(left: ScopedPermissions, right: ScopedPermissions): ScopedPermissions {
+  const both = (scope: keyof ScopedPermissions): ReadonlySet<Permission> =>
+    new Set([...left[scope]].filter((permission) => right[scope].has(permission)));
+  return { service: both('service'), container: both('container'), object: both('object') };
+}

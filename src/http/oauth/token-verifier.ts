@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import { errors, jwtVerify } from 'jose';
+import type { Clock } from '../../base/clock.js';
+import type { Logger } from '../pipeline/logger.js';
+import { isMeantFor } from './audience.js';
+import type { BearerTarget, BearerVerdict, BearerVerifier } from './bearer-verifier.js';
+import { bearerChallenge } from './challenge.js';
+import { KeysUnavailableError, type IssuerKeys, type KeySet } from './issuer-keys.js';
+import { permissionsOf, type RightsByName } from './role-permissions.js';
+import { readClaims, TokenClaimsError, type TokenClaims } from './token-claims.js';
+
+/** Which tokens are good. */
+export interface TokenRules {
+  /** What `iss` must be, to the letter. */
+  readonly issuer: string;
+  /** What `aud` may be; undefined: the storage service, or the endpoint that is asked. */
+  readonly audiences: readonly string[] | undefined;
+  /** Asymmetric ones only: who can verify must not be able to sign. */
+  readonly algorithms: readonly string[];
+  readonly clockToleranceSeconds: number;
+  /** Names of roles and scopes beside the built-in ones. */
+  readonly rights: RightsByName;
+  readonly allowHttp: boolean;
+}
+
+export interface TokenVerifierParts {
+  readonly rules: TokenRules;
+  readonly keys: IssuerKeys;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const tokenCharactersMax = 16 * 1024;
+const verifiedTokensMax = 1000;
+
+function refused(reason: string): BearerVerdict {
+  return { kind: 'refused', reason };
+}
+
+/**
+ * Verifies signed JSON web tokens with the keys of their issuer. To check a signature costs as much
+ * as several requests, so what a token has been found to say is kept until it expires, is pushed
+ * out by others, or the keys of the issuer change.
+ */
+export class TokenVerifier implements BearerVerifier {
+  readonly challenge: string;
+  readonly allowHttp: boolean;
+  readonly #parts: TokenVerifierParts;
+  /** By the hash of the token; the most recently used last. All signed by keys of `#keySet`. */
+  readonly #verified = new Map<string, TokenClaims>();
+  #keySet: KeySet | undefined;
+
+  constructor(parts: TokenVerifierParts) {
+    const { issuer, audiences, allowHttp } = parts.rules;
+    this.#parts = parts;
+    this.challenge = bearerChallenge(issuer, audiences);
+    this.allowHttp = allowHttp;
+  }
+
+  async verify(token: string, target: BearerTarget): Promise<BearerVerdict> {
+    if (token.length > tokenCharactersMax) {
+      return refused(`The token is longer than ${tokenCharactersMax} characters.`);
+    }
+    try {
+      const claims = await this.#claimsOf(token);
+      const { audiences, rights } = this.#parts.rules;
+      if (!isMeantFor(claims.audiences, target, audiences)) {
+        return refused('Invalid token audience. The token is for another service or account.');
+      }
+      return { kind: 'granted', permissions: permissionsOf(claims, target.service, rights) };
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  /** What a token says whose signature, issuer and period are good. */
+  async #claimsOf(token: string): Promise<TokenClaims> {
+    const keySet = await this.#parts.keys.current();
+    this.#keepOnlyOf(keySet);
+    const hash = createHash('sha256').update(token).digest('base64');
+    const known = this.#verified.get(hash);
+    this.#verified.delete(hash);
+    const claims = known ?? (await this.#verify(token, keySet));
+    this.#checkPeriod(claims);
+    this.#verified.set(hash, claims);
+    for (const oldest of this.#verified.keys()) {
+      if (this.#verified.size <= verifiedTokensMax) break;
+      this.#verified.delete(oldest);
+    }
+    return claims;
+  }
+
+  /** A key that the issuer has withdrawn makes no token good any more. */
+  #keepOnlyOf(keySet: KeySet): void {
+    if (this.#keySet !== keySet) this.#verified.clear();
+    this.#keySet = keySet;
+  }
+
+  async #verify(token: string, keySet: KeySet): Promise<TokenClaims> {
+    try {
+      return await this.#verifyWith(token, keySet);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      const renewed = await this.#parts.keys.renewed(keySet);
+      if (renewed === keySet) throw error;
+      this.#keepOnlyOf(renewed);
+      return this.#verifyWith(token, renewed);
+    }
+  }
+
+  async #verifyWith(token: string, keySet: KeySet): Promise<TokenClaims> {
+    const { rules, clock } = this.#parts;
+    const { payload } = await jwtVerify(token, keySet.find, {
+      issuer: rules.issuer,
+      algorithms: [...rules.algorithms],
+      clockTolerance: rules.clockToleranceSeconds,
+      currentDate: new Date(clock.nowMicros() / 1000),
+      requiredClaims: ['aud', 'nbf', 'exp'],
+    });
+    return readClaims(payload);
+  }
+
+  #checkPeriod({ notBefore, expires }: TokenClaims): void {
+    const { rules, clock } = this.#parts;
+    const now = Math.floor(clock.nowMicros() / 1e6);
+    if (expires <= now - rules.clockToleranceSeconds) throw new TokenClaimsError(expired);
+    if (notBefore > now + rules.clockToleranceSeconds) throw new TokenClaimsError(notYetValid);
+  }
+
+  #failed(error: unknown): BearerVerdict {
+    if (error instanceof TokenClaimsError) return refused(error.message);
+    if (error instanceof errors.JOSEError) return refused(reasonOf(error, this.#parts.rules));
+    if (!(error instanceof KeysUnavailableError)) {
+      this.#parts.logger.error('a token could not be verified', { error });
+    }
+    return { kind: 'undecided' };
+  }
+}
+
+const expired = 'Lifetime validation failed. The token is expired.';
+const notYetValid = 'Lifetime validation failed. The token is not valid yet.';
+
+/** In words that hold nothing of the token, because they end up in answers. */
+function reasonOf(error: errors.JOSEError, { issuer, algorithms }: TokenRules): string {
+  if (error instanceof errors.JWTExpired) return expired;
+  if (error instanceof errors.JWTClaimValidationFailed) return claimReason(error, issuer);
+  if (error instanceof errors.JOSEAlgNotAllowed) {
+    return `The token is not signed with one of ${algorithms.join(', ')}.`;
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) {
+    return 'The signature of the token is wrong.';
+  }
+  if (error instanceof errors.JWKSNoMatchingKey) {
+    return 'The token is signed with a key that the issuer does not publish.';
+  }
+  if (error instanceof errors.JWKSMultipleMatchingKeys) {
+    return 'The token does not name its key (kid), and the issuer publishes several.';
+  }
+  return 'The token is no signed JSON web token, or uses what is not supported here.';
+}
+
+function claimReason({ claim, reason }: errors.JWTClaimValidationFailed, issuer: string): string {
+  if (reason === 'missing' && requiredClaims.has(claim)) return `The token has no claim ${claim}.`;
+  if (claim === 'iss') return `Invalid token issuer. Tokens of ${issuer} are accepted here.`;
+  return claim === 'nbf' && reason === 'check_failed' ? notYetValid : 'Lifetime validation failed.';
+}
+
+const requiredClaims: ReadonlySet<string> = new Set(['iss', 'aud', 'nbf', 'exp']);
