@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { inspect } from 'node:util';
+import { systemClock } from '../../base/clock.js';
+import { systemRandomness } from '../../base/randomness.js';
+import type { Store } from '../../kv/store.js';
+import { QueueService } from '../../services/queues/queue-service.js';
+import { TableService } from '../../services/tables/table-service.js';
+import { decodeBag } from '../../wire/edm/bag.js';
+import type { Property } from '../../wire/edm/value.js';
+import { openTestStore } from '../../../test/support/stores.js';
+import { SeedError, type SeedData, type SeedEntity, type SeedValue } from './seed-data.js';
+import { seed } from './seed.js';
+
+const account = 'acct';
+
+/** A server's services over a store that breaks at a commit, as a process that is killed does. */
+class World {
+  readonly #store: Store;
+  commits = 0;
+  breaksAt = Infinity;
+  readonly tables: TableService;
+  readonly queues: QueueService;
+
+  constructor(store: Store) {
+    this.#store = store;
+    const breaking: Store = {
+      get: (key) => store.get(key),
+      getMany: (keys) => store.getMany(keys),
+      range: (range, options) => store.range(range, options),
+      commit: (batch) => this.#commit(batch),
+      close: () => store.close(),
+    };
+    const parts = { store: breaking, clock: systemClock };
+    this.tables = new TableService(parts);
+    this.queues = new QueueService({ ...parts, randomness: systemRandomness });
+  }
+
+  seed(data: SeedData) {
+    return seed({ tables: this.tables, queues: this.queues, accounts: [account, 'other'] }, data);
+  }
+
+  async entities(table: string): Promise<Record<string, readonly Property[]>> {
+    const { entities } = await this.tables.queryEntities(account, table, {});
+    return Object.fromEntries(
+      entities.map(({ partitionKey, rowKey, bag }) => [
+        `${partitionKey}/${rowKey}`,
+        decodeBag(bag),
+      ]),
+    );
+  }
+
+  async texts(queue: string): Promise<string[]> {
+    const messages = await this.queues.peekMessages(account, queue, 32);
+    return messages.map(({ text }) => text);
+  }
+
+  /** Everything that a client can see of the account. */
+  async state() {
+    const { tables } = await this.tables.queryTables(account, {});
+    const { queues } = await this.queues.listQueues(account, { limit: 100 });
+    const rows = tables.map(async ({ name }) => [name, await this.entities(name)] as const);
+    const texts = queues.map(async (queue) => [queue, await this.texts(queue.name)] as const);
+    return [await Promise.all(rows), await Promise.all(texts)];
+  }
+
+  async #commit(batch: Parameters<Store['commit']>[0]) {
+    this.commits += 1;
+    if (this.commits >= this.breaksAt) throw new Error('killed');
+    return this.#store.commit(batch);
+  }
+}
+
+async function openWorld(context: TestContext): Promise<World> {
+  return new World(await openTestStore('memory', context, systemClock));
+}
+
+function rows(partitionKey: string, count: number): SeedEntity[] {
+  return Array.from({ length: count }, (_, at) => ({
+    PartitionKey: partitionKey,
+    RowKey: String(at).padStart(4, '0'),
+    Number: at,
+  }));
+}
+
+async function* streamOf(entities: readonly SeedEntity[]): AsyncGenerator<SeedEntity> {
+  yield* entities;
+}
+
+const whole: SeedData = {
+  tables: {
+    people: { entities: [...rows('a', 150), ...rows('b', 3)], stream: streamOf([]) },
+    empty: null,
+  },
+  queues: {
+    work: { metadata: { owner: 'me' }, messages: ['one', 'two', { text: 'three' }] },
+    idle: { metadata: { owner: 'you' } },
+  },
+};
+
+describe('a seed', () => {
+  it('makes the same whichever commit it was killed at, when it is done again', async (context) => {
+    const undisturbed = await openWorld(context);
+    await undisturbed.seed(whole);
+    const expected = await undisturbed.state();
+    assert.ok(undisturbed.commits > 8);
+    for (let breaksAt = 1; breaksAt <= undisturbed.commits; breaksAt++) {
+      const world = await openWorld(context);
+      world.breaksAt = breaksAt;
+      await assert.rejects(world.seed(whole), /killed/);
+      world.breaksAt = Infinity;
+      await world.seed(whole);
+      assert.deepEqual(await world.state(), expected, `killed at commit ${breaksAt}`);
+    }
+  });
+
+  it('leaves what exists as it is', async (context) => {
+    const world = await openWorld(context);
+    await world.seed({
+      tables: { people: { entities: [{ PartitionKey: 'a', RowKey: '0001', Mine: true }] } },
+      queues: { work: { metadata: { owner: 'first' }, messages: ['kept'] } },
+    });
+    await world.seed(whole);
+    const people = await world.entities('people');
+    assert.deepEqual(people['a/0001'], [
+      { name: 'Mine', value: { type: 'Edm.Boolean', value: true } },
+    ]);
+    assert.equal(Object.keys(people).length, 153);
+    assert.deepEqual(await world.texts('work'), ['kept']);
+    const { metadata } = await world.queues.getQueue(account, 'work');
+    assert.deepEqual(metadata, [['owner', 'first']]);
+  });
+
+  it('does not bring messages back that were taken', async (context) => {
+    const world = await openWorld(context);
+    await world.seed(whole);
+    await world.queues.clearMessages(account, 'work');
+    await world.seed(whole);
+    assert.deepEqual(await world.texts('work'), []);
+  });
+
+  it('replaces what exists when it is told to, the last of equal keys in a stream wins', async (context) => {
+    const world = await openWorld(context);
+    await world.seed({
+      tables: { people: { entities: [{ PartitionKey: 'a', RowKey: '0001', Mine: true }] } },
+      queues: { work: { messages: ['old'] } },
+    });
+    const twice = [
+      { PartitionKey: 'z', RowKey: '1', Number: 1 },
+      { PartitionKey: 'z', RowKey: '1', Number: 2 },
+    ];
+    await world.seed({
+      ...whole,
+      ifExists: 'replace',
+      tables: { people: { entities: rows('a', 2), stream: streamOf(twice) } },
+    });
+    const people = await world.entities('people');
+    assert.equal(people['a/0001']?.[0]?.name, 'Number');
+    assert.deepEqual(people['z/1']?.[0]?.value, { type: 'Edm.Int32', value: 2 });
+    assert.deepEqual(await world.texts('work'), ['one', 'two', 'three']);
+  });
+
+  it('puts every account where it belongs and counts what it has done', async (context) => {
+    const world = await openWorld(context);
+    const seen: number[] = [];
+    const counts = await world.seed({
+      ...whole,
+      accounts: { other: { queues: { theirs: { messages: ['m'] } } } },
+      progress: ({ entities, messages }) => seen.push(entities + messages),
+    });
+    assert.deepEqual(counts, { tables: 2, queues: 3, entities: 153, messages: 4 });
+    assert.deepEqual(
+      seen,
+      seen.toSorted((left, right) => left - right),
+    );
+    assert.equal(seen.at(-1), 157);
+    const theirs = await world.queues.peekMessages('other', 'theirs', 1);
+    assert.equal(theirs[0]?.text, 'm');
+  });
+
+  const keys = { PartitionKey: 'a', RowKey: '1' };
+  const values: readonly [given: SeedValue, type: string, value: unknown][] = [
+    ['text', 'Edm.String', 'text'],
+    [7, 'Edm.Int32', 7],
+    [-2_147_483_648, 'Edm.Int32', -2_147_483_648],
+    [2_147_483_648, 'Edm.Int64', 2_147_483_648n],
+    [9_007_199_254_740_993n, 'Edm.Int64', 9_007_199_254_740_993n],
+    [1.5, 'Edm.Double', 1.5],
+    [NaN, 'Edm.Double', NaN],
+    [false, 'Edm.Boolean', false],
+    [new Date('1601-01-01T00:00:00Z'), 'Edm.DateTime', 504_911_232_000_000_000n],
+    [Uint8Array.of(1, 2), 'Edm.Binary', Uint8Array.of(1, 2)],
+    [{ type: 'Double', value: 1 }, 'Edm.Double', 1],
+    [{ type: 'Edm.Int64', value: '5' }, 'Edm.Int64', 5n],
+    [
+      { type: 'Guid', value: 'C9DA6455-213D-42C9-9A79-3E9149A57833' },
+      'Edm.Guid',
+      'c9da6455-213d-42c9-9a79-3e9149a57833',
+    ],
+  ];
+  for (const [given, type, value] of values) {
+    it(`stores ${inspect(given)} as ${type}`, async (context) => {
+      const world = await openWorld(context);
+      await world.seed({ tables: { types: { entities: [{ ...keys, Value: given }] } } });
+      const [property] = (await world.entities('types'))['a/1'] ?? [];
+      assert.equal(property?.value.type, type);
+      const stored = property.value.value;
+      assert.deepEqual(stored instanceof Uint8Array ? new Uint8Array(stored) : stored, value);
+    });
+  }
+
+  it('takes the types of annotations, and leaves out nulls and what answers have', async (context) => {
+    const world = await openWorld(context);
+    const entity = {
+      ...keys,
+      'odata.etag': 'W/"x"',
+      Timestamp: '2020-01-01T00:00:00Z',
+      Nothing: null,
+      'Count@odata.type': 'Edm.Int64',
+      Count: '12',
+    };
+    await world.seed({ tables: { types: { entities: [entity] } } });
+    assert.deepEqual((await world.entities('types'))['a/1'], [
+      { name: 'Count', value: { type: 'Edm.Int64', value: 12n } },
+    ]);
+  });
+
+  const entityWith = (entity: Readonly<Record<string, unknown>>): SeedData => ({
+    tables: { good: null, people: { entities: [{ ...keys, ...entity }] } },
+  });
+  const refused: readonly [what: string, data: SeedData, path: string, reason: RegExp][] = [
+    ['a whole number that is not exact', entityWith({ N: 2 ** 60 }), 'N', /Int64/],
+    ['an unknown type', entityWith({ N: { type: 'Int', value: 1 } }), 'N', /no type 'Int'/],
+    ['a value of another type', entityWith({ N: { type: 'Int32', value: 'x' } }), 'N', /Edm.Int32/],
+    ['a list', entityWith({ N: [1] }), 'N', /a value is a text/],
+    ['a name that no property has', entityWith({ 'a b': 1 }), 'a b', /this name/],
+    ['an entity without a key', entityWith({ RowKey: 1 }), 'RowKey', /needs this key/],
+    [
+      'two entities with the same keys',
+      { tables: { people: { entities: [keys, keys] } } },
+      'tables.people.entities.1',
+      /same keys/,
+    ],
+    ['a bad table name', { tables: { 'a-b': null } }, 'tables.a-b', /InvalidResourceName/],
+    ['a bad queue name', { queues: { A: null } }, 'queues.A', /OutOfRangeInput/],
+    ['an unknown account', { accounts: { nope: {} } }, 'accounts.nope', /it has: acct, other/],
+    [
+      'a text that no message can have',
+      { queues: { work: { messages: ['\u0000'] } } },
+      'queues.work.messages.0',
+      /characters/,
+    ],
+    [
+      'a message that is never visible',
+      {
+        queues: { work: { messages: [{ text: 'x', visibilitySeconds: 9, timeToLiveSeconds: 9 }] } },
+      },
+      'queues.work.messages.0',
+      /less than the message lives/,
+    ],
+    ['containers', { containers: {} } as SeedData, 'containers', /blobs are not served/],
+    ['another way', { ifExists: 'fail' as 'skip' }, 'ifExists', /skip or replace/],
+  ];
+  for (const [what, data, path, reason] of refused) {
+    it(`refuses ${what} before it makes anything`, async (context) => {
+      const world = await openWorld(context);
+      await assert.rejects(world.seed(data), (error: unknown) => {
+        assert.ok(error instanceof SeedError);
+        assert.ok(error.path.join('.').endsWith(path), error.path.join('.'));
+        assert.match(error.reason, reason);
+        return true;
+      });
+      assert.equal(world.commits, 0);
+    });
+  }
+
+  it('names the entity that the service refuses', async (context) => {
+    const world = await openWorld(context);
+    const large = { ...keys, RowKey: '2', Text: 'x'.repeat(40_000) };
+    await assert.rejects(
+      world.seed({ tables: { people: { entities: [keys, large] } } }),
+      (error: unknown) => {
+        assert.ok(error instanceof SeedError);
+        assert.equal(error.entity, large);
+        assert.match(error.message, /tables\.people\.entities\.1: PropertyValueTooLarge/);
+        return true;
+      },
+    );
+  });
+});
