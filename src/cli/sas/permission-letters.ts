@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 
-/** The letters that a field may have, in the order in which clients write them, and what each means. */
+/** The letters of a field, in the order in which clients write them, and what each means. */
 export type LetterMeanings = readonly (readonly [letter: string, meaning: string])[];
 
 /** Spec table-service §8.3. */
