@@ -15,6 +15,7 @@ import { renderContext } from './replies.js';
 import type { TableRequest } from './request.js';
 import { tableRouteOf } from './route.js';
 import type { WriteEntityOperation, WriteInput } from './write.js';
+import { grantedUnder } from './write-entity.js';
 
 /**
  * One operation of a changeset, read and found well-formed. It lives until the changeset is
@@ -29,7 +30,8 @@ export interface Change {
 /** Reads one operation as if it came alone. Throws the same errors. */
 export function readChange(part: BatchOperation, outer: TableRequest): Change {
   const request = new BatchRequest(outer, part);
-  const { operation } = tableRouteOf(writeRoutes, request);
+  const route = tableRouteOf(writeRoutes, request);
+  const operation = grantedUnder(outer.backend.leniency, route.operation);
   authorise(outer.exchange.caller, operation.access);
   const { contentId, headers } = part;
   return { input: readInput(operation, request), contentId, headers };

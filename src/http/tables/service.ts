@@ -12,6 +12,7 @@ import { preferenceOf, type Preference } from './preference.js';
 import { ExchangeRequest, type TableBackend } from './request.js';
 import { tableRouteOf } from './route.js';
 import { tableRoutes } from './routes.js';
+import { grantedUnder } from './write-entity.js';
 
 /** The table service as the pipeline drives it. */
 export function tableHttpService(backend: TableBackend): HttpService {
@@ -34,7 +35,7 @@ function routeOf(backend: TableBackend, exchange: Exchange): Route {
     query: exchange.queryOptions,
   });
   const { name, operation } = tableRouteOf(tableRoutes, request);
-  return { name, operation, request };
+  return { name, operation: grantedUnder(backend.leniency, operation), request };
 }
 
 function tableOf(resource: Resource): string | undefined {

@@ -4,9 +4,10 @@ import type { EntityInput, PropertyBag } from '../../wire/edm/value.js';
 import type { Condition, WriteOperation } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
+import type { Leniency } from '../pipeline/leniency.js';
 import { conditionOf } from './conditions.js';
 import { requireJsonBody } from './format.js';
-import { bodyBytesMax } from './operation.js';
+import { bodyBytesMax, type TableOperation } from './operation.js';
 import { noContentReply } from './replies.js';
 import type { TableRequest } from './request.js';
 import { entityBodyOf, oneEntity, runWrite, type WriteEntityOperation } from './write.js';
@@ -43,6 +44,21 @@ function writeEntity(access: WriteEntityOperation['access']): WriteEntityOperati
 
 export const changeEntity = writeEntity(objectAccess('update'));
 export const upsertEntity = writeEntity(objectAccess('add', 'update'));
+const upsertEntityWithEither = writeEntity({
+  kind: 'granted',
+  scope: 'object',
+  permissions: ['add', 'update'],
+  needs: 'any',
+});
+
+/** The operation as it is granted under a leniency. */
+export function grantedUnder<O extends TableOperation>(
+  { upsertsWithOnePermission }: Leniency,
+  operation: O,
+): O | WriteEntityOperation {
+  const isUpsert = operation === (upsertEntity as TableOperation);
+  return upsertsWithOnePermission && isUpsert ? upsertEntityWithEither : operation;
+}
 
 /** The keys are those of the path; a body may repeat them, and may be missing altogether. */
 function propertiesOf(request: TableRequest): PropertyBag {

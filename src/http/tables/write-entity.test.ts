@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { authorise, type Access, type Caller, type Permission } from '../pipeline/authorise.js';
+import { leniencyOf, strictRules } from '../pipeline/leniency.js';
+import { getEntity } from './get-entity.js';
+import { changeEntity, grantedUnder, upsertEntity } from './write-entity.js';
+
+const none: ReadonlySet<Permission> = new Set();
+
+function mayDo(access: Access, ...permissions: Permission[]): boolean {
+  const object = new Set(permissions);
+  const held = { service: none, container: none, object };
+  const caller: Caller = {
+    kind: 'bearer',
+    authKind: 'bearer',
+    service: 'table',
+    permissions: held,
+  };
+  try {
+    authorise(caller, access);
+    return true;
+  } catch (error) {
+    assert.ok(error instanceof StorageError && error.code === 'AuthorizationPermissionMismatch');
+    return false;
+  }
+}
+
+describe('an upsert', () => {
+  it('takes both permissions', () => {
+    const { access } = grantedUnder(strictRules, upsertEntity);
+    assert.deepEqual(
+      [mayDo(access, 'add'), mayDo(access, 'update'), mayDo(access, 'add', 'update')],
+      [false, false, true],
+    );
+  });
+
+  it('takes one of the two where that is allowed, and no other', () => {
+    const { access } = grantedUnder(leniencyOf(['upsert-permissions']), upsertEntity);
+    assert.deepEqual(
+      [mayDo(access, 'add'), mayDo(access, 'update'), mayDo(access, 'read', 'delete')],
+      [true, true, false],
+    );
+  });
+
+  it('is all that this allows', () => {
+    const lenient = leniencyOf(true);
+    assert.equal(grantedUnder(lenient, changeEntity), changeEntity);
+    assert.equal(grantedUnder(lenient, getEntity), getEntity);
+    const others = leniencyOf(lenient.items.filter((item) => item !== 'upsert-permissions'));
+    assert.equal(grantedUnder(others, upsertEntity), upsertEntity);
+  });
+});
