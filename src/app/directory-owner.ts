@@ -1,6 +1,7 @@
 import { makeAccountDirectory } from '../services/accounts/directory.js';
 import { backendOver, openStore, reclaimSteps, seedBackend } from './backend.js';
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
+import { checkInterferences } from './interferences.js';
 import { settingsOf, type ServerOptions, type ServiceName } from './options.js';
 import { Reclaimer } from './reclaimer.js';
 import { openCertificates } from './tls/opening.js';
@@ -23,6 +24,7 @@ export interface DirectoryOwner {
 export async function openDirectoryOwner(options: ServerOptions): Promise<DirectoryOwner> {
   const settings = settingsOf(options);
   makeAccountDirectory(settings.accounts);
+  checkInterferences(options, settings);
   const store = await openStore(settings, 'exclusive');
   const certificates = await openCertificates(settings, 'exclusive').catch(
     async (error: unknown) => {

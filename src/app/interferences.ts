@@ -31,6 +31,13 @@ export interface ThrottleControl {
 const singleNames = ['GetMessage', 'PeekMessage'];
 const operationNames = [...tableRoutes, ...queueRoutes].map(({ name }) => name).concat(singleNames);
 
+type Sources = Pick<ServerSettings, 'clock' | 'randomness' | 'timers' | 'observers'>;
+
+/** Throws `ServerOptionsError`. */
+export function checkInterferences(options: InterferenceOptions, sources: Sources): void {
+  new Interferences({}, sources).prepare(options);
+}
+
 /** Fault injection and throttling of one server, for all of its services. */
 export class Interferences {
   readonly #faults: FaultInjector;
@@ -44,15 +51,7 @@ export class Interferences {
   readonly #syncObservers: () => void;
 
   /** Throws `ServerOptionsError`. */
-  constructor(
-    options: InterferenceOptions,
-    {
-      clock,
-      randomness,
-      timers,
-      observers,
-    }: Pick<ServerSettings, 'clock' | 'randomness' | 'timers' | 'observers'>,
-  ) {
+  constructor(options: InterferenceOptions, { clock, randomness, timers, observers }: Sources) {
     const operations = operationNames;
     this.#faults = new FaultInjector({ randomness, timers, operations });
     const throttle = new Throttle(clock);

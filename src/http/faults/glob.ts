@@ -1,4 +1,4 @@
-/** A pattern of texts, read once. Matching takes time in proportion to both lengths at most. */
+/** A pattern of texts, read once. Matching takes at most the product of both lengths. */
 export type Glob = readonly GlobPart[];
 
 type GlobPart = { readonly kind: 'unit'; readonly unit: string } | { readonly kind: 'any' | 'run' };

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { InvalidSettingError } from '../../base/members.js';
+import { parseRule } from './parse-rule.js';
+
+const context = {
+  place: 'faults[0]',
+  defaultName: 'fault-1',
+  operations: ['InsertEntity', 'PutMessage'],
+};
+const effect = { kind: 'reset' };
+
+describe('a fault rule', () => {
+  it('fits every request and fires always, unless it says otherwise', () => {
+    const { rule, scope, probability, skip, count } = parseRule({ effect }, context);
+    assert.equal(rule.name, 'fault-1');
+    assert.ok(Object.values(scope).every((each) => each === undefined));
+    assert.deepEqual([probability, skip, count], [1, 0, Infinity]);
+  });
+
+  it('is about the service whose tables or queues it names', () => {
+    assert.equal(parseRule({ table: 'a*', effect }, context).scope.service, 'table');
+    assert.equal(parseRule({ queue: 'a*', effect }, context).scope.service, 'queue');
+  });
+
+  it('may have latencies beside another effect, in any order', () => {
+    const effects = [
+      { kind: 'latency', ms: 5 },
+      effect,
+      { kind: 'latency', ms: { min: 1, max: 2 } },
+    ];
+    const parsed = parseRule({ effect: effects }, context);
+    assert.deepEqual(parsed.effect, { kind: 'reset' });
+    assert.deepEqual(parsed.latencies, [
+      { min: 5, max: 5 },
+      { min: 1, max: 2 },
+    ]);
+  });
+
+  const refused: readonly [what: string, rule: unknown, message: RegExp][] = [
+    ['no object', 'reset', /^faults\[0\] must be an object with members of: name, .*"reset"/],
+    ['null', null, /^faults\[0\] must be an object/],
+    ['a list', [], /^faults\[0\] must be an object/],
+    [
+      'a member with a typing mistake',
+      { probabilty: 1, effect },
+      /no member 'probabilty'.*probability/,
+    ],
+    ['no effect', {}, /^faults\[0\]\.effect must be an object with kind error, .*missing/],
+    ['an empty list of effects', { effect: [] }, /1 to 10 effects/],
+    ['an unknown effect', { effect: { kind: 'explode' } }, /effect\.kind must be one of error/],
+    ['an effect without a kind', { effect: { ms: 1 } }, /effect\.kind must be one of error/],
+    [
+      'a member of another effect',
+      { effect: { kind: 'reset', ms: 1 } },
+      /effect has no member 'ms'/,
+    ],
+    ['effects that exclude each other', { effect: [effect, { kind: 'truncate' }] }, /exclude each/],
+    [
+      'an unknown code',
+      { effect: { kind: 'error', code: 'Busy' } },
+      /code must be one of ServerBusy/,
+    ],
+    ['an error without a code', { effect: { kind: 'error' } }, /code must be one of ServerBusy/],
+    [
+      'a wait that is no number',
+      { effect: { kind: 'error', code: 'ServerBusy', retryAfterSeconds: 'soon' } },
+      /retryAfterSeconds must be a whole number from 0 to 3600; it is "soon"/,
+    ],
+    ['negative bytes', { effect: { kind: 'truncate', bytes: -1 } }, /effect\.bytes must be/],
+    ['an endless latency', { effect: { kind: 'latency', ms: 1e9 } }, /effect\.ms must be a number/],
+    ['a latency without a time', { effect: { kind: 'latency' } }, /milliseconds or \{min, max\}/],
+    [
+      'a range that is upside down',
+      { effect: { kind: 'latency', ms: { min: 2, max: 1 } } },
+      /min is not above max/,
+    ],
+    ['a place in a list of effects', { effect: [{ kind: 'latency', ms: -1 }] }, /effect\[0\]\.ms/],
+    [
+      'an unknown operation',
+      { operation: 'Insert', effect },
+      /operation.*InsertEntity, PutMessage/,
+    ],
+    ['an unknown service', { service: 'blob', effect }, /service must be one of table, queue/],
+    ['a probability above 1', { probability: 1.5, effect }, /probability must be a number from 0/],
+    ['a probability that is a text', { probability: '1', effect }, /probability must be a number/],
+    ['a count of nothing', { count: 0, effect }, /count must be a whole number from 1/],
+    ['a broken count', { count: 1.5, effect }, /count must be a whole number/],
+    ['a negative skip', { skip: -1, effect }, /skip must be a whole number from 0/],
+    ['a pattern that is no text', { table: 5, effect }, /table must be a text or a list of texts/],
+    ['an empty list of patterns', { table: [], effect }, /table must be a text or a list of texts/],
+    ['a pattern that ends in a backslash', { rowKey: 'a\\', effect }, /rowKey must be a pattern/],
+    ['a pattern beyond any key', { rowKey: 'a'.repeat(3000), effect }, /at most 2048 characters/],
+    ['keys of messages', { queue: 'q', partitionKey: 'p', effect }, /fits no request/],
+    ['a table and a queue', { table: 't', queue: 'q', effect }, /fits no request/],
+    ['a name that could be mistaken', { name: 'a,b', effect }, /name must be 1 to 100 letters/],
+  ];
+  for (const [what, rule, message] of refused) {
+    it(`is refused with ${what}, and the error says where`, () => {
+      assert.throws(
+        () => parseRule(rule, context),
+        (error: unknown) => {
+          assert.ok(error instanceof InvalidSettingError, String(error));
+          assert.match(error.message, message);
+          return true;
+        },
+      );
+    });
+  }
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+import { describe, it } from 'node:test';
+import { WorkGate } from './work-gate.js';
+
+/** A promise that the test settles. */
+function held(): { readonly done: Promise<void>; readonly let: () => void } {
+  let settle: () => void = () => undefined;
+  const done = new Promise<void>((resolve) => (settle = resolve));
+  return { done, let: settle };
+}
+
+describe('the gate before the work of requests', () => {
+  it('lets work that has begun end before somebody works alone, and others wait meanwhile', async () => {
+    const gate = new WorkGate();
+    const events: string[] = [];
+    const first = held();
+    const alone = held();
+    const begun = gate.pass(async () => {
+      await first.done;
+      events.push('begun');
+    });
+    const set = gate.alone(async () => {
+      events.push('alone begins');
+      await alone.done;
+      events.push('alone ends');
+    });
+    const later = gate.pass(async () => void events.push('later'));
+    await setImmediate();
+    assert.deepEqual(events, []);
+    assert.equal(gate.isShut, true);
+    first.let();
+    await setImmediate();
+    assert.deepEqual(events, ['begun', 'alone begins']);
+    alone.let();
+    await Promise.all([begun, set, later]);
+    assert.deepEqual(events, ['begun', 'alone begins', 'alone ends', 'later']);
+    assert.equal(gate.isShut, false);
+  });
+
+  it('lets those who work alone take turns, whatever becomes of one', async () => {
+    const gate = new WorkGate();
+    let working = 0;
+    const alone = (fails: boolean) =>
+      gate.alone(async () => {
+        working += 1;
+        assert.equal(working, 1);
+        await setImmediate();
+        working -= 1;
+        if (fails) throw new Error('failed');
+      });
+    const results = await Promise.allSettled([alone(false), alone(true), alone(false)]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    );
+    assert.equal(await gate.pass(async () => 'open'), 'open');
+  });
+
+  it('is left also by work that fails', async () => {
+    const gate = new WorkGate();
+    await assert.rejects(gate.pass(() => Promise.reject(new Error('failed'))));
+    assert.equal(await gate.alone(async () => 'empty'), 'empty');
+  });
+});
