@@ -7,8 +7,8 @@ import { signRequest } from '../wire/auth/shared-key.js';
 import type { SignedRequest, SigningForm } from '../wire/auth/signed-request.js';
 import { httpDate } from '../wire/http/http-date.js';
 import type { Connection } from './connection.js';
-import { codeOf, messageOf } from './failure.js';
-import { ConnectionError, serviceErrorOf } from './service-error.js';
+import { connectionProblem } from './connection-problem.js';
+import { serviceErrorOf } from './service-error.js';
 
 export interface ClientRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'MERGE' | 'DELETE';
@@ -65,7 +65,10 @@ export class StorageClient {
     this.#agent.destroy();
   }
 
-  /** Throws `ServiceError` for an answer that is no success, `ConnectionError` without one. */
+  /**
+   * Throws `ServiceError` for an answer that is no success, `ConnectionError` without one, and
+   * `CommandFailure` where there will be none.
+   */
   async request(options: ClientRequest): Promise<ClientResponse> {
     const response = await this.#send(options);
     if (response.status < 400) return response;
@@ -78,7 +81,8 @@ export class StorageClient {
     const headers = this.#headers(options, rawPath);
     const send = this.#isSecure ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
-      const fail = (error: unknown): void => reject(this.#connectionError(error));
+      const fail = (error: unknown): void =>
+        reject(connectionProblem(error, this.connection.endpoint));
       const request = send(
         {
           protocol: this.#url.protocol,
@@ -122,15 +126,6 @@ export class StorageClient {
       all['Authorization'] = signRequest(this.#manner.scheme, signer, signed);
     }
     return all;
-  }
-
-  #connectionError(error: unknown): ConnectionError {
-    const { endpoint } = this.connection;
-    const text =
-      codeOf(error) === 'ECONNREFUSED'
-        ? `Nothing listens at ${endpoint}. Start the server there with: tabularium start`
-        : `The connection to ${endpoint} failed: ${messageOf(error)}`;
-    return new ConnectionError(text, { cause: error });
   }
 }
 
