@@ -61,7 +61,7 @@ export class KeyCache implements IssuerKeys {
 
   /** For a start that must not go on without keys: throws what is wrong with them. */
   async mustRead(): Promise<void> {
-    await this.#readAgain();
+    await this.#read();
     if (this.#failure !== undefined) throw this.#failure;
   }
 
@@ -87,14 +87,22 @@ export class KeyCache implements IssuerKeys {
   }
 
   #readAgain(): Promise<void> {
-    this.#reading ??= this.#read().finally(() => {
+    this.#reading ??= this.#readAndTell().finally(() => {
       this.#reading = undefined;
     });
     return this.#reading;
   }
 
+  async #readAndTell(): Promise<void> {
+    await this.#read();
+    const { place, logger } = this.#parts;
+    const error = this.#failure;
+    if (error !== undefined)
+      logger.error('the keys that verify tokens cannot be read', { place, error });
+  }
+
   async #read(): Promise<void> {
-    const { read, clock, logger, place } = this.#parts;
+    const { read, clock } = this.#parts;
     this.#triedAtMs = clock.monotonicMs();
     try {
       const news = await read(this.#held?.mark);
@@ -102,7 +110,6 @@ export class KeyCache implements IssuerKeys {
       this.#failure = undefined;
     } catch (error) {
       this.#failure = error instanceof Error ? error : new Error(String(error));
-      logger.error('the keys that verify tokens cannot be read', { place, error });
     }
   }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { devTokenCommand } from './dev-token.js';
 import { queueClearCommand } from './queue-clear.js';
 import { queueGetCommand } from './queue-get.js';
 import { queueListCommand } from './queue-list.js';
@@ -45,6 +46,7 @@ export function buildProgram(): Command {
     );
   for (const make of sasCommands) sas.addCommand(make());
   program.addCommand(startCommand());
+  program.addCommand(devTokenCommand());
   program.addCommand(table);
   program.addCommand(queue);
   program.addCommand(sas);

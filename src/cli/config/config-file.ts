@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import type { FaultRule, HttpLimits, LenientItem, ThrottleSetting } from '../../app/index.js';
+import type { TokenRight } from '../../http/oauth/role-permissions.js';
 import type { AccountSettings } from '../../services/accounts/directory.js';
 import { UsageError } from '../failure.js';
 import { checkSchema } from './schema-check.js';
@@ -38,10 +39,21 @@ export interface Config {
   readonly simulateTableDeleteDelay?: string | number;
   readonly pagingTestMode?: boolean | { readonly seed: string | number };
   readonly tls?: 'self-signed' | TlsFilesConfig;
+  readonly oauth?: OAuthConfig;
   readonly init?: string;
   readonly faults?: readonly FaultRule[];
   readonly throttle?: ThrottleSetting;
   readonly controlPort?: number;
+}
+
+/** Whose bearer tokens are accepted; `dev` as the issuer is the local one. */
+export interface OAuthConfig {
+  readonly issuer: string;
+  readonly audience?: string | readonly string[];
+  /** A file, relative to this one, or a URL. */
+  readonly jwks?: string;
+  readonly roles?: Readonly<Record<string, readonly TokenRight[]>>;
+  readonly allowHttp?: boolean;
 }
 
 /** The certificate to speak https with: `cert` and `key`, or `pfx`. */
@@ -89,7 +101,12 @@ export async function loadConfig(name: string, environment: Environment): Promis
     const path = rest[member];
     return path === undefined ? [] : [[member, resolve(folder, path)] as const];
   });
-  const config = { ...rest, ...Object.fromEntries(paths), ...tlsConfig(rest, folder) };
+  const config = {
+    ...rest,
+    ...Object.fromEntries(paths),
+    ...tlsConfig(rest, folder),
+    ...oauthConfig(rest, folder),
+  };
   if (accounts === undefined) return { config, files: [resolve(name)] };
   const keys = new KeyReader(file, folder, environment);
   const resolved: AccountSettings[] = [];
@@ -106,6 +123,12 @@ function tlsConfig({ tls }: Pick<Config, 'tls'>, folder: string): Pick<Config, '
   if (typeof tls !== 'object') return {};
   const paths = Object.entries(tls).map(([name, path]) => [name, resolve(folder, path)] as const);
   return { tls: Object.fromEntries(paths) as TlsFilesConfig };
+}
+
+/** With an absolute path. */
+function oauthConfig({ oauth }: Pick<Config, 'oauth'>, folder: string): Pick<Config, 'oauth'> {
+  if (oauth?.jwks === undefined || /^https?:/i.test(oauth.jwks)) return {};
+  return { oauth: { ...oauth, jwks: resolve(folder, oauth.jwks) } };
 }
 
 /** Reads keys from where a file says that they are. */

@@ -1,7 +1,7 @@
 import { messageOf, UsageError } from '../failure.js';
 import type { StartFlags } from '../start/options.js';
 import { parseDelayMs } from '../start/strictness-options.js';
-import type { Config } from './config-file.js';
+import type { Config, OAuthConfig } from './config-file.js';
 
 /** Where the value of an option comes from, as `commander` says; undefined when from nowhere. */
 export type SourceOf = (attribute: string) => string | undefined;
@@ -23,6 +23,8 @@ const storage: readonly FlagName[] = ['location', 'inMemory', 'inMemoryPersisten
 
 const tls: readonly FlagName[] = ['tls', 'tlsCert', 'tlsKey', 'tlsPfx', 'cert', 'key'];
 
+const oauth: readonly FlagName[] = ['oauth', 'oauthJwks', 'oauthAudience', 'oauthRole'];
+
 const bindings: readonly Binding[] = [
   { options: storage, flags: ({ location, inMemory }) => ({ location, inMemory }) },
   { options: ['host'], flags: ({ host }) => ({ host }) },
@@ -39,6 +41,7 @@ const bindings: readonly Binding[] = [
   { options: ['simulateTableDeleteDelay'], flags: deleteDelayFlags },
   { options: ['pagingTestMode'], flags: ({ pagingTestMode }) => pagingFlags(pagingTestMode) },
   { options: [...tls, 'tlsPassphraseFile', 'pwd'], flags: ({ tls: given }) => tlsFlags(given) },
+  { options: oauth, flags: ({ oauth: given }) => (given === undefined ? {} : oauthFlags(given)) },
   { options: ['init'], flags: ({ init }) => ({ init }) },
   { options: ['fault'], flags: ({ faults }) => ({ fault: faults }) },
   { options: ['throttle'], flags: ({ throttle }) => ({ throttle }) },
@@ -59,6 +62,17 @@ function tlsFlags(given: Config['tls']): FlagValues {
   if (typeof given !== 'object') return { tls: given };
   const { cert, key, pfx, passphraseFile } = given;
   return { tlsCert: cert, tlsKey: key, tlsPfx: pfx, tlsPassphraseFile: passphraseFile };
+}
+
+function oauthFlags({ issuer, audience, jwks, roles, allowHttp }: OAuthConfig): FlagValues {
+  return {
+    oauth: issuer,
+    oauthJwks: jwks,
+    oauthAudience: typeof audience === 'string' ? [audience] : audience,
+    oauthRole:
+      roles && Object.entries(roles).map(([name, rights]) => `${name}=${rights.join(',')}`),
+    oauthAllowHttp: allowHttp,
+  };
 }
 
 function pagingFlags(mode: Config['pagingTestMode']): FlagValues {

@@ -3,6 +3,7 @@ import { createServer } from '../../app/index.js';
 import { startFailure } from './failure.js';
 import { bannerText, listeningFields } from './banner.js';
 import { openStartLog } from './log.js';
+import { prepareOAuth } from './oauth-options.js';
 import { addStartOptions, type StartFlags } from './options.js';
 import { planStart, settingsOf, type StartPlan } from './plan.js';
 import { withSeed } from './seeding.js';
@@ -37,6 +38,7 @@ async function start(flags: StartFlags, command: Command): Promise<void> {
   if (worker !== undefined) return runWorker(settingsOf(flags, sourceOf), worker);
   const plan = await planStart(flags, sourceOf);
   const { settings } = plan;
+  await prepareOAuth(settings.flags);
   for (const note of settings.notes) process.stderr.write(`Note: ${note}\n`);
   return settings.flags.workers > 1 ? runPrimary(plan) : runAlone(plan);
 }

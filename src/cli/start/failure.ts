@@ -6,7 +6,11 @@ export function startFailure(error: unknown): Error {
   // Who has read the seed file knows the place in it.
   if (error instanceof SeedError || error instanceof CommandFailure) return error;
   if (error instanceof ServerOptionsError) {
-    return new UsageError(error.message.replaceAll(/\b(table|queue|control)Port\b/g, '--$1-port'));
+    const text = error.message
+      .replaceAll(/\b(table|queue|control)Port\b/g, '--$1-port')
+      .replaceAll(/\boauth\.(jwks|audience)\b/g, '--oauth-$1')
+      .replaceAll(/\boauth\.issuer\b/g, '--oauth');
+    return new UsageError(text);
   }
   const text = error instanceof ListenError ? listenText(error) : directoryText(error);
   return new CommandFailure(text, { cause: error });

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { defaultPorts } from '../connection.js';
 import { repeated, wholeNumber } from '../option-parsers.js';
 import { initOptions, type InitFlags } from './init-options.js';
+import { oauthOptions, type OAuthFlags } from './oauth-options.js';
 import { addPeerFlags } from './peer-flags.js';
 import { controlOptions, type ControlFlags } from './control-options.js';
 import { interferenceOptions, type InterferenceFlags } from './interference-options.js';
@@ -12,7 +13,7 @@ export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 export interface StartFlags
-  extends InitFlags, StrictnessFlags, TlsFlags, InterferenceFlags, ControlFlags {
+  extends OAuthFlags, InitFlags, StrictnessFlags, TlsFlags, InterferenceFlags, ControlFlags {
   readonly config?: string;
   readonly location: string;
   readonly inMemory?: boolean;
@@ -45,6 +46,7 @@ export function addStartOptions(command: Command): void {
     ...ownOptions(),
     ...tlsOptions(),
     ...strictnessOptions(),
+    ...oauthOptions(),
     ...initOptions(),
     ...interferenceOptions(),
     ...controlOptions(),

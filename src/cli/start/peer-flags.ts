@@ -45,11 +45,6 @@ const peerFlags: readonly PeerFlag[] = [
     effect: 'noted',
     message: `it limits blobs, and ${noBlobs}`,
   },
-  {
-    flags: '--oauth [level]',
-    effect: 'refused',
-    message: 'bearer tokens are not supported. Use the account key: leave the flag out',
-  },
 ];
 
 export function addPeerFlags(command: Command): void {

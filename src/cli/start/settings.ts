@@ -6,6 +6,7 @@ import { flagsWithConfig, type SourceOf } from '../config/config-flags.js';
 import { chooseAccounts } from './account-settings.js';
 import { UsageError } from '../failure.js';
 import { peerFlagNotes } from './peer-flags.js';
+import { oauthSettings } from './oauth-options.js';
 import type { StartFlags } from './options.js';
 import { controlSettings } from './control-options.js';
 import { interferenceSettings } from './interference-options.js';
@@ -63,6 +64,7 @@ export function startSettings(
       accounts,
       durability: flags.durability,
       checkClockSkew: flags.clockCheck,
+      ...oauthSettings(flags),
       ...tlsSettings(flags, isGiven),
       ...strictnessSettings(flags),
       ...interferenceSettings(flags),
