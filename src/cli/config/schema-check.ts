@@ -33,7 +33,7 @@ function validatorOf(name: SchemaName): ValidateFunction {
   if (known !== undefined) return known;
   const url = new URL(`../../../../schemas/${name}.schema.json`, import.meta.url);
   const schema = JSON.parse(readFileSync(url, 'utf8')) as Record<string, unknown>;
-  const ajv = new Ajv2020({ allErrors: true, verbose: true, allowUnionTypes: true });
+  const ajv = new Ajv2020({ allErrors: true, verbose: true, strictTypes: false });
   const validate = ajv.compile(schema);
   compiled.set(name, validate);
   return validate;

@@ -13,7 +13,7 @@ export function sentenceOf(error: ErrorObject, path: MemberPath): string {
   const { params } = error;
   switch (error.keyword) {
     case 'additionalProperties':
-      return unknownMember(String(params['additionalProperty']), path, membersOf(error));
+      return unknownMember(error, path);
     case 'required':
       return `${subject} needs the member '${String(params['missingProperty'])}'.`;
     case 'type':
@@ -42,11 +42,14 @@ export function memberText(path: MemberPath): string {
   return text === '' ? 'The file' : truncated(text.replace(/^\./, ''), 200);
 }
 
-function unknownMember(name: string, path: MemberPath, known: readonly string[]): string {
+function unknownMember(error: ErrorObject, path: MemberPath): string {
+  const known = membersOf(error);
   const where = path.length === 0 ? '' : ` in ${memberText(path)}`;
-  const list = known.slice(0, namesShownMax).join(', ');
+  const there = `there is: ${known.slice(0, namesShownMax).join(', ')}.`;
+  if (isSecret(error)) return `There is another member than allowed${where}; ${there}`;
+  const name = String(error.params['additionalProperty']);
   const asked = truncated(printable(name), valueCharactersMax);
-  return `There is no member '${asked}'${where}; there is: ${list}.${hint(name, known)}`;
+  return `There is no member '${asked}'${where}; ${there}${hint(name, known)}`;
 }
 
 function membersOf({ parentSchema }: ErrorObject): readonly string[] {
@@ -90,11 +93,16 @@ function bound(keyword: 'minItems' | 'maxItems'): string {
 }
 
 /** The value that was found, unless it is a secret. */
-function shown({ data, parentSchema }: ErrorObject): string {
-  if (parentSchema?.['writeOnly'] === true) return 'what it is';
+function shown(error: ErrorObject): string {
+  if (isSecret(error)) return 'what it is';
+  const { data } = error;
   if (Array.isArray(data)) return 'a list';
   if (typeof data === 'object' && data !== null) return 'an object';
   return truncated(printable(JSON.stringify(data) ?? 'nothing'), valueCharactersMax);
+}
+
+function isSecret({ parentSchema }: ErrorObject): boolean {
+  return parentSchema?.['writeOnly'] === true;
 }
 
 /** What the schema says about the value. */

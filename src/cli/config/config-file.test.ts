@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { UsageError } from '../failure.js';
+import { loadConfig } from './config-file.js';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const example = join(root, 'examples/configuration/tabularium.yaml');
+const key = Buffer.from('secret of an account').toString('base64');
+
+let folder = '';
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tabularium-config-'));
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+async function fileOf(text: string, name = 'config.yaml'): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(file, text);
+  return file;
+}
+
+/** What loading says against a text, without the folder. */
+async function refusal(
+  text: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  try {
+    await loadConfig(await fileOf(text), environment);
+  } catch (error) {
+    if (error instanceof UsageError) return error.message.replaceAll(`${folder}/`, '');
+    throw error;
+  }
+  return 'accepted';
+}
+
+type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** A value with another in the place of one of its members, for each of its members. */
+function* spoilt(value: Json, spoil: (name: string) => readonly [string, Json]): Generator<Json> {
+  if (isList(value)) {
+    for (const [at, item] of value.entries()) {
+      for (const bad of spoilt(item, spoil)) yield value.with(at, bad);
+    }
+  } else if (typeof value === 'object' && value !== null) {
+    for (const name of Object.keys(value)) {
+      const entries = Object.entries(value);
+      const at = entries.findIndex(([other]) => other === name);
+      yield Object.fromEntries(entries.with(at, [...spoil(name)]));
+      for (const bad of spoilt(value[name] ?? null, spoil)) {
+        yield Object.fromEntries(entries.with(at, [name, bad]));
+      }
+    }
+  }
+}
+
+describe('a configuration file', () => {
+  it('is the example of the documentation, as it stands', async () => {
+    const { config, files } = await loadConfig(example, { ORDERS_KEY: key });
+    const keyFile = join(root, 'examples/configuration/keys/orders-key');
+    assert.deepEqual(files, [example, keyFile]);
+    const [orders] = config.accounts ?? [];
+    const fromFile = (await readFile(keyFile, 'utf8')).trim();
+    assert.deepEqual(orders, { name: 'orders', keys: [key, fromFile] });
+    assert.equal(config.location, join(root, 'examples/configuration/data'));
+    assert.equal(config.init, join(root, 'examples/configuration/seed.yaml'));
+    assert.equal(config.queues?.host, '127.0.0.1');
+  });
+
+  it('may be JSON, with a schema for editors, and with a byte order mark', async () => {
+    const text = `\ufeff{\n\t"$schema": "./x.json",\n\t"tables": { "port": 7 }\n}\n`;
+    const { config } = await loadConfig(await fileOf(text, 'config.json'), {});
+    assert.deepEqual(config, { tables: { port: 7 } });
+  });
+
+  it('may say nothing', async () => {
+    assert.deepEqual((await loadConfig(await fileOf('# nothing yet\n'), {})).config, {});
+  });
+
+  it('is refused with any member misspelt or of another type', async () => {
+    const whole = parse(await readFile(example, 'utf8')) as Json;
+    const misspelt = [...spoilt(whole, (name) => [`${name}X`, 1])];
+    const mistyped = [...spoilt(whole, (name) => [name, [[]]])];
+    assert.ok(misspelt.length > 20);
+    assert.equal(misspelt.length, mistyped.length);
+    for (const bad of [...misspelt, ...mistyped]) {
+      const text = JSON.stringify(bad, null, 1);
+      const said = await refusal(text, { ORDERS_KEY: key });
+      assert.match(said, /^config\.yaml:\d+:\d+: /, text);
+    }
+  });
+
+  const refused: readonly [what: string, text: string, said: RegExp][] = [
+    [
+      'a misspelt member',
+      'host: x\ndurabilty: durable\n',
+      /^config\.yaml:2:1: There is no member 'durabilty'; .*Did you mean 'durability'\?$/,
+    ],
+    [
+      'a misspelt member inside of another',
+      'tables:\n  limits: { conectionsMax: 5 }\n',
+      /^config\.yaml:2:13: .* in tables\.limits; .*Did you mean 'connectionsMax'\?$/,
+    ],
+    [
+      'a misspelt value',
+      'durability: relaxd\n',
+      /^config\.yaml:1:13: durability must be durable or relaxed, not "relaxd"\. .*'relaxed'\?$/,
+    ],
+    [
+      'a number out of range',
+      'queues:\n  port: 65536\n',
+      /^config\.yaml:2:9: queues\.port must be at most 65535, not 65536\.$/,
+    ],
+    [
+      'another type',
+      'workers: many\n',
+      /^config\.yaml:1:10: workers must be a whole number, not "many"\.$/,
+    ],
+    [
+      'a name that no account can have',
+      `accounts: [{ name: My-Account, keys: [${key}] }]`,
+      /^config\.yaml:1:20: accounts\[0\]\.name cannot be "My-Account"\. 3 to 24 lower-case/,
+    ],
+    ['no key', 'accounts: [{ name: orders, keys: [] }]', /must have at least 1 items/],
+    ['three keys', 'accounts: [{ name: orders, keys: [a, b, c] }]', /must have at most 2 items/],
+    ['no keys', 'accounts: [{ name: orders }]', /accounts\[0\] needs the member 'keys'\.$/],
+    ['a list', '- accounts', /^config\.yaml:1:1: The file must be an object, not a list\.$/],
+    ['text that is no YAML', 'a: [1\nb: 2\n', /^config\.yaml:2:1: /],
+    ['a member twice', 'host: a\nhost: b\n', /^config\.yaml:2:1: Map keys must be unique/],
+    ['two documents', 'host: a\n---\nhost: b\n', /^config\.yaml:2:1: .*multiple documents/],
+    ['an alias that is not there', 'host: *a\n', /^config\.yaml: Unresolved alias .*: a\.$/],
+    [
+      'a key of nowhere',
+      'accounts: [{ name: orders, keys: [{ env: NOT_SET }] }]',
+      /^config\.yaml:1:35: .* the environment variable NOT_SET is not set or empty\.$/,
+    ],
+    [
+      'a key of a file that is not there',
+      'accounts: [{ name: orders, keys: [{ file: nope }] }]',
+      /^config\.yaml:1:35: A key cannot be had: There is no file nope\.$/,
+    ],
+    [
+      'a key of two places',
+      'accounts: [{ name: orders, keys: [{ file: a, env: B }] }]',
+      /accounts\[0\]\.keys\[0\] cannot be what it is\. A key is base64, or/,
+    ],
+  ];
+  for (const [what, text, said] of refused) {
+    it(`is refused with ${what}`, async () => {
+      assert.match(await refusal(text), said);
+    });
+  }
+
+  it('lists every mistake', async () => {
+    const said = await refusal('host: 1\nworkers: 0\ntabels: {}\n');
+    const places = said.split('\n').map((line) => /^config\.yaml:(\d):/.exec(line)?.[1] ?? '');
+    assert.equal(places.toSorted((left, right) => left.localeCompare(right)).join(), '1,2,3');
+  });
+
+  it('never has its keys repeated', async () => {
+    const secret = 'TWVsbG9uIHNwZWFrIGZyaWVuZA==';
+    for (const keys of [secret, `[[${secret}]]`, `[{ file: x, ${secret}: y }]`, `[12345678]`]) {
+      const said = await refusal(`accounts: [{ name: orders, keys: ${keys} }]`);
+      assert.notEqual(said, 'accepted');
+      assert.ok(!said.includes(secret) && !said.includes('12345678'), said);
+    }
+  });
+
+  it('is refused when its aliases multiply', async () => {
+    const lines = ['a: &a [x, x, x, x, x, x, x, x, x]'];
+    for (const [from, to] of ['ab', 'bc', 'cd', 'de', 'ef', 'fg']) {
+      lines.push(`${to}: &${to} [${Array(9).fill(`*${from}`).join(', ')}]`);
+    }
+    assert.match(await refusal(lines.join('\n')), /^config\.yaml: .*alias/);
+  });
+
+  it('is refused when it is no file, or a large one', async () => {
+    await assert.rejects(
+      loadConfig(join(folder, 'none.yaml'), {}),
+      /There is no file .*none\.yaml/,
+    );
+    await assert.rejects(loadConfig(folder, {}), /is a directory, not a file/);
+    assert.match(await refusal(`# ${'x'.repeat(1024 * 1024)}`), /may have at most 1048576/);
+  });
+});
+
+describe('the schema of configuration files', () => {
+  interface Schema {
+    readonly description?: string;
+    readonly examples?: readonly unknown[];
+    readonly properties?: Readonly<Record<string, Schema>>;
+    readonly $defs?: Readonly<Record<string, Schema>>;
+  }
+
+  it('tells editors what each member is, with examples that are accepted', async () => {
+    for (const name of ['config', 'seed']) {
+      const text = await readFile(join(root, `schemas/${name}.schema.json`), 'utf8');
+      const schema = JSON.parse(text) as Schema;
+      const owners = [schema, ...Object.values(schema.$defs ?? {})];
+      const members = owners.flatMap(({ properties = {} }) => Object.entries(properties));
+      for (const [member, { description = '', examples = [] }] of members) {
+        assert.ok(description.length > 10, `${name} ${member}`);
+        assert.ok(examples.length > 0 || member === 'containers', `${name} ${member}`);
+      }
+      if (name === 'seed') continue;
+      for (const [member, { examples = [] }] of Object.entries(schema.properties ?? {})) {
+        for (const value of examples) {
+          const said = await refusal(JSON.stringify({ [member]: value }), { ORDERS_KEY: key });
+          assert.match(said, /^accepted$|keys\/orders\.new|There is no file/, member);
+        }
+      }
+    }
+  });
+});
