@@ -51,6 +51,11 @@ function serviceOf(run: () => Promise<string>): HttpService {
   return {
     name: 'echo',
     signing: 'table',
+    signatures: {
+      service: 'table',
+      containerOf: () => undefined,
+      storedPolicies: () => Promise.resolve([]),
+    },
     verifiesContentMd5: false,
     route: (exchange) => ({ name: 'Echo', operation, request: exchange }),
     renderError: (error) => ({

@@ -1,21 +1,21 @@
-import type { Access, Permission } from '../pipeline/authorise.js';
+import type { Access, GrantedAccess, Permission } from '../pipeline/authorise.js';
 
 export const publicAccess: Access = { kind: 'public' };
 
 /** What no shared access signature can allow. */
 export const ownerAccess: Access = { kind: 'owner' };
 
-export function serviceAccess(...permissions: readonly Permission[]): Access {
+export function serviceAccess(...permissions: readonly Permission[]): GrantedAccess {
   return { kind: 'granted', scope: 'service', permissions, needs: 'all' };
 }
 
 /** A container is a table or a queue. */
-export function containerAccess(...permissions: readonly Permission[]): Access {
+export function containerAccess(...permissions: readonly Permission[]): GrantedAccess {
   return { kind: 'granted', scope: 'container', permissions, needs: 'all' };
 }
 
 /** An object is an entity or a message. */
-export function objectAccess(...permissions: readonly Permission[]): Access {
+export function objectAccess(...permissions: readonly Permission[]): GrantedAccess {
   return { kind: 'granted', scope: 'object', permissions, needs: 'all' };
 }
 

@@ -2,19 +2,23 @@ import type { Clock } from '../../base/clock.js';
 import { invariant, unreachable } from '../../base/invariant.js';
 import { authenticationFailed } from '../../wire/auth/authentication-failed.js';
 import { readCredential } from '../../wire/auth/credential.js';
-import { verifySasSignature } from '../../wire/auth/sas/sas-signature.js';
+import type { Sas } from '../../wire/auth/sas/fields.js';
 import { verifySharedKey } from '../../wire/auth/shared-key.js';
 import type { SignedRequest, SigningForm } from '../../wire/auth/signed-request.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
-import { decodeOnce } from '../../wire/http/percent.js';
 import { authenticateBearer } from '../oauth/authenticate-bearer.js';
 import type { BearerVerifier } from '../oauth/bearer-verifier.js';
+import { authenticateSas } from './authenticate-sas.js';
 import type { Caller } from './authorise.js';
 import type { Exchange } from './exchange.js';
+import type { SignedContainers } from './service.js';
+import type { VersionGate } from './version-gate.js';
 
 export interface AuthenticateContext {
   /** Of the service that is asked. */
   readonly signing: SigningForm;
+  readonly signatures: SignedContainers;
+  readonly versions: VersionGate;
   readonly clock: Clock;
   readonly checkClockSkew: boolean;
   /** Undefined: bearer tokens are not taken. */
@@ -28,39 +32,54 @@ const ownerLite: Caller = { kind: 'owner', authKind: 'shared-key-lite' };
 /** From this version on, a request without credentials is told which it could have sent. */
 const challengeVersion = '2019-12-12';
 
+/** From this version of a signature on, `api-version` and `x-ms-version` have a say. */
+const versionChoiceVersion = '2014-02-14';
+
 /**
  * Third stage: who sends the request. A preflight is the only request that may be anonymous. Every
  * service and every kind of credential passes here and nowhere else: another kind is a member of
- * `Credential`, is verified here and becomes a `Caller`, which `authorise` judges.
+ * `Credential`, is verified here and becomes a `Caller`, which `authorise` judges. A promise only
+ * where the credential takes more than the request and the keys of the account.
  */
 export function authenticate(
   exchange: Exchange,
   context: AuthenticateContext,
 ): Caller | Promise<Caller> {
-  const service = context.signing === 'table' ? 'table' : 'queue';
+  const { signing, signatures, clock, checkClockSkew } = context;
   const header = exchange.header('authorization');
-  const credential = readCredential(header, exchange.queryText, service);
-  if (credential.kind === 'none') {
-    if (exchange.method === 'OPTIONS') return anonymous;
-    throw withoutCredential(exchange.version, context.bearer?.challenge);
-  }
-  if (credential.kind === 'bearer') {
-    return authenticateBearer(exchange, credential.token, context.bearer);
-  }
+  const credential = readCredential(header, exchange.queryText, signatures.service);
   const { account } = exchange;
   invariant(account !== undefined, 'the address is known before the caller');
-  if (credential.kind !== 'shared-key') {
-    verifySasSignature(credential, account, decodeOnce(exchange.resourcePath.split('/')[1] ?? ''));
-    throw notAccepted('Shared access signatures');
+  switch (credential.kind) {
+    case 'none':
+      if (exchange.method === 'OPTIONS') return anonymous;
+      throw withoutCredential(exchange.version, context.bearer?.challenge);
+    case 'shared-key':
+      verifySharedKey(credential, account, signedRequest(exchange, signing), {
+        skewCheckedAtMicros: checkClockSkew ? clock.nowMicros() : undefined,
+      });
+      return credential.scheme === 'SharedKeyLite' ? ownerLite : owner;
+    case 'bearer':
+      return authenticateBearer(exchange, credential.token, context.bearer);
+    case 'table-sas':
+    case 'queue-sas':
+    case 'user-delegation-queue-sas':
+    case 'account-sas':
+      exchange.version = executedVersion(credential, exchange, context.versions);
+      return authenticateSas(credential, exchange, account, context);
+    default:
+      return unreachable(credential);
   }
-  verifySharedKey(credential, account, signedRequest(exchange, context.signing), {
-    skewCheckedAtMicros: context.checkClockSkew ? context.clock.nowMicros() : undefined,
-  });
-  return credential.scheme === 'SharedKeyLite' ? ownerLite : owner;
 }
 
-function notAccepted(what: string): StorageError {
-  return authenticationFailed(`${what} are not accepted here; sign with a key of the account.`);
+/**
+ * The version that a request with a signature is executed with: that of the signature, unless the
+ * request asks for another one (spec table-service §10.2, queue-service §2).
+ */
+function executedVersion({ version }: Sas, exchange: Exchange, versions: VersionGate): string {
+  if (version < versionChoiceVersion) return versions.admit(version);
+  if (exchange.header('x-ms-version') !== undefined) return exchange.version;
+  return versions.admit(exchange.queryOptionsByLowerName.get('api-version') ?? version);
 }
 
 function withoutCredential(version: string, challenge: string | undefined): StorageError {

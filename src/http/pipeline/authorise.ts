@@ -1,66 +1,225 @@
+import { unreachable } from '../../base/invariant.js';
+import { authenticationFailed } from '../../wire/auth/authentication-failed.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
-import type { AuthKind } from './record.js';
+import type { EntityRange } from '../../services/tables/entity-range.js';
+
+/** How the caller was known; `none` also when nothing that was sent proved who it is. */
+export type AuthKind =
+  'none' | 'shared-key' | 'shared-key-lite' | 'service-sas' | 'account-sas' | 'bearer';
+
+export type Permission =
+  'read' | 'write' | 'delete' | 'list' | 'add' | 'create' | 'update' | 'process';
+
+/** What an operation touches; a container is a table or a queue, an object an entity or a message. */
+export type Scope = 'service' | 'container' | 'object';
+
+/** Holds a signature for one table (spec table-service §8.3). */
+export interface TableSasCaller {
+  readonly kind: 'table-sas';
+  readonly authKind: 'service-sas';
+  readonly permissions: ReadonlySet<Permission>;
+  /** In lower case. */
+  readonly table: string;
+  /** Absent: all entities. */
+  readonly range?: EntityRange;
+}
+
+/** Holds a signature for one queue (spec queue-service §4.3). */
+export interface QueueSasCaller {
+  readonly kind: 'queue-sas';
+  readonly authKind: 'service-sas';
+  readonly permissions: ReadonlySet<Permission>;
+  readonly queue: string;
+}
+
+/** Holds a signature for the account that is good for this service. */
+export interface AccountSasCaller {
+  readonly kind: 'account-sas';
+  readonly authKind: 'account-sas';
+  readonly permissions: ReadonlySet<Permission>;
+  readonly resourceTypes: ReadonlySet<Scope>;
+}
 
 /** What somebody may do, by what an operation touches. */
-export interface ScopedPermissions {
-  readonly service: ReadonlySet<Permission>;
-  readonly container: ReadonlySet<Permission>;
-  readonly object: ReadonlySet<Permission>;
+export type ScopedPermissions = Readonly<Record<Scope, ReadonlySet<Permission>>>;
+
+/** Holds an access token (spec table-service §8.5, queue-service §4.6). */
+export interface BearerCaller {
+  readonly kind: 'bearer';
+  readonly authKind: 'bearer';
+  /** The service that is asked. */
+  readonly service: string;
+  readonly permissions: ScopedPermissions;
 }
 
 /** Who sends the request, as far as the credential proves it. */
 export type Caller =
   | { readonly kind: 'anonymous' }
   /** Holds a key of the account: may do everything. */
-  | { readonly kind: 'owner'; readonly authKind: Exclude<AuthKind, 'none'> }
-  | {
-      readonly kind: 'bearer';
-      readonly authKind: 'bearer';
-      /** The service that is asked. */
-      readonly service: string;
-      readonly permissions: ScopedPermissions;
-    };
-
-export type Permission =
-  'read' | 'write' | 'delete' | 'list' | 'add' | 'create' | 'update' | 'process';
+  | { readonly kind: 'owner'; readonly authKind: 'shared-key' | 'shared-key-lite' }
+  | TableSasCaller
+  | QueueSasCaller
+  | AccountSasCaller
+  | BearerCaller;
 
 /** What an operation touches and what it needs to be allowed. */
 export type Access =
   | { readonly kind: 'public' }
   /** Nothing less than a key of the account will do. */
   | { readonly kind: 'owner' }
-  | {
-      readonly kind: 'granted';
-      readonly scope: 'service' | 'container' | 'object';
-      readonly permissions: readonly Permission[];
-      /** Whether one of `permissions` is enough. */
-      readonly needs: 'all' | 'any';
-      /** What is enough for the bearer of a token as well. */
-      readonly orByRole?: Permission;
-    };
+  | GrantedAccess
+  | EachAccess;
 
-/** The one place that decides whether a caller may do what an operation does. */
-export function authorise(caller: Caller, access: Access): void {
-  if (access.kind === 'public' || caller.kind === 'owner') return;
-  if (caller.kind === 'bearer') return authoriseBearer(caller, access);
-  throw new StorageError('AuthenticationFailed');
+export interface GrantedAccess extends Needed {
+  readonly kind: 'granted';
+  /** Whether one of `permissions` is enough. */
+  readonly needs: 'all' | 'any';
+  /** What is enough for the bearer of a token as well. */
+  readonly orByRole?: Permission;
 }
 
-type Bearer = Extract<Caller, { readonly kind: 'bearer' }>;
+/**
+ * Of what carries operations that are each judged on their own, against what they are about. It is
+ * open to whoever may do any of these at all.
+ */
+export interface EachAccess extends Needed {
+  readonly kind: 'each';
+  readonly needs: 'any';
+}
+
+interface Needed {
+  readonly scope: Scope;
+  /** What a signature for an account may name as the resource type instead. */
+  readonly orScope?: Scope;
+  readonly permissions: readonly Permission[];
+}
+
+/**
+ * The one place that decides whether a caller may do what an operation does.
+ *
+ * @param container the table or queue that the operation is about; undefined when it is about none
+ * @throws {StorageError} `AuthorizationFailure` for what no credential of the kind can allow, and
+ *   for another container; `AuthorizationResourceTypeMismatch`; `AuthorizationPermissionMismatch`;
+ *   for the bearer of a token also `ResourceNotFound`
+ */
+export function authorise(caller: Caller, access: Access, container: string | undefined): void {
+  if (access.kind === 'public' || caller.kind === 'owner') return;
+  switch (caller.kind) {
+    case 'anonymous':
+      throw new StorageError('AuthenticationFailed');
+    case 'bearer':
+      return authoriseBearer(caller, access);
+    case 'table-sas':
+    case 'queue-sas':
+    case 'account-sas':
+      return authoriseSas(caller, access, container);
+    default:
+      return unreachable(caller);
+  }
+}
+
+type SasCaller = TableSasCaller | QueueSasCaller | AccountSasCaller;
+
+function authoriseSas(caller: SasCaller, access: Access, container: string | undefined): void {
+  if (access.kind !== 'granted' && access.kind !== 'each') throw notBySignature();
+  switch (caller.kind) {
+    case 'table-sas':
+      if (access.scope !== 'object') throw notBySignature();
+      if (access.kind === 'granted' && !isTableOf(caller, container)) throw otherContainer();
+      break;
+    case 'queue-sas':
+      if (!isOfQueues(access)) throw notBySignature();
+      if (caller.queue !== container) throw otherContainer();
+      break;
+    case 'account-sas':
+      checkResourceType(caller, access);
+      break;
+    default:
+      unreachable(caller);
+  }
+  checkPermissions(caller.permissions, access);
+}
+
+const queuePermissions: ReadonlySet<Permission> = new Set(['read', 'add', 'update', 'process']);
+
+/** What the letters of a signature for a queue can mean (spec queue-service §4.3). */
+function isOfQueues({ scope, permissions }: Needed): boolean {
+  return scope !== 'service' && permissions.every((each) => queuePermissions.has(each));
+}
+
+function checkResourceType({ resourceTypes }: AccountSasCaller, { scope, orScope }: Needed): void {
+  if (resourceTypes.has(scope) || (orScope !== undefined && resourceTypes.has(orScope))) return;
+  const wanted = orScope === undefined ? scope : `${scope} or ${orScope}`;
+  throw new StorageError('AuthorizationResourceTypeMismatch', {
+    details: explained(`The operation needs ${wanted} among the resource types (srt).`),
+  });
+}
+
+function checkPermissions(
+  granted: ReadonlySet<Permission>,
+  access: GrantedAccess | EachAccess,
+): void {
+  if (permits(granted, access)) return;
+  const wanted = access.permissions.join(access.needs === 'all' ? ' and ' : ' or ');
+  throw new StorageError('AuthorizationPermissionMismatch', {
+    details: explained(`The operation needs the permission ${wanted}; the signature lacks it.`),
+  });
+}
+
+function permits(
+  granted: ReadonlySet<Permission>,
+  { permissions, needs }: GrantedAccess | EachAccess,
+): boolean {
+  const has = (permission: Permission): boolean => granted.has(permission);
+  return needs === 'all' ? permissions.every(has) : permissions.some(has);
+}
 
 /** Tables do not know operations of owners for tokens (spec table-service §3.14). */
-function authoriseBearer({ permissions, service }: Bearer, access: Access): void {
-  if (access.kind !== 'granted') {
+function authoriseBearer({ permissions, service }: BearerCaller, access: Access): void {
+  if (access.kind !== 'granted' && access.kind !== 'each') {
     throw service === 'table'
       ? new StorageError('ResourceNotFound', { shape: 'front-door-xml' })
       : new StorageError('AuthorizationFailure');
   }
   const held = permissions[access.scope];
-  const has = (permission: Permission): boolean => held.has(permission);
-  const { permissions: needed, needs, orByRole } = access;
-  if (needs === 'all' ? needed.every(has) : needed.some(has)) return;
-  if (orByRole !== undefined && has(orByRole)) return;
+  if (permits(held, access)) return;
+  const orByRole = access.kind === 'granted' ? access.orByRole : undefined;
+  if (orByRole !== undefined && held.has(orByRole)) return;
   throw new StorageError('AuthorizationPermissionMismatch');
+}
+
+/**
+ * A signature for one table proves nothing about another (spec table-service §8.3).
+ *
+ * @param container what the address of the request names
+ * @throws {StorageError} `AuthenticationFailed`
+ */
+export function checkContainer(caller: Caller, container: string | undefined): void {
+  if (caller.kind !== 'table-sas' || container === undefined) return;
+  if (isTableOf(caller, container)) return;
+  throw authenticationFailed(
+    `The signature is for the table '${caller.table}' (tn), the request for '${container}'.`,
+  );
+}
+
+function isTableOf(caller: TableSasCaller, container: string | undefined): boolean {
+  return container !== undefined && container.toLowerCase() === caller.table;
+}
+
+function notBySignature(): StorageError {
+  return new StorageError('AuthorizationFailure', {
+    details: explained('No signature of this kind allows the operation; use a key of the account.'),
+  });
+}
+
+function otherContainer(): StorageError {
+  return new StorageError('AuthorizationFailure', {
+    details: explained('The signature is for another table or queue.'),
+  });
+}
+
+function explained(detail: string): StorageError['details'] {
+  return [['AuthenticationErrorDetail', detail]];
 }
 
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);

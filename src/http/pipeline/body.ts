@@ -12,6 +12,8 @@ export class AbortedError extends Error {
  */
 export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    // Its events have passed: the client left while it was found out who it is.
+    if (request.destroyed && !request.complete) return reject(gone());
     const chunks: Buffer[] = [];
     let length = 0;
     const onData = (chunk: Buffer) => {
@@ -25,9 +27,13 @@ export function readBody(request: IncomingMessage, bytesMax: number): Promise<Bu
     request.on('data', onData);
     request.once('end', () => resolve(joined(chunks, length)));
     request.once('close', () => {
-      if (!request.complete) reject(new AbortedError('the client closed the connection'));
+      if (!request.complete) reject(gone());
     });
   });
+}
+
+function gone(): AbortedError {
+  return new AbortedError('the client closed the connection');
 }
 
 function joined(chunks: readonly Buffer[], length: number): Buffer {

@@ -3,9 +3,9 @@ import type { Timers } from '../../base/timers.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import type { AccountDirectory } from '../../services/accounts/directory.js';
 import { address } from './address.js';
-import { authenticate } from './authenticate.js';
+import { authenticate, type AuthenticateContext } from './authenticate.js';
 import type { BearerVerifier } from '../oauth/bearer-verifier.js';
-import { authorise, checkEndpoint, type Caller } from './authorise.js';
+import { authorise, checkContainer, checkEndpoint, type Caller } from './authorise.js';
 import { AbortedError } from './body.js';
 import { verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
@@ -54,12 +54,16 @@ export class Pipeline {
   readonly #outbox = new Outbox();
   readonly #interferences: readonly Interference[];
   readonly #gate: WorkGate;
+  readonly #authentication: AuthenticateContext;
   #closing = false;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.#interferences = options.interferences ?? [];
     this.#gate = options.gate ?? new WorkGate();
+    const { service, versions, clock, checkClockSkew, bearer } = options;
+    const { signing, signatures } = service;
+    this.#authentication = { signing, signatures, versions, clock, checkClockSkew, bearer };
   }
 
   /** From now on answers ask the client to close its connection. */
@@ -113,18 +117,19 @@ export class Pipeline {
 
   /** Who asks. A shared key is verified at once, so that it costs no turn of the event loop. */
   #identify(exchange: Exchange): Caller | Promise<Caller> {
-    const { service, accounts, clock, checkClockSkew, bearer } = this.#options;
-    address(exchange, accounts);
-    const { signing } = service;
-    return authenticate(exchange, { signing, clock, checkClockSkew, bearer });
+    address(exchange, this.#options.accounts);
+    return authenticate(exchange, this.#authentication);
   }
 
-  /** What is asked for, and may they. */
+  /** What is asked for, and whether the caller may. The body has not been read. */
   #admit(exchange: Exchange): Route {
+    const { caller } = exchange;
     const route = this.#options.service.route(exchange);
-    exchange.operation = route.name;
-    authorise(exchange.caller, route.operation.access);
-    checkEndpoint(exchange, route.operation.access);
+    const { name, operation, container } = route;
+    exchange.operation = name;
+    checkContainer(caller, container);
+    authorise(caller, operation.access, container);
+    checkEndpoint(exchange, operation.access);
     return route;
   }
 

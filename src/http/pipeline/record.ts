@@ -1,8 +1,9 @@
 import type { ErrorCode } from '../../wire/errors/registry.js';
 import type { QueryReport } from '../../services/tables/types.js';
+import type { AuthKind } from './authorise.js';
 import type { PartitionLoad } from './interference.js';
 
-export type AuthKind = 'none' | 'shared-key' | 'shared-key-lite' | 'bearer';
+export type { AuthKind };
 
 /**
  * What one request was and cost. Made once, when the response has ended, and given to observers:

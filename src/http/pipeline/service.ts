@@ -1,5 +1,7 @@
+import type { SasService } from '../../wire/auth/sas/fields.js';
 import type { SigningForm } from '../../wire/auth/signed-request.js';
 import type { StorageError } from '../../wire/errors/storage-error.js';
+import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
 import type { Access } from './authorise.js';
 import type { Exchange } from './exchange.js';
 import type { EntityName, PartitionLoad } from './interference.js';
@@ -39,6 +41,17 @@ export interface Route {
   readonly name: string;
   readonly operation: Operation;
   readonly request: unknown;
+  /** The table or queue that the operation is about, as the address spells it. */
+  readonly container?: string | undefined;
+}
+
+/** What the shared access signatures of a service are for. */
+export interface SignedContainers {
+  readonly service: SasService;
+  /** What the address names, for signatures that do not name it; undefined when it names none. */
+  containerOf(exchange: Exchange): string | undefined;
+  /** From the store; none when there is no such container. */
+  storedPolicies(account: string, container: string): Promise<readonly SignedIdentifier[]>;
 }
 
 /** What a storage service plugs into the pipeline. */
@@ -47,6 +60,7 @@ export interface HttpService {
   readonly name: string;
   /** Which text a shared key signs. */
   readonly signing: SigningForm;
+  readonly signatures: SignedContainers;
   /** A body must match its `Content-MD5`, if the request has one. */
   readonly verifiesContentMd5: boolean;
   /** Finds the operation by method, path and query string. The body has not been read. */

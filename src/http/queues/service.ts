@@ -4,6 +4,7 @@ import { findRoute, methodsOf, unknownSelector } from '../operations/route.js';
 import type { Exchange } from '../pipeline/exchange.js';
 import type { HttpService, Reply, Route } from '../pipeline/service.js';
 import { QueueRequest, type QueueBackend } from './request.js';
+import { parseQueuePath } from './resource.js';
 import { queueRoutes, type QueueRoute, type RoutedQueueRequest } from './routes.js';
 
 /** The queue service as the pipeline drives it. */
@@ -11,6 +12,11 @@ export function queueHttpService(backend: QueueBackend): HttpService {
   return {
     name: 'queue',
     signing: 'blob-queue',
+    signatures: {
+      service: 'queue',
+      containerOf: ({ resourcePath }) => queueOfPath(resourcePath),
+      storedPolicies: (account, queue) => backend.queues.storedPolicies(account, queue),
+    },
     verifiesContentMd5: true,
     route: (exchange) => routeOf(backend, exchange),
     renderError: (error, exchange) => errorReply(error, backend, exchange),
@@ -20,9 +26,21 @@ export function queueHttpService(backend: QueueBackend): HttpService {
 function routeOf(backend: QueueBackend, exchange: Exchange): Route {
   const request = new QueueRequest(backend, exchange);
   const { resource } = request;
-  if (resource.kind !== 'service') exchange.resource = resource.queue;
+  const container = resource.kind === 'service' ? undefined : resource.queue;
+  exchange.resource = container;
   const { name, operation } = queueRouteOf(request);
-  return { name, operation, request };
+  return { name, operation, request, container };
+}
+
+/** Undefined also for a path that names nothing: routing says what is wrong with it. */
+function queueOfPath(path: string): string | undefined {
+  try {
+    const resource = parseQueuePath(path);
+    return resource.kind === 'service' ? undefined : resource.queue;
+  } catch (error) {
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  }
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { BatchOperation } from '../../wire/batch/part-reader.js';
 import type { BatchOutcome } from '../../wire/batch/render.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
-import { authorise } from '../pipeline/authorise.js';
 import type { Reply } from '../pipeline/service.js';
+import { authorisePart } from './access.js';
 import { BatchRequest } from './batch-request.js';
 import { getEntityRoute, queryEntitiesRoute } from './entity-routes.js';
 import { errorLevelOf, levelOf } from './format.js';
@@ -21,7 +21,7 @@ export async function runBatchQuery(
   try {
     const request = new BatchRequest(outer, part);
     const { operation } = tableRouteOf(queryRoutes, request);
-    authorise(outer.exchange.caller, operation.access);
+    authorisePart(operation, request);
     return found(await answer(operation, request), request, contentId);
   } catch (error) {
     if (!(error instanceof StorageError) || error.status >= 500) throw error;

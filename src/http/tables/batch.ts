@@ -6,7 +6,6 @@ import { renderBatchResponse, type BatchOutcome } from '../../wire/batch/render.
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { checkGroup } from '../../services/tables/entity-writes.js';
 import { keysOf } from '../../services/tables/staged-write.js';
-import { objectAccess } from '../operations/access.js';
 import type { EntityName } from '../pipeline/interference.js';
 import { runBatchQuery } from './batch-query.js';
 import { checkSameTable, readChange, writtenPart, type Change } from './changeset.js';
@@ -25,7 +24,13 @@ type Input =
  * 202 also when the transaction failed; only what says nothing about an operation fails as a whole.
  */
 export const batch: TableOperation<Input, BatchOutcome> = {
-  access: objectAccess('read', 'add', 'update', 'delete'),
+  access: {
+    kind: 'each',
+    scope: 'object',
+    orScope: 'container',
+    permissions: ['read', 'add', 'update', 'delete'],
+    needs: 'any',
+  },
   bodyBytesMax,
 
   parse(request) {

@@ -7,7 +7,7 @@ import type { StoredEntity } from '../../wire/edm/value.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { renderEntity } from '../../wire/odata/render.js';
 import type { WriteResult } from '../../services/tables/types.js';
-import { authorise } from '../pipeline/authorise.js';
+import { authorisePart, checkWritable } from './access.js';
 import { BatchRequest } from './batch-request.js';
 import { writeRoutes } from './entity-routes.js';
 import { locationOf } from './insert-entity.js';
@@ -32,9 +32,11 @@ export function readChange(part: BatchOperation, outer: TableRequest): Change {
   const request = new BatchRequest(outer, part);
   const route = tableRouteOf(writeRoutes, request);
   const operation = grantedUnder(outer.backend.leniency, route.operation);
-  authorise(outer.exchange.caller, operation.access);
+  authorisePart(operation, request);
+  const input = readInput(operation, request);
+  checkWritable(input.operation, request);
   const { contentId, headers } = part;
-  return { input: readInput(operation, request), contentId, headers };
+  return { input, contentId, headers };
 }
 
 /**

@@ -5,6 +5,7 @@ import { renderEntity } from '../../wire/odata/render.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
+import { checkReadable } from './access.js';
 import { levelOf } from './format.js';
 import type { TableOperation } from './operation.js';
 import { jsonReply, renderContext } from './replies.js';
@@ -35,8 +36,10 @@ export const getEntity: TableOperation<Input, StoredEntity> = {
     return { level, table, partitionKey, rowKey, select, selectText };
   },
 
-  run({ table, partitionKey, rowKey }, { backend: { tables }, account }) {
-    return tables.getEntity(account, table, partitionKey, rowKey);
+  run({ table, partitionKey, rowKey }, request) {
+    checkReadable({ partitionKey, rowKey }, request);
+    const { backend, account } = request;
+    return backend.tables.getEntity(account, table, partitionKey, rowKey);
   },
 
   entities: ({ partitionKey, rowKey }) => [{ partitionKey, rowKey }],

@@ -7,7 +7,9 @@ import { planQuery } from '../../services/tables/plan.js';
 import type { EntityPage, QueryReport } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
+import type { Access } from '../pipeline/authorise.js';
 import type { EntityName, PartitionLoad } from '../pipeline/interference.js';
+import { rangeOf } from './access.js';
 import { levelOf } from './format.js';
 import type { TableOperation } from './operation.js';
 import { jsonReply, renderContext } from './replies.js';
@@ -18,9 +20,12 @@ interface Input {
   readonly query: EntityQueryOptions;
 }
 
+/** Signatures for an account are made for either resource type (spec table-service §8.4). */
+const queryAccess: Access = { ...objectAccess('read'), orScope: 'container' };
+
 /** `GET /table()` (spec table-service §3.9). */
 export const queryEntities: TableOperation<Input, EntityPage> = {
-  access: objectAccess('read'),
+  access: queryAccess,
   bodyBytesMax: 0,
 
   parse(request) {
@@ -29,8 +34,11 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
     return { level: levelOf(request), table, query };
   },
 
-  async run({ table, query }, { backend: { tables }, account, exchange }) {
-    const page = await tables.queryEntities(account, table, query);
+  async run({ table, query }, request) {
+    const { backend, account, exchange } = request;
+    const within = rangeOf(request);
+    const permitted = within === undefined ? query : { ...query, within };
+    const page = await backend.tables.queryEntities(account, table, permitted);
     exchange.query = page.report;
     return page;
   },

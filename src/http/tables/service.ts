@@ -1,11 +1,11 @@
-import { unreachable } from '../../base/invariant.js';
 import type { StorageError } from '../../wire/errors/storage-error.js';
 import { errorDefinition } from '../../wire/errors/registry.js';
 import { renderError } from '../../wire/errors/render.js';
-import { parseResourcePath, type Resource } from '../../wire/odata/resource.js';
+import { parseResourcePath } from '../../wire/odata/resource.js';
 import type { Exchange } from '../pipeline/exchange.js';
 import type { Leniency } from '../pipeline/leniency.js';
 import type { HttpService, Reply, Route } from '../pipeline/service.js';
+import { tableOf } from './access.js';
 import { errorLevelOfExchange } from './format.js';
 import { effectiveMethod } from './method.js';
 import { preferenceOf, type Preference } from './preference.js';
@@ -19,6 +19,11 @@ export function tableHttpService(backend: TableBackend): HttpService {
   return {
     name: 'table',
     signing: 'table',
+    signatures: {
+      service: 'table',
+      containerOf: () => undefined,
+      storedPolicies: (account, table) => backend.tables.storedPolicies(account, table),
+    },
     verifiesContentMd5: false,
     route: (exchange) => routeOf(backend, exchange),
     renderError: (error, exchange) => errorReply(error, exchange, backend.leniency),
@@ -28,30 +33,15 @@ export function tableHttpService(backend: TableBackend): HttpService {
 function routeOf(backend: TableBackend, exchange: Exchange): Route {
   const method = effectiveMethod(exchange.method, exchange.header('x-http-method'));
   const resource = parseResourcePath(exchange.resourcePath);
-  exchange.resource = tableOf(resource);
+  const container = tableOf(resource);
+  exchange.resource = container;
   const request = new ExchangeRequest(backend, exchange, {
     method,
     resource,
     query: exchange.queryOptions,
   });
   const { name, operation } = tableRouteOf(tableRoutes, request);
-  return { name, operation: grantedUnder(backend.leniency, operation), request };
-}
-
-function tableOf(resource: Resource): string | undefined {
-  switch (resource.kind) {
-    case 'entity':
-    case 'entities':
-      return resource.table;
-    case 'table-entry':
-      return resource.name;
-    case 'service':
-    case 'tables':
-    case 'batch':
-      return undefined;
-    default:
-      return unreachable(resource);
-  }
+  return { name, operation: grantedUnder(backend.leniency, operation), request, container };
 }
 
 function errorReply(error: StorageError, exchange: Exchange, leniency: Leniency): Reply {

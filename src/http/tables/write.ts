@@ -3,6 +3,7 @@ import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { keysOf } from '../../services/tables/staged-write.js';
 import type { WriteOperation, WriteResult } from '../../services/tables/types.js';
 import type { EntityName, PartitionLoad } from '../pipeline/interference.js';
+import { checkWritable } from './access.js';
 import type { TableOperation } from './operation.js';
 import type { Preference } from './preference.js';
 import type { TableRequest } from './request.js';
@@ -26,9 +27,11 @@ export function entityBodyOf(request: TableRequest): EntityBody {
 
 export function runWrite(
   { table, operation }: WriteInput,
-  { backend: { tables }, account }: TableRequest,
+  request: TableRequest,
 ): Promise<WriteResult> {
-  return tables.write(account, table, operation);
+  checkWritable(operation, request);
+  const { backend, account } = request;
+  return backend.tables.write(account, table, operation);
 }
 
 /** The members that writes of one entity have in common beside `run`. */

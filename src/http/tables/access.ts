@@ -1,0 +1,59 @@
+import { unreachable } from '../../base/invariant.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import type { Resource } from '../../wire/odata/resource.js';
+import { contains, type EntityRange } from '../../services/tables/entity-range.js';
+import { keysOf } from '../../services/tables/staged-write.js';
+import type { WriteOperation } from '../../services/tables/types.js';
+import { authorise } from '../pipeline/authorise.js';
+import type { TableOperation } from './operation.js';
+import type { TableRequest } from './request.js';
+
+/** Which table a request addresses, as it spells the name. */
+export function tableOf(resource: Resource): string | undefined {
+  switch (resource.kind) {
+    case 'entity':
+    case 'entities':
+      return resource.table;
+    case 'table-entry':
+      return resource.name;
+    case 'service':
+    case 'tables':
+    case 'batch':
+      return undefined;
+    default:
+      return unreachable(resource);
+  }
+}
+
+/** Judges an operation that a batch carries as if it came alone (spec table-service §8.3). */
+export function authorisePart(operation: TableOperation, request: TableRequest): void {
+  const { exchange, resource } = request;
+  authorise(exchange.caller, operation.access, tableOf(resource));
+}
+
+/** The entities that the caller's signature is good for; undefined for all. */
+export function rangeOf({ exchange: { caller } }: TableRequest): EntityRange | undefined {
+  return caller.kind === 'table-sas' ? caller.range : undefined;
+}
+
+/** Throws `AuthorizationFailure` for a write outside of the range of the caller's signature. */
+export function checkWritable(operation: WriteOperation, request: TableRequest): void {
+  const range = rangeOf(request);
+  if (range === undefined) return;
+  const { partitionKey, rowKey } = keysOf(operation);
+  if (contains(range, partitionKey, rowKey)) return;
+  throw new StorageError('AuthorizationFailure');
+}
+
+/**
+ * Throws `ResourceNotFound` for a read outside of the range of the caller's signature: the answer
+ * is the same whether there is such an entity or not.
+ */
+export function checkReadable(
+  { partitionKey, rowKey }: { readonly partitionKey: string; readonly rowKey: string },
+  request: TableRequest,
+): void {
+  const range = rangeOf(request);
+  if (range === undefined || contains(range, partitionKey, rowKey)) return;
+  throw new StorageError('ResourceNotFound');
+}
