@@ -9,7 +9,6 @@ import {
   checkSasProtocol,
   checkSasWindow,
   parseSasTime,
-  sasPermissions,
   sasWindow,
 } from './terms.js';
 
@@ -156,13 +155,5 @@ describe('addresses of a signature', () => {
       assert.equal(parseIpRange(ip), undefined, ip);
       refuses('AuthenticationFailed', () => checkSasAddress({ ip }, '10.0.0.1'));
     }
-  });
-});
-
-describe('letters of a signature', () => {
-  it('permit what they mean, in any order, and nothing when they mean nothing', () => {
-    assert.deepEqual(sasPermissions('puad'), new Set(['process', 'update', 'add', 'delete']));
-    assert.deepEqual(sasPermissions('rwlc'), new Set(['read', 'write', 'list', 'create']));
-    assert.deepEqual(sasPermissions('RWyx'), new Set());
   });
 });

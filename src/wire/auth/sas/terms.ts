@@ -116,31 +116,3 @@ export function checkSasTerms(fields: SasFields): void {
   if (fields.protocol !== undefined) allowsHttp(fields.protocol);
   if (fields.ip !== undefined) rangeOf(fields.ip);
 }
-
-/** What a letter of `sp` permits. */
-export type SasPermission =
-  'read' | 'write' | 'delete' | 'list' | 'add' | 'create' | 'update' | 'process';
-
-const permissionByLetter: ReadonlyMap<string, SasPermission> = new Map([
-  ['r', 'read'],
-  ['w', 'write'],
-  ['d', 'delete'],
-  ['l', 'list'],
-  ['a', 'add'],
-  ['c', 'create'],
-  ['u', 'update'],
-  ['p', 'process'],
-]);
-
-/**
- * What the letters of a signature or of a stored policy permit. A letter that means nothing to
- * tables and queues permits nothing.
- */
-export function sasPermissions(letters: string): ReadonlySet<SasPermission> {
-  const permissions = new Set<SasPermission>();
-  for (const letter of letters) {
-    const permission = permissionByLetter.get(letter);
-    if (permission !== undefined) permissions.add(permission);
-  }
-  return permissions;
-}
