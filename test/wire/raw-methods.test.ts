@@ -145,12 +145,7 @@ describe('requests that fit no operation', () => {
     }
   });
 
-  const planned: readonly (readonly [method: string, path: string])[] = [
-    ['GET', '/people?comp=acl'],
-    ['PUT', '/people?comp=acl'],
-    ['HEAD', '/people?comp=acl'],
-    ['OPTIONS', '/people'],
-  ];
+  const planned: readonly (readonly [method: string, path: string])[] = [['OPTIONS', '/people']];
   for (const [method, path] of planned) {
     it(`${method} ${path} is documented as not yet there: 501 NotImplemented`, async () => {
       const response = await client.send({ method, path });

@@ -9,7 +9,7 @@ import {
   sendChangeset,
 } from './kit/batch.js';
 import { acceptFull, acceptNone, entityPath } from './kit/client.js';
-import { assertFrontDoorError, assertJsonError, messages } from './kit/errors.js';
+import { assertJsonError, messages } from './kit/errors.js';
 import { startFixture } from './kit/server.js';
 
 // Table B of the user-demand study: what probing the best-known peer found. One test a row.
@@ -38,7 +38,7 @@ async function assertRefused(
 }
 
 describe('user demand B', () => {
-  it('B1: a correctly signed table SAS with a key range opens nothing', async () => {
+  it('B1: a table SAS with a key range opens the range and nothing else', async () => {
     const table = await client.newTable();
     const insert = { PartitionKey: 'secret', RowKey: 'r', text: 'hidden' };
     await client.put(table, insert, { PartitionKey: 'a', RowKey: 'r' });
@@ -67,20 +67,20 @@ describe('user demand B', () => {
       .update(text.join('\n'))
       .digest('base64');
     const query = new URLSearchParams({ ...fields, tn: table, spk: 'a', epk: 'a', sig }).toString();
-    const auth = 'none';
-    const failed = { status: 403, code: 'AuthenticationFailed' } as const;
-    for (const path of [
-      entityPath(table, 'secret', 'r'),
-      entityPath(table, 'a', 'r'),
-      `/${table}()`,
-    ]) {
-      const response = await client.send({ path: `${path}?${query}`, auth });
-      assertFrontDoorError(response, failed);
-      assert.doesNotMatch(response.text, /hidden/);
-    }
+    const auth = 'none' as const;
+    const at = (path: string) => ({ path: `${path}?${query}`, auth });
+    const hidden = await client.send(at(entityPath(table, 'secret', 'r')));
+    assertJsonError(hidden, { status: 404, code: 'ResourceNotFound' });
+    assert.doesNotMatch(hidden.text, /hidden/);
+    assert.equal((await client.send(at(entityPath(table, 'a', 'r')))).status, 200);
+    const page = await client.send(at(`/${table}()`));
+    assert.deepEqual(
+      page.items.map((item) => item['PartitionKey']),
+      ['a'],
+    );
     const body = '{"PartitionKey":"secret2","RowKey":"r"}';
-    const write = await client.send({ method: 'POST', path: `/${table}?${query}`, auth, body });
-    assertFrontDoorError(write, failed);
+    const write = await client.send({ method: 'POST', ...at(`/${table}`), body });
+    assertJsonError(write, { status: 403, code: 'AuthorizationFailure' });
     assert.equal((await client.get(table, 'secret2', 'r')).status, 404);
   });
 

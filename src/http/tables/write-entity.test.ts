@@ -18,7 +18,7 @@ function mayDo(access: Access, ...permissions: Permission[]): boolean {
     permissions: held,
   };
   try {
-    authorise(caller, access);
+    authorise(caller, access, 'people');
     return true;
   } catch (error) {
     assert.ok(error instanceof StorageError && error.code === 'AuthorizationPermissionMismatch');
