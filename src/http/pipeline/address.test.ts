@@ -8,6 +8,8 @@ const { keys } = developmentAccount;
 const accounts = makeAccountDirectory([
   { name: 'alpha', keys },
   { name: 'beta', keys },
+  { name: 'alphabet', keys },
+  { name: 'secondary', keys },
 ]);
 
 function resolved(path: string, host: string): string {
@@ -36,6 +38,29 @@ describe('the address of a request', () => {
       'beta.localhost',
       "beta - /alpha(PartitionKey='',RowKey='')",
     ],
+    ['/alpha/t', 'tables:10002', 'alpha /alpha /t'],
+    ['/alpha/t', 'my_project-tables_1:10002', 'alpha /alpha /t'],
+    ['/alpha/t', 'my_project.tables_1.internal:10002', 'alpha /alpha /t'],
+    ['/alpha/t', '[2001:db8::1%25eth0]:10002', 'alpha /alpha /t'],
+    ['/t', 'alpha.tables_1.my_project:10002', 'alpha - /t'],
+    ['/t', 'alpha.', 'alpha - /t'],
+    ['/t', 'Alpha.Table.Example', 'alpha - /t'],
+    // The name of a table or queue can be that of an account.
+    ['/alpha/alpha', 'beta.localhost', 'alpha /alpha /alpha'],
+    ['/alpha/beta', 'localhost', 'alpha /alpha /beta'],
+    // One name begins another, in every place.
+    ['/alphabet/t', 'localhost', 'alphabet /alphabet /t'],
+    ['/alphabet/t', 'alpha.localhost', 'alphabet /alphabet /t'],
+    ['/alpha/bet', 'alphabet.localhost', 'alpha /alpha /bet'],
+    ['/t', 'alphabet.localhost', 'alphabet - /t'],
+    ['/alphabe/t', 'alpha.localhost', 'alpha - /alphabe/t'],
+    ['/secondary/t', 'alpha.localhost', 'secondary /secondary /t'],
+    ['/secondary-secondary/t', 'localhost', 'secondary secondary /secondary-secondary /t'],
+    ['/-secondary/t', 'alpha.localhost', 'alpha - /-secondary/t'],
+    ['/alpha-secondary-secondary/t', 'beta.localhost', 'beta - /alpha-secondary-secondary/t'],
+    ['/t', 'alpha-secondary', 'alpha secondary - /t'],
+    // What the path says goes before the host, for the secondary endpoint as well.
+    ['/alpha/t', 'alpha-secondary.localhost', 'alpha /alpha /t'],
     ["/alpha/t(PartitionKey='a%2Fb')", 'localhost', "alpha /alpha /t(PartitionKey='a%2Fb')"],
   ];
   for (const [path, host, expected] of cases) {
@@ -50,9 +75,9 @@ describe('the address of a request', () => {
       (error: unknown) => {
         assert.ok(error instanceof StorageError);
         assert.equal(error.code, 'ResourceNotFound');
-        for (const name of ['gamma', 'delta', 'alpha', 'beta']) {
-          assert.ok(error.message.includes(name), name);
-        }
+        const said =
+          "No account 'gamma' or 'delta'; this server has: alpha, beta, alphabet, secondary";
+        assert.ok(error.message.includes(said), error.message);
         return true;
       },
     );
@@ -65,6 +90,22 @@ describe('the address of a request', () => {
         error instanceof StorageError && error.message.includes("No account 'gamma'; this server"),
     );
   });
+
+  for (const [path, host] of [
+    ['/Alpha/t', 'localhost'],
+    ['/alpha%2Ft', 'localhost'],
+    ['/%61lpha/t', 'localhost'],
+    ['/alpha;x/t', 'localhost'],
+    ['/gamma-secondary/t', 'localhost'],
+    ['/t', 'tables.alpha'],
+    ['/t', '[alpha]'],
+    ['/t', 'x-alpha.localhost'],
+    ['//alpha/t', 'localhost'],
+  ] as const) {
+    it(`does not take ${host}${path} for an account`, () => {
+      assert.throws(() => resolved(path, host), StorageError);
+    });
+  }
 
   it('shows a bounded part of what was tried', () => {
     assert.throws(

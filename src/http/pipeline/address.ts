@@ -55,9 +55,9 @@ function endOfSegment(path: string): number {
 
 const ipv4 = /^\d+\.\d+\.\d+\.\d+(?::|$)/;
 
-/** `account` of `account.table.example:10002`; an address has no label. */
+/** `account` of `Account.table.example:10002`, a name in any case; an address has no label. */
 function firstLabel(host: string): string {
-  return ipv4.test(host) ? '' : (/^[^.:[]*/.exec(host)?.[0] ?? '');
+  return ipv4.test(host) ? '' : (/^[^.:[]*/.exec(host)?.[0] ?? '').toLowerCase();
 }
 
 function find(name: string, accounts: AccountDirectory): Found | undefined {

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { TableServiceClient, AzureNamedKeyCredential } from '@azure/data-tables';
+import { runCli, type CliProcess } from '../../../test/support/cli-process.js';
+import {
+  endpointOf,
+  freePorts,
+  startCli,
+  stopCli,
+  temporaryDirectory,
+} from '../../../test/support/cli-server.js';
+
+const [keyA = '', keyB = '', keyC = ''] = ['key a', 'key b', 'key c'].map((text) =>
+  Buffer.from(`the secret of ${text}`).toString('base64'),
+);
+const reloaded = '"msg":"configuration reloaded"';
+const notReloaded = '"msg":"configuration not reloaded';
+
+function accountsText(accounts: Readonly<Record<string, readonly string[]>>): string {
+  return JSON.stringify({
+    accounts: Object.entries(accounts).map(([name, keys]) => ({ name, keys })),
+  });
+}
+
+/** As editors and deployments do: the old file or the new one, and nothing in between. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.next`, text);
+  await rename(`${file}.next`, file);
+}
+
+/** The status of a signed request, each on a connection of its own. */
+async function statusWith(server: CliProcess, account: string, key: string): Promise<number> {
+  const client = new TableServiceClient(
+    `${endpointOf(server).origin}/${account}`,
+    new AzureNamedKeyCredential(account, key),
+    { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } },
+  );
+  try {
+    for await (const _ of client.listTables()) break;
+    return 200;
+  } catch (error) {
+    const { statusCode } = error as { readonly statusCode?: number };
+    if (statusCode === undefined) throw error;
+    return statusCode;
+  }
+}
+
+describe('tabularium start --config', () => {
+  it('goes before defaults, behind the environment and behind the command line', async () => {
+    await using directory = await temporaryDirectory();
+    const config = join(directory.path, 'config.yaml');
+    await writeFile(
+      config,
+      'location: data\nhost: 127.0.0.3\nworkers: 2\ndurability: relaxed\nlogLevel: debug\n' +
+        'queues: { host: 127.0.0.4, limits: { keepAliveTimeoutMs: 7000 } }\n' +
+        `accounts: [{ name: filed, keys: [${keyA}] }]\n`,
+    );
+    const server = await startCli(['--config', config, '--workers', '1'], {
+      env: { TABULARIUM_HOST: '127.0.0.2' },
+      cwd: directory.path,
+    });
+    assert.equal(endpointOf(server, 'Tables').hostname, '127.0.0.2');
+    assert.equal(endpointOf(server, 'Queues').hostname, '127.0.0.4');
+    assert.ok(server.stdout.includes(join(directory.path, 'data')));
+    assert.match(server.stdout, /relaxed durability/);
+    assert.doesNotMatch(server.stdout, /Workers/);
+    assert.equal(await statusWith(server, 'filed', keyA), 200);
+    const { headers } = await fetch(`${endpointOf(server, 'Queues').origin}/healthz`);
+    assert.equal(headers.get('keep-alive'), 'timeout=7');
+    assert.equal(await stopCli(server), 0);
+    assert.match(server.stderr, /"operation":"QueryTables"/, 'the log level of the file');
+  });
+
+  it('is named by the environment, and says when its accounts are not used', async () => {
+    await using directory = await temporaryDirectory();
+    const config = join(directory.path, 'config.json');
+    await writeFile(config, accountsText({ filed: [keyA] }));
+    const server = await startCli(['--in-memory', '--account', `given:${keyB}`], {
+      env: { TABULARIUM_CONFIG: config },
+    });
+    assert.match(
+      server.stderr,
+      /Note: The accounts of the configuration file are not served: --acc/,
+    );
+    assert.equal(await statusWith(server, 'given', keyB), 200);
+    assert.equal(await statusWith(server, 'filed', keyA), 404);
+    assert.equal(await stopCli(server), 0);
+  });
+
+  it('says all that is wrong with the file, and does not start', async () => {
+    await using directory = await temporaryDirectory();
+    const config = join(directory.path, 'config.yaml');
+    await writeFile(config, 'inMemory: yes\nacounts: []\n');
+    const result = await runCli(['start', ...freePorts, '--config', config]);
+    assert.equal(result.code, 2);
+    assert.match(result.stderr, /config\.yaml:1:11: inMemory must be true or false, not "yes"/);
+    assert.match(result.stderr, /config\.yaml:2:1: .*Did you mean 'accounts'\?/);
+    await writeFile(
+      config,
+      accountsText({ twice: [keyA] }).replace('[{', '[{"name":"twice","keys":["a"]},{'),
+    );
+    const twice = await runCli(['start', ...freePorts, '--in-memory', '--config', config]);
+    assert.equal(twice.code, 2);
+  });
+
+  for (const workers of [1, 2]) {
+    it(`changes keys and accounts while requests run, with ${workers} workers`, async () => {
+      await using directory = await temporaryDirectory();
+      const config = join(directory.path, 'config.json');
+      await writeFile(config, accountsText({ first: [keyA] }));
+      const args = ['--config', config, '--location', join(directory.path, 'data')];
+      const server = await startCli([...args, '--workers', String(workers)]);
+      const over = new AbortController();
+      const statuses: number[] = [];
+      // The first key changes to the second one, which is valid all the time.
+      const load = async (): Promise<void> => {
+        while (!over.signal.aborted) statuses.push(await statusWith(server, 'first', keyB));
+      };
+      // One server sees the file change, the other one is told.
+      const change = async (accounts: Readonly<Record<string, readonly string[]>>) => {
+        await replaceFile(config, accountsText(accounts));
+        if (workers > 1) server.child.kill('SIGHUP');
+      };
+      await change({ first: [keyA, keyB] });
+      await server.printed(reloaded);
+      const running = Promise.all([load(), load(), load()]);
+      assert.equal(await statusWith(server, 'first', keyA), 200);
+      await change({ first: [keyB], second: [keyC] });
+      await server.printed(reloaded, 2);
+      for (let time = 0; time < 4; time++) {
+        assert.equal(await statusWith(server, 'first', keyA), 403);
+        assert.equal(await statusWith(server, 'second', keyC), 200);
+      }
+      await change({ first: [keyB, keyC] });
+      await server.printed(reloaded, 3);
+      for (let time = 0; time < 4; time++) {
+        assert.equal(await statusWith(server, 'second', keyC), 404);
+        assert.equal(await statusWith(server, 'first', keyC), 200);
+      }
+      over.abort();
+      await running;
+      assert.ok(statuses.length > 0);
+      assert.deepEqual([...new Set(statuses)], [200]);
+      assert.equal(await stopCli(server), 0);
+      for (const key of [keyA, keyB, keyC]) assert.ok(!server.stderr.includes(key));
+    });
+  }
+
+  it('holds on to what it has when the file is broken, and says why', async () => {
+    await using directory = await temporaryDirectory();
+    const config = join(directory.path, 'config.json');
+    await writeFile(config, accountsText({ first: [keyA] }));
+    const server = await startCli(['--in-memory', '--config', config]);
+    await replaceFile(config, '{"accounts": [{"name": "first", "keys": ["');
+    await server.printed(notReloaded);
+    assert.match(server.stderr, /config\.json:1:\d+: /);
+    assert.equal(await statusWith(server, 'first', keyA), 200);
+    await replaceFile(config, accountsText({ first: [keyA], 'Not-Good': [keyB] }));
+    await server.printed(notReloaded, 2);
+    await replaceFile(config, accountsText({ first: [keyB] }));
+    await server.printed(reloaded);
+    assert.equal(await statusWith(server, 'first', keyB), 200);
+    assert.equal(await stopCli(server), 0);
+  });
+
+  it('gives a worker that replaces another one what holds, although the file is broken', async () => {
+    await using directory = await temporaryDirectory();
+    const config = join(directory.path, 'config.json');
+    await writeFile(config, accountsText({ first: [keyA] }));
+    const args = ['--config', config, '--location', join(directory.path, 'data')];
+    const server = await startCli([...args, '--workers', '2']);
+    await replaceFile(config, accountsText({ first: [keyB] }));
+    await server.printed(reloaded);
+    await replaceFile(config, '{');
+    await server.printed(notReloaded);
+    const pids = Array.from(server.stderr.matchAll(/"pid":(\d+),"msg":"a worker listens"/g));
+    for (const [, pid] of pids) process.kill(Number(pid), 'SIGKILL');
+    await server.printed('"msg":"a worker listens"', 4);
+    for (let time = 0; time < 4; time++) {
+      assert.equal(await statusWith(server, 'first', keyB), 200);
+    }
+    assert.equal(await stopCli(server), 0);
+  });
+
+  it('reads key files again when they change, and everything at SIGHUP', async () => {
+    await using directory = await temporaryDirectory();
+    const [config, keyFile] = ['config.yaml', 'key'].map((name) => join(directory.path, name));
+    assert.ok(config !== undefined && keyFile !== undefined);
+    await writeFile(keyFile, `${keyA}\n`);
+    await writeFile(config, 'accounts: [{ name: first, keys: [{ file: key }] }]\n');
+    const server = await startCli(['--in-memory', '--config', config]);
+    await replaceFile(keyFile, keyB);
+    await server.printed(reloaded);
+    assert.equal(await statusWith(server, 'first', keyB), 200);
+    assert.equal(await statusWith(server, 'first', keyA), 403);
+    server.child.kill('SIGHUP');
+    await server.printed('"reason":"SIGHUP"');
+    assert.equal(await stopCli(server), 0);
+  });
+
+  it('says which changes need a restart', async () => {
+    await using directory = await temporaryDirectory();
+    const config = join(directory.path, 'config.yaml');
+    const accounts = `accounts: [{ name: first, keys: [${keyA}] }]\n`;
+    await writeFile(config, `${accounts}tables: { port: 0 }\n`);
+    const server = await startCli(['--in-memory', '--config', config]);
+    await replaceFile(config, `${accounts}durability: relaxed\ntables: { port: 5 }\n`);
+    await server.printed('need a restart');
+    assert.match(server.stderr, /"members":\["tables","durability"\]/);
+    assert.equal(await stopCli(server), 0);
+  });
+});
