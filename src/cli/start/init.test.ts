@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { TableClient } from '@azure/data-tables';
+import { QueueServiceClient } from '@azure/storage-queue';
+import { runCli, type CliProcess } from '../../../test/support/cli-process.js';
+import {
+  connectionStringOf,
+  freePorts,
+  startCli,
+  stopCli,
+  temporaryDirectory,
+} from '../../../test/support/cli-server.js';
+
+function clientsOf(server: CliProcess) {
+  const connection = connectionStringOf(server);
+  return {
+    table: TableClient.fromConnectionString(connection, 'people', {
+      allowInsecureConnection: true,
+    }),
+    queue: QueueServiceClient.fromConnectionString(connection).getQueueClient('work'),
+  };
+}
+
+async function rowsOf(table: TableClient): Promise<string[]> {
+  const rows: string[] = [];
+  for await (const { rowKey, Name } of table.listEntities<{ readonly Name?: string }>()) {
+    rows.push(`${String(rowKey)} ${String(Name)}`);
+  }
+  return rows;
+}
+
+const seedText = `
+tables:
+  people:
+    entities:
+      - { PartitionKey: p, RowKey: "1", Name: Ann }
+    files: [people.csv]
+queues:
+  work: { metadata: { owner: me }, messages: [first, second] }
+`;
+
+describe('tabularium start --init', () => {
+  for (const workers of [1, 2]) {
+    it(`makes what is absent at every start, once, with ${workers} workers`, async () => {
+      await using directory = await temporaryDirectory();
+      const seed = join(directory.path, 'seed.yaml');
+      await writeFile(seed, seedText);
+      await writeFile(join(directory.path, 'people.csv'), 'PartitionKey,RowKey,Name\np,2,Bo\n');
+      const location = ['--location', join(directory.path, 'data')];
+      const args = [...location, '--workers', String(workers), '--init', seed];
+      const first = await startCli(args);
+      const { table, queue } = clientsOf(first);
+      // The server has everything as soon as it says that it listens.
+      assert.deepEqual(await rowsOf(table), ['1 Ann', '2 Bo']);
+      assert.equal((await queue.getProperties()).approximateMessagesCount, 2);
+      assert.deepEqual((await queue.getProperties()).metadata, { owner: 'me' });
+      await table.upsertEntity({ partitionKey: 'p', rowKey: '1', Name: 'Anne' });
+      await table.deleteEntity('p', '2');
+      await queue.clearMessages();
+      assert.equal(await stopCli(first), 0);
+      assert.equal(first.stderr.split('"msg":"seeded"').length, 2, 'one process seeds');
+
+      const second = await startCli(args);
+      assert.deepEqual(await rowsOf(clientsOf(second).table), ['1 Anne', '2 Bo']);
+      const { approximateMessagesCount } = await clientsOf(second).queue.getProperties();
+      assert.equal(approximateMessagesCount, 0);
+      assert.equal(await stopCli(second), 0);
+    });
+  }
+
+  it('is told by the configuration file, beside which the seed is', async () => {
+    await using directory = await temporaryDirectory();
+    await writeFile(join(directory.path, 'config.yaml'), 'inMemory: true\ninit: seed.yaml\n');
+    await writeFile(join(directory.path, 'seed.yaml'), 'tables: { people: }\n');
+    const server = await startCli(['--config', join(directory.path, 'config.yaml')]);
+    assert.deepEqual(await rowsOf(clientsOf(server).table), []);
+    assert.equal(await stopCli(server), 0);
+  });
+
+  for (const workers of [1, 2]) {
+    it(`does not serve when it cannot seed, with ${workers} workers`, async () => {
+      await using directory = await temporaryDirectory();
+      const seed = join(directory.path, 'seed.yaml');
+      await writeFile(
+        seed,
+        'tables:\n  people:\n    entities:\n      - { PartitionKey: p, RowKey: a/b }\n',
+      );
+      const location = ['--location', join(directory.path, 'data')];
+      const args = ['start', ...freePorts, ...location, '--workers', String(workers)];
+      const result = await runCli([...args, '--init', seed]);
+      assert.equal(result.code, 1);
+      assert.equal(result.stdout, '');
+      assert.match(result.stderr, /seed\.yaml:4:9: tables people \("p", "a\/b"\): OutOfRangeInput/);
+      // Nothing is left behind that keeps the next server out.
+      const server = await startCli(location);
+      assert.equal(await stopCli(server), 0);
+    });
+  }
+});
