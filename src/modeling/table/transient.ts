@@ -16,6 +16,8 @@ const passingCodes = new Set([
   'ENOTFOUND',
   'EPIPE',
   'ETIMEDOUT',
+  // Without a status: the connection broke in the middle of an answer.
+  'PARSE_ERROR',
   'REQUEST_SEND_ERROR',
 ]);
 const causesMax = 8;
