@@ -179,13 +179,22 @@ function authoriseBearer({ permissions, service }: BearerCaller, access: Access)
   if (access.kind !== 'granted' && access.kind !== 'each') {
     throw service === 'table'
       ? new StorageError('ResourceNotFound', { shape: 'front-door-xml' })
-      : new StorageError('AuthorizationFailure');
+      : new StorageError('AuthorizationFailure', {
+          details: explained('No token allows the operation; use a key of the account.'),
+        });
   }
   const held = permissions[access.scope];
   if (permits(held, access)) return;
   const orByRole = access.kind === 'granted' ? access.orByRole : undefined;
   if (orByRole !== undefined && held.has(orByRole)) return;
-  throw new StorageError('AuthorizationPermissionMismatch');
+  const { permissions: needed, needs, scope } = access;
+  const wanted = needed.join(needs === 'all' ? ' and ' : ' or ');
+  throw new StorageError('AuthorizationPermissionMismatch', {
+    details: explained(
+      `The operation needs the permission ${wanted} on a ${scope}; no role or scope of the token ` +
+        'gives it.',
+    ),
+  });
 }
 
 /**
