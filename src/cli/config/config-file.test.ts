@@ -192,30 +192,50 @@ describe('a configuration file', () => {
   });
 });
 
-describe('the schema of configuration files', () => {
+describe('the schemas', () => {
   interface Schema {
     readonly description?: string;
     readonly examples?: readonly unknown[];
+    readonly not?: unknown;
     readonly properties?: Readonly<Record<string, Schema>>;
     readonly $defs?: Readonly<Record<string, Schema>>;
+    readonly then?: Schema;
+    readonly else?: Schema;
   }
 
-  it('tells editors what each member is, with examples that are accepted', async () => {
-    for (const name of ['config', 'seed']) {
-      const text = await readFile(join(root, `schemas/${name}.schema.json`), 'utf8');
-      const schema = JSON.parse(text) as Schema;
-      const owners = [schema, ...Object.values(schema.$defs ?? {})];
-      const members = owners.flatMap(({ properties = {} }) => Object.entries(properties));
-      for (const [member, { description = '', examples = [] }] of members) {
-        assert.ok(description.length > 10, `${name} ${member}`);
-        assert.ok(examples.length > 0 || member === 'containers', `${name} ${member}`);
+  /** All members that a file can have, with the place of each in the schema. */
+  function* membersOf(schema: Schema, place: string): Generator<readonly [string, Schema]> {
+    for (const [name, member] of Object.entries(schema.properties ?? {})) {
+      yield [`${place}.${name}`, member];
+      yield* membersOf(member, `${place}.${name}`);
+    }
+    for (const part of [schema.then, schema.else]) if (part) yield* membersOf(part, place);
+    for (const [name, part] of Object.entries(schema.$defs ?? {})) yield* membersOf(part, name);
+  }
+
+  async function schemaOf(name: string): Promise<Schema> {
+    const text = await readFile(join(root, `schemas/${name}.schema.json`), 'utf8');
+    return JSON.parse(text) as Schema;
+  }
+
+  for (const name of ['config', 'seed']) {
+    it(`tell editors what each member of a ${name} file is, with examples`, async () => {
+      for (const [place, { description = '', examples = [], not }] of membersOf(
+        await schemaOf(name),
+        name,
+      )) {
+        assert.ok(description.length > 7, `${place} needs a description`);
+        assert.ok(examples.length > 0 || not !== undefined, `${place} needs an example`);
       }
-      if (name === 'seed') continue;
-      for (const [member, { examples = [] }] of Object.entries(schema.properties ?? {})) {
-        for (const value of examples) {
-          const said = await refusal(JSON.stringify({ [member]: value }), { ORDERS_KEY: key });
-          assert.match(said, /^accepted$|keys\/orders\.new|There is no file/, member);
-        }
+    });
+  }
+
+  it('give examples that are accepted', async () => {
+    const { properties = {} } = await schemaOf('config');
+    for (const [member, { examples = [] }] of Object.entries(properties)) {
+      for (const value of examples) {
+        const said = await refusal(JSON.stringify({ [member]: value }), { ORDERS_KEY: key });
+        assert.match(said, /^accepted$|There is no file/, member);
       }
     }
   });

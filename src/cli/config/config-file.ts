@@ -122,7 +122,7 @@ export async function loadConfig(name: string, environment: Environment): Promis
 function tlsConfig({ tls }: Pick<Config, 'tls'>, folder: string): Pick<Config, 'tls'> {
   if (typeof tls !== 'object') return {};
   const paths = Object.entries(tls).map(([name, path]) => [name, resolve(folder, path)] as const);
-  return { tls: Object.fromEntries(paths) as TlsFilesConfig };
+  return { tls: Object.fromEntries(paths) };
 }
 
 /** With an absolute path. */
