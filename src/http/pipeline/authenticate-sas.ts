@@ -54,8 +54,9 @@ const scopeLetters: ReadonlyMap<string, Scope> = new Map([
 
 /**
  * Who holds a shared access signature, after every check that does not depend on the operation, in
- * the order of spec queue-service §4.3: signature, time, protocol, address, service. A stored policy
- * is looked up in the store, now, so that changing it is effective at once in every process.
+ * the order of spec queue-service §4.3: signature, time, protocol, address, service. A stored
+ * policy is looked up in the store for each request, so that changing it is effective at once in
+ * every process.
  *
  * @throws {StorageError} `AuthenticationFailed`, `AuthorizationProtocolMismatch`,
  *   `AuthorizationSourceIPMismatch`, `AuthorizationServiceMismatch`

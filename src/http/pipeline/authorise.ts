@@ -10,7 +10,7 @@ export type AuthKind =
 export type Permission =
   'read' | 'write' | 'delete' | 'list' | 'add' | 'create' | 'update' | 'process';
 
-/** What an operation touches; a container is a table or a queue, an object an entity or a message. */
+/** What an operation touches: a container is a table or a queue, an object an entity or message. */
 export type Scope = 'service' | 'container' | 'object';
 
 /** Holds a signature for one table (spec table-service §8.3). */
