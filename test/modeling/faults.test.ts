@@ -120,18 +120,20 @@ describe('a counter under faults of every kind', () => {
   it('counts every increment once, whatever its writers meet', async () => {
     const counters = await openCounters();
     await counters.insert({ name: 'a', value: 0 });
-    const seed = 20_240_301;
-    const chance = { table: `faulty${tableCount}`, probability: 0.06 };
-    const rules: readonly FaultRule[] = [
-      { effect: dropped },
-      { effect: { kind: 'reset' } },
-      { effect: { kind: 'error', code: 'ServerBusy', retryAfterSeconds: 0 } },
-      { effect: { kind: 'error', code: 'OperationTimedOut' } },
-      { effect: { kind: 'latency', ms: { min: 1, max: 5 } } },
+    let seed = 20_240_301;
+    const sometimes = (effect: FaultEffect, operation = '*'): FaultRule => {
+      seed += 1;
+      return { table: `faulty${tableCount}`, probability: 0.06, seed, operation, effect };
+    };
+    server.faults.replace([
+      sometimes(dropped),
+      sometimes({ kind: 'reset' }),
+      sometimes({ kind: 'error', code: 'ServerBusy', retryAfterSeconds: 0 }),
+      sometimes({ kind: 'error', code: 'OperationTimedOut' }),
+      sometimes({ kind: 'latency', ms: { min: 1, max: 5 } }),
       // The official client does not repeat a read whose answer ends in its middle.
-      { effect: { kind: 'truncate' }, operation: 'UpdateEntity' },
-    ];
-    server.faults.replace(rules.map((rule, index) => ({ ...chance, seed: seed + index, ...rule })));
+      sometimes({ kind: 'truncate' }, 'UpdateEntity'),
+    ]);
     // A row keeps the ids of four writes, so no more than three others may follow one meanwhile.
     for (let round = 0; round < 20; round += 1) {
       await Promise.all([increment(counters), increment(counters), increment(counters)]);

@@ -20,7 +20,8 @@ export class LmdbSnapshot implements StoreSnapshot {
 export function dumpEntries({ entries, row }: Environment): LmdbSnapshot {
   const content: Entry[] = [];
   let bytes = 0;
-  const found = entries.getRange({ versions: true });
+  // Without a start the package passes over keys that begin with a byte below 5.
+  const found = entries.getRange({ start: Buffer.of(0), versions: true });
   const iterator: Iterator<unknown> = found[Symbol.iterator]();
   try {
     while (iterator.next().done !== true) {

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { manualClock } from '../base/clock.js';
+import { openMemoryStore } from '../engines/memory/store.js';
+import { WorkGate } from '../http/pipeline/work-gate.js';
+import type { Sharing } from './backend.js';
+import { SnapshotError, Snapshots } from './snapshots.js';
+
+async function snapshotsOf(sharing: Sharing) {
+  const clock = manualClock();
+  const store = await openMemoryStore({ clock });
+  const renewals: string[] = [];
+  const onReplaced = () => renewals.push('renewed');
+  const snapshots = new Snapshots({ store, sharing, gate: new WorkGate(), clock, onReplaced });
+  return { store, snapshots, renewals };
+}
+
+describe('snapshots', () => {
+  it('are refused where other processes serve the same data', async () => {
+    const { snapshots } = await snapshotsOf('join');
+    for (const work of [
+      () => snapshots.reset(),
+      () => snapshots.snapshot('a'),
+      () => snapshots.restore('a'),
+    ]) {
+      await assert.rejects(work, (error: unknown) => {
+        assert.ok(error instanceof SnapshotError);
+        assert.match(error.message, /Serve them with one process/);
+        return true;
+      });
+    }
+  });
+
+  it('have services forget what they know whenever data are replaced', async () => {
+    const { snapshots, renewals } = await snapshotsOf('exclusive');
+    await snapshots.snapshot('a');
+    assert.equal(renewals.length, 0);
+    await snapshots.restore('a');
+    await snapshots.reset();
+    assert.equal(renewals.length, 2);
+  });
+
+  it('are bounded, and a name can be used again', async () => {
+    const { snapshots } = await snapshotsOf('exclusive');
+    for (let index = 0; index < 100; index += 1) await snapshots.snapshot(`s${index}`);
+    await assert.rejects(snapshots.snapshot('one-more'), SnapshotError);
+    await snapshots.snapshot('s0');
+    assert.equal(snapshots.snapshots.length, 100);
+  });
+});
