@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { buildProgram } from '../src/cli/program.js';
+import { checkSchema, type SchemaName } from '../src/cli/config/schema-check.js';
+import { plainValue, readStructuredFile } from '../src/cli/config/structured-file.js';
+import { defaultLimits } from '../src/http/pipeline/limits.js';
+
+// The pages about configuration say what the program does: its options, its variables, its schemas.
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8');
+
+interface Schema {
+  readonly properties: Readonly<Record<string, { readonly description?: string }>>;
+  readonly $defs: Readonly<Record<string, Schema>>;
+}
+
+/** What a process tells those that it starts, and what other commands than `start` read. */
+const elsewhere = ['TABULARIUM_WORKER_NUMBER', 'TABULARIUM_PAGING_SEED', 'TABULARIUM_DEV_ISSUER'];
+
+let page = '';
+let settings: readonly (readonly string[])[] = [];
+let folder = '';
+before(async () => {
+  page = await read('docs/reference/configuration.md');
+  settings = rowsAfter('## All settings');
+  folder = await mkdtemp(join(tmpdir(), 'tabularium-docs-'));
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+/** The cells of the first table behind a heading, without its head. */
+function rowsAfter(heading: string): readonly (readonly string[])[] {
+  const lines = page.slice(page.indexOf(`\n${heading}\n`) + heading.length + 2).split('\n');
+  const start = lines.findIndex((line) => line.startsWith('|'));
+  const end = lines.findIndex((line, at) => at > start && !line.startsWith('|'));
+  return lines.slice(start + 2, end).map((line) => line.split('|').map((cell) => cell.trim()));
+}
+
+/** Texts in backticks, without the names of their values. */
+function codesIn(cell: string | undefined): readonly string[] {
+  return Array.from((cell ?? '').matchAll(/`([^`]+)`/g), ([, code = '']) => code);
+}
+
+function startOptions() {
+  const start = buildProgram().commands.find((command) => command.name() === 'start');
+  assert.ok(start !== undefined);
+  return start.options.filter(
+    ({ helpGroupHeading }) => helpGroupHeading?.includes('without use') !== true,
+  );
+}
+
+async function sourcesOf(directory: string): Promise<string> {
+  const files = await readdir(join(root, directory), { recursive: true });
+  const sources = files.filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
+  return (await Promise.all(sources.map((file) => read(join(directory, file))))).join('\n');
+}
+
+describe('the page about configuration', () => {
+  it('has every option of start, with its variable', () => {
+    for (const { long, envVar } of startOptions()) {
+      const row = settings.find(([, option]) =>
+        codesIn(option).some((code) => code.split(' ')[0] === long),
+      );
+      assert.ok(row !== undefined, `${long} needs a row in docs/reference/configuration.md`);
+      if (envVar === undefined) continue;
+      assert.ok(codesIn(row[2]).includes(envVar), `the row of ${long} needs ${envVar}`);
+    }
+  });
+
+  it('has no option that start does not have', () => {
+    const known = new Set(startOptions().flatMap(({ long, short }) => [long, short]));
+    const unknown = settings
+      .flatMap(([, option]) => codesIn(option))
+      .map((code) => code.split(' ')[0])
+      .filter((option) => !known.has(option));
+    assert.deepEqual(unknown, []);
+  });
+
+  it('has every variable that the program reads, and no other', async () => {
+    const inSource = new Set((await sourcesOf('src/cli')).match(/\bTABULARIUM_[A-Z_]*[A-Z]\b/g));
+    for (const name of elsewhere) inSource.delete(name);
+    const variables = settings.flatMap(([, , variable]) => codesIn(variable));
+    const onPage = new Set(variables.map((code) => code.replace(/=.*/, '')));
+    onPage.delete('AZURITE_ACCOUNTS');
+    assert.deepEqual([...onPage].toSorted(), [...inSource].toSorted());
+  });
+
+  it('has every member of the file, and no other', async () => {
+    const schema = JSON.parse(await read('schemas/config.schema.json')) as Schema;
+    const members = settings.flatMap(([, , , member]) => codesIn(member));
+    const onPage = new Set(members.map((code) => /^\w+/.exec(code)?.[0] ?? ''));
+    const inSchema = Object.keys(schema.properties).filter((name) => name !== '$schema');
+    assert.deepEqual([...onPage].toSorted(), inSchema.toSorted());
+  });
+
+  it('has every limit with its default, as the schema has', async () => {
+    const schema = JSON.parse(await read('schemas/config.schema.json')) as Schema;
+    const rows = rowsAfter('### Limits').map(([, name, value]): [string, string | undefined] => [
+      codesIn(name)[0] ?? '',
+      value?.replaceAll(',', ''),
+    ]);
+    const inSchema = Object.entries(schema.$defs['limits']?.properties ?? {}).map(
+      ([name, { description = '' }]) => [name, /Default: (\d+)\.$/.exec(description)?.[1]] as const,
+    );
+    const expected = Object.entries(defaultLimits).map(([name, value]) => [name, String(value)]);
+    assert.deepEqual(Object.fromEntries(rows), Object.fromEntries(expected));
+    assert.deepEqual(Object.fromEntries(inSchema), Object.fromEntries(expected));
+  });
+});
+
+describe('the examples of the pages', () => {
+  const pages: readonly (readonly [file: string, schema: SchemaName])[] = [
+    ['configuration', 'config'],
+    ['seed', 'seed'],
+  ];
+  for (const [file, schema] of pages) {
+    it(`are ${schema} files that are accepted`, async () => {
+      const text = await read(`docs/reference/${file}.md`);
+      const blocks = Array.from(text.matchAll(/```yaml\n([^]*?)```/g), ([, yaml = '']) => yaml);
+      assert.ok(blocks.length > 0);
+      for (const block of blocks) {
+        const name = join(folder, `${file}.yaml`);
+        await writeFile(name, block);
+        const structured = await readStructuredFile(name, 1_000_000);
+        checkSchema(schema, structured, plainValue(structured));
+      }
+    });
+  }
+});
