@@ -41,14 +41,21 @@ export function developmentCertificateFiles(directory: string): KeyPairFiles {
   };
 }
 
+export interface MakingOptions {
+  readonly nowMs: number;
+  readonly randomness: Randomness;
+}
+
 /** A pair made at this moment, for this machine and for names of `.localhost`. */
 export async function makeDevelopmentPair(
   names: DevelopmentNames,
-  nowMs: number,
+  { nowMs, randomness }: MakingOptions,
 ): Promise<KeyPair> {
   // Hardly any server needs it, and it takes a third of a second to load.
   const { generate } = await import('selfsigned');
-  const made = await generate([{ name: 'commonName', value: 'Tabularium development' }], {
+  // Clients look for certificates that they trust by this name: others must not be in the way.
+  const commonName = `Tabularium development ${randomness.uuid().slice(0, 8)}`;
+  const made = await generate([{ name: 'commonName', value: commonName }], {
     keyType: 'ec',
     curve: 'P-256',
     algorithm: 'sha256',
@@ -67,7 +74,7 @@ export async function makeDevelopmentPair(
       },
     ],
   });
-  return { cert: made.cert, key: made.private };
+  return { cert: `${made.cert.trim()}\n`, key: made.private };
 }
 
 function allNames(names: DevelopmentNames): readonly string[] {
@@ -109,11 +116,11 @@ function isHostName(text: string): boolean {
 export async function keepDevelopmentPair(
   files: KeyPairFiles,
   names: DevelopmentNames,
-  { nowMs, randomness }: { readonly nowMs: number; readonly randomness: Randomness },
+  { nowMs, randomness }: MakingOptions,
 ): Promise<boolean> {
   const found = await readPair(files);
   if (found !== undefined && isGood(found, names, nowMs)) return false;
-  const pair = await makeDevelopmentPair(names, nowMs);
+  const pair = await makeDevelopmentPair(names, { nowMs, randomness });
   await mkdir(join(files.cert, '..'), { recursive: true });
   // The key first: a certificate without its key shows that the last attempt broke off.
   await replaceFile(files.key, pair.key, { mode: 0o600, randomness });

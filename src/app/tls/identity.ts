@@ -67,14 +67,14 @@ function parseKey(pem: string, passphrase: string | undefined, name: string): Ke
       ...(passphrase === undefined ? {} : { passphrase }),
     });
   } catch (error) {
-    throw new ServerOptionsError(`${name} ${keyProblem(pem, error)}`, { cause: error });
+    const isClosed = passphrase === undefined && pem.includes('ENCRYPTED');
+    const problem = isClosed ? 'is encrypted. Give its passphrase.' : keyProblem(pem, error);
+    throw new ServerOptionsError(`${name} ${problem}`, { cause: error });
   }
 }
 
 function keyProblem(pem: string, error: unknown): string {
   switch (codeOf(error)) {
-    case 'ERR_MISSING_PASSPHRASE':
-      return 'is encrypted. Give its passphrase.';
     case 'ERR_OSSL_BAD_DECRYPT':
     case 'ERR_OSSL_EVP_BAD_DECRYPT':
       return 'is not opened by the passphrase. Give the one that it was encrypted with.';

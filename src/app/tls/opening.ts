@@ -72,7 +72,7 @@ function developmentSource(settings: TlsSettings, sharing: Sharing): Certificate
       files: [],
       renewBeforeMs,
       async load(nowMs) {
-        const { cert, key } = await makeDevelopmentPair(names, nowMs);
+        const { cert, key } = await makeDevelopmentPair(names, { nowMs, randomness });
         return loadIdentity({ kind: 'pem', cert: given(cert), key: given(key), ...noPassphrase });
       },
     };
