@@ -7,10 +7,13 @@ import { runCli, type CliProcess } from '../../../test/support/cli-process.js';
 import {
   endpointOf,
   freePorts,
+  heldRequest,
+  releasedAnswer,
   startCli,
   stopCli,
   temporaryDirectory,
 } from '../../../test/support/cli-server.js';
+import { developmentAccount } from '../../services/accounts/directory.js';
 
 const [keyA = '', keyB = '', keyC = ''] = ['key a', 'key b', 'key c'].map((text) =>
   Buffer.from(`the secret of ${text}`).toString('base64'),
@@ -147,6 +150,21 @@ describe('tabularium start --config', () => {
       for (const key of [keyA, keyB, keyC]) assert.ok(!server.stderr.includes(key));
     });
   }
+
+  it('ends a request as it began when its account goes meanwhile', async () => {
+    await using directory = await temporaryDirectory();
+    const config = join(directory.path, 'config.json');
+    const { name, keys } = developmentAccount;
+    await writeFile(config, accountsText({ [name]: keys, other: [keyA] }));
+    const server = await startCli(['--in-memory', '--config', config]);
+    const socket = await heldRequest(server);
+    await replaceFile(config, accountsText({ other: [keyA] }));
+    await server.printed(reloaded);
+    assert.equal(await statusWith(server, name, keys[0] ?? ''), 404);
+    const answer = releasedAnswer(socket);
+    assert.equal(await stopCli(server), 0);
+    assert.match(await answer, /^HTTP\/1\.1 201 /);
+  });
 
   it('holds on to what it has when the file is broken, and says why', async () => {
     await using directory = await temporaryDirectory();
