@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -72,6 +72,16 @@ describe('the packed package', { timeout: 120_000 }, () => {
     assert.ok((await importedNames(folder, 'tabularium/kv')).length > 0);
     const { stdout } = await node(['node_modules/tabularium/bin/tabularium.js', '--help'], folder);
     assert.match(stdout, /start/);
+    for (const schema of ['config', 'seed']) {
+      const program =
+        `import schema from 'tabularium/${schema}.schema.json' with { type: 'json' };` +
+        'console.log(schema.$id)';
+      const printed = await node(['--input-type=module', '--eval', program], folder);
+      assert.equal(printed.stdout, `urn:tabularium:${schema}\n`);
+    }
+    writeFileSync(join(folder, 'config.yaml'), 'inMemory: maybe\n');
+    const start = ['node_modules/tabularium/bin/tabularium.js', 'start', '--config', 'config.yaml'];
+    await assert.rejects(node(start, folder), /config\.yaml:1:11: inMemory must be true or false/);
   });
 
   it('models tables with the client of tables and nothing else', async () => {
