@@ -32,7 +32,7 @@ function tlsAdvice(code: string, message: string): string | undefined {
       );
     case 'CERT_HAS_EXPIRED':
     case 'CERT_NOT_YET_VALID':
-      return 'Its certificate is not valid at this time: renew it, or set the clock of this machine.';
+      return 'Its certificate is not valid at this time: renew it, or set the clock here.';
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return 'Its certificate is for other names: use one of them in the endpoint.';
     default:

@@ -321,7 +321,9 @@ describe('a certificate of its owner', () => {
     }
     await assert.rejects(unique({ pfx, passphrase: 'another' }), {
       name: 'ServerOptionsError',
-      message: `The PFX file ${pfx} is not opened by the passphrase. Give the one that it was exported with.`,
+      message:
+        `The PFX file ${pfx} is not opened by the passphrase. Give the one that it was ` +
+        'exported with.',
     });
   });
 

@@ -125,7 +125,7 @@ export function trustLines(
   return [
     '',
     kept === undefined
-      ? '  Clients have to trust this certificate, which is gone with the server; save it to a file:'
+      ? '  Clients have to trust this certificate, which ends with the server; keep it in a file:'
       : `  Clients have to trust this certificate, which is kept in ${kept}:`,
     certificate.trimEnd(),
     `  Node.js     NODE_EXTRA_CA_CERTS=${file}`,
