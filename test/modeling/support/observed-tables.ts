@@ -1,5 +1,6 @@
 import { TableClient, TableServiceClient } from '@azure/data-tables';
 import { openTable, type RequestReport, type TableGateway } from '../../../src/modeling/index.js';
+import type { ServerOptions } from '../../../src/app/index.js';
 import { systemTimers, type Timers } from '../../../src/base/timers.js';
 import { startServer } from '../../support/start-server.js';
 
@@ -27,8 +28,8 @@ export interface ObservedTables extends AsyncDisposable {
 }
 
 /** A server of its own, and tables in it whose clients repeat nothing. */
-export async function startTables(): Promise<ObservedTables> {
-  const started = await startServer();
+export async function startTables(settings: ServerOptions = {}): Promise<ObservedTables> {
+  const started = await startServer(settings);
   const connection = started.server.connectionString();
   const options = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
   const clientOf = (name: string) => TableClient.fromConnectionString(connection, name, options);

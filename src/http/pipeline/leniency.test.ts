@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { leniencyOf, lenientItemNames, strictRules, UnknownLenientItemError } from './leniency.js';
+
+describe('leniency', () => {
+  it('allows nothing, all or what is named, whatever the order', () => {
+    assert.deepEqual(leniencyOf(false).items, []);
+    assert.deepEqual(leniencyOf([]).items, []);
+    assert.deepEqual(leniencyOf(true).items, lenientItemNames);
+    assert.deepEqual(leniencyOf(['top', 'clock', 'top']).items, ['clock', 'top']);
+  });
+
+  it('of nothing is what the cloud does', () => {
+    assert.equal(strictRules.properties.countMax, 252);
+    assert.equal(strictRules.properties.isName('a-b'), false);
+    assert.deepEqual(strictRules.queries, { limitsTop: false, ignoresUnsupported: false });
+  });
+
+  it('loosens only what is named', () => {
+    const loosened = leniencyOf(['property-names']);
+    const { items, properties } = strictRules;
+    assert.deepEqual({ ...loosened, items, properties }, strictRules);
+    assert.equal(loosened.properties.countMax, 252);
+    assert.equal(loosened.properties.isName('a-b'), true);
+  });
+
+  it('cannot be changed', () => {
+    const { queries, properties } = leniencyOf(true);
+    for (const part of [strictRules, queries, properties]) assert.ok(Object.isFrozen(part));
+  });
+
+  it('names all items to whom names an unknown one', () => {
+    for (const unknown of ['tops', '', 'toString', '__proto__']) {
+      assert.throws(
+        () => leniencyOf(['top', unknown]),
+        (error) => {
+          assert.ok(error instanceof UnknownLenientItemError);
+          for (const name of [...lenientItemNames, `'${unknown}'`]) {
+            assert.ok(error.message.includes(name), error.message);
+          }
+          return true;
+        },
+      );
+    }
+  });
+
+  it('has the items of the reference and of the schema of the configuration', async () => {
+    const read = (path: string) =>
+      readFile(new URL(`../../../../${path}`, import.meta.url), 'utf8');
+    const page = await read('docs/reference/strictness.md');
+    const rows = [...page.matchAll(/^\| `([a-z][a-z-]*)` +\|/gm)].map(([, name]) => name);
+    assert.deepEqual(rows, lenientItemNames);
+    const schema = JSON.parse(await read('schemas/config.schema.json')) as {
+      readonly properties: { readonly lenient: { readonly items: { readonly enum: unknown } } };
+    };
+    assert.deepEqual(schema.properties.lenient.items.enum, lenientItemNames);
+  });
+});
