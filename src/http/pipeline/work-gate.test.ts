@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { describe, it } from 'node:test';
+import { startEcho } from '../../../test/support/echo-server.js';
+import { sendBytes, signedRequest } from '../../../test/support/raw-http.js';
+import { developmentAccount } from '../../services/accounts/directory.js';
 import { WorkGate } from './work-gate.js';
 
 /** A promise that the test settles. */
@@ -61,5 +64,40 @@ describe('the gate before the work of requests', () => {
     const gate = new WorkGate();
     await assert.rejects(gate.pass(() => Promise.reject(new Error('failed'))));
     assert.equal(await gate.alone(async () => 'empty'), 'empty');
+  });
+
+  it('keeps requests from their work while somebody works alone, and waits for theirs', async () => {
+    const gate = new WorkGate();
+    const works = [held(), held()];
+    let begun = 0;
+    const run = async () => {
+      await works[begun++]?.done;
+      return 'fine';
+    };
+    await using echo = await startEcho(run, { gate });
+    const until = async (holds: () => boolean) => {
+      while (!holds()) await setImmediate();
+    };
+    const bytes = signedRequest({ target: `/${developmentAccount.name}/t()` });
+    const first = sendBytes(echo.port, bytes);
+    await until(() => begun === 1);
+    const alone = held();
+    const events: string[] = [];
+    const set = gate.alone(async () => {
+      events.push(`alone after ${begun}`);
+      await alone.done;
+    });
+    const second = sendBytes(echo.port, bytes);
+    await until(() => echo.server.inFlight === 2);
+    assert.deepEqual(events, []);
+    works[0]?.let();
+    assert.equal((await first).text, 'fine');
+    await until(() => events.length === 1);
+    assert.equal(begun, 1);
+    alone.let();
+    works[1]?.let();
+    await set;
+    assert.equal((await second).text, 'fine');
+    assert.deepEqual(events, ['alone after 1']);
   });
 });

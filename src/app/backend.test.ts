@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+import { describe, it } from 'node:test';
+import { manualClock } from '../base/clock.js';
+import { systemRandomness } from '../base/randomness.js';
+import { openMemoryStore } from '../engines/memory/store.js';
+import { WorkGate } from '../http/pipeline/work-gate.js';
+import { backendOver, reclaimSteps } from './backend.js';
+import { liveBackend } from './live-backend.js';
+import { settingsOf } from './options.js';
+
+describe('freeing space', () => {
+  it('waits while data are replaced, and then works on what is there', async () => {
+    const clock = manualClock();
+    const store = await openMemoryStore({ clock });
+    const settings = settingsOf({ inMemory: true, clock, randomness: systemRandomness });
+    const backend = liveBackend(() => backendOver(store, settings));
+    const before = backend.tables;
+    const gate = new WorkGate();
+    const events: string[] = [];
+    const alone = gate.alone(async () => {
+      await setImmediate();
+      backend.renew();
+      events.push('replaced');
+    });
+    const steps = reclaimSteps(backend, gate).map(async (step) => {
+      await step.run({ entriesMax: 10 });
+      events.push(step.name);
+    });
+    await Promise.all([alone, ...steps]);
+    assert.equal(events[0], 'replaced');
+    assert.equal(events.length, 3);
+    assert.notEqual(backend.tables, before);
+  });
+});
