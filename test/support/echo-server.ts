@@ -7,6 +7,7 @@ import type { RequestRecord } from '../../src/http/pipeline/record.js';
 import { HttpServer } from '../../src/http/pipeline/server.js';
 import type { HttpService, Operation } from '../../src/http/pipeline/service.js';
 import { VersionGate } from '../../src/http/pipeline/version-gate.js';
+import type { WorkGate } from '../../src/http/pipeline/work-gate.js';
 import { developmentAccount, makeAccountDirectory } from '../../src/services/accounts/directory.js';
 
 /** A server of a service with one operation, which a test supplies. */
@@ -73,6 +74,7 @@ export async function startEcho(
     readonly limits?: Partial<HttpLimits>;
     readonly observer?: () => void;
     readonly service?: Partial<HttpService>;
+    readonly gate?: WorkGate;
   } = {},
 ): Promise<EchoServer> {
   const [records, errors]: [RequestRecord[], string[]] = [[], []];
@@ -94,6 +96,7 @@ export async function startEcho(
     checkClockSkew: false,
     clock,
     timers,
+    ...(more.gate === undefined ? {} : { gate: more.gate }),
   });
   const port = await server.listen('127.0.0.1', 0);
   const close = () => server.close();
