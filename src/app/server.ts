@@ -44,8 +44,8 @@ export interface TabulariumServer extends ServerEndpoints, SnapshotControl, Asyn
    */
   readonly certificate: string | undefined;
   /**
-   * Serves with these settings from now on. Requests in flight end with those they began with. A key
-   * that is gone is refused at once; an account that is gone answers 404, and its data stay.
+   * Serves with these settings from now on. Requests in flight end with those they began with. A
+   * key that is gone is refused at once; an account that is gone answers 404, and its data stay.
    *
    * @throws {ServerOptionsError} or `AccountSettingsError`, for settings that cannot be served;
    *   nothing has changed then.
@@ -63,7 +63,7 @@ export interface TabulariumServer extends ServerEndpoints, SnapshotControl, Asyn
  *
  * @throws {ServerOptionsError} for options that cannot be served, `AccountSettingsError` for
  *   accounts that cannot, `SeedError` for what cannot be made at the start, `ListenError` for a port
- *   that is taken; other errors when the data directory cannot be opened. Nothing is left open then.
+ *   that is taken; other errors when the data directory cannot be opened. Nothing stays open then.
  */
 export function createServer(options: ServerOptions): Promise<TabulariumServer> {
   return startServer(options, 'exclusive');
