@@ -34,6 +34,7 @@ export async function openDirectoryOwner(options: ServerOptions): Promise<Direct
   );
   const backend = backendOver(store, settings);
   await seedBackend(backend, settings).catch(async (error: unknown) => {
+    await certificates?.close();
     await store.close();
     throw error;
   });
