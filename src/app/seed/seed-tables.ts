@@ -24,8 +24,8 @@ interface SeedRow {
 }
 
 /** Entities, and bytes of their properties, that are held for their transactions. */
-const heldRowsMax = 2_000;
-const heldBytesMax = 16 * 1024 * 1024;
+const heldRowsMax = 20_000;
+const heldBytesMax = 32 * 1024 * 1024;
 
 /** Refuses what can be refused before anything is made. */
 export function checkSeedTable(name: string, { entities = [] }: SeedTable, path: SeedPath): void {
