@@ -153,7 +153,6 @@ export {
   type ReferenceDataOptions,
   type ReferenceKey,
 } from './patterns/reference-data.js';
-export * from './patterns/re-keying/index.js';
 export * from './patterns/relations/index.js';
 export * from './patterns/row-leases/index.js';
 export {

@@ -4,6 +4,7 @@ import { note, noteKind } from '../../../test/support/containers.js';
 import { engineNames, openTestStore, type EngineName } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
 import { withPartitionRule } from '../../kv/partition-rule.js';
+import type { Store } from '../../kv/store.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { Containers } from './containers.js';
 import { heldNamesRound } from './held-names.js';
@@ -19,7 +20,32 @@ async function open(engine: EngineName, t: TestContext) {
   const holding = () => new Containers(store, noteKind, hold);
   const free = () => new Containers(store, noteKind);
   const round = heldNamesRound(store, clock, noteKind.service);
-  return { clock, holding, free, reclaim: () => round.step(100) };
+  /** One whose next commit comes after something else has happened. */
+  const holdingAfter = (happen: () => Promise<unknown>) => {
+    let isNext = true;
+    const slow: Store = {
+      ...boundTo(store),
+      commit: async (batch) => {
+        if (isNext && batch.puts.length > 0 && batch.checks.length > 1) {
+          isNext = false;
+          await happen();
+        }
+        return store.commit(batch);
+      },
+    };
+    return new Containers(slow, noteKind, hold);
+  };
+  return { clock, holding, holdingAfter, free, reclaim: () => round.step(100) };
+}
+
+function boundTo(store: Store): Store {
+  return {
+    get: (key) => store.get(key),
+    getMany: (keys) => store.getMany(keys),
+    range: (range, options) => store.range(range, options),
+    commit: (batch) => store.commit(batch),
+    close: () => store.close(),
+  };
 }
 
 const isHeld = (error: unknown): boolean =>
@@ -87,6 +113,15 @@ for (const engine of engineNames) {
       );
       assert.equal(outcomes.filter(({ created }) => created).length, 1);
       assert.equal(new Set(outcomes.map(({ record }) => record.id)).size, 1);
+    });
+
+    it('is not taken by who looked before it was held', async (t) => {
+      const { holding, holdingAfter } = await open(engine, t);
+      const slow = holdingAfter(async () => {
+        await holding().create(account, 'box', note('box'));
+        await holding().drop(account, 'box');
+      });
+      await assert.rejects(slow.create(account, 'box', note('box')), isHeld);
     });
 
     it('is held by those who are told to hold it alone', async (t) => {

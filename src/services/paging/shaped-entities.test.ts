@@ -12,7 +12,10 @@ import { pagingTestPolicy } from './paging-policy.js';
 
 const table = 'data';
 const long = 'k'.repeat(512);
+/** Keys of which one begins with another, down to the lowest character. */
+const nested = fc.stringMatching(/^a[ !~a]{0,2}$/);
 const keys = fc.oneof(
+  nested,
   trickyText,
   fc.constantFrom('', ' ', 'a', 'a ', 'b', long, `${long.slice(1)}l`),
 );
