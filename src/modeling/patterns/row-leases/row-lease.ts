@@ -39,8 +39,8 @@ export interface LeaseParts<D extends AnyDefinition> {
  * ETag that the holder knows, so whoever takes the lease over makes every later write of the old
  * holder fail, whatever their clocks say. Writes of one lease go one after the other.
  *
- * Each method that sends anything throws `LeaseLostError` when somebody else has taken or broken the
- * lease; nothing is written then.
+ * Each method that sends anything throws `LeaseLostError` when somebody else has taken or broken
+ * the lease; nothing is written then.
  */
 export class RowLease<D extends AnyDefinition> {
   readonly key: KeyOf<D>;
@@ -65,7 +65,9 @@ export class RowLease<D extends AnyDefinition> {
     this.#termEndMs = parts.grantedAtMs + parts.grant.durationMs;
   }
 
-  /** How much of the term is left by the holder's monotonic clock, in milliseconds; 0 at its end. */
+  /**
+   * How much of the term is left by the holder's monotonic clock, in milliseconds; 0 at its end.
+   */
   get remainingMs(): number {
     if (this.#isReleased) return 0;
     return Math.max(0, this.#termEndMs - this.#parts.clock.monotonicMs());
@@ -94,18 +96,18 @@ export class RowLease<D extends AnyDefinition> {
   /**
    * Writes of the entity's partition that are applied only while the lease is held, and that begin
    * another term: one entity group transaction of at most 99 writes and that of the lease. `build`
-   * adds them, and runs again when an earlier answer was lost. After a lost answer or a refusal also
-   * a point read. Throws `TransactionFailedError` for what the service refuses of the writes.
+   * adds them, and runs again when an earlier answer was lost. After a lost answer or a refusal
+   * also a point read. Throws `TransactionFailedError` for what the service refuses of the writes.
    */
   transact(build: (writes: Transaction) => void): Promise<readonly WriteResult[]> {
     return this.#gate.run(() => this.#transact(build));
   }
 
   /**
-   * Reads the entity, lets `change` make the new one and replaces it while the lease is held; again
-   * when a writer without a lease was faster. One point read and one entity group transaction an
-   * attempt. `undefined` leaves the entity as it is. Throws `EntityNotFoundError` when it is absent,
-   * and `ContentionError` after 24 attempts.
+   * Reads the entity, lets `change` make the new one and replaces it while the lease is held;
+   * again when a writer without a lease was faster. One point read and one entity group
+   * transaction an attempt. `undefined` leaves the entity as it is. Throws `EntityNotFoundError`
+   * when it is absent, and `ContentionError` after 24 attempts.
    */
   update(
     change: (current: Stored<ReadOf<D>>) => ReadOf<D> | undefined | Promise<ReadOf<D> | undefined>,

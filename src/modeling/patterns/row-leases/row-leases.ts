@@ -21,7 +21,9 @@ import { RowLease } from './row-lease.js';
 export interface RowLeasesOptions {
   /** Who holds them, for people: a host and a process, perhaps. Need not be unique. */
   readonly holder: string;
-  /** For how long a lease is granted each time, in milliseconds; 30,000 when absent, 100 at least. */
+  /**
+   * For how long a lease is granted each time, in milliseconds; 30,000 when absent, 100 at least.
+   */
   readonly durationMs?: number;
   /**
    * How far the machine's wall clock and the service's may be apart, in milliseconds; 5,000 when
@@ -66,9 +68,9 @@ interface Watched {
 }
 
 /**
- * Leases of the entities of a definition: one holder at a time, until it gives the lease back or its
- * term ends. For work on an entity that outlasts a request, such as calling another system; for a
- * change of the entity alone `update` is enough.
+ * Leases of the entities of a definition: one holder at a time, until it gives the lease back or
+ * its term ends. For work on an entity that outlasts a request, such as calling another system;
+ * for a change of the entity alone `update` is enough.
  *
  * Time. The holder counts its term on its monotonic clock from before it sent the request. Others
  * take a lease over when the row's Timestamp and the term lie behind their wall clock by more than
@@ -146,10 +148,10 @@ export class RowLeases<D extends AnyDefinition> {
   }
 
   /**
-   * Works under a lease: takes it as `acquire` does, renews it while `work` runs, after half of each
-   * term, and gives it back. The signal is aborted, with a `LeaseLostError`, when the term ends
-   * without a renewal or somebody has broken the lease: `work` has to stop then. Rejects with what
-   * `work` throws, and with `LeaseLostError` when the lease was lost meanwhile.
+   * Works under a lease: takes it as `acquire` does, renews it while `work` runs, after half of
+   * each term, and gives it back. The signal is aborted, with a `LeaseLostError`, when the term
+   * ends without a renewal or somebody has broken the lease: `work` has to stop then. Rejects with
+   * what `work` throws, and with `LeaseLostError` when the lease was lost meanwhile.
    */
   async withLease<T>(
     key: KeyOf<D>,

@@ -1,0 +1,110 @@
+import type { Row, RowKey, RowProperties, WireValue } from '../../rows/row.js';
+import type { Side } from './phase.js';
+
+/**
+ * What a move writes into rows, beside their own properties:
+ *
+ *   MoveEpoch   String, how often the entity was handed over, a space, and the name of the move
+ *   MoveTag     String, the ETag of the row that this content was copied from
+ *   MoveStamps  String, ids of the last writes
+ *   MoveOther   String, JSON: the keys on the other side, in rows whose entity was deleted
+ *
+ * **Who decides.** With an even epoch the old side, with an odd one the new side. A row of the side
+ * that decides is open: only there entities are written, under the ETag of the row. The other row
+ * is closed, and a copy. A handover closes the open row with the next epoch, which ends all writes
+ * there, and then opens the other one with its content. An absent row of either side has epoch 0;
+ * an unmarked one is open.
+ *
+ * So the rows of a key are in one of these states, old epoch and new epoch:
+ *
+ *   2n, up to 2n      the old side decides
+ *   2n+1, below       being handed to the new side: the content is that of the old row
+ *   2n+1, 2n+1        the new side decides
+ *   2n+1, 2n+2        being handed to the old side: the content is that of the new row
+ */
+export const markNames = {
+  epoch: 'MoveEpoch',
+  tag: 'MoveTag',
+  stamps: 'MoveStamps',
+  other: 'MoveOther',
+} as const;
+
+const allNames: readonly string[] = Object.values(markNames);
+
+/** The type of rows whose entity was deleted: what reads entities passes over them. */
+export const goneType = 'Moved';
+
+export interface Mark {
+  readonly epoch: number;
+  /** Whether the epoch was written, by the move of this name. */
+  readonly isMarked: boolean;
+  readonly tag: string | undefined;
+  readonly stamps: string;
+  /** Of a row whose entity was deleted: the keys on the other side. */
+  readonly other: RowKey | undefined;
+}
+
+export function text(value: string): WireValue {
+  return { type: 'String', value };
+}
+
+export function textIn(properties: RowProperties, name: string): string | undefined {
+  const wire = properties[name];
+  return wire?.type === 'String' ? wire.value : undefined;
+}
+
+/** What a row says of a move. Marks of other moves say nothing. */
+export function markOf({ properties }: Row, side: Side, move: string): Mark {
+  const epochText = textIn(properties, markNames.epoch) ?? '';
+  const space = epochText.indexOf(' ');
+  const isMarked = space > 0 && epochText.slice(space + 1) === move;
+  const other = textIn(properties, markNames.other);
+  return {
+    isMarked,
+    epoch: isMarked ? Number(epochText.slice(0, space)) : unmarkedEpoch(side),
+    tag: isMarked ? textIn(properties, markNames.tag) : undefined,
+    stamps: textIn(properties, markNames.stamps) ?? '',
+    other: other === undefined ? undefined : keyOfText(other),
+  };
+}
+
+function unmarkedEpoch(side: Side): number {
+  return side === 'old' ? 0 : 1;
+}
+
+export function isOpen(side: Side, epoch: number): boolean {
+  return (epoch % 2 === 0) === (side === 'old');
+}
+
+/** The properties without those of moves. */
+export function withoutMarks(properties: RowProperties): RowProperties {
+  if (!allNames.some((name) => Object.hasOwn(properties, name))) return properties;
+  const own: Record<string, WireValue> = { ...properties };
+  for (const name of allNames) delete own[name];
+  return own;
+}
+
+export function markProperties(
+  move: string,
+  { epoch, tag, stamps }: Pick<Mark, 'epoch' | 'tag' | 'stamps'>,
+): RowProperties {
+  return {
+    [markNames.epoch]: text(`${epoch} ${move}`),
+    ...(tag === undefined ? {} : { [markNames.tag]: text(tag) }),
+    ...stampProperties(stamps),
+  };
+}
+
+export function stampProperties(stamps: string): RowProperties {
+  return stamps === '' ? {} : { [markNames.stamps]: text(stamps) };
+}
+
+export function keyText({ partitionKey, rowKey }: RowKey): string {
+  return JSON.stringify([partitionKey, rowKey]);
+}
+
+function keyOfText(value: string): RowKey | undefined {
+  const [partitionKey, rowKey] = JSON.parse(value) as readonly unknown[];
+  if (typeof partitionKey !== 'string' || typeof rowKey !== 'string') return undefined;
+  return { partitionKey, rowKey };
+}

@@ -1,0 +1,218 @@
+import { codecOf } from '../../definition/codec.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { CreateOf, ReadOf } from '../../definition/shapes.js';
+import { storedAs, storedAsOf } from '../../definition/stored-entity.js';
+import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
+import type { RowWrite, TableGateway } from '../../table/gateway.js';
+import {
+  goneType,
+  keyText,
+  markNames,
+  markOf,
+  markProperties,
+  stampProperties,
+  text,
+  textIn,
+  withoutMarks,
+} from './move-mark.js';
+import type { Side } from './phase.js';
+
+/** The keys of an entity on both sides. */
+export type MoveKeys = Readonly<Record<Side, RowKey>>;
+
+/** What an entity is, wherever it was read. */
+export interface Content {
+  /** As a row of the new side, without marks; undefined: there is none. */
+  readonly face: Row | undefined;
+  /** Changes with the content and with nothing else. */
+  readonly tag: string;
+  readonly stamps: string;
+  /** Ticks; 0n when it is not known. */
+  readonly timestamp: bigint;
+}
+
+/** A row of one side, or that there is none. */
+export interface SideState {
+  readonly side: Side;
+  readonly epoch: number;
+  /** Undefined: there is no row. */
+  readonly etag: string | undefined;
+  readonly isMarked: boolean;
+  readonly content: Content;
+}
+
+/** Between rows of a side and faces. Pure. */
+export interface Translation {
+  toFace(row: StoredRow): Row;
+  fromFace(face: Row): Row;
+}
+
+export interface SideParts {
+  readonly side: Side;
+  readonly move: string;
+  readonly definition: AnyDefinition;
+  readonly table: TableGateway;
+  readonly translation: Translation;
+}
+
+/** A row that is to be written over another one. */
+export interface SideWrite {
+  readonly keys: MoveKeys;
+  /** What was read, which must still be so. */
+  readonly before: SideState;
+  readonly content: Content;
+  readonly epoch: number;
+  /** Of the row that the content is copied from; absent when it is new here. */
+  readonly copied?: { readonly tag: string };
+}
+
+/** The rows of one side. */
+export class MoveSide {
+  readonly side: Side;
+  readonly table: TableGateway;
+  readonly #parts: SideParts;
+  readonly #typeName: string;
+
+  constructor(parts: SideParts) {
+    this.#parts = parts;
+    this.side = parts.side;
+    this.table = parts.table;
+    this.#typeName = parts.definition.system.type ?? 'EntityType';
+  }
+
+  /** One point read. */
+  async read(keys: MoveKeys): Promise<SideState> {
+    const row = await this.table.get(keys[this.side]);
+    return row === undefined ? this.absent() : this.stateOf(row);
+  }
+
+  absent(): SideState {
+    const content = { face: undefined, tag: '', stamps: '', timestamp: 0n };
+    return { side: this.side, epoch: 0, etag: undefined, isMarked: false, content };
+  }
+
+  /** Throws `DecodeError` for a row that the definition cannot read. */
+  stateOf(row: StoredRow): SideState {
+    const { epoch, isMarked, tag = row.etag, stamps } = markOf(row, this.side, this.#parts.move);
+    const { timestamp } = row;
+    const face = this.isGone(row)
+      ? undefined
+      : this.#parts.translation.toFace({ ...row, properties: withoutMarks(row.properties) });
+    const content = { face, tag, stamps, timestamp };
+    return { side: this.side, epoch, etag: row.etag, isMarked, content };
+  }
+
+  /** Whether it only keeps the place of an entity that was deleted. */
+  isGone({ properties }: Row): boolean {
+    return textIn(properties, this.#typeName) === goneType;
+  }
+
+  /** Whether the row has an entity of the definition. */
+  isLive(row: Row): boolean {
+    return !this.isGone(row) && codecOf(this.#parts.definition).matches(row);
+  }
+
+  /** The keys of a row whose entity was deleted; undefined for those of other moves. */
+  goneKeys(row: StoredRow): MoveKeys | undefined {
+    const { other, isMarked } = markOf(row, this.side, this.#parts.move);
+    if (!isMarked || other === undefined) return undefined;
+    const { partitionKey, rowKey } = row;
+    const own = { partitionKey, rowKey };
+    return this.side === 'old' ? { old: own, new: other } : { old: other, new: own };
+  }
+
+  /** The row of an entity that was read from this side otherwise, marks included. */
+  rowOf(entity: object): StoredRow {
+    const { etag = '', timestamp = 0n } = storedAsOf(entity) ?? {};
+    const row = codecOf(this.#parts.definition).toRow(entity);
+    return { ...row, etag, timestamp };
+  }
+
+  /** The keys that an entity has on both sides. Of the old side only. */
+  keysOfFace(face: Row): MoveKeys {
+    const { partitionKey, rowKey } = this.#parts.translation.fromFace(face);
+    return {
+      old: { partitionKey, rowKey },
+      new: { partitionKey: face.partitionKey, rowKey: face.rowKey },
+    };
+  }
+
+  /** The face as it is read back from this side. */
+  normal(face: Row): Row {
+    return this.#parts.translation.toFace({
+      ...this.#parts.translation.fromFace(face),
+      etag: '',
+      timestamp: 0n,
+    });
+  }
+
+  /**
+   * One insert, replace or delete; what comes of it. Throws what the gateway throws when the row is
+   * not as it was read.
+   */
+  async write(write: SideWrite): Promise<SideState> {
+    const { before, content, epoch, copied } = write;
+    const rowWrite = this.#rowWrite(write);
+    if (rowWrite === undefined) return before;
+    const { etag } = await this.table.write(rowWrite);
+    if (rowWrite.kind === 'delete') return { ...this.absent(), content };
+    const tag = copied?.tag ?? etag ?? '';
+    return { side: this.side, epoch, etag, isMarked: true, content: { ...content, tag } };
+  }
+
+  #rowWrite({ keys, before, content, epoch, copied }: SideWrite): RowWrite | undefined {
+    const key = keys[this.side];
+    const { face, stamps } = content;
+    const isUnmarked = this.side === 'old' && epoch === 0;
+    if (face === undefined && isUnmarked) {
+      return before.etag === undefined ? undefined : { kind: 'delete', key, etag: before.etag };
+    }
+    const mark: RowProperties = isUnmarked
+      ? stampProperties(stamps)
+      : markProperties(this.#parts.move, { epoch, tag: copied?.tag, stamps });
+    const row = face === undefined ? this.#goneRow(keys) : this.#parts.translation.fromFace(face);
+    const marked = { ...row, properties: { ...row.properties, ...mark } };
+    if (before.etag === undefined) return { kind: 'insert', row: marked };
+    return { kind: 'replace', row: marked, etag: before.etag };
+  }
+
+  #goneRow(keys: MoveKeys): Row {
+    const other = keys[this.side === 'old' ? 'new' : 'old'];
+    const properties = {
+      [this.#typeName]: text(goneType),
+      [markNames.other]: text(keyText(other)),
+    };
+    return { ...keys[this.side], properties };
+  }
+}
+
+/** How entities of one definition become those of the other. */
+export interface Conversion<O extends AnyDefinition, N extends AnyDefinition> {
+  readonly forward: (old: ReadOf<O>) => CreateOf<N>;
+  readonly backward: (entity: ReadOf<N>) => CreateOf<O>;
+}
+
+/** What reading added goes along: properties that neither definition knows are not lost. */
+export function oldTranslation<O extends AnyDefinition, N extends AnyDefinition>(
+  from: O,
+  to: N,
+  { forward, backward }: Conversion<O, N>,
+): Translation {
+  const [olds, news] = [codecOf(from), codecOf(to)];
+  return {
+    toFace: (row) => {
+      const old = olds.fromRow(row);
+      return news.toRow({ ...forward(old), [storedAs]: old[storedAs] });
+    },
+    fromFace: (face) => {
+      const entity = news.fromRow({ ...face, etag: '', timestamp: 0n });
+      return olds.toRow({ ...backward(entity), [storedAs]: entity[storedAs] });
+    },
+  };
+}
+
+/** Rows of older versions of the definition are upgraded on the way. */
+export function newTranslation(to: AnyDefinition): Translation {
+  const codec = codecOf(to);
+  return { toFace: (row) => codec.toRow(codec.fromRow(row)), fromFace: (face) => face };
+}

@@ -1,0 +1,223 @@
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import { codecOf, type EntityCodec } from '../../definition/codec.js';
+import type { CreateOf, KeyOf, MergeOf, ReadOf } from '../../definition/shapes.js';
+import { storedAs, storedAsOf, type Stored } from '../../definition/stored-entity.js';
+import { ValueError, type RequestSummary } from '../../rows/model-error.js';
+import type { Row, RowKey } from '../../rows/row.js';
+import {
+  ConditionFailedError,
+  EntityExistsError,
+  EntityNotFoundError,
+} from '../../table/errors.js';
+import type { WriteCondition } from '../../table/row-writes.js';
+import { unlessAbsent } from '../../table/unless-absent.js';
+import type { CurrentPhase } from './current-phase.js';
+import type { Content, MoveKeys, MoveSide } from './move-side.js';
+import type { Decision, MovingRows } from './moving-rows.js';
+
+/** Queries of both sides that select the same entities. */
+export interface SideQueries<O extends AnyDefinition, N extends AnyDefinition> {
+  readonly old: () => AsyncIterable<Stored<ReadOf<O>>>;
+  readonly new: () => AsyncIterable<Stored<ReadOf<N>>>;
+}
+
+export interface MovingParts<N extends AnyDefinition, A> {
+  readonly definition: N;
+  readonly keys: (address: A) => MoveKeys;
+  readonly sides: { readonly old: MoveSide; readonly new: MoveSide };
+  readonly rows: MovingRows;
+  readonly phase: CurrentPhase;
+}
+
+/**
+ * Entities that are being moved, in the form that they will have. Every operation goes where the
+ * entity is, in every phase; a handover in between is no conflict. The ETag of an entity is a text
+ * that changes with it, whichever side it was read from.
+ *
+ * A write is applied when the side that decides has it, and resolves after it was copied.
+ */
+export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A> {
+  readonly #parts: MovingParts<N, A>;
+  readonly #codec: EntityCodec<N>;
+
+  constructor(parts: MovingParts<N, A>) {
+    this.#parts = parts;
+    this.#codec = codecOf(parts.definition);
+  }
+
+  /** One point read; up to three of an entity that was not handed over yet. */
+  async get(address: A): Promise<Stored<ReadOf<N>> | undefined> {
+    const { phase, rows, keys } = this.#parts;
+    const content = await rows.look(keys(address), await phase.plan());
+    return content.face === undefined ? undefined : this.#entity(content.face, content);
+  }
+
+  /** Throws `EntityExistsError` when there is one with these keys. */
+  async insert(entity: CreateOf<N>): Promise<Stored<ReadOf<N>>> {
+    const face = this.#codec.toRow(entity);
+    const keys = this.#keysOf(face);
+    return this.#put(keys, (current) => {
+      if (current.face !== undefined) throw exists(this.#summary('insert', keys));
+      return Promise.resolve(face);
+    });
+  }
+
+  /**
+   * Under the ETag that the entity was read with, or `ifMatch`. Throws `ConditionFailedError` when
+   * somebody else has changed it, `EntityNotFoundError` when it is gone.
+   */
+  async replace(entity: ReadOf<N>, condition?: WriteCondition): Promise<Stored<ReadOf<N>>> {
+    const face = this.#codec.toRow(entity);
+    const keys = this.#keysOf(face);
+    const tag = conditionOf(entity, condition);
+    return this.#put(keys, (current) => {
+      this.#required('replace', keys, current, tag);
+      return Promise.resolve(face);
+    });
+  }
+
+  /** Changes the properties given. Needs `ifMatch`: an ETag, or `'any'`. Throws as `replace`. */
+  async merge(
+    address: A,
+    changes: MergeOf<N>,
+    { ifMatch }: Required<WriteCondition>,
+  ): Promise<Stored<ReadOf<N>>> {
+    const keys = this.#parts.keys(address);
+    return this.#put(keys, (current) => {
+      const face = this.#required('merge', keys, current, ifMatch);
+      const change = this.#codec.toMergeRow(this.#keyOf(keys.new), changes);
+      const merged = { ...face, properties: { ...face.properties, ...change.properties } };
+      return Promise.resolve(this.#unmoved(keys, merged));
+    });
+  }
+
+  /** Stores the entity, whatever is there. */
+  async upsertReplace(entity: CreateOf<N> | ReadOf<N>): Promise<Stored<ReadOf<N>>> {
+    const face = this.#codec.toRow(entity);
+    return this.#put(this.#keysOf(face), () => Promise.resolve(face));
+  }
+
+  /** Needs `ifMatch`: an ETag, or `'any'`. Throws as `replace`. */
+  async delete(address: A, { ifMatch }: Required<WriteCondition>): Promise<void> {
+    const keys = this.#parts.keys(address);
+    await this.#change(keys, (current) => {
+      this.#required('delete', keys, current, ifMatch);
+      return Promise.resolve('delete');
+    });
+  }
+
+  /** False when there was nothing. */
+  deleteIfExists(address: A): Promise<boolean> {
+    return unlessAbsent(() => this.delete(address, { ifMatch: 'any' }));
+  }
+
+  /**
+   * Lets `change` make the new entity of the stored one, again while others are faster.
+   * `undefined` leaves it as it is. Throws `EntityNotFoundError` when it is absent, unless
+   * `ifAbsent` makes one.
+   */
+  async update(
+    address: A,
+    change: (current: Stored<ReadOf<N>>) => ReadOf<N> | undefined | Promise<ReadOf<N> | undefined>,
+    { ifAbsent }: { readonly ifAbsent?: () => CreateOf<N> | Promise<CreateOf<N>> } = {},
+  ): Promise<Stored<ReadOf<N>>> {
+    const keys = this.#parts.keys(address);
+    return this.#put(keys, async (current) => {
+      if (current.face === undefined && ifAbsent !== undefined) {
+        return this.#unmoved(keys, this.#codec.toRow(await ifAbsent()));
+      }
+      const face = this.#required('update', keys, current, 'any');
+      const entity = this.#entity(face, current);
+      const next = await change(entity);
+      if (next === undefined) return 'keep';
+      const row = this.#codec.toRow({ ...next, [storedAs]: entity[storedAs] });
+      return this.#unmoved(keys, row);
+    });
+  }
+
+  /**
+   * Entities of a query, made by the side that queries read in this phase. While entities are
+   * handed over, a copy that a crashed writer left behind is seen as it was.
+   */
+  async *query(queries: SideQueries<O, N>): AsyncGenerator<Stored<ReadOf<N>>, void, undefined> {
+    const { phase, sides } = this.#parts;
+    const plan = await phase.plan();
+    const side = sides[plan.queries];
+    const found: AsyncIterable<object> = plan.queries === 'old' ? queries.old() : queries.new();
+    for await (const entity of found) {
+      const { face, ...content } = side.stateOf(side.rowOf(entity)).content;
+      if (face !== undefined) yield this.#entity(face, { ...content, face });
+    }
+  }
+
+  async #put(keys: MoveKeys, decide: Decision): Promise<Stored<ReadOf<N>>> {
+    const content = await this.#change(keys, decide);
+    if (content.face !== undefined) return this.#entity(content.face, content);
+    throw absent(this.#summary('write', keys));
+  }
+
+  #change(keys: MoveKeys, decide: Decision): Promise<Content> {
+    const { rows, phase } = this.#parts;
+    return rows.change(keys, (isDoubted) => phase.plan(isDoubted), decide);
+  }
+
+  #required(operation: string, keys: MoveKeys, { face, tag }: Content, ifMatch: string): Row {
+    if (face === undefined) throw absent(this.#summary(operation, keys));
+    if (ifMatch === 'any' || ifMatch === tag) return face;
+    throw failed(this.#summary(operation, keys));
+  }
+
+  #entity(face: Row, { tag, timestamp }: Content): Stored<ReadOf<N>> {
+    return this.#codec.fromRow({ ...face, etag: tag, timestamp });
+  }
+
+  #keysOf(face: Row): MoveKeys {
+    return this.#parts.sides.old.keysOfFace(face);
+  }
+
+  #keyOf(key: RowKey): KeyOf<N> {
+    return this.#codec.parseKey(key);
+  }
+
+  #unmoved(keys: MoveKeys, face: Row): Row {
+    const made = this.#keysOf(face);
+    if (isSameKey(made.old, keys.old) && isSameKey(made.new, keys.new)) return face;
+    throw new ValueError(
+      `${this.#parts.definition.type}: the change would move ('${keys.new.partitionKey}', ` +
+        `'${keys.new.rowKey}') to other keys on one of the sides; insert the one, delete the other`,
+    );
+  }
+
+  #summary(operation: string, keys: MoveKeys): RequestSummary {
+    return { table: this.#parts.sides.new.table.table, operation, ...keys.new };
+  }
+}
+
+function isSameKey(left: RowKey, right: RowKey): boolean {
+  return left.partitionKey === right.partitionKey && left.rowKey === right.rowKey;
+}
+
+function conditionOf(entity: object, { ifMatch }: WriteCondition = {}): string {
+  const tag = ifMatch ?? storedAsOf(entity)?.etag;
+  if (tag !== undefined && tag !== '') return tag;
+  throw new ValueError("the entity carries no ETag; give ifMatch an ETag, or 'any'");
+}
+
+function place({ partitionKey = '', rowKey = '' }: RequestSummary): string {
+  return `('${partitionKey}', '${rowKey}')`;
+}
+
+function exists(request: RequestSummary): EntityExistsError {
+  const failure = { status: 409, code: 'EntityAlreadyExists', request };
+  return new EntityExistsError(`there is an entity ${place(request)}`, failure);
+}
+
+function absent(request: RequestSummary): EntityNotFoundError {
+  const failure = { status: 404, code: 'ResourceNotFound', request };
+  return new EntityNotFoundError(`there is no entity ${place(request)}`, failure);
+}
+
+function failed(request: RequestSummary): ConditionFailedError {
+  const failure = { status: 412, code: 'UpdateConditionNotSatisfied', request };
+  return new ConditionFailedError(`somebody else has changed ${place(request)}`, failure);
+}

@@ -1,0 +1,296 @@
+import { systemRandomness } from '../../../base/randomness.js';
+import { ModelError } from '../../rows/model-error.js';
+import type { Row } from '../../rows/row.js';
+import { sameProperties } from '../../rows/same-value.js';
+import { isConflict, untilUncontended, type ContentionOptions } from '../../table/contention.js';
+import { ContentionError, isAmbiguous } from '../../table/errors.js';
+import { hasStamp, newStamp, stamped } from '../../table/write-stamp.js';
+import { isOpen, markNames, text, textIn } from './move-mark.js';
+import type { Content, MoveKeys, MoveSide, SideState } from './move-side.js';
+import type { PhasePlan, Side } from './phase.js';
+
+/** Tells the plan of the phase: as it is known, or after asking the control row again. */
+export type CurrentPlan = (isDoubted: boolean) => Promise<PhasePlan>;
+
+/** What a write makes of an entity: another one, none, or it stays. A rejection refuses it. */
+export type Decision = (current: Content) => Promise<Row | 'delete' | 'keep'>;
+
+/** Both rows of a key, and which of them decides. */
+interface Pair {
+  /**
+   * The row that decides. While it is being handed over, as it will be; the next write opens it.
+   */
+  readonly authority: SideState;
+  readonly isPending: boolean;
+  /** Undefined when it was not read. */
+  readonly other: SideState | undefined;
+}
+
+type Both = Readonly<Record<Side, SideState>>;
+
+/** What a comparison found wrong, and has mended. */
+export type Difference = 'missing' | 'surplus' | 'different';
+
+export interface MovingRowsOptions extends ContentionOptions {
+  /** Told of a copy that could not be written; the write itself was applied. */
+  readonly onCopyBehind: (keys: MoveKeys, error: unknown) => void;
+}
+
+/**
+ * The rows of a move, key by key. Every write is made under the ETag of the row it replaces, and
+ * the row of the other side is always read before the one it is copied from: so what decides is
+ * never overwritten, and a copy never becomes older than it was, whoever crashes or stands still.
+ */
+export class MovingRows {
+  readonly #sides: Readonly<Record<Side, MoveSide>>;
+  readonly #options: MovingRowsOptions;
+
+  constructor(sides: Readonly<Record<Side, MoveSide>>, options: MovingRowsOptions) {
+    this.#sides = sides;
+    this.#options = options;
+  }
+
+  /** What an entity is. One point read; up to three when another side decides than is wanted. */
+  async look(keys: MoveKeys, { wanted, mirrors }: PhasePlan): Promise<Content> {
+    const first = await this.#sides[wanted].read(keys);
+    if (isDeciding(first, mirrors)) return first.content;
+    if (wanted === 'old') {
+      return pairOf({ old: first, new: await this.#sides.new.read(keys) }).authority.content;
+    }
+    const old = await this.#sides.old.read(keys);
+    if (isOpen('old', old.epoch)) return old.content;
+    // It may have been handed over between the two reads.
+    return pairOf({ old, new: await this.#sides.new.read(keys) }).authority.content;
+  }
+
+  /**
+   * Changes an entity, again from its first read while others are faster. Resolves with what it is
+   * then. Two point reads and two writes, one each where nothing is copied; two more of each when
+   * the entity has to be handed over.
+   */
+  async change(keys: MoveKeys, current: CurrentPlan, decide: Decision): Promise<Content> {
+    const { randomness = systemRandomness } = this.#options;
+    const stamps: string[] = [];
+    let hasDeleted = false;
+    const outcome = await this.#contended(keys, async () => {
+      const plan = await current(false);
+      const { authority, other } = await this.#pair(keys, plan, current);
+      const { content, side, epoch } = authority;
+      const isApplied =
+        hasStamp(asRow(content.stamps), markNames.stamps, stamps) ||
+        (hasDeleted && content.face === undefined);
+      if (isApplied) return { content };
+      const decision = await refusable(() => decide(content));
+      if ('refusal' in decision) return decision;
+      if (decision.made === 'keep') return { content };
+      const face = decision.made === 'delete' ? undefined : decision.made;
+      const stamp = newStamp(randomness);
+      stamps.push(stamp);
+      hasDeleted ||= face === undefined;
+      const next = { face, tag: '', stamps: withStamp(content.stamps, stamp), timestamp: 0n };
+      const written = await this.#sides[side].write({
+        keys,
+        before: authority,
+        content: next,
+        epoch,
+      });
+      if (other !== undefined) await this.#copy(keys, written, epoch, other);
+      return { content: written.content };
+    });
+    if ('refusal' in outcome) throw outcome.refusal;
+    return outcome.content;
+  }
+
+  /**
+   * Lets a side decide about an entity. Two point reads, and two writes when it does not yet. Tells
+   * whether anything was written.
+   */
+  async handOver(keys: MoveKeys, to: Side): Promise<boolean> {
+    let hasChanged = false;
+    await this.#contended(keys, async () => {
+      let pair: Pair = pairOf(await this.#readBoth(keys));
+      if (pair.authority.side !== to) {
+        hasChanged = true;
+        pair = await this.#pass(keys, pair);
+      }
+      if (pair.isPending) hasChanged = true;
+      await this.#open(keys, pair);
+    });
+    return hasChanged;
+  }
+
+  /**
+   * Copies an entity for the first time, as it was read: one insert. Where there is a row already,
+   * as `compare`.
+   */
+  async fill(keys: MoveKeys, read: SideState): Promise<boolean> {
+    const to = this.#sides.new;
+    const { content, epoch } = read;
+    try {
+      // An absent row was never written, so nothing newer is overwritten.
+      await to.write({ keys, before: to.absent(), content, epoch, copied: content });
+      return true;
+    } catch (error) {
+      if (!isConflict(error) && !isAmbiguous(error)) throw error;
+      return (await this.compare(keys)) !== undefined;
+    }
+  }
+
+  /**
+   * Makes the copy of an entity what it should be: two point reads, and a write when it differs;
+   * again while others are faster. Tells what was wrong. Throws `ModelError` for a row of the new
+   * side that is no copy.
+   */
+  compare(keys: MoveKeys): Promise<Difference | undefined> {
+    return this.#contended(keys, async () => {
+      const firstNew = await this.#sides.new.read(keys);
+      const old = await this.#sides.old.read(keys);
+      if (isOpen('old', old.epoch)) {
+        if (isOpen('new', firstNew.epoch) && firstNew.etag !== undefined) {
+          throw foreign(keys);
+        }
+        return this.#mend(keys, old, firstNew);
+      }
+      const next = await this.#sides.new.read(keys);
+      if (isOpen('new', next.epoch)) return this.#mend(keys, next, old);
+      await this.#open(keys, pairOf({ old, new: next }));
+      return undefined;
+    });
+  }
+
+  async #mend(keys: MoveKeys, from: SideState, to: SideState): Promise<Difference | undefined> {
+    const difference = this.#differenceOf(from, to);
+    const isSame = to.epoch === from.epoch && to.content.tag === from.content.tag;
+    if (difference === undefined && isSame) return undefined;
+    const { content, epoch } = from;
+    await this.#sides[to.side].write({ keys, before: to, content, epoch, copied: content });
+    return difference;
+  }
+
+  #differenceOf(from: SideState, to: SideState): Difference | undefined {
+    const [wanted, found] = [from.content.face, to.content.face];
+    if (wanted === undefined) return found === undefined ? undefined : 'surplus';
+    if (found === undefined) return 'missing';
+    const normal = this.#sides[to.side].normal(wanted);
+    const isSame = sameProperties(normal, found) && sameProperties(found, normal);
+    return isSame ? undefined : 'different';
+  }
+
+  /** The rows of a key after the wanted side has come to decide about it, if it did not. */
+  async #pair(keys: MoveKeys, plan: PhasePlan, current: CurrentPlan): Promise<Pair> {
+    if (!plan.mirrors) {
+      const authority = await this.#sides[plan.wanted].read(keys);
+      if (isDeciding(authority, false)) {
+        return { authority: opened(authority), isPending: false, other: undefined };
+      }
+    }
+    const pair = pairOf(await this.#readBoth(keys));
+    if (pair.authority.side === plan.wanted) return pair;
+    // The rows may know a later phase than this program.
+    const { wanted } = await current(true);
+    return pair.authority.side === wanted ? pair : this.#pass(keys, pair);
+  }
+
+  async #readBoth(keys: MoveKeys): Promise<Both> {
+    const [before, after] = await Promise.all([
+      this.#sides.old.read(keys),
+      this.#sides.new.read(keys),
+    ]);
+    return { old: before, new: after };
+  }
+
+  /** Ends a handover: opens the row that is to decide. */
+  async #open(keys: MoveKeys, { authority, isPending }: Pair): Promise<void> {
+    if (!isPending) return;
+    const { side, content, epoch } = authority;
+    await this.#sides[side].write({ keys, before: authority, content, epoch, copied: content });
+  }
+
+  /** Begins a handover: closes the row that decides. Nothing can be written there any more. */
+  async #pass(keys: MoveKeys, { authority: from, other }: Pair): Promise<Pair> {
+    if (from.side === 'new' && from.etag !== undefined && !from.isMarked) throw foreign(keys);
+    const epoch = from.epoch + 1;
+    const { content } = from;
+    const closing = { keys, before: from, content, epoch, copied: content };
+    const closed = await this.#sides[from.side].write(closing);
+    const to = other ?? (await this.#sides[from.side === 'old' ? 'new' : 'old'].read(keys));
+    return { authority: { ...to, epoch, content, isMarked: true }, isPending: true, other: closed };
+  }
+
+  /** What was written is applied; its copy can follow later. */
+  async #copy(keys: MoveKeys, from: SideState, epoch: number, to: SideState): Promise<void> {
+    if (isOpen(to.side, to.epoch) && to.etag !== undefined) return;
+    const { content } = from;
+    try {
+      await this.#sides[to.side].write({ keys, before: to, content, epoch, copied: content });
+    } catch (error) {
+      if (!isConflict(error) && !isAmbiguous(error)) throw error;
+      try {
+        await this.compare(keys);
+      } catch (behind) {
+        if (!(behind instanceof ModelError)) throw behind;
+        this.#options.onCopyBehind(keys, behind);
+      }
+    }
+  }
+
+  async #contended<T>(keys: MoveKeys, attempt: () => Promise<T>): Promise<T> {
+    const isOvertaken = (error: unknown): boolean => isConflict(error) || isAmbiguous(error);
+    try {
+      return await untilUncontended(describe(keys), this.#options, attempt, isOvertaken);
+    } catch (error) {
+      if (error instanceof ContentionError && isAmbiguous(error.cause)) throw error.cause;
+      throw error;
+    }
+  }
+}
+
+/** Whether a row alone tells that its side decides. Without copies nobody closes absent rows. */
+function isDeciding({ side, epoch, etag }: SideState, mirrors: boolean): boolean {
+  return isOpen(side, epoch) || (!mirrors && side === 'new' && etag === undefined);
+}
+
+/** An absent row of the new side, when that alone decides, is written with the first odd epoch. */
+function opened(state: SideState): SideState {
+  return isOpen(state.side, state.epoch) ? state : { ...state, epoch: 1 };
+}
+
+function pairOf(both: Both): Pair {
+  if (isOpen('new', both.new.epoch)) {
+    return { authority: both.new, isPending: false, other: both.old };
+  }
+  if (isOpen('old', both.old.epoch)) {
+    return { authority: both.old, isPending: false, other: both.new };
+  }
+  const [from, to] = both.new.epoch > both.old.epoch ? [both.new, both.old] : [both.old, both.new];
+  const { content, epoch } = from;
+  return { authority: { ...to, epoch, content, isMarked: true }, isPending: true, other: from };
+}
+
+function foreign(keys: MoveKeys): ModelError {
+  return new ModelError(`${describe(keys)}: the new row was not written by this move`);
+}
+
+async function refusable<T>(
+  decide: () => Promise<T>,
+): Promise<{ readonly made: T } | { readonly refusal: unknown }> {
+  try {
+    return { made: await decide() };
+  } catch (refusal) {
+    return { refusal };
+  }
+}
+
+function asRow(stamps: string): Row {
+  return { partitionKey: '', rowKey: '', properties: { [markNames.stamps]: text(stamps) } };
+}
+
+function withStamp(earlier: string, stamp: string): string {
+  const { properties } = stamped(asRow(earlier), markNames.stamps, stamp);
+  return textIn(properties, markNames.stamps) ?? '';
+}
+
+function describe({ old, new: next }: MoveKeys): string {
+  const name = ({ partitionKey, rowKey }: MoveKeys[Side]) => `('${partitionKey}', '${rowKey}')`;
+  return `${name(old)}, to be ${name(next)}`;
+}

@@ -1,0 +1,53 @@
+/** Where entities are while they move: under their old keys, or under their new ones. */
+export type Side = 'old' | 'new';
+
+/**
+ * How far a move is. Writers of different phases may be at work at the same time: who decides about
+ * an entity is told by its rows, not by the phase.
+ */
+export type Phase =
+  /** Before, and after it was rolled back. */
+  | 'old'
+  /** Writes of the old side are copied to the new one. */
+  | 'dual-writing'
+  /** As before, while what was there already is copied. */
+  | 'backfilling'
+  /** As before, while both sides are compared. */
+  | 'verifying'
+  /** Entities are handed over to the new side, by whoever touches them and by a walk. */
+  | 'cutting-over'
+  /** The new side decides, and its writes are copied to the old one. */
+  | 'reading-new'
+  /** Entities are handed back to the old side. */
+  | 'rolling-back'
+  /** The old side is of no use any more. */
+  | 'done';
+
+/** What a phase means to whoever reads and writes. */
+export interface PhasePlan {
+  /** The side that is to decide about an entity. */
+  readonly wanted: Side;
+  /** Whether writes are copied to the other side. */
+  readonly mirrors: boolean;
+  /** The side that queries read. */
+  readonly queries: Side;
+}
+
+const plans: Readonly<Record<Phase, PhasePlan>> = {
+  old: { wanted: 'old', mirrors: false, queries: 'old' },
+  'dual-writing': { wanted: 'old', mirrors: true, queries: 'old' },
+  backfilling: { wanted: 'old', mirrors: true, queries: 'old' },
+  verifying: { wanted: 'old', mirrors: true, queries: 'old' },
+  'cutting-over': { wanted: 'new', mirrors: true, queries: 'old' },
+  'reading-new': { wanted: 'new', mirrors: true, queries: 'new' },
+  'rolling-back': { wanted: 'old', mirrors: true, queries: 'new' },
+  done: { wanted: 'new', mirrors: false, queries: 'new' },
+};
+
+export function planOf(phase: Phase): PhasePlan {
+  return plans[phase];
+}
+
+export function isPhase(text: string): text is Phase {
+  return Object.hasOwn(plans, text);
+}

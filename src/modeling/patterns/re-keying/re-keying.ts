@@ -1,0 +1,466 @@
+import { systemClock, type Clock } from '../../../base/clock.js';
+import type { Randomness } from '../../../base/randomness.js';
+import { sleep } from '../../../base/sleep.js';
+import { holdingTimers, type Timers } from '../../../base/timers.js';
+import { codecOf } from '../../definition/codec.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { CreateOf, KeyOf, ReadOf } from '../../definition/shapes.js';
+import type { RowKey } from '../../rows/row.js';
+import { isConflict, untilUncontended } from '../../table/contention.js';
+import { DefinitionError, isAmbiguous, ModelError } from '../../table/errors.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { unlessConflict } from '../indexes/conditional-write.js';
+import { noProgress, readControl, writeControl, type Control } from './control-row.js';
+import { CurrentPhase } from './current-phase.js';
+import { isOpen } from './move-mark.js';
+import { MoveSide, newTranslation, oldTranslation, type MoveKeys } from './move-side.js';
+import { MovingEntities } from './moving-entities.js';
+import { MovingRows } from './moving-rows.js';
+import type { Phase, Side } from './phase.js';
+import { walkPage, type MoveDrift, type RowWork } from './walk.js';
+
+/** What moves, and where. */
+export interface ReKeyingOptions<O extends AnyDefinition, N extends AnyDefinition, A> {
+  /** Names the move in its rows. Another move of the same tables needs another name. */
+  readonly name: string;
+  readonly from: { readonly definition: O; readonly table: TableGateway };
+  /** Another table, of any account. */
+  readonly to: { readonly definition: N; readonly table: TableGateway };
+  /**
+   * The keys of an entity on both sides. They must follow from what the program knows of an entity
+   * that it looks for, and never change while the entity lives.
+   */
+  readonly keys: (address: A) => { readonly old: KeyOf<O>; readonly new: KeyOf<N> };
+  /** The new entity of an old one, and the way back. Pure, and inverse to each other. */
+  readonly forward: (old: ReadOf<O>) => CreateOf<N>;
+  readonly backward: (entity: ReadOf<N>) => CreateOf<O>;
+  /** Which entities move; all when absent. The others are left alone by every step. */
+  readonly only?: (entity: ReadOf<N>) => boolean;
+  /** Where the phase is written down; the old table when absent. */
+  readonly control?: TableGateway;
+  /**
+   * For how long a program goes by the phase that it has read, in milliseconds; 5,000 when absent.
+   */
+  readonly refreshMs?: number;
+  /**
+   * How long a step waits after a change of the phase, in milliseconds; 30,000 when absent. After
+   * that no operation of an earlier phase is under way any more: more than `refreshMs` and the
+   * longest operation, the client's retries included.
+   */
+  readonly settleMs?: number;
+  /** Told of a copy that could not be written now. `verify` and every handover mend it. */
+  readonly onCopyBehind?: (keys: Readonly<Record<Side, RowKey>>, error: unknown) => void;
+  /** The machine's when absent. */
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+  readonly randomness?: Randomness;
+}
+
+/** How a step walks over the rows. */
+export interface MoveStepOptions {
+  /** Rows of a page at most, after which progress is stored; 1 to 1000, 200 when absent. */
+  readonly pageRows?: number;
+  /** Rows at a time; 16 when absent. */
+  readonly concurrency?: number;
+  /** Ends the step after a page; it can be gone on with. */
+  readonly signal?: AbortSignal;
+  readonly onDrift?: (drift: MoveDrift) => void;
+  readonly onProgress?: (progress: MoveReport) => void;
+}
+
+/** What a step has done, over all of its runs. */
+export interface MoveReport {
+  readonly checked: number;
+  readonly written: number;
+}
+
+/** How far a move is. */
+export interface MoveState extends MoveReport {
+  readonly phase: Phase;
+  /** Counts changes of the phase. */
+  readonly version: number;
+}
+
+interface Walk {
+  readonly side: Side;
+  readonly work: RowWork;
+}
+
+/** The way forward. What a step leads to was done where a later phase is found. */
+const forward: readonly Phase[] = [
+  'old',
+  'dual-writing',
+  'backfilling',
+  'verifying',
+  'cutting-over',
+  'reading-new',
+  'done',
+];
+/** Walks that have to end before the next phase. */
+const walksNeeded: Readonly<Partial<Record<Phase, number>>> = { backfilling: 1, verifying: 2 };
+const refreshMsDefault = 5_000;
+const settleMsDefault = 30_000;
+const pageRowsDefault = 200;
+const concurrencyDefault = 16;
+
+/**
+ * Moves the entities of a definition to other keys, or to another table or account, while they are
+ * read and written. Every program reads and writes them through `entities`; one program takes the
+ * steps, in the order of the methods. A step that was interrupted is called again, by any program,
+ * and goes on where it was; one that was done does nothing, so a script may be run again from its
+ * beginning. Steps of two programs at once do the same work twice, and no harm. A step throws
+ * `ModelError` in a phase that it does not begin in.
+ *
+ * **What is safe when.** Each entity has one row that decides about it, as its two rows tell. So no
+ * update is lost and nothing deleted comes back, whatever phase a program believes in and however
+ * long it stood still, up to `finish`. `settleMs` is needed for the two things that rows cannot
+ * tell: that a query of the new side sees everything, and that nobody looks at the old side when
+ * it is not written any more.
+ */
+export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
+  /** The entities, wherever they are. */
+  readonly entities: MovingEntities<O, N, A>;
+  readonly #options: ReKeyingOptions<O, N, A>;
+  readonly #control: TableGateway;
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #sides: Readonly<Record<Side, MoveSide>>;
+  readonly #rows: MovingRows;
+  /** When each version of the phase was seen first, on the monotonic clock. */
+  readonly #seen = new Map<number, number>();
+
+  /** Sends nothing. Throws `DefinitionError` for what cannot be moved. */
+  constructor(options: ReKeyingOptions<O, N, A>) {
+    const { name, from, to, clock = systemClock, timers = holdingTimers } = options;
+    check(options);
+    this.#options = options;
+    this.#control = options.control ?? from.table;
+    this.#clock = clock;
+    this.#timers = timers;
+    this.#sides = {
+      old: new MoveSide({
+        side: 'old',
+        move: name,
+        ...from,
+        translation: oldTranslation(from.definition, to.definition, options),
+      }),
+      new: new MoveSide({
+        side: 'new',
+        move: name,
+        ...to,
+        translation: newTranslation(to.definition),
+      }),
+    };
+    this.#rows = new MovingRows(this.#sides, {
+      timers,
+      ...(options.randomness === undefined ? {} : { randomness: options.randomness }),
+      onCopyBehind: (keys, error) => options.onCopyBehind?.(keys, error),
+    });
+    const { refreshMs = refreshMsDefault } = options;
+    this.entities = new MovingEntities<O, N, A>({
+      definition: to.definition,
+      keys: (address) => this.#keys(address),
+      sides: this.#sides,
+      rows: this.#rows,
+      phase: new CurrentPhase(this.#control, name, clock, refreshMs),
+    });
+  }
+
+  /** One point read. */
+  async state(): Promise<MoveState> {
+    const { phase, version, progress } = await this.#read();
+    return { phase, version, checked: progress.checked, written: progress.written };
+  }
+
+  /** `old` → `dual-writing`. A point read and a write. */
+  async start(): Promise<void> {
+    await this.#advance(['old'], 'dual-writing', ...beyond('dual-writing'));
+  }
+
+  /**
+   * `dual-writing` → `backfilling`: waits `settleMs`, then copies what was there already. A range
+   * read and a write for a page, an insert for each entity; two point reads and perhaps a write for
+   * one that has a copy already.
+   */
+  async backfill(options: MoveStepOptions = {}): Promise<MoveReport> {
+    const done = await this.#beyond('backfilling');
+    if (done !== undefined) return done;
+    await this.#settle(['dual-writing', 'backfilling']);
+    await this.#advance(['dual-writing'], 'backfilling');
+    const fill: RowWork = async ({ keys, state }) => {
+      const isCopied = !isOpen('old', state.epoch) || state.content.face === undefined;
+      return isCopied ? false : this.#rows.fill(keys, state);
+    };
+    return this.#walk('backfilling', [{ side: 'old', work: fill }], options);
+  }
+
+  /**
+   * `backfilling` → `verifying`, when the backfill has ended: compares each entity with its copy
+   * and each copy with its entity, and mends what differs. May be repeated from `verifying`; a run
+   * without drifts says that both sides are the same but for writes under way. Two point reads a
+   * row of either side, and a write for each drift.
+   */
+  async verify(options: MoveStepOptions = {}): Promise<MoveReport> {
+    const done = await this.#beyond('verifying');
+    if (done !== undefined) return done;
+    const state = await this.#advance(['backfilling'], 'verifying');
+    if (state.progress.walk >= 2) await this.#restart(state);
+    const compare: RowWork = ({ keys }) => this.#rows.compare(keys);
+    const walks: readonly Walk[] = [
+      { side: 'old', work: compare },
+      { side: 'new', work: compare },
+    ];
+    return this.#walk('verifying', walks, options);
+  }
+
+  /**
+   * `verifying` → `cutting-over` → `reading-new`, when a verification has ended: waits `settleMs`,
+   * then hands every entity over to the new side; what programs touch meanwhile they hand over
+   * themselves. Two point reads and two writes an entity.
+   */
+  async cutOver(options: MoveStepOptions = {}): Promise<MoveReport> {
+    await this.#advance(['verifying'], 'cutting-over', ...beyond('cutting-over'));
+    return this.#handOver('cutting-over', 'new', 'reading-new', options);
+  }
+
+  /**
+   * Back to `old`. Before `cutOver` a point read and a write; afterwards by way of `rolling-back`,
+   * which waits `settleMs` and hands every entity back to the old side. Not from `done`.
+   */
+  async rollBack(options: MoveStepOptions = {}): Promise<MoveReport> {
+    const { phase } = await this.#read();
+    const before: readonly Phase[] = ['dual-writing', 'backfilling', 'verifying'];
+    if (before.includes(phase)) await this.#advance(before, 'old');
+    else await this.#advance(['cutting-over', 'reading-new'], 'rolling-back', 'old');
+    return this.#handOver('rolling-back', 'old', 'old', options);
+  }
+
+  /**
+   * `reading-new` → `done`: waits `settleMs`. From then on the old side is not written any more.
+   */
+  async finish(): Promise<void> {
+    await this.#settle(['reading-new', 'done']);
+    await this.#advance(['reading-new'], 'done');
+  }
+
+  /**
+   * After `finish`: waits `settleMs`, deletes the rows of the old side, and the places of deleted
+   * entities on the new one. After `rollBack` likewise the rows of the new side. A range read for
+   * a page and a delete for a row. A row that was written meanwhile by a program that does not
+   * know of the move is reported as `refused` and stays.
+   */
+  async cleanUp(options: MoveStepOptions = {}): Promise<MoveReport> {
+    const { phase } = await this.#settle(['old', 'done']);
+    const [given, kept]: readonly Side[] = phase === 'done' ? ['old', 'new'] : ['new', 'old'];
+    if (given === undefined || kept === undefined) throw new ModelError('there are two sides');
+    const report = { checked: 0, written: 0 };
+    const remove: RowWork = async ({ row, state }) => {
+      if (isOpen(state.side, state.epoch)) throw new ModelError('the row is no copy of an entity');
+      return this.#delete(state.side, row, state.etag);
+    };
+    const removeGone: RowWork = async ({ row, state }) =>
+      state.content.face === undefined && this.#delete(state.side, row, state.etag);
+    for (const { side, work } of [
+      { side: given, work: remove },
+      { side: kept, work: removeGone },
+    ]) {
+      let cursor: string | undefined;
+      do {
+        options.signal?.throwIfAborted();
+        const page = await this.#page({ side, work }, cursor, options);
+        report.checked += page.checked;
+        report.written += page.written;
+        options.onProgress?.({ ...report });
+        ({ cursor } = page);
+      } while (cursor !== undefined);
+    }
+    return report;
+  }
+
+  /** The report of a step whose phase is over. */
+  async #beyond(phase: Phase): Promise<MoveReport | undefined> {
+    const found = await this.#read();
+    if (!beyond(phase).includes(found.phase)) return undefined;
+    const { checked, written } = found.progress;
+    return { checked, written };
+  }
+
+  #keys(address: A): MoveKeys {
+    const { keys, from, to } = this.#options;
+    const found = keys(address);
+    return {
+      old: codecOf(from.definition).key(found.old),
+      new: codecOf(to.definition).key(found.new),
+    };
+  }
+
+  async #handOver(
+    during: Phase,
+    to: Side,
+    then: Phase,
+    options: MoveStepOptions,
+  ): Promise<MoveReport> {
+    const { phase, progress } = await this.#read();
+    if (phase !== during) return { checked: progress.checked, written: progress.written };
+    await this.#settle([during]);
+    const pass: RowWork = async ({ keys, state }) => {
+      const isThere = state.side === to && isOpen(state.side, state.epoch);
+      return isThere ? false : this.#rows.handOver(keys, to);
+    };
+    const walks: readonly Walk[] = [
+      { side: to === 'new' ? 'old' : 'new', work: pass },
+      { side: to, work: pass },
+    ];
+    const report = await this.#walk(during, walks, options);
+    await this.#advance([during], then);
+    return report;
+  }
+
+  /** All rows of each walk, from where an earlier run was. */
+  async #walk(phase: Phase, walks: readonly Walk[], options: MoveStepOptions): Promise<MoveReport> {
+    let control = await this.#read();
+    for (;;) {
+      const { progress } = control;
+      const { checked, written } = progress;
+      if (control.phase !== phase) throw phaseError(this.#options.name, control.phase, [phase]);
+      const walk = walks[progress.walk];
+      if (walk === undefined) return { checked, written };
+      options.signal?.throwIfAborted();
+      const page = await this.#page(walk, progress.cursor, options);
+      const next = {
+        walk: page.cursor === undefined ? progress.walk + 1 : progress.walk,
+        cursor: page.cursor,
+        checked: checked + page.checked,
+        written: written + page.written,
+      };
+      control = await this.#store(control, next);
+      options.onProgress?.({ checked: next.checked, written: next.written });
+    }
+  }
+
+  async #page(
+    { side, work }: Walk,
+    cursor: string | undefined,
+    { pageRows = pageRowsDefault, concurrency = concurrencyDefault, onDrift }: MoveStepOptions,
+  ): Promise<MoveReport & { readonly cursor: string | undefined }> {
+    const { name, to, only } = this.#options;
+    const page = await this.#sides[side].table.page({
+      limit: pageRows,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    const counts = await walkPage(page.rows, {
+      side: this.#sides[side],
+      oldSide: this.#sides.old,
+      move: name,
+      concurrency,
+      work,
+      isMoved: ({ content: { face } }) =>
+        only === undefined ||
+        face === undefined ||
+        only(codecOf(to.definition).fromRow({ ...face, etag: '', timestamp: 0n })),
+      onDrift: (drift) => onDrift?.(drift),
+    });
+    return { ...counts, cursor: page.cursor };
+  }
+
+  /** Stores progress. Another program may have stored its own; either is a place to go on from. */
+  async #store(control: Control, progress: Control['progress']): Promise<Control> {
+    try {
+      return await writeControl(this.#control, this.#options.name, { ...control, progress });
+    } catch (error) {
+      if (!isConflict(error) && !isAmbiguous(error)) throw error;
+      return this.#read();
+    }
+  }
+
+  async #restart(control: Control): Promise<void> {
+    await this.#store(control, noProgress);
+  }
+
+  /** Changes the phase; nothing when it is that already, or one of those that follow. */
+  #advance(from: readonly Phase[], to: Phase, ...beyond: readonly Phase[]): Promise<Control> {
+    const { name } = this.#options;
+    const options = { timers: this.#timers };
+    const isOvertaken = (error: unknown): boolean => isConflict(error) || isAmbiguous(error);
+    return untilUncontended(
+      `the phase of '${name}'`,
+      options,
+      async () => {
+        const control = await this.#read();
+        const { phase, version } = control;
+        if (phase === to || beyond.includes(phase)) return control;
+        if (!from.includes(phase)) throw phaseError(name, phase, from);
+        if (to !== 'old' && control.progress.walk < (walksNeeded[phase] ?? 0)) {
+          throw new ModelError(
+            `the move '${name}' has not ended its ${phase}; call that step again`,
+          );
+        }
+        const next = { ...control, phase: to, version: version + 1, progress: noProgress };
+        const written = await writeControl(this.#control, name, next);
+        this.#seen.set(next.version, this.#clock.monotonicMs());
+        return written;
+      },
+      isOvertaken,
+    );
+  }
+
+  /** Waits until no operation of an earlier phase can be under way. */
+  async #settle(phases: readonly Phase[]): Promise<Control> {
+    const { name, settleMs = settleMsDefault } = this.#options;
+    const control = await this.#read();
+    if (!phases.includes(control.phase)) throw phaseError(name, control.phase, phases);
+    const sinceMs = this.#seen.get(control.version) ?? this.#clock.monotonicMs();
+    const leftMs = sinceMs + settleMs - this.#clock.monotonicMs();
+    if (leftMs > 0) await sleep(this.#timers, leftMs);
+    return control;
+  }
+
+  async #read(): Promise<Control> {
+    const control = await readControl(this.#control, this.#options.name);
+    if (!this.#seen.has(control.version)) {
+      this.#seen.set(control.version, this.#clock.monotonicMs());
+    }
+    return control;
+  }
+
+  #delete(side: Side, key: RowKey, etag = ''): Promise<boolean> {
+    const { partitionKey, rowKey } = key;
+    return unlessConflict(async () => {
+      const row = { partitionKey, rowKey };
+      await this.#sides[side].table.write({ kind: 'delete', key: row, etag });
+      return true;
+    });
+  }
+}
+
+function beyond(phase: Phase): readonly Phase[] {
+  return forward.slice(forward.indexOf(phase) + 1);
+}
+
+function phaseError(name: string, found: Phase, wanted: readonly Phase[]): ModelError {
+  return new ModelError(
+    `the move '${name}' is in the phase '${found}'; this step begins in ${wanted.join(' or ')}`,
+  );
+}
+
+function check<O extends AnyDefinition, N extends AnyDefinition, A>({
+  name,
+  from,
+  to,
+}: ReKeyingOptions<O, N, A>): void {
+  if (name === '') throw new DefinitionError('a move needs a name');
+  for (const { type, system } of [from.definition, to.definition]) {
+    if (system.type !== undefined) continue;
+    throw new DefinitionError(`${type} stores no type, so its rows cannot be told from others`);
+  }
+  if (from.table === to.table) {
+    throw new DefinitionError(`'${name}' moves entities inside of one table; use another one`);
+  }
+}
+
+/** A move of entities. Sends nothing. */
+export function reKeyingOf<O extends AnyDefinition, N extends AnyDefinition, A>(
+  options: ReKeyingOptions<O, N, A>,
+): ReKeying<O, N, A> {
+  return new ReKeying(options);
+}

@@ -1,0 +1,45 @@
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import { plain } from '../../definition/stored-entity.js';
+import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
+import type { TableGateway } from '../../table/gateway.js';
+import type { SpreadEntities, Unspread } from '../spread-keys.js';
+import type { ReKeyingOptions } from './re-keying.js';
+
+/** What a move between two places needs to know of them. */
+type Places<O extends AnyDefinition, N extends AnyDefinition, A> = Pick<
+  ReKeyingOptions<O, N, A>,
+  'from' | 'to' | 'keys' | 'forward' | 'backward'
+>;
+
+/**
+ * Entities that are spread over another number of buckets, in another table: more when a bucket
+ * takes too much, fewer when reading all of them costs too much. Sends nothing.
+ */
+export function rebucketed<D extends AnyDefinition, B extends keyof PartitionOf<D> & string>(
+  from: SpreadEntities<D, B>,
+  to: SpreadEntities<D, B>,
+): Places<D, D, Unspread<KeyOf<D>, B>> {
+  return {
+    from: from.entities,
+    to: to.entities,
+    keys: (address) => ({ old: from.key(address), new: to.key(address) }),
+    forward: (old) => to.entity(old),
+    backward: (entity) => from.entity(entity),
+  };
+}
+
+/** Entities with the keys that they have, in another table of any account. Sends nothing. */
+export function relocated<D extends AnyDefinition>(
+  definition: D,
+  from: TableGateway,
+  to: TableGateway,
+): Places<D, D, KeyOf<D>> {
+  const same = (entity: ReadOf<D>): CreateOf<D> => plain(entity) as object as CreateOf<D>;
+  return {
+    from: { definition, table: from },
+    to: { definition, table: to },
+    keys: (key) => ({ old: key, new: key }),
+    forward: same,
+    backward: same,
+  };
+}
