@@ -56,7 +56,7 @@ export async function authenticateBearer(
   const verdict = await verifier.verify(token, { account: account.name, service });
   switch (verdict.kind) {
     case 'granted':
-      return { kind: 'bearer', authKind: 'bearer', service, permissions: verdict.permissions };
+      return { ...verdict, kind: 'bearer', authKind: 'bearer', service };
     case 'refused':
       throw version < challengedSince
         ? refusal('AuthenticationFailed', verdict.reason)

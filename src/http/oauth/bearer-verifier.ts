@@ -8,7 +8,13 @@ export interface BearerTarget {
 }
 
 export type BearerVerdict =
-  | { readonly kind: 'granted'; readonly permissions: ScopedPermissions }
+  | {
+      readonly kind: 'granted';
+      readonly permissions: ScopedPermissions;
+      /** The claims `oid` and `tid`. */
+      readonly objectId: string | undefined;
+      readonly tenantId: string | undefined;
+    }
   /** The token proves nothing. `reason` is for its bearer: a sentence without any part of it. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** The keys of the issuer cannot be had, so that nothing can be said about the token. */

@@ -7,6 +7,9 @@ export interface TokenClaims extends TokenNames {
   /** Seconds since 1970. */
   readonly notBefore: number;
   readonly expires: number;
+  /** Whose token it is, and in which tenant; undefined when it does not say. */
+  readonly objectId: string | undefined;
+  readonly tenantId: string | undefined;
 }
 
 const namesMax = 100;
@@ -29,6 +32,8 @@ export function readClaims(payload: JWTPayload): TokenClaims {
     expires: exp,
     roles: namesOf('roles', payload['roles']),
     scopes: namesOf('scp', payload['scp'] ?? payload['scope']),
+    objectId: nameOf(payload['oid']),
+    tenantId: nameOf(payload['tid']),
   };
 }
 
@@ -49,6 +54,10 @@ function split(claim: 'aud' | 'roles' | 'scp', text: string): readonly string[] 
 
 function isNames(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.length <= namesMax && value.every(isName);
+}
+
+function nameOf(value: unknown): string | undefined {
+  return isName(value) && value !== '' ? value : undefined;
 }
 
 function isName(value: unknown): value is string {

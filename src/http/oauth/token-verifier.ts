@@ -67,7 +67,9 @@ export class TokenVerifier implements BearerVerifier {
       if (!isMeantFor(claims.audiences, target, audiences)) {
         return refused('Invalid token audience. The token is for another service or account.');
       }
-      return { kind: 'granted', permissions: permissionsOf(claims, target.service, rights) };
+      const permissions = permissionsOf(claims, target.service, rights);
+      const { objectId, tenantId } = claims;
+      return { kind: 'granted', permissions, objectId, tenantId };
     } catch (error) {
       return this.#failed(error);
     }

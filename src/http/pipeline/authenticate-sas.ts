@@ -8,6 +8,7 @@ import type {
   SasFields,
   SasService,
   TableSas,
+  UserDelegationQueueSas,
 } from '../../wire/auth/sas/fields.js';
 import { verifySasSignature } from '../../wire/auth/sas/sas-signature.js';
 import {
@@ -16,6 +17,10 @@ import {
   checkSasWindow,
   sasWindow,
 } from '../../wire/auth/sas/terms.js';
+import {
+  delegatedKeys,
+  delegationServiceOfQueues,
+} from '../../wire/auth/sas/user-delegation-key.js';
 import type { KeyHolder } from '../../wire/auth/shared-key.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
@@ -75,9 +80,7 @@ export function authenticateSas(
     case 'queue-sas':
       return queueCaller(sas, exchange, account, context);
     case 'user-delegation-queue-sas':
-      throw authenticationFailed(
-        'User delegation signatures are not accepted here; sign with a key of the account.',
-      );
+      return delegatedCaller(sas, exchange, account, context);
     default:
       return unreachable(sas);
   }
@@ -145,6 +148,31 @@ function queueCaller(
     permissions: meaningsOf(letters, permissionLetters),
     queue,
   }));
+}
+
+/** Signed with a key that the bearer of a token has got (spec queue-service §4.5). */
+function delegatedCaller(
+  sas: UserDelegationQueueSas,
+  exchange: Exchange,
+  account: KeyHolder,
+  { signatures, clock }: SasContext,
+): Caller {
+  const { delegationKey, delegatedUserObjectId } = sas;
+  if (delegatedUserObjectId !== undefined || delegationKey.delegatedTenantId !== undefined) {
+    throw authenticationFailed('Signatures for one other user (sduoid, skdutid) are not accepted.');
+  }
+  if (delegationKey.service !== delegationServiceOfQueues) {
+    throw authenticationFailed(`sks must be ${delegationServiceOfQueues}, for queues.`);
+  }
+  const queue = signatures.containerOf(exchange);
+  if (queue === undefined) {
+    throw authenticationFailed('The signature is for a queue; the request addresses none.');
+  }
+  verifySasSignature(sas, delegatedKeys(account, delegationKey), queue);
+  checkSasWindow(sasWindow(delegationKey), clock.nowMicros());
+  checkTerms(sas, exchange, clock);
+  const permissions = meaningsOf(sas.permissions ?? '', permissionLetters);
+  return { kind: 'queue-sas', authKind: 'user-delegation-sas', permissions, queue };
 }
 
 /** A signature that names a stored policy takes a read of the store, others take none. */

@@ -5,7 +5,13 @@ import type { EntityRange } from '../../services/tables/entity-range.js';
 
 /** How the caller was known; `none` also when nothing that was sent proved who it is. */
 export type AuthKind =
-  'none' | 'shared-key' | 'shared-key-lite' | 'service-sas' | 'account-sas' | 'bearer';
+  | 'none'
+  | 'shared-key'
+  | 'shared-key-lite'
+  | 'service-sas'
+  | 'account-sas'
+  | 'user-delegation-sas'
+  | 'bearer';
 
 export type Permission =
   'read' | 'write' | 'delete' | 'list' | 'add' | 'create' | 'update' | 'process';
@@ -27,7 +33,7 @@ export interface TableSasCaller {
 /** Holds a signature for one queue (spec queue-service §4.3). */
 export interface QueueSasCaller {
   readonly kind: 'queue-sas';
-  readonly authKind: 'service-sas';
+  readonly authKind: 'service-sas' | 'user-delegation-sas';
   readonly permissions: ReadonlySet<Permission>;
   readonly queue: string;
 }
@@ -50,6 +56,9 @@ export interface BearerCaller {
   /** The service that is asked. */
   readonly service: string;
   readonly permissions: ScopedPermissions;
+  /** Whose token it is, and in which tenant, as far as it says. */
+  readonly objectId?: string | undefined;
+  readonly tenantId?: string | undefined;
 }
 
 /** Who sends the request, as far as the credential proves it. */
@@ -65,8 +74,8 @@ export type Caller =
 /** What an operation touches and what it needs to be allowed. */
 export type Access =
   | { readonly kind: 'public' }
-  /** Nothing less than a key of the account will do. */
-  | { readonly kind: 'owner' }
+  /** Nothing less than a key of the account will do, or a token as `byRole` says. */
+  | { readonly kind: 'owner'; readonly byRole?: GrantedAccess }
   | GrantedAccess
   | EachAccess;
 
@@ -175,7 +184,11 @@ function permits(
 }
 
 /** Tables do not know operations of owners for tokens (spec table-service §3.14). */
-function authoriseBearer({ permissions, service }: BearerCaller, access: Access): void {
+function authoriseBearer(caller: BearerCaller, access: Access): void {
+  const { permissions, service } = caller;
+  if (access.kind === 'owner' && access.byRole !== undefined) {
+    return authoriseBearer(caller, access.byRole);
+  }
   if (access.kind !== 'granted' && access.kind !== 'each') {
     throw service === 'table'
       ? new StorageError('ResourceNotFound', { shape: 'front-door-xml' })

@@ -1,5 +1,5 @@
 import { queueProperties } from '../../wire/xml/service-properties.js';
-import { ownerAccess, publicAccess } from '../operations/access.js';
+import { publicAccess } from '../operations/access.js';
 import { planned, supported, type RoutedRequest, type ServiceRoute } from '../operations/route.js';
 import { getServiceProperties, setServiceProperties } from '../operations/service-properties.js';
 import { getServiceStats } from '../operations/service-stats.js';
@@ -11,6 +11,7 @@ import { deleteMessage } from './delete-message.js';
 import { deleteQueue } from './delete-queue.js';
 import { getMessages } from './get-messages.js';
 import { getQueueMetadata } from './get-queue-metadata.js';
+import { getUserDelegationKey } from './get-user-delegation-key.js';
 import { listQueues } from './list-queues.js';
 import { peekOnlyOf } from './parameters.js';
 import { peekMessages } from './peek-messages.js';
@@ -75,6 +76,6 @@ export const queueRoutes: readonly QueueRoute[] = [
   supported('GetQueueServiceProperties', { methods: ['GET'], ...properties }, getProperties),
   supported('SetQueueServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
   supported('GetQueueServiceStats', { methods: ['GET'], ...stats }, getStats),
-  planned('GetUserDelegationKey', { methods: ['POST'], ...delegationKey }, ownerAccess),
+  supported('GetUserDelegationKey', { methods: ['POST'], ...delegationKey }, getUserDelegationKey),
   planned('QueuePreflightRequest', { methods: ['OPTIONS'], resource: 'any' }, publicAccess),
 ];

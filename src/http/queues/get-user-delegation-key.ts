@@ -1,0 +1,83 @@
+import { invariant } from '../../base/invariant.js';
+import type { UserDelegationKeyFields } from '../../wire/auth/sas/fields.js';
+import {
+  delegationServiceOfQueues,
+  userDelegationKeyValue,
+} from '../../wire/auth/sas/user-delegation-key.js';
+import { invalidXmlNode } from '../../wire/errors/query-errors.js';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { parseKeyInfo, renderUserDelegationKey } from '../../wire/xml/user-delegation-key.js';
+import { xmlReply } from '../operations/replies.js';
+import { xmlBodyBytesMax } from '../operations/xml-body.js';
+import type { QueueOperation } from './request.js';
+
+const secondMicros = 1e6;
+const validSecondsMax = 7 * 24 * 3600;
+
+interface DelegationKey {
+  readonly fields: UserDelegationKeyFields;
+  readonly value: Buffer;
+}
+
+/**
+ * `POST /?restype=service&comp=userdelegationkey` (spec queue-service §4.5): a key with which the
+ * bearer of a token signs. What signatures allow is not compared with roles later, so the key is
+ * only for those who may do all that a signature of a queue can allow.
+ */
+export const getUserDelegationKey: QueueOperation<DelegationKey, DelegationKey> = {
+  access: {
+    kind: 'owner',
+    byRole: {
+      kind: 'granted',
+      scope: 'object',
+      permissions: ['read', 'add', 'update', 'process'],
+      needs: 'all',
+    },
+  },
+  bodyBytesMax: xmlBodyBytesMax,
+
+  parse({ exchange, backend }) {
+    const { account, caller, version, body } = exchange;
+    invariant(account !== undefined, 'the account is known before the operation');
+    if (caller.kind !== 'bearer') throw onlyForTokens('Ask with a bearer token.');
+    const { objectId, tenantId } = caller;
+    if (objectId === undefined || tenantId === undefined) {
+      throw onlyForTokens('The token does not say whose it is: it needs oid and tid.');
+    }
+    const period = periodOf(body, Math.floor(backend.clock.nowMicros() / secondMicros));
+    const service = delegationServiceOfQueues;
+    const fields = { objectId, tenantId, ...period, service, version };
+    const [key] = account.keys;
+    invariant(key !== undefined, 'an account has a key');
+    return { fields, value: userDelegationKeyValue(key, account.name, fields) };
+  },
+
+  run: (key) => Promise.resolve(key),
+
+  render: ({ fields, value }) => xmlReply(200, renderUserDelegationKey(fields, value)),
+};
+
+function periodOf(body: Buffer, now: number): { readonly start: string; readonly expiry: string } {
+  const { startMicros, expiryMicros } = parseKeyInfo(body);
+  const start = startMicros === undefined ? now : Math.floor(startMicros / secondMicros);
+  const expiry = Math.floor(expiryMicros / secondMicros);
+  const reason =
+    expiry <= Math.max(start, now)
+      ? 'It must be later than the start, and than now.'
+      : 'It may be at most seven days after the start, and after now.';
+  if (expiry <= Math.max(start, now) || expiry > Math.min(start, now) + validSecondsMax) {
+    throw invalidXmlNode('Expiry', timeText(expiry), reason);
+  }
+  return { start: timeText(start), expiry: timeText(expiry) };
+}
+
+/** To the second, as signatures repeat it. */
+function timeText(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
+}
+
+function onlyForTokens(detail: string): StorageError {
+  return new StorageError('AuthorizationFailure', {
+    details: [['AuthenticationErrorDetail', detail]],
+  });
+}
