@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { ownerAccess, publicAccess } from '../operations/access.js';
+import { tableRoutes } from '../tables/routes.js';
+import { queueRoutes } from '../queues/routes.js';
+import {
+  authKindOf,
+  authorise,
+  checkContainer,
+  type Access,
+  type Caller,
+  type Permission,
+  type Scope,
+} from './authorise.js';
+
+const every: readonly Permission[] = [
+  'read',
+  'write',
+  'delete',
+  'list',
+  'add',
+  'create',
+  'update',
+  'process',
+];
+const permissions: ReadonlySet<Permission> = new Set(every);
+const scopes: ReadonlySet<Scope> = new Set(['service', 'container', 'object'] as const);
+const ofTable: Caller = {
+  kind: 'table-sas',
+  authKind: 'service-sas',
+  permissions,
+  table: 'people',
+};
+const ofQueue: Caller = { kind: 'queue-sas', authKind: 'service-sas', permissions, queue: 'work' };
+const ofAccount: Caller = {
+  kind: 'account-sas',
+  authKind: 'account-sas',
+  permissions,
+  resourceTypes: scopes,
+};
+const read: Access = { kind: 'granted', scope: 'object', permissions: ['read'], needs: 'all' };
+
+/** The code of a refusal. */
+function refusal(caller: Caller, access: Access, container?: string): string | undefined {
+  try {
+    authorise(caller, access, container);
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof StorageError);
+    return error.code;
+  }
+}
+
+describe('what a signature with every letter allows', () => {
+  it('is on a table: its entities', () => {
+    const allowed = tableRoutes.filter(
+      ({ operation }) => refusal(ofTable, operation.access, 'People') === undefined,
+    );
+    assert.deepEqual(
+      allowed.map(({ name }) => name),
+      [
+        'GetEntity',
+        'QueryEntities',
+        'InsertEntity',
+        'UpdateEntity',
+        'InsertOrReplaceEntity',
+        'MergeEntity',
+        'InsertOrMergeEntity',
+        'DeleteEntity',
+        'EntityGroupTransaction',
+        'PreflightTableRequest',
+      ],
+    );
+  });
+
+  it('is on a queue: its messages and its count', () => {
+    const allowed = queueRoutes.filter(
+      ({ operation }) => refusal(ofQueue, operation.access, 'work') === undefined,
+    );
+    assert.deepEqual(
+      allowed.map(({ name }) => name),
+      [
+        'PutMessage',
+        'PeekMessages',
+        'GetMessages',
+        'DeleteMessage',
+        'UpdateMessage',
+        'GetQueueMetadata',
+        'QueuePreflightRequest',
+      ],
+    );
+  });
+
+  it('is on an account: all but policies and keys', () => {
+    const refused = [...tableRoutes, ...queueRoutes].filter(
+      ({ operation }) => refusal(ofAccount, operation.access) !== undefined,
+    );
+    assert.deepEqual(
+      refused.map(({ name }) => name),
+      ['GetTableAcl', 'SetTableAcl', 'GetQueueACL', 'SetQueueACL', 'GetUserDelegationKey'],
+    );
+  });
+});
+
+describe('a signature for one container', () => {
+  it('allows nothing of another, and nothing of one that is not named', () => {
+    for (const container of ['people2', 'peopl', '', undefined]) {
+      assert.equal(refusal(ofTable, read, container), 'AuthorizationFailure');
+    }
+    for (const container of ['work2', 'Work', '', undefined]) {
+      assert.equal(refusal(ofQueue, read, container), 'AuthorizationFailure');
+    }
+  });
+
+  it('of a table is for every spelling of its name, and proves nothing about others', () => {
+    assert.equal(refusal(ofTable, read, 'PEOPLE'), undefined);
+    checkContainer(ofTable, 'PeoPle');
+    checkContainer(ofTable, undefined);
+    checkContainer(ofAccount, 'others');
+    assert.throws(() => checkContainer(ofTable, 'others'), { code: 'AuthenticationFailed' });
+  });
+});
+
+describe('who has no signature', () => {
+  it('may do what is public, and anything with a key', () => {
+    const anonymous: Caller = { kind: 'anonymous' };
+    const owner: Caller = { kind: 'owner', authKind: 'shared-key' };
+    assert.equal(refusal(anonymous, publicAccess), undefined);
+    assert.equal(refusal(anonymous, read, 'people'), 'AuthenticationFailed');
+    assert.equal(refusal(owner, ownerAccess), undefined);
+    assert.equal(refusal(owner, read), undefined);
+  });
+
+  it('is named by how it was known', () => {
+    assert.deepEqual(
+      [{ kind: 'anonymous' as const }, ofTable, ofQueue, ofAccount].map(authKindOf),
+      ['none', 'service-sas', 'service-sas', 'account-sas'],
+    );
+  });
+});
