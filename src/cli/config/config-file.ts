@@ -88,9 +88,20 @@ const keyFileBytesMax = 16 * 1024;
 
 /**
  * Reads a configuration file of YAML or JSON. Throws `UsageError`, which names the file, the place,
- * what is allowed there and what was probably meant; it never repeats a key.
+ * what is allowed there and what was probably meant; it never repeats a key. `reads` is told of each
+ * file that is read, also of the one that is the reason of a refusal.
  */
-export async function loadConfig(name: string, environment: Environment): Promise<LoadedConfig> {
+export async function loadConfig(
+  name: string,
+  environment: Environment,
+  reads: (file: string) => void = () => undefined,
+): Promise<LoadedConfig> {
+  const files: string[] = [];
+  const noteFile = (read: string): void => {
+    files.push(read);
+    reads(read);
+  };
+  noteFile(resolve(name));
   const file = await readStructuredFile(name, configBytesMax);
   // An empty file says nothing, as one that has only comments.
   const value = plainValue(file) ?? {};
@@ -107,15 +118,15 @@ export async function loadConfig(name: string, environment: Environment): Promis
     ...tlsConfig(rest, folder),
     ...oauthConfig(rest, folder),
   };
-  if (accounts === undefined) return { config, files: [resolve(name)] };
-  const keys = new KeyReader(file, folder, environment);
+  if (accounts === undefined) return { config, files };
+  const keys = new KeyReader({ source: file, folder, environment, noteFile });
   const resolved: AccountSettings[] = [];
   for (const [at, account] of accounts.entries()) {
     const place = ['accounts', at, 'keys'];
     const read = account.keys.map((key, index) => keys.read(key, [...place, index]));
     resolved.push({ ...account, keys: await Promise.all(read) });
   }
-  return { config: { ...config, accounts: resolved }, files: [resolve(name), ...keys.files] };
+  return { config: { ...config, accounts: resolved }, files };
 }
 
 /** With absolute paths. */
@@ -131,29 +142,32 @@ function oauthConfig({ oauth }: Pick<Config, 'oauth'>, folder: string): Pick<Con
   return { oauth: { ...oauth, jwks: resolve(folder, oauth.jwks) } };
 }
 
+interface KeyReaderOptions {
+  readonly source: StructuredFile;
+  /** Where relative paths start. */
+  readonly folder: string;
+  readonly environment: Environment;
+  /** Told of the absolute name of each file before it is read. */
+  readonly noteFile: (file: string) => void;
+}
+
 /** Reads keys from where a file says that they are. */
 class KeyReader {
-  readonly #source: StructuredFile;
-  readonly #folder: string;
-  readonly #environment: Environment;
-  /** Absolute names of the files that hold keys. */
-  readonly files: string[] = [];
+  readonly #options: KeyReaderOptions;
 
-  constructor(source: StructuredFile, folder: string, environment: Environment) {
-    this.#source = source;
-    this.#folder = folder;
-    this.#environment = environment;
+  constructor(options: KeyReaderOptions) {
+    this.#options = options;
   }
 
   async read(key: KeySource, path: readonly (string | number)[]): Promise<string> {
     if (typeof key === 'string') return key;
     if ('env' in key) {
-      const value = this.#environment[key.env]?.trim();
+      const value = this.#options.environment[key.env]?.trim();
       if (value) return value;
       throw this.#problem(path, `the environment variable ${key.env} is not set or empty`);
     }
-    const name = resolve(this.#folder, key.file);
-    this.files.push(name);
+    const name = resolve(this.#options.folder, key.file);
+    this.#options.noteFile(name);
     const text = (await this.#text(name, path)).trim();
     if (text !== '') return text;
     throw this.#problem(path, `${key.file} is empty; it has to hold the key`);
@@ -167,6 +181,6 @@ class KeyReader {
   }
 
   #problem(path: readonly (string | number)[], what: string): UsageError {
-    return new UsageError(`${this.#source.place(path)}: A key cannot be had: ${what}.`);
+    return new UsageError(`${this.#options.source.place(path)}: A key cannot be had: ${what}.`);
   }
 }

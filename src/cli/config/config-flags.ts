@@ -10,8 +10,8 @@ type FlagName = keyof StartFlags;
 type FlagValues = { readonly [Name in FlagName]?: StartFlags[Name] | undefined };
 
 /**
- * A setting that the file and the command line share. When one of its options is on the command line
- * or in the environment, the file's part is not looked at, so that halves of a setting never mix.
+ * A setting that the file and the command line share. When one of its options is on the command
+ * line or in the environment, the file's part is not looked at, so that halves of a setting never mix.
  */
 interface Binding {
   readonly options: readonly FlagName[];
@@ -80,8 +80,8 @@ function pagingFlags(mode: Config['pagingTestMode']): FlagValues {
 }
 
 /**
- * The options of a command line as a configuration file completes them: what is given on the command
- * line or in the environment goes before the file, and the file before defaults.
+ * The options of a command line as a configuration file completes them: what is given on the
+ * command line or in the environment goes before the file, and the file before defaults.
  */
 export function flagsWithConfig(flags: StartFlags, sourceOf: SourceOf, config: Config): StartFlags {
   const isGiven = (name: FlagName): boolean => ['cli', 'env'].includes(sourceOf(name) ?? '');

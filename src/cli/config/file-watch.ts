@@ -5,8 +5,8 @@ import { codeOf } from '../failure.js';
 /**
  * Notices that files have changed, by looking at them again and again: that works for files that
  * are written in place or replaced by another, behind links, and in folders of other machines. A
- * change is reported when the files have stayed the same for one interval, so that nobody reads what
- * is half written.
+ * change is reported when the files have stayed the same for one interval, so that nobody reads
+ * what is half written.
  */
 export class FileWatch {
   readonly #timers: Timers;

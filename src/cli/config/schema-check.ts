@@ -15,8 +15,8 @@ const compiled = new Map<SchemaName, ValidateFunction>();
 
 /**
  * Throws `UsageError` unless the value of a file is as its schema says. The message has one line for
- * each problem: where it is, what is allowed and what was probably meant. Values of members that are
- * `writeOnly`, which are secrets, are never in it.
+ * each problem: where it is, what is allowed and what was probably meant. Values of members that
+ * are `writeOnly`, which are secrets, are never in it.
  */
 export function checkSchema(schema: SchemaName, file: StructuredFile, value: unknown): void {
   const validate = validatorOf(schema);

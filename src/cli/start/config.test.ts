@@ -215,6 +215,16 @@ describe('tabularium start --config', () => {
     assert.equal(await statusWith(server, 'first', keyA), 403);
     server.child.kill('SIGHUP');
     await server.printed('"reason":"SIGHUP"');
+    // The configuration comes before the file that it names.
+    await replaceFile(
+      config,
+      'accounts: [{ name: first, keys: [{ file: key }, { file: late }] }]\n',
+    );
+    await server.printed('There is no file');
+    assert.equal(await statusWith(server, 'first', keyB), 200);
+    await writeFile(join(directory.path, 'late'), keyC);
+    await server.printed(reloaded, 3);
+    assert.equal(await statusWith(server, 'first', keyC), 200);
     assert.equal(await stopCli(server), 0);
   });
 

@@ -2,7 +2,13 @@ import type { Logger } from 'pino';
 import type { Config, LoadedConfig } from '../config/config-file.js';
 import type { SourceOf } from '../config/config-flags.js';
 import type { StartFlags } from './options.js';
-import { startReloading, type Reloaded, type Reloading } from './reloading.js';
+import {
+  startReloading,
+  surviveHangup,
+  type Reloaded,
+  type Reloading,
+  type ReloadingOptions,
+} from './reloading.js';
 import { startSettings, type SettingsFor, type StartSettings } from './settings.js';
 
 /** How a server starts, and how it takes over changes of its configuration file. */
@@ -23,8 +29,9 @@ export function settingsOf(flags: StartFlags, sourceOf: SourceOf): SettingsFor {
 export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<StartPlan> {
   const settingsFor = settingsOf(flags, sourceOf);
   if (flags.config === undefined) return planWithoutFile(settingsFor);
+  surviveHangup();
   const load = await configLoader(flags.config);
-  const started = await load();
+  const started = await load(() => undefined);
   return {
     settings: settingsFor(started.config),
     config: started.config,
@@ -35,6 +42,7 @@ export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<
 /** A certificate is loaded again at SIGHUP without a configuration as well. */
 function planWithoutFile(settingsFor: SettingsFor): StartPlan {
   const settings = settingsFor({});
+  if (settings.options.tls !== undefined) surviveHangup();
   const started: LoadedConfig = { config: {}, files: [] };
   const load = (): Promise<LoadedConfig> => Promise.resolve(started);
   const reload: StartPlan['reload'] = (log, apply) =>
@@ -45,7 +53,7 @@ function planWithoutFile(settingsFor: SettingsFor): StartPlan {
 }
 
 /** Readers of YAML and schemas are only loaded by those who have a file. */
-async function configLoader(file: string): Promise<() => Promise<LoadedConfig>> {
+async function configLoader(file: string): Promise<ReloadingOptions['load']> {
   const { loadConfig } = await import('../config/config-file.js');
-  return () => loadConfig(file, process.env);
+  return (reads) => loadConfig(file, process.env, reads);
 }

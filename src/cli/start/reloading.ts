@@ -20,11 +20,20 @@ export interface Reloaded {
 export interface ReloadingOptions {
   /** What the server started with. */
   readonly started: LoadedConfig;
-  readonly load: () => Promise<LoadedConfig>;
+  /** Tells of each file before it reads it. */
+  readonly load: (reads: (file: string) => void) => Promise<LoadedConfig>;
   readonly settingsFor: SettingsFor;
   /** Makes the server run with it, or changes nothing and throws. */
   readonly apply: (reloaded: Reloaded) => Promise<void>;
   readonly log: Logger;
+}
+
+/**
+ * Keeps SIGHUP from ending a process that will reload at it: one that comes while it starts. Nothing
+ * is missed, as reloading begins with a look at the files.
+ */
+export function surviveHangup(): void {
+  process.on('SIGHUP', () => undefined);
 }
 
 /** How often the files are looked at. */
@@ -42,9 +51,12 @@ export function startReloading(options: ReloadingOptions): Reloading {
   let last: Promise<void> = Promise.resolve();
 
   const reload = async (reason: Reason): Promise<void> => {
+    // Those of a configuration that is refused as well: one of them may be what is missing.
+    const files: string[] = [];
     try {
-      const { config, files } = await options.load();
-      watch.watch(files);
+      const { config } = await options
+        .load((file) => files.push(file))
+        .finally(() => watch.watch(files));
       if (reason === 'file' && isDeepStrictEqual(config, current)) return;
       const settings = options.settingsFor(config);
       await options.apply({ config, settings });
