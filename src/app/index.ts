@@ -30,8 +30,9 @@ export {
   type SeedTypedValue,
   type SeedValue,
 } from './seed/seed-data.js';
-export type { ControlOptions } from './control.js';
-export type { InterferenceOptions, ThrottleControl } from './interferences.js';
+export type { ControlOptions } from './control-options.js';
+export type { InterferenceOptions } from './interference-options.js';
+export type { ThrottleControl } from './interferences.js';
 export { SnapshotError, type SnapshotControl, type SnapshotInfo } from './snapshots.js';
 export { InvalidSettingError } from '../base/members.js';
 export type { Faults, FaultState } from '../http/faults/injector.js';
@@ -43,7 +44,7 @@ export type {
   FaultRule,
 } from '../http/faults/rule.js';
 export type { ThrottleLimits, ThrottleRates, ThrottleSetting } from '../http/throttle/limits.js';
-export type { PartitionLoad } from '../http/pipeline/interference.js';
+export type { PartitionLoad } from '../http/pipeline/request-load.js';
 export { AccountSettingsError, developmentAccount } from '../services/accounts/directory.js';
 export { loggerOfPino } from './pino-logger.js';
 export type { HttpLimits } from '../http/pipeline/limits.js';

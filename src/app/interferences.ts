@@ -1,22 +1,14 @@
 import { InvalidSettingError } from '../base/members.js';
 import { FaultInjector, type Faults } from '../http/faults/injector.js';
-import type { FaultRule } from '../http/faults/rule.js';
 import type { Interference } from '../http/pipeline/interference.js';
 import type { RequestObserver } from '../http/pipeline/record.js';
 import { queueRoutes } from '../http/queues/routes.js';
 import { tableRoutes } from '../http/tables/routes.js';
 import { parseThrottle, type ThrottleSetting } from '../http/throttle/limits.js';
 import { Throttle } from '../http/throttle/throttle.js';
+import type { InterferenceOptions } from './interference-options.js';
 import type { ServerSettings } from './options.js';
 import { ServerOptionsError } from './server-options-error.js';
-
-/** What a server does to requests besides serving them, for tests of clients. */
-export interface InterferenceOptions {
-  /** Faults that requests meet; see docs/reference/fault-injection.md. Default: none. */
-  readonly faults?: readonly FaultRule[];
-  /** Limits beyond which requests are refused with 503 `ServerBusy`. Default: `off`. */
-  readonly throttle?: ThrottleSetting;
-}
 
 /** The limits of a running server. */
 export interface ThrottleControl {

@@ -30,8 +30,8 @@ export const faultErrorCodes = ['ServerBusy', 'OperationTimedOut', 'InternalErro
 export type FaultErrorCode = (typeof faultErrorCodes)[number];
 
 /**
- * Which requests meet a fault, and which. Members that are absent fit every request; the others must
- * all fit. Only requests that are allowed and well-formed meet faults.
+ * Which requests meet a fault, and which. Members that are absent fit every request; the others
+ * must all fit. Only requests that are allowed and well-formed meet faults.
  */
 export interface FaultRule {
   /** Default: `fault-1`, `fault-2`, … Stands in records and logs. */

@@ -4,7 +4,8 @@ import { byLowerName, parseQueryString, type QueryOptions } from '../../wire/htt
 import type { Account } from '../../services/accounts/directory.js';
 import type { QueryReport } from '../../services/tables/types.js';
 import type { Caller } from './authorise.js';
-import type { AnswerFate, PartitionLoad } from './interference.js';
+import type { AnswerFate } from './answer-fate.js';
+import type { PartitionLoad } from './request-load.js';
 
 /** How a request came in: over TLS or without. */
 export type Protocol = 'http' | 'https';

@@ -1,17 +1,5 @@
 import type { Exchange } from './exchange.js';
-
-/** An entity that a request names, or all of a partition that it asks about. */
-export interface EntityName {
-  readonly partitionKey: string;
-  readonly rowKey?: string | undefined;
-}
-
-/** Entities of one partition, or messages of a queue, that a request has written or returned. */
-export interface PartitionLoad {
-  /** Empty for messages. */
-  readonly partitionKey: string;
-  readonly count: number;
-}
+import type { EntityName } from './request-load.js';
 
 /** A request that is allowed and well-formed, and whose work has not begun. */
 export interface AdmittedRequest {
@@ -34,9 +22,3 @@ export interface Interference {
    */
   beforeWork(request: AdmittedRequest): Promise<void>;
 }
-
-/** What is to become of an answer instead of being sent whole. */
-export type AnswerFate =
-  | { readonly kind: 'drop' }
-  /** Sent up to so many bytes of its body; half of them when absent. */
-  | { readonly kind: 'truncate'; readonly bytes?: number | undefined };

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../wire/errors/registry.js';
 import type { QueryReport } from '../../services/tables/types.js';
 import type { AuthKind } from './authorise.js';
-import type { PartitionLoad } from './interference.js';
+import type { PartitionLoad } from './request-load.js';
 
 export type { AuthKind };
 

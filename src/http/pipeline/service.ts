@@ -4,7 +4,7 @@ import type { StorageError } from '../../wire/errors/storage-error.js';
 import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
 import type { Access } from './authorise.js';
 import type { Exchange } from './exchange.js';
-import type { EntityName, PartitionLoad } from './interference.js';
+import type { EntityName, PartitionLoad } from './request-load.js';
 
 /** An answer before the headers that every answer has. */
 export interface Reply {

@@ -1,6 +1,6 @@
 import { TLSSocket } from 'node:tls';
 import type { Exchange } from './exchange.js';
-import type { AnswerFate } from './interference.js';
+import type { AnswerFate } from './answer-fate.js';
 import { beginAnswer } from './render.js';
 import type { Reply } from './service.js';
 

@@ -8,7 +8,7 @@ import type { EntityPage, QueryReport } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
 import type { Access } from '../pipeline/authorise.js';
-import type { EntityName, PartitionLoad } from '../pipeline/interference.js';
+import type { EntityName, PartitionLoad } from '../pipeline/request-load.js';
 import { rangeOf } from './access.js';
 import { levelOf } from './format.js';
 import type { TableOperation } from './operation.js';

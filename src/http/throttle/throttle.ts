@@ -5,7 +5,7 @@ import type { RequestRecord } from '../pipeline/record.js';
 import { azureRates, parseThrottle, type ParsedLimits, type ThrottleSetting } from './limits.js';
 import { TokenBucket } from './token-bucket.js';
 
-/** Buckets of partitions and queues that are remembered; the one used last longest ago goes first. */
+/** Buckets of partitions and queues that are remembered: those used last. */
 const bucketsMax = 10_000;
 
 interface Reservation {
