@@ -82,6 +82,12 @@ export {
   type WriteCondition,
 } from './table/row-writes.js';
 export { bulk, type BulkOptions } from './table/bulk.js';
+export {
+  upgradeRows,
+  type UnreadableRow,
+  type UpgradeOptions,
+  type UpgradeReport,
+} from './table/upgrade-rows.js';
 export type { BulkReport, BulkResult } from './table/bulk-result.js';
 export { Filter, type FilterField, type FilterFields, type FilterNode } from './table/filter.js';
 export type { MergedOptions, MergeOrder } from './table/merged-query.js';
@@ -153,6 +159,7 @@ export {
   type ReferenceDataOptions,
   type ReferenceKey,
 } from './patterns/reference-data.js';
+export * from './patterns/re-keying/index.js';
 export * from './patterns/relations/index.js';
 export * from './patterns/row-leases/index.js';
 export {

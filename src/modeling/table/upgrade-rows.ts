@@ -1,0 +1,187 @@
+import { systemClock, type Clock } from '../../base/clock.js';
+import { sleep } from '../../base/sleep.js';
+import { holdingTimers, type Timers } from '../../base/timers.js';
+import type { AnyDefinition } from '../definition/entity-definition.js';
+import type { PartitionOf, ReadOf } from '../definition/shapes.js';
+import { storedAs, type Stored } from '../definition/stored-entity.js';
+import type { RowKey, StoredRow } from '../rows/row.js';
+import { bulk } from './bulk.js';
+import {
+  ConditionFailedError,
+  ContentionError,
+  EntityNotFoundError,
+  ModelError,
+} from './errors.js';
+import type { Entities } from './entities.js';
+import { allOf } from './filter.js';
+import { pageRowsMax } from './gateway.js';
+import { odataString } from './odata.js';
+import { writesOf } from './row-writes.js';
+import { inOrder } from './in-order.js';
+
+/** Which rows are upgraded, and how fast. */
+export interface UpgradeOptions<D extends AnyDefinition> {
+  /** One partition; the whole table when absent. */
+  readonly partition?: PartitionOf<D>;
+  /** Counts what is to be done, and writes nothing. */
+  readonly dryRun?: boolean;
+  /** Rows of a page at most, after which progress is told; 1 to 1000, 1000 when absent. */
+  readonly pageRows?: number;
+  /** Requests at a time; 8 when absent. */
+  readonly concurrency?: number;
+  /** Rows written a second at most, on average over the pages; as many as go when absent. */
+  readonly rowsPerSecond?: number;
+  /** The cursor of an earlier run that was ended. */
+  readonly from?: string;
+  /** Ends the work after a page. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (report: UpgradeReport) => void;
+  /** The machine's when absent. */
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+}
+
+/** A row that was left as it is. */
+export interface UnreadableRow extends RowKey {
+  readonly error: ModelError;
+}
+
+/** What an upgrade has done so far. */
+export interface UpgradeReport {
+  /** Rows of the type. */
+  readonly checked: number;
+  /** Those of an older version when they were read. */
+  readonly outdated: number;
+  /** Those of them that were written in the new form, by this upgrade; 0 in a dry run. */
+  readonly upgraded: number;
+  /** Rows that cannot be upgraded: of a version that nothing upgrades, or refused by the upgrader. */
+  readonly failures: readonly UnreadableRow[];
+  /** Where to go on; absent at the end. */
+  readonly cursor?: string;
+}
+
+const concurrencyDefault = 8;
+/** A list of failures has a bound; the count of what is outdated has none. */
+const failuresMax = 1000;
+
+/**
+ * Stores all rows of older versions in the form of the definition, as the next replace of each would.
+ * Programs that know the new version may go on meanwhile: each row is written under the ETag that it
+ * was read with, and read again when somebody was faster. May be run again at any time.
+ *
+ * A range read for each page of rows, and an entity group transaction for at most 100 rows of a
+ * partition; a point read and an update for a row that was changed meanwhile.
+ */
+export async function upgradeRows<D extends AnyDefinition>(
+  entities: Entities<D>,
+  options: UpgradeOptions<D> = {},
+): Promise<UpgradeReport> {
+  const { clock = systemClock, timers = holdingTimers, signal, rowsPerSecond } = options;
+  const beganMs = clock.monotonicMs();
+  const filter = filterOf(entities, options.partition);
+  const failures: UnreadableRow[] = [];
+  let report: UpgradeReport = { checked: 0, outdated: 0, upgraded: 0, failures };
+  let cursor = options.from;
+  do {
+    const page = await entities.table.page({
+      filter,
+      limit: options.pageRows ?? pageRowsMax,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    const fail = (failure: UnreadableRow): void => {
+      if (failures.length < failuresMax) failures.push(failure);
+    };
+    const own = page.rows.filter((row) => entities.codec.matches(row));
+    const outdated = own.flatMap((row) => outdatedOf(entities, row, fail));
+    const upgraded =
+      options.dryRun === true ? 0 : await storePage(entities, outdated, options, fail);
+    ({ cursor } = page);
+    report = {
+      checked: report.checked + own.length,
+      outdated: report.outdated + outdated.length,
+      upgraded: report.upgraded + upgraded,
+      failures,
+      ...(cursor === undefined ? {} : { cursor }),
+    };
+    options.onProgress?.(report);
+    if (rowsPerSecond !== undefined && cursor !== undefined) {
+      const dueMs = beganMs + (report.upgraded / rowsPerSecond) * 1000;
+      const leftMs = dueMs - clock.monotonicMs();
+      if (leftMs > 0) await sleep(timers, leftMs, signal);
+    }
+    if (signal?.aborted === true) break;
+  } while (cursor !== undefined);
+  return report;
+}
+
+function filterOf<D extends AnyDefinition>(
+  { definition, codec }: Entities<D>,
+  partition: PartitionOf<D> | undefined,
+): string {
+  const { type, system } = definition;
+  return allOf([
+    partition && `PartitionKey eq ${odataString(codec.partitionKey(partition))}`,
+    system.type === undefined ? undefined : `${system.type} eq ${odataString(type)}`,
+  ]);
+}
+
+type Failed = (failure: UnreadableRow) => void;
+
+/** The entity of a row of an older version; nothing for any other. */
+function outdatedOf<D extends AnyDefinition>(
+  { codec, definition }: Entities<D>,
+  row: StoredRow,
+  fail: Failed,
+): readonly Stored<ReadOf<D>>[] {
+  try {
+    const entity = codec.fromRow(row);
+    return entity[storedAs].version < definition.version ? [entity] : [];
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    fail({ partitionKey: row.partitionKey, rowKey: row.rowKey, error });
+    return [];
+  }
+}
+
+/** How many of the entities this has written. */
+async function storePage<D extends AnyDefinition>(
+  entities: Entities<D>,
+  outdated: readonly Stored<ReadOf<D>>[],
+  { concurrency = concurrencyDefault, timers }: UpgradeOptions<D>,
+  fail: Failed,
+): Promise<number> {
+  const make = writesOf(entities.definition);
+  const report = await bulk(
+    entities.table,
+    outdated.map((entity) => make.replace(entity)),
+    { concurrency, ...(timers === undefined ? {} : { timers }) },
+  );
+  const again = await inOrder(report.failures, concurrency, async ({ index, error }) => {
+    const entity = outdated[index];
+    if (entity === undefined || error === undefined) return false;
+    const { partitionKey, rowKey } = entity[storedAs].key;
+    try {
+      if (!(error instanceof ConditionFailedError)) throw error;
+      return await storeLatest(entities, { partitionKey, rowKey });
+    } catch (failure) {
+      if (failure instanceof EntityNotFoundError) return false;
+      if (!(failure instanceof ModelError) || failure instanceof ContentionError) throw failure;
+      fail({ partitionKey, rowKey, error: failure });
+      return false;
+    }
+  });
+  return report.applied + report.unchanged + again.filter(Boolean).length;
+}
+
+/** Stores an entity that somebody has changed. False when they have stored the new form. */
+async function storeLatest<D extends AnyDefinition>(
+  entities: Entities<D>,
+  key: RowKey,
+): Promise<boolean> {
+  let isOutdated = false;
+  await entities.update(entities.codec.parseKey(key), (current) => {
+    isOutdated = current[storedAs].version < entities.definition.version;
+    return isOutdated ? current : undefined;
+  });
+  return isOutdated;
+}
