@@ -54,7 +54,7 @@ export interface UpgradeReport {
   readonly outdated: number;
   /** Those of them that were written in the new form, by this upgrade; 0 in a dry run. */
   readonly upgraded: number;
-  /** Rows that cannot be upgraded: of a version that nothing upgrades, or refused by the upgrader. */
+  /** Rows that are of a version that nothing upgrades, or that the upgrader refuses. */
   readonly failures: readonly UnreadableRow[];
   /** Where to go on; absent at the end. */
   readonly cursor?: string;
@@ -65,9 +65,9 @@ const concurrencyDefault = 8;
 const failuresMax = 1000;
 
 /**
- * Stores all rows of older versions in the form of the definition, as the next replace of each would.
- * Programs that know the new version may go on meanwhile: each row is written under the ETag that it
- * was read with, and read again when somebody was faster. May be run again at any time.
+ * Stores all rows of older versions in the form of the definition, as the next replace of each
+ * would. Programs that know the new version may go on meanwhile: each row is written under the ETag
+ * that it was read with, and read again when somebody was faster. May be run again at any time.
  *
  * A range read for each page of rows, and an entity group transaction for at most 100 rows of a
  * partition; a point read and an update for a row that was changed meanwhile.
