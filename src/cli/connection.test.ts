@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ServiceName } from '../app/index.js';
-import { chooseAccounts } from './start/account-settings.js';
 import { parseConnectionString } from './connection.js';
 import { UsageError } from './failure.js';
 
@@ -77,36 +76,6 @@ void describe('connection strings', () => {
       assert.throws(
         () => parseConnectionString(text, 'table'),
         (error) => error instanceof UsageError && !error.message.includes('c2VjcmV0'),
-        text,
-      );
-    }
-  });
-});
-
-void describe('accounts to serve', () => {
-  const [a, b] = ['Zmlyc3Qx', 'c2Vjb25k'];
-
-  void it('come from the command line before the environment', () => {
-    const environment = { AZURITE_ACCOUNTS: `one:${a}:${b};two:${b};` };
-    assert.deepEqual(chooseAccounts([], environment).accounts, [
-      { name: 'one', keys: [a, b] },
-      { name: 'two', keys: [b] },
-    ]);
-    const own = { ...environment, TABULARIUM_ACCOUNTS: `own:${a}` };
-    assert.deepEqual(chooseAccounts([], own).accounts, [{ name: 'own', keys: [a] }]);
-    assert.deepEqual(chooseAccounts([`cli:${b}`], own).accounts, [{ name: 'cli', keys: [b] }]);
-    assert.deepEqual(
-      chooseAccounts([], {}).accounts.map(({ name }) => name),
-      ['devstoreaccount1'],
-    );
-  });
-
-  void it('are refused without repeating their keys', () => {
-    const texts = ['one', `:${a}`, 'one:', `one:${a}:${b}:${a}`, `One:${a}`, 'one:short!'];
-    for (const text of texts) {
-      assert.throws(
-        () => chooseAccounts([text], {}),
-        (error) => error instanceof UsageError && !error.message.includes(a ?? ''),
         text,
       );
     }

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { UsageError } from '../failure.js';
+import { chooseAccounts } from './account-settings.js';
+
+void describe('accounts to serve', () => {
+  const [a, b] = ['Zmlyc3Qx', 'c2Vjb25k'];
+  const configured = [{ name: 'configured', keys: [a, b] }];
+
+  void it('come from the command line before the environment before the configuration', () => {
+    const environment = { AZURITE_ACCOUNTS: `one:${a}:${b};two:${b};` };
+    assert.deepEqual(chooseAccounts([], environment, configured).accounts, [
+      { name: 'one', keys: [a, b] },
+      { name: 'two', keys: [b] },
+    ]);
+    const own = { ...environment, TABULARIUM_ACCOUNTS: `own:${a}` };
+    assert.deepEqual(chooseAccounts([], own, configured).accounts, [{ name: 'own', keys: [a] }]);
+    assert.deepEqual(chooseAccounts([`cli:${b}`], own, configured).accounts, [
+      { name: 'cli', keys: [b] },
+    ]);
+    assert.deepEqual(chooseAccounts([], {}, configured).accounts, configured);
+    assert.deepEqual(
+      chooseAccounts([], {}, undefined).accounts.map(({ name }) => name),
+      ['devstoreaccount1'],
+    );
+  });
+
+  void it('are refused without repeating their keys', () => {
+    const texts = ['one', `:${a}`, 'one:', `one:${a}:${b}:${a}`, `One:${a}`, 'one:short!'];
+    for (const text of texts) {
+      assert.throws(
+        () => chooseAccounts([text], {}, undefined),
+        (error) => error instanceof UsageError && !error.message.includes(a ?? ''),
+        text,
+      );
+    }
+  });
+});
