@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { get } from 'node:https';
 import { after, describe, it } from 'node:test';
+import { TableServiceClient } from '@azure/data-tables';
 import { manualClock } from '../../src/app/index.js';
-import { acceptFull, entityPath, WireClient } from './kit/client.js';
+import { startServer } from '../support/start-server.js';
+import { acceptFull, acceptMinimal, entityPath, WireClient } from './kit/client.js';
 import { assertFrontDoorError, assertJsonError } from './kit/errors.js';
 import { QueueWireClient } from './kit/queue-client.js';
 import type { WireResponse } from './kit/response.js';
@@ -252,6 +255,26 @@ describe('address and protocol', () => {
     const token = tableSas({ tn: table, sp: 'r', spr: 'https' });
     const headers = { 'X-Forwarded-Proto': 'https' };
     assertJsonError(await ask(token, entity, { headers }), mismatch('Protocol'));
+  });
+
+  it('may be https alone, which holds over TLS', async () => {
+    await using secure = await startServer({ tls: 'self-signed' });
+    const { tableEndpoint, certificate: ca = '' } = secure.server;
+    const token = tableSas({ tn: 'Secured', sp: 'r', spr: 'https' });
+    const path = withSas(`${tableEndpoint}/Secured()`, token);
+    const client = new TableServiceClient(
+      `${tableEndpoint}?${sasQuery(accountSas({ ss: 't', srt: 'c', sp: 'c', spr: 'https' }))}`,
+      { tlsOptions: { ca } },
+    );
+    await client.createTable('Secured');
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const headers = { Accept: acceptMinimal };
+      get(path, { ca, headers }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      }).on('error', reject);
+    });
+    assert.equal(status, 200);
   });
 
   it('that cannot be read open nothing', async () => {
