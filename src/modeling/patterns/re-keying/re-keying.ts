@@ -322,7 +322,11 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     for (;;) {
       const { progress } = control;
       const { checked, written } = progress;
-      if (control.phase !== phase) throw phaseError(this.#options.name, control.phase, [phase]);
+      if (control.phase !== phase) {
+        // Another program has ended this step.
+        if (beyond(phase).includes(control.phase)) return { checked, written };
+        throw phaseError(this.#options.name, control.phase, [phase]);
+      }
       const walk = walks[progress.walk];
       if (walk === undefined) return { checked, written };
       options.signal?.throwIfAborted();
