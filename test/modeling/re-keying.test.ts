@@ -1,0 +1,422 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import {
+  ConditionFailedError,
+  dateTime,
+  defineEntity,
+  Entities,
+  EntityExistsError,
+  EntityNotFoundError,
+  etagOf,
+  int32,
+  key,
+  keyRing,
+  openSpreadEntities,
+  plain,
+  rebucketed,
+  reKeyingOf,
+  relocated,
+  string,
+  withEncryption,
+  type MoveDrift,
+} from '../../src/modeling/index.js';
+import {
+  amountsOf,
+  moveOf,
+  order,
+  OrderByCity,
+  OrderByCustomer,
+  queried,
+  stepsTo,
+} from './support/moving-orders.js';
+import { CountingKey } from './support/encryption-keys.js';
+import { startTables } from './support/observed-tables.js';
+
+const started = await startTables();
+after(() => started[Symbol.asyncDispose]());
+
+async function newTables() {
+  const [old, next] = [await started.newTable(), await started.newTable()];
+  const take = () => ({ old: old.takeKinds(), new: next.takeKinds() });
+  return { tables: { old: old.gateway, new: next.gateway }, take };
+}
+
+async function filled(count = 7) {
+  const { tables, take } = await newTables();
+  const orders = new Entities(OrderByCustomer, tables.old);
+  for (let id = 0; id < count; id += 1) {
+    const { city, ...values } = order(id, id * 10);
+    await orders.insert({ ...values, town: city });
+  }
+  take();
+  return { tables, take, orders };
+}
+
+const ids = (amounts: ReadonlyMap<number, number>) =>
+  [...amounts.keys()].sort((left, right) => left - right);
+
+const phases = ['old', 'dual-writing', 'verifying', 'reading-new', 'done'] as const;
+
+async function inPhase(phase: (typeof phases)[number], count?: number) {
+  const world = await filled(count);
+  const move = moveOf(world.tables);
+  if (phase !== 'old') await stepsTo(move, phase);
+  world.take();
+  return { ...world, move, orders: move.entities };
+}
+
+describe('entities that are being moved', () => {
+  for (const phase of phases) {
+    it(`are read and written alike in the phase ${phase}`, async () => {
+      const { tables, move, orders } = await inPhase(phase);
+      assert.equal((await move.state()).phase, phase);
+      const three = await orders.get(order(3));
+      assert.deepEqual(three && plain(three), order(3, 30));
+      await assert.rejects(orders.insert(order(3)), EntityExistsError);
+      const fresh = await orders.insert(order(100, 1));
+      assert.equal((await orders.get(order(100)))?.amount, 1);
+      const replaced = await orders.replace({ ...fresh, amount: 2, note: 'twice' });
+      await assert.rejects(orders.replace({ ...fresh, amount: 9 }), ConditionFailedError);
+      const merged = await orders.merge(order(100), { amount: 3 }, { ifMatch: etagOf(replaced) });
+      assert.deepEqual(plain(merged), { ...order(100, 3), note: 'twice' });
+      await orders.upsertReplace(order(101, 5));
+      await orders.update(order(3), (current) => ({ ...current, amount: current.amount + 1 }));
+      await orders.update(order(102), () => undefined, { ifAbsent: () => order(102, 6) });
+      await assert.rejects(
+        orders.update(order(103), () => undefined),
+        EntityNotFoundError,
+      );
+      await orders.delete(order(4), { ifMatch: 'any' });
+      await assert.rejects(orders.delete(order(4), { ifMatch: 'any' }), EntityNotFoundError);
+      assert.equal(await orders.deleteIfExists(order(4)), false);
+      assert.equal(await orders.get(order(4)), undefined);
+      await assert.rejects(
+        orders.update(order(5), (current) => ({ ...current, city: 'elsewhere' })),
+        /would move/,
+      );
+      const expected = new Map([
+        [0, 0],
+        [1, 10],
+        [2, 20],
+        [3, 31],
+        [5, 50],
+        [6, 60],
+        [100, 3],
+        [101, 5],
+        [102, 6],
+      ]);
+      const byId = (left: [number, number], right: [number, number]) => left[0] - right[0];
+      assert.deepEqual([...(await queried(tables, move))].sort(byId), [...expected]);
+    });
+  }
+
+  it('keep their ETags while they are handed over, and are not in conflict with it', async () => {
+    const { move, orders } = await inPhase('verifying');
+    const three = await orders.get(order(3));
+    assert.ok(three);
+    await move.cutOver();
+    const seen = await orders.get(order(3));
+    assert.equal(etagOf(seen ?? {}), etagOf(three));
+    await orders.replace({ ...three, amount: 31 });
+    await assert.rejects(orders.replace({ ...three, amount: 32 }), ConditionFailedError);
+    await move.rollBack();
+    assert.equal((await orders.get(order(3)))?.amount, 31);
+  });
+
+  it('keep properties that neither definition knows', async () => {
+    const { tables, move, orders } = await inPhase('old', 0);
+    await tables.old.write({
+      kind: 'insert',
+      row: {
+        partitionKey: 'contoso',
+        rowKey: 'c2_0002',
+        properties: { Colour: { type: 'String', value: 'red' } },
+      },
+    });
+    await stepsTo(move, 'reading-new');
+    await orders.update(order(2), (current) => ({ ...current, amount: 1 }));
+    const there = { partitionKey: 'c2', rowKey: '0002_contoso' };
+    assert.equal((await tables.new.get(there))?.properties['Colour']?.value, 'red');
+    await move.rollBack();
+    const back = await tables.old.get({ partitionKey: 'contoso', rowKey: 'c2_0002' });
+    assert.equal(back?.properties['Colour']?.value, 'red');
+    assert.equal(back.properties['amount']?.value, 1);
+  });
+
+  it('take the requests that the guide says', async () => {
+    const read = ['point-read'];
+    const control = ['point-read'];
+    const expected = {
+      old: { get: [read, []], update: [['point-read', 'update'], []] },
+      'dual-writing': {
+        get: [read, []],
+        update: [
+          ['point-read', 'update'],
+          ['point-read', 'insert'],
+        ],
+      },
+      verifying: {
+        get: [read, []],
+        update: [
+          ['point-read', 'update'],
+          ['point-read', 'update'],
+        ],
+      },
+      'reading-new': {
+        get: [[], read],
+        update: [
+          ['point-read', 'update'],
+          ['point-read', 'update'],
+        ],
+      },
+      done: { get: [[], read], update: [[], ['point-read', 'update']] },
+    };
+    for (const phase of phases) {
+      const { orders, take, tables } = await inPhase(phase);
+      const patient = moveOf(tables, { refreshMs: 60_000 });
+      await patient.entities.get(order(1));
+      take();
+      await patient.entities.get(order(2));
+      const got = take();
+      assert.deepEqual([got.old, got.new], expected[phase].get, `get in ${phase}`);
+      await patient.entities.update(order(2), (each) => ({ ...each, amount: 1 }));
+      const updated = take();
+      assert.deepEqual([updated.old, updated.new], expected[phase].update, `update in ${phase}`);
+      // With nothing remembered, the control row is read as well.
+      await orders.get(order(2));
+      assert.deepEqual(take().old.slice(0, 1), control);
+    }
+  });
+
+  it('are handed over by who touches them, with a write of either side more', async () => {
+    const { tables, take } = await inPhase('verifying');
+    const move = moveOf(tables, { refreshMs: 60_000 });
+    const abort = AbortSignal.abort(new Error('stopped before the first page'));
+    await assert.rejects(move.cutOver({ signal: abort }), /stopped/);
+    await move.entities.get(order(1));
+    take();
+    await move.entities.update(order(2), (each) => ({ ...each, amount: 21 }));
+    const { old, new: next } = take();
+    assert.deepEqual(next, ['point-read', 'update']);
+    assert.deepEqual(old, ['point-read', 'point-read', 'update', 'update']);
+    assert.equal((await move.entities.get(order(2)))?.amount, 21);
+    assert.equal((await queried(tables, move)).get(2), 21);
+  });
+});
+
+describe('the steps of a move', () => {
+  it('go on where they were stopped, and do nothing again', async () => {
+    const { tables } = await filled(9);
+    const move = moveOf(tables);
+    const stopping = new AbortController();
+    await move.start();
+    const backfill = move.backfill({
+      pageRows: 2,
+      signal: stopping.signal,
+      onProgress: ({ checked }) => {
+        if (checked >= 4) stopping.abort(new Error('stopped'));
+      },
+    });
+    await assert.rejects(backfill, /stopped/);
+    assert.deepEqual(await move.state(), {
+      phase: 'backfilling',
+      version: 2,
+      checked: 5,
+      written: 5,
+    });
+    const other = moveOf(tables);
+    await assert.rejects(other.verify(), /has not ended its backfilling/);
+    assert.deepEqual(await other.backfill({ pageRows: 2 }), { checked: 9, written: 9 });
+    await stepsTo(other, 'done');
+    await stepsTo(other, 'done');
+    assert.equal((await other.state()).phase, 'done');
+    await assert.rejects(other.rollBack(), /is in the phase 'done'/);
+  });
+
+  it('find drift of either side and mend it', async () => {
+    const { tables, move } = await inPhase('verifying');
+    const copies = new Entities(OrderByCity, tables.new);
+    await copies.merge(order(1), { amount: 99 }, { ifMatch: 'any' });
+    await copies.delete(order(2), { ifMatch: 'any' });
+    const orders = new Entities(OrderByCustomer, tables.old);
+    await orders.delete({ customer: 'fabrikam', town: 'c0', id: 3 }, { ifMatch: 'any' });
+    await copies.insert(order(50));
+    const drifts: MoveDrift[] = [];
+    const report = await move.verify({ onDrift: (drift) => drifts.push(drift) });
+    assert.deepEqual(drifts.map(({ kind }) => kind).sort(), ['different', 'missing', 'surplus']);
+    assert.equal(report.written, 3);
+    drifts.length = 0;
+    await move.verify({ onDrift: (drift) => drifts.push(drift) });
+    assert.deepEqual(drifts, []);
+    const amounts = await amountsOf(tables);
+    assert.equal(amounts.new.get(1), 10);
+    assert.equal(amounts.new.has(3), false);
+    assert.equal(amounts.new.has(50), true, 'what others keep there is left alone');
+  });
+
+  it('leave what does not move alone', async () => {
+    const { tables } = await filled();
+    const move = moveOf(tables, { only: ({ city }) => city === 'c1' });
+    await stepsTo(move, 'done');
+    await move.cleanUp();
+    const { old, new: next } = await amountsOf(tables);
+    assert.deepEqual(ids(next), [1, 4]);
+    assert.deepEqual(ids(old), [0, 2, 3, 5, 6]);
+  });
+
+  it('clean up what is given up, and nothing that was written otherwise', async () => {
+    const { tables, move, orders } = await inPhase('reading-new');
+    await orders.delete(order(0), { ifMatch: 'any' });
+    await orders.delete(order(1), { ifMatch: 'any' });
+    await move.finish();
+    await new Entities(OrderByCustomer, tables.old).insert({
+      customer: 'stray',
+      town: 'c0',
+      id: 77,
+    });
+    const drifts: MoveDrift[] = [];
+    const report = await move.cleanUp({ onDrift: (drift) => drifts.push(drift) });
+    assert.equal(report.written, 9, 'seven old rows and two places of deleted entities');
+    assert.deepEqual(
+      drifts.map(({ kind, partitionKey }) => [kind, partitionKey]),
+      [['refused', 'stray']],
+    );
+    const { old, new: next } = await amountsOf(tables);
+    assert.deepEqual([...old.keys()], [77]);
+    assert.equal(next.size, 5);
+    assert.equal((await tables.new.page({})).rows.length, 5);
+  });
+
+  it('leave the old side as it was after rolling back and cleaning up', async () => {
+    const { tables, move, orders } = await inPhase('reading-new');
+    await orders.delete(order(0), { ifMatch: 'any' });
+    await orders.insert(order(20, 200));
+    await move.rollBack({ pageRows: 2 });
+    await move.cleanUp();
+    const { old, new: next } = await amountsOf(tables);
+    assert.equal(next.size, 0);
+    assert.equal((await tables.new.page({})).rows.length, 0);
+    assert.deepEqual(ids(old), [1, 2, 3, 4, 5, 6, 20]);
+    // Programs that know nothing of moves go on with it.
+    const plainOrders = new Entities(OrderByCustomer, tables.old);
+    await plainOrders.insert({ customer: 'contoso', town: 'c0', id: 0 });
+    // And it can be tried again.
+    await stepsTo(move, 'done');
+    assert.equal((await amountsOf(tables)).new.size, 8);
+  });
+
+  it('roll back from every phase before the end', async () => {
+    for (const phase of ['dual-writing', 'verifying', 'reading-new'] as const) {
+      const { move, orders, tables } = await inPhase(phase);
+      await orders.update(order(1), (each) => ({ ...each, amount: 11 }));
+      await move.rollBack();
+      assert.equal((await move.state()).phase, 'old');
+      const { old } = await amountsOf(tables);
+      assert.equal(old.get(1), 11);
+      assert.equal(old.size, 7);
+    }
+  });
+
+  it('refuse what cannot be moved', async () => {
+    const { tables, move } = await inPhase('old');
+    assert.throws(() => moveOf({ ...tables, new: tables.old }), /inside of one table/);
+    assert.throws(() => moveOf(tables, { name: '' }), /needs a name/);
+    await assert.rejects(move.cutOver(), /is in the phase 'old'/);
+    await assert.rejects(move.finish(), /is in the phase 'old'/);
+  });
+});
+
+describe('moves that are ready', () => {
+  it('spread rows over more buckets, and over fewer', async () => {
+    const Event = defineEntity({
+      type: 'Event',
+      properties: { bucket: int32(), id: int32(), text: string() },
+      partitionKey: (p) => key`${p.bucket.padded(3)}`,
+      rowKey: (p) => key`${p.id.padded(6)}`,
+    });
+    const { tables } = await newTables();
+    const four = await openSpreadEntities(Event, tables.old, { bucket: 'bucket', buckets: 4 });
+    for (let id = 0; id < 20; id += 1) await four.insert({ id, text: `event ${id}` });
+    const nine = await openSpreadEntities(Event, tables.new, { bucket: 'bucket', buckets: 9 });
+    const split = reKeyingOf({ name: 'split', ...rebucketed(four, nine), settleMs: 0 });
+    await split.start();
+    await split.entities.insert(nine.entity({ id: 20, text: 'event 20' }));
+    await split.backfill();
+    await split.verify();
+    await split.cutOver();
+    await split.entities.update({ id: 7 }, (event) => ({ ...event, text: 'seven' }));
+    await split.finish();
+    await split.cleanUp();
+    const texts = async (events: typeof nine) =>
+      (await events.query({ partition: {} }).toArray({ max: 99 })).map(({ text }) => text);
+    const expected = Array.from({ length: 21 }, (_, id) => (id === 7 ? 'seven' : `event ${id}`));
+    assert.deepEqual(await texts(nine), expected);
+    assert.deepEqual(await texts(four), []);
+
+    const merge = reKeyingOf({ name: 'merge', ...rebucketed(nine, four), settleMs: 0 });
+    await merge.start();
+    await merge.backfill();
+    await merge.verify();
+    await merge.cutOver();
+    await merge.finish();
+    assert.deepEqual(await texts(four), expected);
+  });
+
+  it('take rows to another table with the keys they have', async () => {
+    const { tables, orders } = await filled();
+    const move = reKeyingOf({
+      name: 'away',
+      ...relocated(OrderByCustomer, tables.old, tables.new),
+      settleMs: 0,
+    });
+    await move.start();
+    await move.backfill();
+    await move.verify();
+    await move.cutOver();
+    const there = new Entities(OrderByCustomer, tables.new);
+    const one = { customer: 'fabrikam', town: 'c1', id: 1 };
+    const [moved, kept] = [await there.get(one), await orders.get(one)];
+    assert.deepEqual(moved && plain(moved), kept && plain(kept));
+  });
+
+  it('take encrypted and computed properties and exact dates along, and back', async () => {
+    const Secret = defineEntity({
+      type: 'Secret',
+      properties: {
+        owner: string(),
+        id: int32(),
+        text: string().encrypted(),
+        at: dateTime(),
+        search: string().computed({ owner: string() }, ({ owner }) => owner.toLowerCase()),
+      },
+      partitionKey: (p) => key`${p.owner}`,
+      rowKey: (p) => key`${p.id.padded(4)}`,
+    });
+    const { tables } = await newTables();
+    const ring = { keys: keyRing(new CountingKey('first').kek) };
+    const [old, next] = [withEncryption(tables.old, ring), withEncryption(tables.new, ring)];
+    const secrets = new Entities(Secret, old);
+    const at = new Date('2020-01-01T00:00:00Z');
+    for (let id = 0; id < 3; id += 1) {
+      await secrets.insert({ owner: 'Ann', id, text: `secret ${id}`, at });
+    }
+    const exact = { type: 'DateTime', value: 637_134_336_000_000_007n } as const;
+    const first = { partitionKey: 'Ann', rowKey: '0000' };
+    const plainDate = { ...first, properties: { at: exact } };
+    await tables.old.write({ kind: 'merge', row: plainDate, etag: '*' });
+    const move = reKeyingOf({ name: 'away', ...relocated(Secret, old, next), settleMs: 0 });
+    await move.start();
+    await move.backfill();
+    await move.verify({ onDrift: (drift) => assert.fail(JSON.stringify(drift)) });
+    await move.cutOver();
+    const one = await move.entities.get({ owner: 'Ann', id: 1 });
+    assert.deepEqual([one?.text, one?.search], ['secret 1', 'ann']);
+    await move.entities.update({ owner: 'Ann', id: 1 }, (each) => ({ ...each, text: 'new' }));
+    assert.equal((await next.get(first))?.properties['at']?.value, exact.value);
+    assert.equal((await tables.new.get(first))?.properties['text']?.type, 'Binary');
+    await move.rollBack();
+    assert.equal((await old.get(first))?.properties['at']?.value, exact.value);
+    assert.equal((await secrets.get({ owner: 'Ann', id: 1 }))?.text, 'new');
+    assert.equal((await tables.old.get(first))?.properties['text']?.type, 'Binary');
+  });
+});
