@@ -71,6 +71,11 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
     return this.#spread(key) as KeyOf<D>;
   }
 
+  /** The whole entity, the bucket with it. Sends nothing. */
+  entity(entity: Unspread<CreateOf<D> | ReadOf<D>, B>): CreateOf<D> {
+    return this.#spread(entity) as CreateOf<D>;
+  }
+
   /** One point read. */
   get(key: Unspread<KeyOf<D>, B>): Promise<Stored<ReadOf<D>> | undefined> {
     return this.entities.get(this.key(key));
@@ -179,7 +184,7 @@ export async function openSpreadEntities<
   if (layoutOf(found) === layoutOf(wanted)) return spread;
   throw new DefinitionError(
     `${definition.type}: ${table.table} is spread over ${layoutOf(found)}, not over ` +
-      `${layoutOf(wanted)}; copy its rows to another table to change that`,
+      `${layoutOf(wanted)}; move its rows to another table to change that: see reKeyingOf`,
   );
 }
 
