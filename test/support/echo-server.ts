@@ -58,6 +58,8 @@ function serviceOf(run: () => Promise<string>): HttpService {
       storedPolicies: () => Promise.resolve([]),
     },
     verifiesContentMd5: false,
+    originRules: { read: () => Promise.resolve([]), recent: () => [] },
+    preflight: (exchange) => ({ name: 'Preflight', operation, request: exchange }),
     route: (exchange) => ({ name: 'Echo', operation, request: exchange }),
     renderError: (error) => ({
       status: error.status,

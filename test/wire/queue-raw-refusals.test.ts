@@ -67,13 +67,6 @@ describe('a request that fits no operation', () => {
     });
   }
 
-  for (const [method, path] of [['OPTIONS', `/${queue}`]] as const) {
-    it(`${method} ${path} is not there yet`, async () => {
-      const response = await queues.send({ method, path });
-      assertQueueError(response, { status: 501, code: 'NotImplemented', details: [] });
-    });
-  }
-
   it('HEAD has the code in a header and no body', async () => {
     const response = await queues.send({ method: 'HEAD', path: '/no-such-queue?comp=metadata' });
     assert.equal(response.status, 404);

@@ -144,15 +144,6 @@ describe('requests that fit no operation', () => {
       assertJsonError(response, { status: 405, code: 'MethodNotAllowed', message });
     }
   });
-
-  const planned: readonly (readonly [method: string, path: string])[] = [['OPTIONS', '/people']];
-  for (const [method, path] of planned) {
-    it(`${method} ${path} is documented as not yet there: 501 NotImplemented`, async () => {
-      const response = await client.send({ method, path });
-      assert.equal(response.status, 501, response.text);
-      assert.equal(response.header('x-ms-error-code'), 'NotImplemented');
-    });
-  }
 });
 
 describe('query options', () => {

@@ -1,7 +1,6 @@
 import { invalidQueryParameter } from '../../wire/errors/query-errors.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
-import type { Access } from '../pipeline/authorise.js';
 import type { Operation } from '../pipeline/service.js';
 
 /** What routing looks at in a request, whatever the service. */
@@ -36,22 +35,6 @@ export function supported<R extends RoutedRequest, O extends Operation>(
   operation: O,
 ): ServiceRoute<R, O> {
   return { name, ...target, state: 'supported', operation };
-}
-
-/** An operation of the protocol that answers 501 until it is built. */
-export function planned<R extends RoutedRequest>(
-  name: string,
-  target: Target<R>,
-  access: Access,
-): ServiceRoute<R> {
-  return { name, ...target, state: 'not yet', operation: notYet(access) };
-}
-
-function notYet(access: Access): Operation<never, never, never> {
-  const refuse = () => {
-    throw new StorageError('NotImplemented');
-  };
-  return { access, bodyBytesMax: 0, parse: refuse, run: refuse, render: refuse };
 }
 
 /** The first route that fits a request; undefined when none does. */

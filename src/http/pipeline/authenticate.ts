@@ -25,7 +25,6 @@ export interface AuthenticateContext {
   readonly bearer: BearerVerifier | undefined;
 }
 
-const anonymous: Caller = { kind: 'anonymous' };
 const owner: Caller = { kind: 'owner', authKind: 'shared-key' };
 const ownerLite: Caller = { kind: 'owner', authKind: 'shared-key-lite' };
 
@@ -36,10 +35,11 @@ const challengeVersion = '2019-12-12';
 const versionChoiceVersion = '2014-02-14';
 
 /**
- * Third stage: who sends the request. A preflight is the only request that may be anonymous. Every
- * service and every kind of credential passes here and nowhere else: another kind is a member of
- * `Credential`, is verified here and becomes a `Caller`, which `authorise` judges. A promise only
- * where the credential takes more than the request and the keys of the account.
+ * Third stage: who sends the request. A preflight alone does not pass here: it stays anonymous,
+ * whatever credential it has. Every service and every kind of credential passes here and nowhere
+ * else: another kind is a member of `Credential`, is verified here and becomes a `Caller`, which
+ * `authorise` judges. A promise only where the credential takes more than the request and the keys
+ * of the account.
  */
 export function authenticate(
   exchange: Exchange,
@@ -52,7 +52,6 @@ export function authenticate(
   invariant(account !== undefined, 'the address is known before the caller');
   switch (credential.kind) {
     case 'none':
-      if (exchange.method === 'OPTIONS') return anonymous;
       throw withoutCredential(exchange.version, context.bearer?.challenge);
     case 'shared-key':
       verifySharedKey(credential, account, signedRequest(exchange, signing), {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorCode } from '../../wire/errors/registry.js';
 import { byLowerName, parseQueryString, type QueryOptions } from '../../wire/http/query-string.js';
+import type { CorsRule } from '../../wire/resources/service-properties.js';
 import type { Account } from '../../services/accounts/directory.js';
 import type { QueryReport } from '../../services/tables/types.js';
 import type { Caller } from './authorise.js';
@@ -59,6 +60,9 @@ export class Exchange {
   /** Scheme, authority and, in path style, the account: what links in answers begin with. */
   base = '';
   secondary = false;
+
+  /** Set before authenticate, where it matters: what decides which pages may read the answer. */
+  originRules: readonly CorsRule[] = noRules;
 
   /** Set by authenticate. */
   caller: Caller = { kind: 'anonymous' };
@@ -138,3 +142,4 @@ export class Exchange {
 }
 
 const noBody = Buffer.alloc(0);
+const noRules: readonly CorsRule[] = [];

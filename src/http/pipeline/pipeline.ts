@@ -2,10 +2,11 @@ import type { Clock } from '../../base/clock.js';
 import type { Timers } from '../../base/timers.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import type { AccountDirectory } from '../../services/accounts/directory.js';
+import { isPreflight, learnOriginRules } from '../cors/origin-rules.js';
 import { address } from './address.js';
 import { authenticate, type AuthenticateContext } from './authenticate.js';
 import type { BearerVerifier } from '../oauth/bearer-verifier.js';
-import { authorise, checkContainer, checkEndpoint, type Caller } from './authorise.js';
+import { authorise, checkContainer, checkEndpoint } from './authorise.js';
 import { AbortedError } from './body.js';
 import { verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
@@ -83,8 +84,13 @@ export class Pipeline {
         this.#reply(exchange, await endpoint.answer(exchange));
         return;
       }
-      const caller = this.#identify(exchange);
-      exchange.caller = caller instanceof Promise ? await caller : caller;
+      address(exchange, this.#options.accounts);
+      if (!isPreflight(exchange)) {
+        const rules = learnOriginRules(exchange, service.originRules);
+        if (rules !== undefined) await rules;
+        const caller = authenticate(exchange, this.#authentication);
+        exchange.caller = caller instanceof Promise ? await caller : caller;
+      }
       const route = this.#admit(exchange);
       const { operation, request } = route;
       if (expectsBody(exchange, operation)) await receiveBody(exchange, operation.bodyBytesMax);
@@ -103,6 +109,7 @@ export class Pipeline {
       if (exchange.wantsLoad) exchange.load = operation.load?.(output, input);
       this.#reply(exchange, operation.render(output, input, request));
     } catch (error) {
+      if (exchange.account === undefined) await this.#learnLate(exchange);
       this.#fail(exchange, error);
     }
   }
@@ -115,16 +122,22 @@ export class Pipeline {
     this.#fail(exchange, new StorageError('OperationTimedOut'));
   }
 
-  /** Who asks. A shared key is verified at once, so that it costs no turn of the event loop. */
-  #identify(exchange: Exchange): Caller | Promise<Caller> {
-    address(exchange, this.#options.accounts);
-    return authenticate(exchange, this.#authentication);
+  /** Also what was refused before its address was looked at may be shown to a page. */
+  async #learnLate(exchange: Exchange): Promise<void> {
+    if (exchange.header('origin') === undefined || isPreflight(exchange)) return;
+    try {
+      address(exchange, this.#options.accounts);
+      await learnOriginRules(exchange, this.#options.service.originRules);
+    } catch {
+      // The request is refused already. Without an account there are no rules.
+    }
   }
 
   /** What is asked for, and whether the caller may. The body has not been read. */
   #admit(exchange: Exchange): Route {
     const { caller } = exchange;
-    const route = this.#options.service.route(exchange);
+    const { service } = this.#options;
+    const route = isPreflight(exchange) ? service.preflight(exchange) : service.route(exchange);
     const { name, operation, container } = route;
     exchange.operation = name;
     checkContainer(caller, container);

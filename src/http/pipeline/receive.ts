@@ -15,8 +15,8 @@ export function receive(exchange: Exchange, versions: VersionGate): void {
   exchange.queryText = query;
   exchange.clientRequestId = echoable(exchange.header('x-ms-client-request-id'));
   exchange.bodyBytesDeclared = declaredBodyBytes(exchange);
-  exchange.version = versions.admit(exchange.header('x-ms-version'));
   exchange.host = parseHost(exchange.header('host'));
+  exchange.version = versions.admit(exchange.header('x-ms-version'));
 }
 
 /** Path and query string of a request target, undecoded; the query without its question mark. */

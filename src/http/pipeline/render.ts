@@ -1,4 +1,5 @@
 import type { Timers } from '../../base/timers.js';
+import { crossOriginHeaders } from '../cors/answer-headers.js';
 import type { Exchange } from './exchange.js';
 import type { HttpLimits } from './limits.js';
 import type { Outbox } from './outbox.js';
@@ -51,6 +52,10 @@ function addHeaders(exchange: Exchange, reply: Reply, close: boolean): void {
     headers.push('x-ms-client-request-id', exchange.clientRequestId);
   }
   if (close) headers.push('Connection', 'close');
+  if (exchange.originRules.length > 0) {
+    const request = { origin: exchange.header('origin'), method: exchange.method };
+    headers.push(...crossOriginHeaders(exchange.originRules, request, headers));
+  }
 }
 
 function writeHead({ response }: Exchange, { status, reason, headers }: Reply): void {

@@ -9,7 +9,8 @@ import type { Exchange } from './exchange.js';
  * every `deadlineCheckMs` for exchanges whose deadline has passed.
  */
 export function setDeadline(exchange: Exchange, nowMs: number, maxMs: number): void {
-  const hasOptions = exchange.queryText !== '';
+  // Browsers ask about a URL with all its options, whatever they are: those count when it is used.
+  const hasOptions = exchange.queryText !== '' && exchange.method !== 'OPTIONS';
   const seconds = hasOptions ? parseTimeout(exchange.queryOptionsByLowerName) : undefined;
   const timeoutMs = seconds === undefined ? maxMs : Math.min(seconds * 1000, maxMs);
   exchange.deadlineMs = nowMs + timeoutMs;

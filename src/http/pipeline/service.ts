@@ -2,6 +2,7 @@ import type { SasService } from '../../wire/auth/sas/fields.js';
 import type { SigningForm } from '../../wire/auth/signed-request.js';
 import type { StorageError } from '../../wire/errors/storage-error.js';
 import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import type { OriginRules } from '../cors/origin-rules.js';
 import type { Access } from './authorise.js';
 import type { Exchange } from './exchange.js';
 import type { EntityName, PartitionLoad } from './request-load.js';
@@ -63,6 +64,9 @@ export interface HttpService {
   readonly signatures: SignedContainers;
   /** A body must match its `Content-MD5`, if the request has one. */
   readonly verifiesContentMd5: boolean;
+  readonly originRules: OriginRules;
+  /** The operation that answers OPTIONS on any path. Must not throw. */
+  preflight(exchange: Exchange): Route;
   /** Finds the operation by method, path and query string. The body has not been read. */
   route(exchange: Exchange): Route;
   /** An error in the shape that the service gives it. Must not throw. */

@@ -1,6 +1,6 @@
 import { queueProperties } from '../../wire/xml/service-properties.js';
-import { publicAccess } from '../operations/access.js';
-import { planned, supported, type RoutedRequest, type ServiceRoute } from '../operations/route.js';
+import { preflight } from '../cors/preflight.js';
+import { supported, type RoutedRequest, type ServiceRoute } from '../operations/route.js';
 import { getServiceProperties, setServiceProperties } from '../operations/service-properties.js';
 import { getServiceStats } from '../operations/service-stats.js';
 import { getSignedIdentifiers, setSignedIdentifiers } from '../operations/signed-identifiers.js';
@@ -55,6 +55,13 @@ function isPeek({ query }: RoutedQueueRequest): boolean {
   return peekOnlyOf(query);
 }
 
+/** Reached before routing, whatever the path. */
+export const queuePreflight: QueueRoute = supported(
+  'QueuePreflightRequest',
+  { methods: ['OPTIONS'], resource: 'any' },
+  preflight('queue'),
+);
+
 /**
  * Every operation of the service (spec queue-service §1.2), the most frequent first. A test
  * compares this table with docs/reference/operations.md.
@@ -77,5 +84,5 @@ export const queueRoutes: readonly QueueRoute[] = [
   supported('SetQueueServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
   supported('GetQueueServiceStats', { methods: ['GET'], ...stats }, getStats),
   supported('GetUserDelegationKey', { methods: ['POST'], ...delegationKey }, getUserDelegationKey),
-  planned('QueuePreflightRequest', { methods: ['OPTIONS'], resource: 'any' }, publicAccess),
+  queuePreflight,
 ];

@@ -1,11 +1,13 @@
 import { renderStorageXmlError } from '../../wire/errors/storage-xml.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
+import { originRulesOf } from '../cors/origin-rules.js';
+import { preflightRoute } from '../cors/preflight.js';
 import { findRoute, methodsOf, unknownSelector } from '../operations/route.js';
 import type { Exchange } from '../pipeline/exchange.js';
 import type { HttpService, Reply, Route } from '../pipeline/service.js';
 import { QueueRequest, type QueueBackend } from './request.js';
 import { parseQueuePath } from './resource.js';
-import { queueRoutes, type QueueRoute, type RoutedQueueRequest } from './routes.js';
+import { queuePreflight, queueRoutes, type QueueRoute, type RoutedQueueRequest } from './routes.js';
 
 /** The queue service as the pipeline drives it. */
 export function queueHttpService(backend: QueueBackend): HttpService {
@@ -18,6 +20,8 @@ export function queueHttpService(backend: QueueBackend): HttpService {
       storedPolicies: (account, queue) => backend.queues.storedPolicies(account, queue),
     },
     verifiesContentMd5: true,
+    originRules: originRulesOf('queue', backend),
+    preflight: (exchange) => preflightRoute(queuePreflight, backend, exchange),
     route: (exchange) => routeOf(backend, exchange),
     renderError: (error, exchange) => errorReply(error, backend, exchange),
   };

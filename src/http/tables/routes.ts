@@ -1,6 +1,6 @@
 import { tableProperties } from '../../wire/xml/service-properties.js';
-import { publicAccess } from '../operations/access.js';
-import { planned, supported } from '../operations/route.js';
+import { preflight } from '../cors/preflight.js';
+import { supported } from '../operations/route.js';
 import { getServiceProperties, setServiceProperties } from '../operations/service-properties.js';
 import { getServiceStats } from '../operations/service-stats.js';
 import { getSignedIdentifiers, setSignedIdentifiers } from '../operations/signed-identifiers.js';
@@ -24,6 +24,13 @@ const setProperties = setServiceProperties('table', tableProperties);
 /** Clients that are given an IP address ask the primary: they know no other. */
 const getStats = getServiceStats('answered');
 
+/** Reached before routing, whatever the path. */
+export const tablePreflight: TableRoute = supported(
+  'PreflightTableRequest',
+  { methods: ['OPTIONS'], resource: 'any' },
+  preflight('table'),
+);
+
 /**
  * Every operation of the service (spec table-service §1.2), the most frequent first. A test
  * compares this table with docs/reference/operations.md.
@@ -42,5 +49,5 @@ export const tableRoutes: readonly TableRoute[] = [
   supported('GetTableServiceProperties', { methods: ['GET'], ...properties }, getProperties),
   supported('SetTableServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
   supported('GetTableServiceStats', { methods: ['GET'], ...stats }, getStats),
-  planned('PreflightTableRequest', { methods: ['OPTIONS'], resource: 'any' }, publicAccess),
+  tablePreflight,
 ];

@@ -2,6 +2,8 @@ import type { StorageError } from '../../wire/errors/storage-error.js';
 import { errorDefinition } from '../../wire/errors/registry.js';
 import { renderError } from '../../wire/errors/render.js';
 import { parseResourcePath } from '../../wire/odata/resource.js';
+import { originRulesOf } from '../cors/origin-rules.js';
+import { preflightRoute } from '../cors/preflight.js';
 import type { Exchange } from '../pipeline/exchange.js';
 import type { Leniency } from '../pipeline/leniency.js';
 import type { HttpService, Reply, Route } from '../pipeline/service.js';
@@ -11,7 +13,7 @@ import { effectiveMethod } from './method.js';
 import { preferenceOf, type Preference } from './preference.js';
 import { ExchangeRequest, type TableBackend } from './request.js';
 import { tableRouteOf } from './route.js';
-import { tableRoutes } from './routes.js';
+import { tablePreflight, tableRoutes } from './routes.js';
 import { grantedUnder } from './write-entity.js';
 
 /** The table service as the pipeline drives it. */
@@ -25,6 +27,8 @@ export function tableHttpService(backend: TableBackend): HttpService {
       storedPolicies: (account, table) => backend.tables.storedPolicies(account, table),
     },
     verifiesContentMd5: false,
+    originRules: originRulesOf('table', backend),
+    preflight: (exchange) => preflightRoute(tablePreflight, backend, exchange),
     route: (exchange) => routeOf(backend, exchange),
     renderError: (error, exchange) => errorReply(error, exchange, backend.leniency),
   };

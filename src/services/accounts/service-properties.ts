@@ -3,7 +3,7 @@ import { invariant } from '../../base/invariant.js';
 import type { Store } from '../../kv/store.js';
 import { transact } from '../../kv/transact.js';
 import { decodeTuple, encodeTuple } from '../../kv/tuple.js';
-import type { ServiceProperties } from '../../wire/resources/service-properties.js';
+import type { CorsRule, ServiceProperties } from '../../wire/resources/service-properties.js';
 import { servicePropertiesKey } from '../containers/keys.js';
 
 // Permanent: this value is in every data directory. See docs/internals/container-keys.md.
@@ -33,12 +33,24 @@ export const defaultServiceProperties: ServiceProperties = Object.freeze({
   cors: Object.freeze([]),
 });
 
+/** Rules that are not asked of the store each time are asked for again when they are older. */
+const recentMs = 1_000;
+
+/** Rules as this process has last seen them. */
+interface SeenRules {
+  rules: readonly CorsRule[];
+  /** When they were last asked for. */
+  askedMs: number;
+}
+
 /**
  * What an account has set for each of its services. The values are the caller's to check: they are
  * kept as they are. `service` is the first element of the service's keys: `table`, `queue`.
  */
 export class ServicePropertiesService {
   readonly #store: Store;
+  /** By service, then by account. An entry that is replaced is written to by nobody any more. */
+  readonly #seen = new Map<string, Map<string, SeenRules>>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -61,6 +73,49 @@ export class ServicePropertiesService {
       },
       { attemptsMax },
     );
+    if (change.cors !== undefined) {
+      this.#seenOf(service).set(account, { rules: change.cors, askedMs: -Infinity });
+    }
+  }
+
+  /** The rules about origins, as the store has them. */
+  async corsRules(service: string, account: string): Promise<readonly CorsRule[]> {
+    return (await this.get(service, account)).cors;
+  }
+
+  /**
+   * The rules about origins as this process knows them, without waiting for the store. What it has
+   * set itself is known at once. What other processes set is known to who asks a second later, or
+   * asks again after a pause: rules older than a second are asked for behind the answer.
+   *
+   * @param nowMs on the monotonic clock
+   */
+  recentCorsRules(service: string, account: string, nowMs: number): readonly CorsRule[] {
+    const ofService = this.#seenOf(service);
+    let seen = ofService.get(account);
+    if (seen === undefined) {
+      seen = { rules: defaultServiceProperties.cors, askedMs: -Infinity };
+      ofService.set(account, seen);
+    }
+    if (nowMs - seen.askedMs >= recentMs) {
+      seen.askedMs = nowMs;
+      void this.#refresh(service, account, seen);
+    }
+    return seen.rules;
+  }
+
+  /** A read that fails is tried again in a second; who needs the store now finds out by itself. */
+  async #refresh(service: string, account: string, seen: SeenRules): Promise<void> {
+    seen.rules = await this.corsRules(service, account).catch(() => seen.rules);
+  }
+
+  #seenOf(service: string): Map<string, SeenRules> {
+    let ofService = this.#seen.get(service);
+    if (ofService === undefined) {
+      ofService = new Map();
+      this.#seen.set(service, ofService);
+    }
+    return ofService;
   }
 }
 

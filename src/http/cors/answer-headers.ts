@@ -1,0 +1,55 @@
+import type { CorsRule } from '../../wire/resources/service-properties.js';
+import { coversHeader, decidingRule, isForAnyOrigin } from './deciding-rule.js';
+import type { CrossOriginRequest } from './deciding-rule.js';
+
+/**
+ * What the answer to a request says to browsers, whatever its status (spec queue-service §10.3,
+ * table-service §11.3): name, value, name, value, …
+ *
+ * @param rules of the service of the account; not empty
+ * @param sent the headers that the answer has, name, value, name, value, …
+ */
+export function crossOriginHeaders(
+  rules: readonly CorsRule[],
+  request: CrossOriginRequest,
+  sent: readonly string[],
+): string[] {
+  const rule = decidingRule(rules, request);
+  const varies = isCacheable(request.method) ? ['Vary', 'Origin'] : [];
+  if (rule === undefined) return varies;
+  const exposed = exposedHeaders(rule, sent);
+  const expose = exposed === '' ? [] : ['Access-Control-Expose-Headers', exposed];
+  if (isForAnyOrigin(rule)) return ['Access-Control-Allow-Origin', '*', ...expose];
+  return [
+    'Access-Control-Allow-Origin',
+    request.origin ?? '',
+    ...expose,
+    'Access-Control-Allow-Credentials',
+    'true',
+    ...varies,
+  ];
+}
+
+/** Others are kept by no cache between the server and a browser. */
+export function isCacheable(method: string): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** What node adds behind the headers of an answer. */
+const addedLater = ['Date'];
+
+/** The names that the rule lists, and those of the answer that its prefixes stand for. */
+function exposedHeaders({ exposedHeaders: members }: CorsRule, sent: readonly string[]): string {
+  if (members.length === 0) return '';
+  const literals = members.filter((member) => !member.endsWith('*'));
+  const prefixes = members.filter((member) => member.endsWith('*'));
+  const names = new Map(literals.map((name) => [name.toLowerCase(), name]));
+  const present = [...sent.filter((_text, index) => index % 2 === 0), ...addedLater];
+  for (const name of present) {
+    const key = name.toLowerCase();
+    if (!names.has(key) && prefixes.some((prefix) => coversHeader(prefix, name))) {
+      names.set(key, name);
+    }
+  }
+  return [...names.values()].join(',');
+}

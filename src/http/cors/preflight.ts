@@ -1,0 +1,92 @@
+import { StorageError } from '../../wire/errors/storage-error.js';
+import type { CorsRule } from '../../wire/resources/service-properties.js';
+import { publicAccess } from '../operations/access.js';
+import { emptyReply } from '../operations/replies.js';
+import { accountName, type ServiceBackend, type ServiceRequest } from '../operations/request.js';
+import type { ServiceRoute, RoutedRequest } from '../operations/route.js';
+import type { Exchange } from '../pipeline/exchange.js';
+import type { Operation, Route } from '../pipeline/service.js';
+import { coversHeader, decidingRule } from './deciding-rule.js';
+
+/** What a browser asks before it sends a request. */
+interface Preflight {
+  readonly origin: string;
+  readonly method: string;
+  /** As sent; undefined when the request has none that need leave. */
+  readonly headers: string | undefined;
+}
+
+/**
+ * `OPTIONS` on any path, whether anything is there or not, for anybody (spec queue-service §10.1,
+ * table-service §11.2). Throws `InvalidHeaderValue` for what is no preflight,
+ * `CorsPreflightFailure` when no rule allows it.
+ */
+export function preflight(service: string): Operation<ServiceRequest, Preflight, CorsRule> {
+  return {
+    access: publicAccess,
+    bodyBytesMax: 0,
+
+    parse({ exchange }) {
+      return {
+        origin: required(exchange, 'Origin'),
+        method: required(exchange, 'Access-Control-Request-Method'),
+        headers: exchange.header('access-control-request-headers'),
+      };
+    },
+
+    async run(asked, { backend, account }) {
+      return allowingRule(await backend.properties.corsRules(service, account), asked);
+    },
+
+    render({ maxAgeSeconds }, { origin, method, headers }) {
+      const reply = emptyReply(200);
+      reply.headers.push('Access-Control-Allow-Origin', origin);
+      reply.headers.push('Access-Control-Allow-Methods', method);
+      if (headers !== undefined) reply.headers.push('Access-Control-Allow-Headers', headers);
+      reply.headers.push('Access-Control-Max-Age', String(maxAgeSeconds));
+      reply.headers.push('Access-Control-Allow-Credentials', 'true');
+      return reply;
+    },
+  };
+}
+
+/** The way of a preflight, which no path, query string or credential can close. */
+export function preflightRoute(
+  { name, operation }: Pick<ServiceRoute<RoutedRequest>, 'name' | 'operation'>,
+  backend: ServiceBackend,
+  exchange: Exchange,
+): Route {
+  // The version that answers name is that of a request, which is yet to come (spec table §10.1).
+  exchange.version = '';
+  const request: ServiceRequest = { backend, exchange, account: accountName(exchange) };
+  return { name, operation, request };
+}
+
+function required(exchange: Exchange, name: string): string {
+  const value = exchange.header(name.toLowerCase());
+  if (value !== undefined && value !== '') return value;
+  throw new StorageError('InvalidHeaderValue', {
+    message: 'A required CORS header is not present.',
+    details: [
+      ['HeaderName', name],
+      ['HeaderValue', ''],
+    ],
+  });
+}
+
+function allowingRule(rules: readonly CorsRule[], asked: Preflight): CorsRule {
+  if (rules.length === 0) {
+    throw refused('The service has no rules for this account: set some with its properties.');
+  }
+  const rule = decidingRule(rules, asked);
+  if (rule === undefined) throw refused('No rule has both the origin and the method.');
+  const names = (asked.headers ?? '').split(',').map((name) => name.trim());
+  const allowed = ({ allowedHeaders }: CorsRule, name: string): boolean =>
+    allowedHeaders.some((member) => coversHeader(member, name));
+  if (names.every((name) => name === '' || allowed(rule, name))) return rule;
+  throw refused('The first rule with the origin and the method does not allow all the headers.');
+}
+
+function refused(reason: string): StorageError {
+  return new StorageError('CorsPreflightFailure', { details: [['Reason', reason]] });
+}
