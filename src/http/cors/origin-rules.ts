@@ -33,7 +33,10 @@ export function originRulesOf(service: string, backend: ServiceBackend): OriginR
  *
  * @returns undefined: there is nothing to wait for
  */
-export function learnOriginRules(exchange: Exchange, rules: OriginRules): Promise<void> | undefined {
+export function learnOriginRules(
+  exchange: Exchange,
+  rules: OriginRules,
+): Promise<void> | undefined {
   const { account, method, startMs } = exchange;
   if (account === undefined) return undefined;
   if (exchange.header('origin') !== undefined) return readRules(exchange, account.name, rules);
