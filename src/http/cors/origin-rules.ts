@@ -24,9 +24,9 @@ export function originRulesOf(service: string, backend: ServiceBackend): OriginR
 }
 
 /**
- * Finds out by which rules the answer to a request is shown to pages of other origins. Every answer
- * needs it, refusals included: a page cannot read what does not say that it may. The account must be
- * known.
+ * Finds out by which rules the answer to a request is shown to pages of other origins. Every one
+ * needs them, refusals included: a page cannot read what does not say that it may. The account must
+ * be known.
  *
  * A request that names its origin is judged by what the store has. One without is of no page; its
  * answer may be kept by a cache and be given to a page later, which is worth no read of the store.
