@@ -107,6 +107,99 @@ for (const engine of engineNames) {
   });
 }
 
+describe('rules about origins', () => {
+  const [rule] = all.cors;
+  const cors = rule === undefined ? [] : [rule];
+  /** Lets a read that was begun end. */
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('are known at once in the process that sets them', async (t) => {
+    const service = new ServicePropertiesService(await open('memory', t));
+    assert.deepEqual(service.recentCorsRules('queue', 'acct', 0), []);
+    await service.set('queue', 'acct', { cors });
+    assert.deepEqual(service.recentCorsRules('queue', 'acct', 1), cors);
+    assert.deepEqual(service.recentCorsRules('table', 'acct', 1), []);
+    assert.deepEqual(service.recentCorsRules('queue', 'other', 1), []);
+    await service.set('queue', 'acct', { logging: all.logging });
+    assert.deepEqual(service.recentCorsRules('queue', 'acct', 2), cors);
+    await service.set('queue', 'acct', { cors: [] });
+    assert.deepEqual(service.recentCorsRules('queue', 'acct', 3), []);
+  });
+
+  it('of another process are asked for at most once a second', async (t) => {
+    const store = await open('memory', t);
+    let reads = 0;
+    const counted = Object.create(store, {
+      get: {
+        value: (key: Uint8Array) => {
+          reads += 1;
+          return store.get(key);
+        },
+      },
+    }) as typeof store;
+    const [here, there] = [
+      new ServicePropertiesService(counted),
+      new ServicePropertiesService(store),
+    ];
+    await there.set('queue', 'acct', { cors });
+    for (let nowMs = 5_000; nowMs < 6_000; nowMs += 100) {
+      here.recentCorsRules('queue', 'acct', nowMs);
+    }
+    assert.equal(reads, 1);
+    await settle();
+    assert.deepEqual(here.recentCorsRules('queue', 'acct', 5_999), cors);
+    await there.set('queue', 'acct', { cors: [] });
+    assert.deepEqual(here.recentCorsRules('queue', 'acct', 5_999), cors);
+    here.recentCorsRules('queue', 'acct', 6_000);
+    await settle();
+    assert.deepEqual(here.recentCorsRules('queue', 'acct', 6_001), []);
+    assert.equal(reads, 2);
+  });
+
+  it('that were asked for before a change do not undo it', async (t) => {
+    const store = await open('memory', t);
+    const reads: (() => void)[] = [];
+    const slow = Object.create(store, {
+      get: {
+        value: async (key: Uint8Array) => {
+          const entry = await store.get(key);
+          await new Promise<void>((resolve) => reads.push(resolve));
+          return entry;
+        },
+      },
+    }) as typeof store;
+    const service = new ServicePropertiesService(slow);
+    service.recentCorsRules('queue', 'acct', 0);
+    const set = service.set('queue', 'acct', { cors });
+    while (reads.length < 1) await settle();
+    const [old] = reads;
+    for (let turn = 0; turn < 20; turn += 1) {
+      for (const resolve of reads.slice(1)) resolve();
+      await settle();
+    }
+    await set;
+    old?.();
+    await settle();
+    assert.deepEqual(service.recentCorsRules('queue', 'acct', 1), cors);
+  });
+
+  it('stay what they were when the store cannot be read', async (t) => {
+    const store = await open('memory', t);
+    let fails = false;
+    const failing = Object.create(store, {
+      get: {
+        value: (key: Uint8Array) => (fails ? Promise.reject(new Error('broken')) : store.get(key)),
+      },
+    }) as typeof store;
+    const service = new ServicePropertiesService(failing);
+    await service.set('queue', 'acct', { cors });
+    fails = true;
+    assert.deepEqual(service.recentCorsRules('queue', 'acct', 9_000), cors);
+    await settle();
+    assert.deepEqual(service.recentCorsRules('queue', 'acct', 9_001), cors);
+  });
+});
+
 describe('stored service properties', () => {
   it('of another format are refused', async (t) => {
     const store = await open('memory', t);
