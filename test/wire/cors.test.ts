@@ -107,6 +107,7 @@ for (const { name, client, operation, readable, missing, odd, refused } of servi
 
     it('is answered without a credential, a body or a version', async () => {
       await setRules(client, ruleXml({ age: 77 }));
+      const before = records.length;
       const response = await ask('PUT', 'x-ms-date,Content-Type');
       assert.deepEqual([response.status, response.text], [200, '']);
       assert.deepEqual(shown(response), {
@@ -119,8 +120,9 @@ for (const { name, client, operation, readable, missing, odd, refused } of servi
       assert.equal(response.header('x-ms-version'), undefined);
       assert.equal(response.header('content-length'), '0');
       assert.match(response.header('x-ms-request-id') ?? '', /^[0-9a-f-]{36}$/);
-      await started.recorded(records.length);
-      const record = records.at(-1);
+      await started.recorded(before + 1);
+      const id = response.header('x-ms-request-id');
+      const record = records.find(({ requestId }) => requestId === id);
       assert.deepEqual(
         [record?.operation, record?.status, record?.authKind, record?.account],
         [operation, 200, 'none', account],
@@ -212,6 +214,11 @@ for (const { name, client, operation, readable, missing, odd, refused } of servi
     const vary = { vary: 'Origin' };
     const toPage = { 'access-control-allow-origin': page, ...credentials };
 
+    it('is not held against the headers that a rule allows', async () => {
+      await setRules(client, ruleXml({ headers: '' }));
+      assert.deepEqual(shown(await send(readable, { Origin: page })), { ...toPage, ...vary });
+    });
+
     it('says nothing where there are no rules', async () => {
       await setRules(client);
       assert.deepEqual(shown(await send(readable, { Origin: page })), {});
@@ -284,6 +291,23 @@ for (const { name, client, operation, readable, missing, odd, refused } of servi
   });
 }
 
+describe('a refused preflight of queues', () => {
+  it('says why', async () => {
+    const reasonFor = async (headers: Headers, ...rules: string[]) => {
+      await setRules(queues, ...rules);
+      const response = await queues.send({ method: 'OPTIONS', auth: 'none', headers });
+      const denied = { status: 403, code: 'CorsPreflightFailure' };
+      return assertQueueError(response, denied);
+    };
+    const asked = { Origin: page, 'Access-Control-Request-Method': 'GET' };
+    assert.match(String(await reasonFor(asked)), /^Reason,The service has no rules/);
+    const other = ruleXml({ methods: 'PUT' });
+    assert.match(String(await reasonFor(asked, other)), /^Reason,No rule has both/);
+    const more = { ...asked, 'Access-Control-Request-Headers': 'a' };
+    assert.match(String(await reasonFor(more, ruleXml({}))), /^Reason,The first rule.* headers/);
+  });
+});
+
 describe('refusals of tables', () => {
   it('keep their shape, and show 409 and 412 to the page', async () => {
     await setRules(tables, ruleXml({ exposed: 'x-ms-error-code' }));
@@ -298,6 +322,33 @@ describe('refusals of tables', () => {
     const late = await tables.send({ method: 'MERGE', path, body: '{"A":1}', headers });
     assert.equal(late.status, 412);
     assert.equal(late.header('access-control-allow-origin'), page);
+  });
+});
+
+describe('a method that is tunnelled through POST', () => {
+  it('is POST to rules about origins, as it is to browsers', async () => {
+    const path = `/${table}(PartitionKey='p',RowKey='tunnelled')`;
+    const headers = { Origin: page, 'X-HTTP-Method': 'MERGE' };
+    const merge = () => tables.send({ method: 'POST', path, body: '{"A":1}', headers });
+    await setRules(tables, ruleXml({ methods: 'POST' }));
+    assert.equal((await merge()).header('access-control-allow-origin'), page);
+    await setRules(tables, ruleXml({ methods: 'MERGE' }));
+    const hidden = await merge();
+    assert.deepEqual([hidden.status, shown(hidden)], [204, {}]);
+  });
+});
+
+describe('rules of a server that is reset', () => {
+  it('are gone at once, also for requests without an origin', async () => {
+    await using fresh = await startServer();
+    const client = WireClient.of(fresh.server);
+    await setRules(client, ruleXml({}));
+    const shownTo = async (headers: Headers) => shown(await client.send({ headers }));
+    assert.deepEqual(await shownTo({}), { vary: 'Origin' });
+    assert.ok('access-control-allow-origin' in (await shownTo({ Origin: page })));
+    await fresh.server.reset();
+    assert.deepEqual([await shownTo({}), await shownTo({ Origin: page })], [{}, {}]);
+    client.close();
   });
 });
 

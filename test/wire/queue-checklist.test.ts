@@ -490,7 +490,8 @@ describe('§1.1: the secondary endpoint', () => {
     await queues.put(queue, 'one');
     const list = await queues.expect(200, { target: `${secondary}/?comp=list` });
     assert.ok(list.text.includes(`<Name>${queue}</Name>`));
-    for (const path of [`${queue}?comp=metadata`, `${queue}?comp=acl`]) {
+    const properties = '?restype=service&comp=properties';
+    for (const path of [`${queue}?comp=metadata`, `${queue}?comp=acl`, properties]) {
       await queues.expect(200, { target: `${secondary}/${path}` });
     }
     const peek = `${secondary}/${queue}/messages?peekonly=true`;
