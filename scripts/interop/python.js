@@ -1,0 +1,40 @@
+import { existsSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { answers, runInView, succeeds } from './process.js';
+
+const clients = ['azure-data-tables==12.7.0', 'azure-storage-queue==12.18.1', 'azure-core==1.41.0'];
+const tests = fileURLToPath(new URL('../../test/interop/python', import.meta.url));
+/** Named after what is in it, so that another pin makes another one. */
+const environment = join(tmpdir(), `tabularium-${clients.join('-').replaceAll('==', '-')}`);
+const interpreter = join(
+  environment,
+  process.platform === 'win32' ? 'Scripts/python' : 'bin/python',
+);
+
+/** The first of the usual names under which Python 3.9 or newer answers. */
+function found() {
+  const isRecent = 'import sys, venv; sys.exit(sys.version_info < (3, 9))';
+  return ['python3', 'python'].find((name) => answers(name, ['-c', isRecent]));
+}
+
+export const python = {
+  name: 'python',
+  clients,
+  missing: () => (found() === undefined ? 'it needs Python 3.9 or newer with venv' : undefined),
+
+  /** Makes the virtual environment unless an earlier run left a whole one. */
+  prepare() {
+    const imports = 'import azure.data.tables, azure.storage.queue';
+    if (existsSync(interpreter) && answers(interpreter, ['-c', imports])) return true;
+    rmSync(environment, { recursive: true, force: true });
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...clients];
+    return succeeds(found(), ['-m', 'venv', environment]) && succeeds(interpreter, pip);
+  },
+
+  run: (env) =>
+    runInView(interpreter, ['-m', 'unittest', 'discover', '--start-directory', tests], {
+      env: { ...env, PYTHONDONTWRITEBYTECODE: '1' },
+    }),
+};
