@@ -1,9 +1,5 @@
-"""The official Python client against this server.
+"""Tables, entities, queries and transactions."""
 
-Run by `npm run test:interop`, which puts the server's connection string into the environment.
-"""
-
-import os
 import unittest
 import uuid
 from datetime import datetime, timedelta, timezone
@@ -24,13 +20,7 @@ from azure.data.tables import (
     TableTransactionError,
     UpdateMode,
 )
-
-CONNECTION_STRING = os.environ["TABULARIUM_CONNECTION_STRING"]
-
-
-def fresh_name() -> str:
-    """A table name that no other test uses."""
-    return "t" + uuid.uuid4().hex
+from server import CONNECTION_STRING, fresh_name
 
 
 class ServiceTests(unittest.TestCase):

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SignJWT, exportJWK, generateKeyPair } from 'jose';
+import { createServer } from '../../dist/src/app/index.js';
+
+const issuer = 'https://issuer.interop.example/';
+const roles = ['Storage Table Data Contributor', 'Storage Queue Data Contributor'];
+
+/** The keys of an issuer, and a token that it has signed for an hour. */
+async function makeIssuer() {
+  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const token = await new SignJWT({ roles })
+    .setProtectedHeader({ alg: 'ES256' })
+    .setIssuer(issuer)
+    .setAudience('https://storage.azure.com')
+    .setIssuedAt()
+    .setNotBefore('0s')
+    .setExpirationTime('1h')
+    .sign(privateKey);
+  return { jwks: { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256' }] }, token };
+}
+
+/**
+ * Starts one server that speaks http, with a data directory, and one that speaks https and takes
+ * bearer tokens. `settings` are the environment variables by which programs find them.
+ */
+export async function startServers() {
+  const folder = mkdtempSync(join(tmpdir(), 'tabularium-interop-'));
+  const { jwks, token } = await makeIssuer();
+  const plain = await createServer({ location: join(folder, 'data') });
+  const secure = await createServer({
+    inMemory: true,
+    tls: 'self-signed',
+    oauth: { issuer, jwks },
+  });
+  const certificate = join(folder, 'certificate.pem');
+  writeFileSync(certificate, secure.certificate);
+  return {
+    settings: {
+      TABULARIUM_CONNECTION_STRING: plain.connectionString(),
+      TABULARIUM_TLS_CONNECTION_STRING: secure.connectionString(),
+      TABULARIUM_CA: certificate,
+      TABULARIUM_TOKEN: token,
+    },
+    async close() {
+      await Promise.all([plain.close(), secure.close()]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
