@@ -37,7 +37,7 @@ export interface FaultRule {
   /** Default: `fault-1`, `fault-2`, … Stands in records and logs. */
   readonly name?: string;
   readonly service?: 'table' | 'queue';
-  /** Names of docs/reference/operations.md. */
+  /** Names of docs/reference/compatibility.md. */
   readonly operation?: FaultPattern;
   /** As on the request line. */
   readonly method?: FaultPattern;

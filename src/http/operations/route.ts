@@ -13,7 +13,7 @@ export interface RoutedRequest {
 
 /** One REST operation of a service and the requests that mean it. */
 export interface ServiceRoute<R extends RoutedRequest, O extends Operation = Operation> {
-  /** The operation's name in records and in docs/reference/operations.md. */
+  /** The operation's name in records and in docs/reference/compatibility.md. */
   readonly name: string;
   readonly methods: readonly string[];
   readonly resource: R['resource']['kind'] | 'any';
@@ -23,18 +23,18 @@ export interface ServiceRoute<R extends RoutedRequest, O extends Operation = Ope
   readonly since?: string;
   /** What else a request must show; absent: nothing. Written as a method to fit any service. */
   when?(request: R): boolean;
-  readonly state: 'supported' | 'not yet';
   readonly operation: O;
 }
 
-type Target<R extends RoutedRequest> = Omit<ServiceRoute<R>, 'name' | 'state' | 'operation'>;
+type Target<R extends RoutedRequest> = Omit<ServiceRoute<R>, 'name' | 'operation'>;
 
-export function supported<R extends RoutedRequest, O extends Operation>(
+/** `operation`, under `name`, for the requests that `target` describes. */
+export function routeTo<R extends RoutedRequest, O extends Operation>(
   name: string,
   target: Target<R>,
   operation: O,
 ): ServiceRoute<R, O> {
-  return { name, ...target, state: 'supported', operation };
+  return { name, ...target, operation };
 }
 
 /** The first route that fits a request; undefined when none does. */

@@ -4,7 +4,7 @@ import type { EntityName } from './request-load.js';
 /** A request that is allowed and well-formed, and whose work has not begun. */
 export interface AdmittedRequest {
   readonly exchange: Exchange;
-  /** Name of the operation in docs/reference/operations.md. */
+  /** Name of the operation in docs/reference/compatibility.md. */
   readonly operation: string;
   /** Whether the operation reads or writes entities or messages. */
   readonly hasLoad: boolean;

@@ -1,6 +1,6 @@
 import { queueProperties } from '../../wire/xml/service-properties.js';
 import { preflight } from '../cors/preflight.js';
-import { supported, type RoutedRequest, type ServiceRoute } from '../operations/route.js';
+import { routeTo, type RoutedRequest, type ServiceRoute } from '../operations/route.js';
 import { getServiceProperties, setServiceProperties } from '../operations/service-properties.js';
 import { getServiceStats } from '../operations/service-stats.js';
 import { getSignedIdentifiers, setSignedIdentifiers } from '../operations/signed-identifiers.js';
@@ -56,7 +56,7 @@ function isPeek({ query }: RoutedQueueRequest): boolean {
 }
 
 /** Reached before routing, whatever the path. */
-export const queuePreflight: QueueRoute = supported(
+export const queuePreflight: QueueRoute = routeTo(
   'QueuePreflightRequest',
   { methods: ['OPTIONS'], resource: 'any' },
   preflight('queue'),
@@ -64,25 +64,25 @@ export const queuePreflight: QueueRoute = supported(
 
 /**
  * Every operation of the service (spec queue-service §1.2), the most frequent first. A test
- * compares this table with docs/reference/operations.md.
+ * compares this table with docs/reference/compatibility.md.
  */
 export const queueRoutes: readonly QueueRoute[] = [
-  supported('PutMessage', { methods: ['POST'], ...messages }, putMessage),
-  supported('PeekMessages', peek, peekMessages),
-  supported('GetMessages', { methods: ['GET'], ...messages }, getMessages),
-  supported('DeleteMessage', { methods: ['DELETE'], ...message }, deleteMessage),
-  supported('UpdateMessage', update, updateMessage),
-  supported('ClearMessages', { methods: ['DELETE'], ...messages }, clearMessages),
-  supported('GetQueueMetadata', { methods: ['GET', 'HEAD'], ...metadata }, getQueueMetadata),
-  supported('SetQueueMetadata', { methods: ['PUT'], ...metadata }, setQueueMetadata),
-  supported('CreateQueue', { methods: ['PUT'], ...queue }, createQueue),
-  supported('DeleteQueue', { methods: ['DELETE'], ...queue }, deleteQueue),
-  supported('ListQueues', { methods: ['GET'], ...list }, listQueues),
-  supported('GetQueueACL', { methods: ['GET', 'HEAD'], ...acl }, getAcl),
-  supported('SetQueueACL', { methods: ['PUT'], ...acl }, setAcl),
-  supported('GetQueueServiceProperties', { methods: ['GET'], ...properties }, getProperties),
-  supported('SetQueueServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
-  supported('GetQueueServiceStats', { methods: ['GET'], ...stats }, getStats),
-  supported('GetUserDelegationKey', { methods: ['POST'], ...delegationKey }, getUserDelegationKey),
+  routeTo('PutMessage', { methods: ['POST'], ...messages }, putMessage),
+  routeTo('PeekMessages', peek, peekMessages),
+  routeTo('GetMessages', { methods: ['GET'], ...messages }, getMessages),
+  routeTo('DeleteMessage', { methods: ['DELETE'], ...message }, deleteMessage),
+  routeTo('UpdateMessage', update, updateMessage),
+  routeTo('ClearMessages', { methods: ['DELETE'], ...messages }, clearMessages),
+  routeTo('GetQueueMetadata', { methods: ['GET', 'HEAD'], ...metadata }, getQueueMetadata),
+  routeTo('SetQueueMetadata', { methods: ['PUT'], ...metadata }, setQueueMetadata),
+  routeTo('CreateQueue', { methods: ['PUT'], ...queue }, createQueue),
+  routeTo('DeleteQueue', { methods: ['DELETE'], ...queue }, deleteQueue),
+  routeTo('ListQueues', { methods: ['GET'], ...list }, listQueues),
+  routeTo('GetQueueACL', { methods: ['GET', 'HEAD'], ...acl }, getAcl),
+  routeTo('SetQueueACL', { methods: ['PUT'], ...acl }, setAcl),
+  routeTo('GetQueueServiceProperties', { methods: ['GET'], ...properties }, getProperties),
+  routeTo('SetQueueServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
+  routeTo('GetQueueServiceStats', { methods: ['GET'], ...stats }, getStats),
+  routeTo('GetUserDelegationKey', { methods: ['POST'], ...delegationKey }, getUserDelegationKey),
   queuePreflight,
 ];

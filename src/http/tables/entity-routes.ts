@@ -1,4 +1,4 @@
-import { supported } from '../operations/route.js';
+import { routeTo } from '../operations/route.js';
 import { deleteEntity } from './delete-entity.js';
 import { getEntity } from './get-entity.js';
 import { insertEntity } from './insert-entity.js';
@@ -12,21 +12,21 @@ const merge = { methods: ['MERGE', 'PATCH'], resource: 'entity' } as const;
 
 /** What may stand alone and in a changeset. With `If-Match`, a write demands that there is one. */
 export const writeRoutes: readonly TableRoute<WriteEntityOperation>[] = [
-  supported('InsertEntity', { methods: ['POST'], resource: 'entities' }, insertEntity),
-  supported('UpdateEntity', { ...put, when: hasIfMatch }, changeEntity),
-  supported('InsertOrReplaceEntity', put, upsertEntity),
-  supported('MergeEntity', { ...merge, when: hasIfMatch }, changeEntity),
-  supported('InsertOrMergeEntity', merge, upsertEntity),
-  supported('DeleteEntity', { methods: ['DELETE'], resource: 'entity' }, deleteEntity),
+  routeTo('InsertEntity', { methods: ['POST'], resource: 'entities' }, insertEntity),
+  routeTo('UpdateEntity', { ...put, when: hasIfMatch }, changeEntity),
+  routeTo('InsertOrReplaceEntity', put, upsertEntity),
+  routeTo('MergeEntity', { ...merge, when: hasIfMatch }, changeEntity),
+  routeTo('InsertOrMergeEntity', merge, upsertEntity),
+  routeTo('DeleteEntity', { methods: ['DELETE'], resource: 'entity' }, deleteEntity),
 ];
 
-export const getEntityRoute: TableRoute = supported(
+export const getEntityRoute: TableRoute = routeTo(
   'GetEntity',
   { methods: ['GET'], resource: 'entity' },
   getEntity,
 );
 
-export const queryEntitiesRoute: TableRoute = supported(
+export const queryEntitiesRoute: TableRoute = routeTo(
   'QueryEntities',
   { methods: ['GET'], resource: 'entities' },
   queryEntities,

@@ -1,6 +1,6 @@
 import { tableProperties } from '../../wire/xml/service-properties.js';
 import { preflight } from '../cors/preflight.js';
-import { supported } from '../operations/route.js';
+import { routeTo } from '../operations/route.js';
 import { getServiceProperties, setServiceProperties } from '../operations/service-properties.js';
 import { getServiceStats } from '../operations/service-stats.js';
 import { getSignedIdentifiers, setSignedIdentifiers } from '../operations/signed-identifiers.js';
@@ -25,7 +25,7 @@ const setProperties = setServiceProperties('table', tableProperties);
 const getStats = getServiceStats('answered');
 
 /** Reached before routing, whatever the path. */
-export const tablePreflight: TableRoute = supported(
+export const tablePreflight: TableRoute = routeTo(
   'PreflightTableRequest',
   { methods: ['OPTIONS'], resource: 'any' },
   preflight('table'),
@@ -33,21 +33,21 @@ export const tablePreflight: TableRoute = supported(
 
 /**
  * Every operation of the service (spec table-service §1.2), the most frequent first. A test
- * compares this table with docs/reference/operations.md.
+ * compares this table with docs/reference/compatibility.md.
  */
 export const tableRoutes: readonly TableRoute[] = [
   getEntityRoute,
   queryEntitiesRoute,
   ...writeRoutes,
-  supported('EntityGroupTransaction', { methods: ['POST'], resource: 'batch' }, batch),
-  supported('QueryTables', { methods: ['GET'], resource: 'tables' }, queryTables),
-  supported('GetTable', { methods: ['GET'], resource: 'table-entry' }, getTable),
-  supported('CreateTable', { methods: ['POST'], resource: 'tables' }, createTable),
-  supported('DeleteTable', { methods: ['DELETE'], resource: 'table-entry' }, deleteTable),
-  supported('GetTableAcl', { methods: ['GET', 'HEAD'], ...acl }, getAcl),
-  supported('SetTableAcl', { methods: ['PUT'], ...acl }, setAcl),
-  supported('GetTableServiceProperties', { methods: ['GET'], ...properties }, getProperties),
-  supported('SetTableServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
-  supported('GetTableServiceStats', { methods: ['GET'], ...stats }, getStats),
+  routeTo('EntityGroupTransaction', { methods: ['POST'], resource: 'batch' }, batch),
+  routeTo('QueryTables', { methods: ['GET'], resource: 'tables' }, queryTables),
+  routeTo('GetTable', { methods: ['GET'], resource: 'table-entry' }, getTable),
+  routeTo('CreateTable', { methods: ['POST'], resource: 'tables' }, createTable),
+  routeTo('DeleteTable', { methods: ['DELETE'], resource: 'table-entry' }, deleteTable),
+  routeTo('GetTableAcl', { methods: ['GET', 'HEAD'], ...acl }, getAcl),
+  routeTo('SetTableAcl', { methods: ['PUT'], ...acl }, setAcl),
+  routeTo('GetTableServiceProperties', { methods: ['GET'], ...properties }, getProperties),
+  routeTo('SetTableServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
+  routeTo('GetTableServiceStats', { methods: ['GET'], ...stats }, getStats),
   tablePreflight,
 ];
