@@ -12,7 +12,7 @@ export { ListenError } from './listen-error.js';
 export type { ServerEndpoints } from './endpoints.js';
 export type { AccountOptions, ServerChanges, ServerOptions, ServiceName } from './options.js';
 export type { PassphraseOptions, PemOptions, PfxOptions, TlsOptions } from './tls/options.js';
-export type { OAuthAlgorithm, OAuthOptions } from './oauth-options.js';
+export type { OAuthAlgorithm, OAuthOptions } from './oauth/options.js';
 export { ServerOptionsError } from './server-options-error.js';
 export type { StrictnessOptions } from './strictness.js';
 export type { LenientItem } from '../http/pipeline/leniency.js';

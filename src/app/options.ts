@@ -8,7 +8,7 @@ import { developmentAccount, type AccountSettings } from '../services/accounts/d
 import type { SeedData } from './seed/seed-data.js';
 import { controlPortOf, type ControlOptions } from './control-options.js';
 import type { InterferenceOptions } from './interference-options.js';
-import { oauthSettingsOf, type OAuthOptions, type OAuthSettings } from './oauth-options.js';
+import { oauthSettingsOf, type OAuthOptions, type OAuthSettings } from './oauth/options.js';
 import { ServerOptionsError } from './server-options-error.js';
 import { tlsChoiceOf, type TlsChoice, type TlsOptions } from './tls/options.js';
 import { strictnessOf, type Strictness, type StrictnessOptions } from './strictness.js';

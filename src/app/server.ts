@@ -109,7 +109,7 @@ async function startServer(options: ServerOptions, sharing: Sharing): Promise<Ta
 /** Only servers that take tokens load what verifies them. */
 async function bearerOf(settings: ServerSettings): Promise<BearerVerifier | undefined> {
   if (settings.oauth === undefined) return undefined;
-  const { openBearerVerifier } = await import('./oauth.js');
+  const { openBearerVerifier } = await import('./oauth/opening.js');
   return openBearerVerifier(settings.oauth, settings);
 }
 

@@ -1,9 +1,9 @@
-import { stat } from 'node:fs/promises';
 import type { SecureContext } from 'node:tls';
 import type { Clock } from '../../base/clock.js';
 import type { Timer, Timers } from '../../base/timers.js';
 import type { Logger } from '../../http/pipeline/logger.js';
 import type { TlsIdentity } from '../../http/tls/doorway.js';
+import { fileStamp } from '../file-stamp.js';
 import type { Identity } from './identity.js';
 import type { TlsChoice } from './options.js';
 
@@ -113,7 +113,7 @@ export class Certificates implements TlsIdentity {
 
   async #follow(): Promise<void> {
     const source = this.#source;
-    const stamp = await stampOf(source.files);
+    const stamp = await stampOfAll(source.files);
     if (stamp === this.#stamp && !this.#isDue) return;
     try {
       const loaded = await load(source, this.#options.clock);
@@ -167,7 +167,7 @@ interface Loaded {
 
 async function load(source: CertificateSource, clock: Clock): Promise<Loaded> {
   // Before the files are read: what changes meanwhile is noticed afterwards.
-  const stamp = await stampOf(source.files);
+  const stamp = await stampOfAll(source.files);
   const identity = await source.load(clock.nowMicros() / 1000);
   return { source, identity, stamp };
 }
@@ -176,15 +176,6 @@ function endOf({ certificate }: Identity): number {
   return Date.parse(certificate.validTo);
 }
 
-/** A text that changes when one of the files does, or is replaced, or comes or goes. */
-async function stampOf(files: readonly string[]): Promise<string> {
-  const stamps = await Promise.all(
-    files.map((file) =>
-      stat(file, { bigint: true }).then(
-        ({ ino, size, mtimeNs, ctimeNs }) => `${ino} ${size} ${mtimeNs} ${ctimeNs}`,
-        () => 'missing',
-      ),
-    ),
-  );
-  return stamps.join('\n');
+async function stampOfAll(files: readonly string[]): Promise<string> {
+  return (await Promise.all(files.map(fileStamp))).join('\n');
 }

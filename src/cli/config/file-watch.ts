@@ -1,6 +1,5 @@
-import { stat } from 'node:fs/promises';
+import { fileStamp } from '../../app/file-stamp.js';
 import type { Timer, Timers } from '../../base/timers.js';
-import { codeOf } from '../failure.js';
 
 /**
  * Notices that files have changed, by looking at them again and again: that works for files that
@@ -59,12 +58,6 @@ export class FileWatch {
   }
 }
 
-/** Differs whenever the content of a file can have changed. */
 async function stateOf(file: string): Promise<readonly string[]> {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
-    return [file, ...[dev, ino, size, mtimeNs, ctimeNs].map(String)];
-  } catch (error) {
-    return [file, codeOf(error) ?? 'unreadable'];
-  }
+  return [file, await fileStamp(file)];
 }

@@ -1,8 +1,8 @@
 import { isAbsolute } from 'node:path';
 import type { JSONWebKeySet } from 'jose';
-import type { TokenRules } from '../http/oauth/token-verifier.js';
-import { tokenRights, type TokenRight } from '../http/oauth/role-permissions.js';
-import { ServerOptionsError } from './server-options-error.js';
+import type { TokenRules } from '../../http/oauth/token-verifier.js';
+import { tokenRights, type TokenRight } from '../../http/oauth/role-permissions.js';
+import { ServerOptionsError } from '../server-options-error.js';
 
 /** Ways to sign tokens in which the key that verifies cannot sign. */
 export const oauthAlgorithms = [

@@ -1,5 +1,5 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWK } from 'jose';
-import type { KeySet } from '../http/oauth/issuer-keys.js';
+import type { KeySet } from '../../http/oauth/issuer-keys.js';
 
 const keysMax = 100;
 

@@ -1,13 +1,13 @@
-import { unreachable } from '../base/invariant.js';
-import type { Clock } from '../base/clock.js';
-import type { Timers } from '../base/timers.js';
-import type { IssuerKeys, KeySet } from '../http/oauth/issuer-keys.js';
-import type { Logger } from '../http/pipeline/logger.js';
-import { KeyCache, type KeyReading } from './oauth-key-cache.js';
-import { keysOfFile, keysOfUrl } from './oauth-key-files.js';
-import { keySetOf, KeySetError } from './oauth-key-set.js';
-import type { KeyPlace } from './oauth-options.js';
-import { ServerOptionsError } from './server-options-error.js';
+import { unreachable } from '../../base/invariant.js';
+import type { Clock } from '../../base/clock.js';
+import type { Timers } from '../../base/timers.js';
+import type { IssuerKeys, KeySet } from '../../http/oauth/issuer-keys.js';
+import type { Logger } from '../../http/pipeline/logger.js';
+import { KeyCache, type KeyReading } from './key-cache.js';
+import { keysOfFile, keysOfUrl } from './key-files.js';
+import { keySetOf, KeySetError } from './key-set.js';
+import type { KeyPlace } from './options.js';
+import { ServerOptionsError } from '../server-options-error.js';
 
 export interface KeySurroundings {
   readonly clock: Clock;

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
-import type { Timers } from '../base/timers.js';
-import { KeySetError } from './oauth-key-set.js';
+import type { Timers } from '../../base/timers.js';
+import { stampOf } from '../file-stamp.js';
+import { KeySetError } from './key-set.js';
 
 /** The text of a set of keys, and a mark that changes when the text may have. */
 export interface KeyText {
@@ -21,10 +22,10 @@ export function keysOfFile(path: string): ReadKeys {
   return async (mark) => {
     const file = await open(path, 'r');
     try {
-      const { size, mtimeNs, ino } = await file.stat({ bigint: true });
-      const found = `${ino}/${size}/${mtimeNs}`;
+      const stats = await file.stat({ bigint: true });
+      const found = stampOf(stats);
       if (found === mark) return undefined;
-      if (size > keyBytesMax) throw new KeySetError(tooLarge);
+      if (stats.size > keyBytesMax) throw new KeySetError(tooLarge);
       return { mark: found, text: await file.readFile('utf8') };
     } finally {
       await file.close();

@@ -1,8 +1,12 @@
-import type { Clock } from '../base/clock.js';
-import { KeysUnavailableError, type IssuerKeys, type KeySet } from '../http/oauth/issuer-keys.js';
-import type { Logger } from '../http/pipeline/logger.js';
-import type { ReadKeys } from './oauth-key-files.js';
-import { parseKeySet } from './oauth-key-set.js';
+import type { Clock } from '../../base/clock.js';
+import {
+  KeysUnavailableError,
+  type IssuerKeys,
+  type KeySet,
+} from '../../http/oauth/issuer-keys.js';
+import type { Logger } from '../../http/pipeline/logger.js';
+import type { ReadKeys } from './key-files.js';
+import { parseKeySet } from './key-set.js';
 
 /** How often keys are read, in milliseconds. */
 export interface KeyReading {
