@@ -285,6 +285,31 @@ describe('a verifier of tokens', () => {
     assert.ok(looks() > before, 'a refused token is looked at again');
   });
 
+  it('does not remember a token that it began to verify with a key withdrawn meanwhile', async () => {
+    const token = await issuer.token();
+    const [withdrawn, left] = [keySetOf(issuer), keySetOf(other)];
+    let lookedFor = (): void => undefined;
+    let goOn = (): void => undefined;
+    const isLooked = new Promise<void>((resolve) => (lookedFor = resolve));
+    const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
+    const slow: KeySet = {
+      async find(...header) {
+        lookedFor();
+        await mayGoOn;
+        return withdrawn.find(...header);
+      },
+    };
+    const { verifier, hold } = verifierWith();
+    hold(slow);
+    const begun = verifier.verify(token, target);
+    await isLooked;
+    hold(left);
+    assert.equal((await verifier.verify(await other.token(), target)).kind, 'granted');
+    goOn();
+    await begun;
+    assert.equal((await verifier.verify(token, target)).kind, 'refused');
+  });
+
   it('says that it cannot tell while there are no keys', async () => {
     const { verifier, hold } = verifierWith();
     const token = await issuer.token();

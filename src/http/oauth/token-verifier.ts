@@ -30,6 +30,12 @@ export interface TokenVerifierParts {
   readonly logger: Logger;
 }
 
+interface VerifiedToken {
+  readonly claims: TokenClaims;
+  /** The keys among which the one that signed it is. */
+  readonly by: KeySet;
+}
+
 const tokenCharactersMax = 16 * 1024;
 const verifiedTokensMax = 1000;
 
@@ -82,14 +88,21 @@ export class TokenVerifier implements BearerVerifier {
     const hash = createHash('sha256').update(token).digest('base64');
     const known = this.#verified.get(hash);
     this.#verified.delete(hash);
-    const claims = known ?? (await this.#verify(token, keySet));
+    const { claims, by } = known
+      ? { claims: known, by: keySet }
+      : await this.#verify(token, keySet);
     this.#checkPeriod(claims);
+    // The keys may have changed while the signature was checked.
+    if (this.#keySet === by) this.#remember(hash, claims);
+    return claims;
+  }
+
+  #remember(hash: string, claims: TokenClaims): void {
     this.#verified.set(hash, claims);
     for (const oldest of this.#verified.keys()) {
       if (this.#verified.size <= verifiedTokensMax) break;
       this.#verified.delete(oldest);
     }
-    return claims;
   }
 
   /** A key that the issuer has withdrawn makes no token good any more. */
@@ -98,7 +111,7 @@ export class TokenVerifier implements BearerVerifier {
     this.#keySet = keySet;
   }
 
-  async #verify(token: string, keySet: KeySet): Promise<TokenClaims> {
+  async #verify(token: string, keySet: KeySet): Promise<VerifiedToken> {
     try {
       return await this.#verifyWith(token, keySet);
     } catch (error) {
@@ -110,7 +123,7 @@ export class TokenVerifier implements BearerVerifier {
     }
   }
 
-  async #verifyWith(token: string, keySet: KeySet): Promise<TokenClaims> {
+  async #verifyWith(token: string, keySet: KeySet): Promise<VerifiedToken> {
     const { rules, clock } = this.#parts;
     const { payload } = await jwtVerify(token, keySet.find, {
       issuer: rules.issuer,
@@ -119,7 +132,7 @@ export class TokenVerifier implements BearerVerifier {
       currentDate: new Date(clock.nowMicros() / 1000),
       requiredClaims: ['aud', 'nbf', 'exp'],
     });
-    return readClaims(payload);
+    return { claims: readClaims(payload), by: keySet };
   }
 
   #checkPeriod({ notBefore, expires }: TokenClaims): void {
