@@ -5,6 +5,7 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createServer } from '../../src/app/index.js';
+import { pageShapes } from '../support/page-shapes.js';
 import { findingTexts } from '../../src/modeling/advisor/finding-texts.js';
 
 // The page that everybody begins with, its program, and the index of the pattern pages.
@@ -12,7 +13,7 @@ import { findingTexts } from '../../src/modeling/advisor/finding-texts.js';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
-const server = await createServer({ inMemory: true });
+const server = await createServer({ inMemory: true, ...pageShapes() });
 after(() => server.close());
 
 /** What a text is when its indentation does not count. */

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createServer } from '../../src/app/index.js';
 import { startAzuriteBlobs } from '../support/azurite-blob.js';
+import { pageShapes } from '../support/page-shapes.js';
 
 // The programs of the pattern guide, run as a user runs them, and the pages that show them.
 
@@ -15,7 +16,7 @@ const programs = readdirSync(`${root}examples/patterns`)
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.slice(0, -'.ts'.length));
 
-const server = await createServer({ inMemory: true });
+const server = await createServer({ inMemory: true, ...pageShapes() });
 const blobs = await startAzuriteBlobs();
 after(async () => {
   await server.close();

@@ -7,6 +7,7 @@ import {
   type ServerOptions,
   type TabulariumServer,
 } from '../../src/app/index.js';
+import { pageShapes } from './page-shapes.js';
 
 export interface StartedServer extends AsyncDisposable {
   readonly server: TabulariumServer;
@@ -42,6 +43,7 @@ async function start(options: ServerOptions, remove: () => Promise<void>): Promi
       warn: () => undefined,
       error: (message, fields) => errors.push([message, fields]),
     },
+    ...pageShapes(),
     ...options,
     observers: [
       (record) => {
