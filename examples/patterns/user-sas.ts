@@ -1,7 +1,18 @@
 // Tokens that let each user reach their own entities and nothing else, made beside the account key.
-// Works with the cloud service and Azurite; making tokens sends nothing.
 import { AzureNamedKeyCredential, AzureSASCredential, TableClient } from '@azure/data-tables';
-import { defineEntity, int32, key, SasCache, sasFor, string } from 'tabularium/modeling';
+import {
+  defineEntity,
+  entitiesOf,
+  int32,
+  key,
+  openTable,
+  removeAccessPolicy,
+  RequestError,
+  SasCache,
+  sasFor,
+  setAccessPolicy,
+  string,
+} from 'tabularium/modeling';
 
 const LoginAttempt = defineEntity({
   type: 'LoginAttempt',
@@ -44,6 +55,7 @@ const logins = sasFor(LoginAttempt, {
   rows: {},
   permissions: ['read', 'add'],
   lifetimeMs: 600_000,
+  protocol: 'https,http',
 });
 console.log(`rows from ${logins.scope.startRowKey}`);
 
@@ -51,12 +63,56 @@ console.log(`rows from ${logins.scope.startRowKey}`);
 const cache = new SasCache(issue);
 const tokens = await Promise.all([cache.get('jonesj'), cache.get('jonesj'), cache.get('smith')]);
 console.log(`${new Set(tokens).size} tokens for three calls`);
-const mine = new TableClient(
-  endpoint,
-  'Logins',
-  new AzureSASCredential(await cache.get('jonesj')),
-  {
-    allowInsecureConnection: true,
-  },
-);
-console.log(`a client of ${mine.tableName} that has no account key`);
+
+// Logins of two users, stored by who has the account key.
+const options = { allowInsecureConnection: true };
+const owner = new TableClient(endpoint, 'Logins', credential, options);
+await owner.createTable();
+const all = entitiesOf(LoginAttempt, openTable(owner));
+for (const user of ['jonesj', 'smith']) {
+  for (const number of [1, 2]) await all.upsertReplace({ user, number, address: '10.0.0.1' });
+}
+
+// The program of a user has the token and nothing else.
+const clientOf = (own: string) =>
+  new TableClient(endpoint, 'Logins', new AzureSASCredential(own), options);
+const mine = entitiesOf(LoginAttempt, openTable(clientOf(await cache.get('jonesj'))));
+const found = await mine.query({ partition: { user: 'jonesj' } }).toArray({ max: 100 });
+console.log(`own rows: ${found.length}`);
+
+/** What the service says to a request: done, or why not. */
+async function outcome(request: () => Promise<unknown>): Promise<string> {
+  try {
+    return (await request()) === undefined ? 'nothing there' : 'done';
+  } catch (error) {
+    if (error instanceof RequestError && error.status === 403) return `refused, ${error.status}`;
+    throw error;
+  }
+}
+
+const another = { user: 'smith', number: 1 };
+console.log(`own row: ${await outcome(() => mine.get({ user: 'jonesj', number: 1 }))}`);
+console.log(`another's row: ${await outcome(() => mine.get(another))}`);
+const attempt = { user: 'jonesj', number: 3, address: '10.0.0.1' };
+console.log(`a write with a token for reading: ${await outcome(() => mine.insert(attempt))}`);
+
+const adding = entitiesOf(LoginAttempt, openTable(clientOf(logins.token)));
+await all.deleteIfExists(attempt);
+console.log(`a write with a token for adding: ${await outcome(() => adding.insert(attempt))}`);
+
+// A token that names a policy of the table is taken back with it.
+const tomorrow = new Date(Date.now() + 86_400_000);
+const always = { startsOn: new Date(0), expiresOn: tomorrow };
+await setAccessPolicy(owner, { id: 'readers', permissions: ['read'], ...always });
+const byPolicy = sasFor(LoginAttempt, {
+  table: 'Logins',
+  credential,
+  partition: { user: 'jonesj' },
+  policy: 'readers',
+  protocol: 'https,http',
+});
+const reader = entitiesOf(LoginAttempt, openTable(clientOf(byPolicy.token)));
+const read = () => reader.get({ user: 'jonesj', number: 1 });
+console.log(`by the policy: ${await outcome(read)}`);
+await removeAccessPolicy(owner, 'readers');
+console.log(`without it: ${await outcome(read)}`);

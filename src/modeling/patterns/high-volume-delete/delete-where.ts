@@ -232,7 +232,8 @@ async function lookAgain(table: TableGateway, rows: readonly Delete[]): Promise<
   const page = await table.page({ filter, select: [], limit: pageRowsMax });
   const there = new Set(page.rows.map(({ rowKey }) => rowKey));
   const end = page.rows.at(-1)?.rowKey;
-  const isBehind = (rowKey: string) => page.cursor !== undefined && (end ?? '') < rowKey;
+  const isBehind = (rowKey: string) =>
+    page.cursor !== undefined && (end === undefined || end < rowKey);
   return rows.filter(({ key }) => there.has(key.rowKey) || isBehind(key.rowKey));
 }
 
