@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { queueDifferences, tableDifferences } from './support/azurite-differences.js';
+import { after, describe, it } from 'node:test';
+import {
+  queueDifferences,
+  tableDifferences,
+  type Difference,
+} from './support/azurite-differences.js';
 import { plain, rowsUnder } from './support/compatibility-page.js';
 import { startFixture } from './wire/kit/server.js';
 import { QueueWireClient } from './wire/kit/queue-client.js';
-import { after } from 'node:test';
 
 // The tables of differences in docs/reference/compatibility.md: every row is put to a server, which
 // must answer as the row says.
@@ -13,16 +16,19 @@ const { client: tables, server } = await startFixture();
 const queues = QueueWireClient.of(server);
 after(() => queues.close());
 
-const services = [
-  [
-    'Tables beside Azurite',
-    tableDifferences.map((each) => ({ ...each, ask: () => each.ask(tables) })),
-  ],
-  [
-    'Queues beside Azurite',
-    queueDifferences.map((each) => ({ ...each, ask: () => each.ask(queues) })),
-  ],
-] as const;
+interface Asked {
+  readonly request: string;
+  readonly ask: () => Promise<string>;
+}
+
+function askedOf<Client>(differences: readonly Difference<Client>[], client: Client): Asked[] {
+  return differences.map((each) => ({ request: each.request, ask: () => each.ask(client) }));
+}
+
+const services: readonly (readonly [heading: string, asked: readonly Asked[]])[] = [
+  ['Tables beside Azurite', askedOf(tableDifferences, tables)],
+  ['Queues beside Azurite', askedOf(queueDifferences, queues)],
+];
 
 for (const [heading, differences] of services) {
   describe(heading, () => {
