@@ -76,6 +76,7 @@ export class Pipeline {
   async serve(exchange: Exchange): Promise<void> {
     const { service, clock, limits } = this.#options;
     const gate = this.#gate;
+    let isRevocable = false;
     try {
       receive(exchange, this.#options.versions);
       const endpoint = this.#endpointOf(exchange);
@@ -89,11 +90,15 @@ export class Pipeline {
         const rules = learnOriginRules(exchange, service.originRules);
         if (rules !== undefined) await rules;
         const caller = authenticate(exchange, this.#authentication);
+        isRevocable = caller instanceof Promise;
         exchange.caller = caller instanceof Promise ? await caller : caller;
       }
       const route = this.#admit(exchange);
       const { operation, request } = route;
-      if (expectsBody(exchange, operation)) await receiveBody(exchange, operation.bodyBytesMax);
+      if (expectsBody(exchange, operation)) {
+        await receiveBody(exchange, operation.bodyBytesMax);
+        if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, route);
+      }
       if (service.verifiesContentMd5) verifyContentMd5(exchange, operation);
       const input = operation.parse(request);
       if (this.#isInterferedWith) await this.#interfere(exchange, route, input);
@@ -144,6 +149,20 @@ export class Pipeline {
     authorise(caller, operation.access, container);
     checkEndpoint(exchange, operation.access);
     return route;
+  }
+
+  #hasOtherKeys({ account }: Exchange): boolean {
+    return account !== undefined && this.#options.accounts.find(account.name) !== account;
+  }
+
+  /**
+   * A client may take its time with a body, and what let it in may be taken back meanwhile: a stored
+   * policy, a key of the account, a token.
+   */
+  async #admitAgain(exchange: Exchange, { operation, container }: Route): Promise<void> {
+    address(exchange, this.#options.accounts);
+    exchange.caller = await authenticate(exchange, this.#authentication);
+    authorise(exchange.caller, operation.access, container);
   }
 
   get #isInterferedWith(): boolean {
