@@ -131,6 +131,32 @@ describe('user delegation keys of queues', () => {
     await (await signedClient('changed', key, 'r')).peekMessages();
   });
 
+  it('end with the trust in the issuer of the token', async () => {
+    const name = 'distrusted';
+    await (await serviceOf(owner)).createQueue(name);
+    const client = await signedClient(name, await keyFor(owner), 'r');
+    await client.peekMessages();
+    const { search } = new URL(client.url);
+    const { jwks } = issuer;
+    const others = [
+      undefined,
+      { issuer: 'https://another.example/', jwks },
+      { issuer: issuer.issuer, jwks },
+    ];
+    const statuses: number[] = [];
+    for (const oauth of others) {
+      const options = { clock, checkClockSkew: false };
+      await using other = await startServer(oauth === undefined ? options : { ...options, oauth });
+      const wire = QueueWireClient.of(other.server);
+      await wire.expect(201, { method: 'PUT', path: `/${name}` });
+      const path = `/${name}/messages${search}&peekonly=true`;
+      const { status } = await wire.send({ path, auth: 'none' });
+      statuses.push(status);
+      wire.close();
+    }
+    assert.deepEqual(statuses, [403, 403, 200], 'nobody, somebody else, the same issuer');
+  });
+
   it('are only for those who may do all that signatures of queues allow', async () => {
     const { oid, tid, roles } = owner;
     const others: readonly Claims[] = [

@@ -11,6 +11,8 @@ export type BearerVerdict =
   | {
       readonly kind: 'granted';
       readonly permissions: ScopedPermissions;
+      /** The claim `iss`. */
+      readonly issuer: string;
       /** The claims `oid` and `tid`. */
       readonly objectId: string | undefined;
       readonly tenantId: string | undefined;
@@ -22,6 +24,8 @@ export type BearerVerdict =
 
 /** Decides about bearer tokens for every service of a server (spec table-service §8.5). */
 export interface BearerVerifier {
+  /** Whose tokens are good. */
+  readonly issuer: string;
   /** The value of `WWW-Authenticate`: where a token is to be had, and for what. */
   readonly challenge: string;
   /** Whether tokens are taken over connections that anybody on the way can read. */

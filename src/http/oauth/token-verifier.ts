@@ -49,6 +49,7 @@ function refused(reason: string): BearerVerdict {
  * out by others, or the keys of the issuer change.
  */
 export class TokenVerifier implements BearerVerifier {
+  readonly issuer: string;
   readonly challenge: string;
   readonly allowHttp: boolean;
   readonly #parts: TokenVerifierParts;
@@ -59,6 +60,7 @@ export class TokenVerifier implements BearerVerifier {
   constructor(parts: TokenVerifierParts) {
     const { issuer, audiences, allowHttp } = parts.rules;
     this.#parts = parts;
+    this.issuer = issuer;
     this.challenge = bearerChallenge(issuer, audiences);
     this.allowHttp = allowHttp;
   }
@@ -75,7 +77,7 @@ export class TokenVerifier implements BearerVerifier {
       }
       const permissions = permissionsOf(claims, target.service, rights);
       const { objectId, tenantId } = claims;
-      return { kind: 'granted', permissions, objectId, tenantId };
+      return { kind: 'granted', permissions, issuer: this.issuer, objectId, tenantId };
     } catch (error) {
       return this.#failed(error);
     }

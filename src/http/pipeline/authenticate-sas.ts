@@ -33,6 +33,8 @@ import type { SignedContainers } from './service.js';
 export interface SasContext {
   readonly signatures: SignedContainers;
   readonly clock: Clock;
+  /** Whose tokens are good; undefined when nobody's are. */
+  readonly bearer: { readonly issuer: string } | undefined;
 }
 
 /** The letter of `ss`. */
@@ -155,8 +157,14 @@ function delegatedCaller(
   sas: UserDelegationQueueSas,
   exchange: Exchange,
   account: KeyHolder,
-  { signatures, clock }: SasContext,
+  { signatures, clock, bearer }: SasContext,
 ): Caller {
+  if (bearer === undefined) {
+    throw authenticationFailed(
+      'The server trusts no issuer of tokens, and so no keys that are given for tokens. Start it ' +
+        'with --oauth to have them.',
+    );
+  }
   const { delegationKey, delegatedUserObjectId } = sas;
   if (delegatedUserObjectId !== undefined || delegationKey.delegatedTenantId !== undefined) {
     throw authenticationFailed('Signatures for one other user (sduoid, skdutid) are not accepted.');
@@ -168,7 +176,7 @@ function delegatedCaller(
   if (queue === undefined) {
     throw authenticationFailed('The signature is for a queue; the request addresses none.');
   }
-  verifySasSignature(sas, delegatedKeys(account, delegationKey), queue);
+  verifySasSignature(sas, delegatedKeys(account, bearer.issuer, delegationKey), queue);
   checkSasWindow(sasWindow(delegationKey), clock.nowMicros());
   checkTerms(sas, exchange, clock);
   const permissions = meaningsOf(sas.permissions ?? '', permissionLetters);

@@ -56,6 +56,8 @@ export interface BearerCaller {
   /** The service that is asked. */
   readonly service: string;
   readonly permissions: ScopedPermissions;
+  /** Who made the token. */
+  readonly issuer: string;
   /** Whose token it is, and in which tenant, as far as it says. */
   readonly objectId?: string | undefined;
   readonly tenantId?: string | undefined;

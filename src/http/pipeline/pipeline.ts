@@ -156,8 +156,8 @@ export class Pipeline {
   }
 
   /**
-   * A client may take its time with a body, and what let it in may be taken back meanwhile: a stored
-   * policy, a key of the account, a token.
+   * A client may take its time with a body, and what let it in may be taken back meanwhile: a
+   * stored policy, a key of the account, a token.
    */
   async #admitAgain(exchange: Exchange, { operation, container }: Route): Promise<void> {
     address(exchange, this.#options.accounts);

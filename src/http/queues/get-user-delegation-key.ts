@@ -40,7 +40,7 @@ export const getUserDelegationKey: QueueOperation<DelegationKey, DelegationKey> 
     const { account, caller, version, body } = exchange;
     invariant(account !== undefined, 'the account is known before the operation');
     if (caller.kind !== 'bearer') throw onlyForTokens('Ask with a bearer token.');
-    const { objectId, tenantId } = caller;
+    const { objectId, tenantId, issuer } = caller;
     if (objectId === undefined || tenantId === undefined) {
       throw onlyForTokens('The token does not say whose it is: it needs oid and tid.');
     }
@@ -49,7 +49,8 @@ export const getUserDelegationKey: QueueOperation<DelegationKey, DelegationKey> 
     const fields = { objectId, tenantId, ...period, service, version };
     const [key] = account.keys;
     invariant(key !== undefined, 'an account has a key');
-    return { fields, value: userDelegationKeyValue(key, account.name, fields) };
+    const delegation = { account: account.name, issuer };
+    return { fields, value: userDelegationKeyValue(key, delegation, fields) };
   },
 
   run: (key) => Promise.resolve(key),

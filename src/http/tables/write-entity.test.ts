@@ -14,6 +14,7 @@ function mayDo(access: Access, ...permissions: Permission[]): boolean {
   const caller: Caller = {
     kind: 'bearer',
     authKind: 'bearer',
+    issuer: 'https://issuer.example/',
     service: 'table',
     permissions: held,
   };
