@@ -456,6 +456,26 @@ describe('credentials', () => {
     assertQueueError(await queues.send({ headers: { 'x-ms-date': undefined } }), failed);
   });
 
+  it('are over parameters that nobody can divide in another way', async () => {
+    const queue = await queues.newQueue('divided');
+    await queues.put(queue, 'only seen');
+    const headers = { 'x-ms-date': date, 'x-ms-version': version };
+    const signedFor = (query: string): string => {
+      const target = `/${account}/${queue}/messages?${query}`;
+      const signable = { method: 'GET', target, headers, account, key: developmentKey };
+      const text = queueStringToSign({ ...signable, scheme: 'SharedKey' });
+      return `SharedKey ${account}:${signatureOf(developmentKey, text)}`;
+    };
+    const Authorization = signedFor('numofmessages=1&peekonly=true');
+    const send = (query: string) =>
+      queues.send({ path: `/${queue}/messages?${query}`, headers: { ...headers, Authorization } });
+    assert.equal((await send('numofmessages=1&peekonly=true')).status, 200);
+    for (const query of ['numofmessages:1%0Apeekonly=true', 'numofmessages=1%0Apeekonly:true']) {
+      assertQueueError(await send(query), failed);
+    }
+    assert.deepEqual(await queues.texts(queue), ['only seen'], 'nobody has taken it');
+  });
+
   for (const value of ['Basic abc', 'SharedKey', 'SharedKey nocolon', 'nonsense', ':']) {
     it(`'${value}' are 400`, async () => {
       const response = await queues.send({ headers: { Authorization: value } });

@@ -1,4 +1,5 @@
 import { decodeOnce } from '../http/percent.js';
+import { authenticationFailed } from './authentication-failed.js';
 
 /** A query parameter, decoded, its name in lower case. */
 export type QueryParameter = readonly [name: string, value: string];
@@ -35,16 +36,33 @@ function compared(left: string, right: string): number {
   return left < right ? -1 : 1;
 }
 
-/** One line a name, before each a line break; the values of one name sorted, joined by commas. */
+/**
+ * One line a name, before each a line break; the values of one name sorted, joined by commas.
+ *
+ * @throws {StorageError} `AuthenticationFailed` for parameters that would make the text of others
+ */
 export function canonicalizedQuery(parameters: readonly QueryParameter[]): string {
   let text = '';
   let last: string | undefined;
   const sorted = parameters.length > 1 ? parameters.toSorted(byNameAndValue) : parameters;
   for (const [name, value] of sorted) {
+    checkApart(name, value);
     text += name === last ? `,${value}` : `\n${name}:${value}`;
     last = name;
   }
   return text;
+}
+
+/**
+ * Whoever has seen a signature could else move the borders between names, values and lines, and so
+ * make a peek a get. No operation has such parameters.
+ */
+function checkApart(name: string, value: string): void {
+  if (!name.includes(':') && !name.includes('\n') && !value.includes('\n')) return;
+  throw authenticationFailed(
+    'A parameter of the query string has a line break, or a colon in its name: what was signed ' +
+      'could mean other parameters.',
+  );
 }
 
 /**

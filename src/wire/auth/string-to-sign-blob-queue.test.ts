@@ -324,10 +324,13 @@ const queryTexts = fc.string({
 });
 
 /** Requests with whatever may be signed, not only what clients send. */
+/** A colon in a name is refused. */
+const queryNames = queryTexts.map((text) => text.replaceAll(':', ''));
+
 const requests = fc.record({
   method: fc.constantFrom('GET', 'PUT', 'POST', 'DELETE', 'HEAD'),
   path: fc.webPath(),
-  query: fc.array(fc.tuple(queryTexts, queryTexts), { maxLength: 5 }),
+  query: fc.array(fc.tuple(queryNames, queryTexts), { maxLength: 5 }),
   comp: fc.constantFrom('', 'comp=list&', 'Comp=%61cl&'),
   metadata: fc.uniqueArray(fc.tuple(metadataNames, headerValues), {
     selector: ([name]) => name.toLowerCase(),
