@@ -5,12 +5,10 @@ export function answers(program, args) {
   return spawnSync(program, args, { stdio: 'ignore' }).status === 0;
 }
 
-/** Runs a program and shows only what it says about failures. */
+/** Runs a program and shows what it says only when it fails. */
 export function succeeds(program, args, options = {}) {
-  const { status } = spawnSync(program, args, {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    ...options,
-  });
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', ...options });
+  if (status !== 0) process.stderr.write(`${stdout ?? ''}${stderr ?? ''}`);
   return status === 0;
 }
 
