@@ -98,6 +98,24 @@ describe('a configuration file', () => {
     }
   });
 
+  it('is refused without repeating a key that stands in the wrong place', async () => {
+    const secret = 'c2VjcmV0'.repeat(11);
+    const texts = [
+      `accounts: [{ name: "${secret}", keys: [YQ==] }]`,
+      `accounts: "orders:${secret}"`,
+      `accounts: [{ name: orders, keys: [{ env: "${secret}" }] }]`,
+      `accounts: [{ name: orders, "${secret}": keys }]`,
+      `accounts: { orders: "${secret}" }`,
+      `accounts: ["${secret}"]`,
+      `host: 1\n${secret}: 1`,
+      `durability: "${secret}"`,
+    ];
+    for (const text of texts) {
+      const said = await refusal(text, {});
+      assert.ok(!said.includes('c2VjcmV0'), said);
+    }
+  });
+
   const refused: readonly [what: string, text: string, said: RegExp][] = [
     [
       'a misspelt member',

@@ -3,6 +3,7 @@ import type { FaultRule, HttpLimits, LenientItem, ThrottleSetting } from '../../
 import type { TokenRight } from '../../http/oauth/role-permissions.js';
 import type { AccountSettings } from '../../services/accounts/directory.js';
 import { UsageError } from '../failure.js';
+import { looksLikeKey } from './key-like.js';
 import { checkSchema } from './schema-check.js';
 import {
   plainValue,
@@ -164,7 +165,8 @@ class KeyReader {
     if ('env' in key) {
       const value = this.#options.environment[key.env]?.trim();
       if (value) return value;
-      throw this.#problem(path, `the environment variable ${key.env} is not set or empty`);
+      const shown = looksLikeKey(key.env) ? 'that env names' : key.env;
+      throw this.#problem(path, `the environment variable ${shown} is not set or empty`);
     }
     const name = resolve(this.#options.folder, key.file);
     this.#options.noteFile(name);

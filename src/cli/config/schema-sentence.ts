@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import { printable, truncated } from '../terminal.js';
+import { looksLikeKey } from './key-like.js';
 import { nearestName } from './nearest-name.js';
 import type { MemberPath } from './structured-file.js';
 
@@ -46,8 +47,10 @@ function unknownMember(error: ErrorObject, path: MemberPath): string {
   const known = membersOf(error);
   const where = path.length === 0 ? '' : ` in ${memberText(path)}`;
   const there = `there is: ${known.slice(0, namesShownMax).join(', ')}.`;
-  if (isSecret(error)) return `There is another member than allowed${where}; ${there}`;
   const name = String(error.params['additionalProperty']);
+  if (isSecret(error) || looksLikeKey(name)) {
+    return `There is another member than allowed${where}; ${there}`;
+  }
   const asked = truncated(printable(name), valueCharactersMax);
   return `There is no member '${asked}'${where}; ${there}${hint(name, known)}`;
 }
@@ -96,6 +99,7 @@ function bound(keyword: 'minItems' | 'maxItems'): string {
 function shown(error: ErrorObject): string {
   if (isSecret(error)) return 'what it is';
   const { data } = error;
+  if (typeof data === 'string' && looksLikeKey(data)) return 'what it is';
   if (Array.isArray(data)) return 'a list';
   if (typeof data === 'object' && data !== null) return 'an object';
   return truncated(printable(JSON.stringify(data) ?? 'nothing'), valueCharactersMax);

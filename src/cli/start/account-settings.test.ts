@@ -26,7 +26,19 @@ void describe('accounts to serve', () => {
   });
 
   void it('are refused without repeating their keys', () => {
-    const texts = ['one', `:${a}`, 'one:', `one:${a}:${b}:${a}`, `One:${a}`, 'one:short!'];
+    const long = `${a}${b}${a}${b}`;
+    const texts = [
+      long,
+      `${long}:one`,
+      `one=${long}`,
+      `one ${long}`,
+      'one',
+      `:${a}`,
+      'one:',
+      `one:${a}:${b}:${a}`,
+      `One:${a}`,
+      'one:short!',
+    ];
     for (const text of texts) {
       assert.throws(
         () => chooseAccounts([text], {}, undefined),

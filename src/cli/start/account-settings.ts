@@ -1,5 +1,6 @@
 import {
   AccountSettingsError,
+  accountNameLengthMax,
   developmentAccount,
   makeAccountDirectory,
   type AccountSettings,
@@ -56,9 +57,14 @@ const rawKeyLengthMin = 8;
 /** Reads `name:key` or `name:key1:key2`. Messages never repeat a key. */
 function parseAccount(text: string, notes: string[]): AccountSettings {
   const [name = '', ...keys] = text.split(':');
-  if (keys.length === 0 || keys.length > 2 || keys.includes('')) {
-    const shown = name === '' ? '' : ` '${name}'`;
-    throw new UsageError(`An account${shown} is given as name:key or name:key1:key2.`);
+  // What is longer than any name may be a key in its place, and so may a text without a colon.
+  const isName = keys.length > 0 && name.length <= accountNameLengthMax;
+  if (!isName || keys.length > 2 || keys.includes('')) {
+    const shown = isName && name !== '' ? ` '${name}'` : '';
+    throw new UsageError(
+      `An account${shown} is given as name:key or name:key1:key2; a name has 3 to 24 lower-case ` +
+        'letters and digits.',
+    );
   }
   return withBase64Keys({ name, keys }, notes);
 }

@@ -35,6 +35,7 @@ describe('the account directory', () => {
   const refused: readonly (readonly [string, { name: string; keys: string[] }[], RegExp])[] = [
     ['a short name', [{ name: 'ab', keys: [key] }], /'ab' cannot name an account/],
     ['a long name', [{ name: 'a'.repeat(25), keys: [key] }], /3 to 24/],
+    ['a key as the name', [{ name: `${key}${key}${key}${key}`, keys: ['zoo'] }], /^A text of 32 /],
     ['upper case', [{ name: 'Zoo', keys: [key] }], /lower-case/],
     ['no key', [{ name: 'zoo', keys: [] }], /'zoo' has no key/],
     ['an empty key', [{ name: 'zoo', keys: [''] }], /not base64/],

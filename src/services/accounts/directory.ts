@@ -35,6 +35,7 @@ export const developmentAccount: AccountSettings = Object.freeze({
   ]),
 });
 
+export const accountNameLengthMax = 24;
 const accountName = /^[a-z0-9]{3,24}$/;
 const base64 =
   /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$|^[A-Za-z0-9+/]{2,3}={1,2}$/;
@@ -86,11 +87,16 @@ export class CurrentAccounts implements AccountDirectory {
 function makeAccount({ name, keys }: AccountSettings): Account {
   if (!accountName.test(name)) {
     throw new AccountSettingsError(
-      `'${name}' cannot name an account: use 3 to 24 lower-case letters and digits.`,
+      `${shownName(name)} cannot name an account: use 3 to 24 lower-case letters and digits.`,
     );
   }
   if (keys.length === 0) throw new AccountSettingsError(`The account '${name}' has no key.`);
   return Object.freeze({ name, keys: Object.freeze(keys.map((key) => secretKey(name, key))) });
+}
+
+/** What is longer than any name may be a key in its place. */
+function shownName(name: string): string {
+  return name.length <= accountNameLengthMax ? `'${name}'` : `A text of ${name.length} characters`;
 }
 
 function secretKey(account: string, key: string): KeyObject {
