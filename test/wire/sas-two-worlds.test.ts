@@ -16,7 +16,7 @@ import { startFixture } from './kit/server.js';
 // neither from rows nor from counts, tokens, plans, codes, etags or the order of refusals.
 
 const seed = seedSetting('TABULARIUM_ACCESS_SEED');
-const requests = numberSetting('TABULARIUM_ACCESS_REQUESTS', 150);
+const requests = numberSetting('TABULARIUM_ACCESS_REQUESTS', 80);
 const random = new SimRandom(seed);
 
 interface Grant {
