@@ -389,6 +389,7 @@ holdRows('Fields of signatures', [
       });
     },
   ],
+  [['sig', 'all'], 'supported', both({}, 'sig', 'AAAA')],
   [
     ['si', 'of a service'],
     'supported',
