@@ -49,7 +49,7 @@ export interface EntitiesOptions {
 
 /** How `update` goes on when it is overtaken, and what it does where nothing is. */
 export interface UpdateOptions<D extends AnyDefinition> {
-  /** How often the function may run. 24 when absent. */
+  /** How often the function may run. 64 when absent. */
   readonly attemptsMax?: number;
   /** What to insert when the entity is absent. Without it an absent entity is an error. */
   readonly ifAbsent?: () => CreateOf<D> | Promise<CreateOf<D>>;
@@ -66,7 +66,7 @@ export interface Selection<N> {
 }
 
 const concurrencyDefault = 16;
-const updateAttemptsMax = 24;
+const updateAttemptsMax = 64;
 const contention = { first: 4, last: 250 };
 
 /**

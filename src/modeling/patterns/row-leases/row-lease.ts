@@ -107,7 +107,7 @@ export class RowLease<D extends AnyDefinition> {
    * Reads the entity, lets `change` make the new one and replaces it while the lease is held;
    * again when a writer without a lease was faster. One point read and one entity group
    * transaction an attempt. `undefined` leaves the entity as it is. Throws `EntityNotFoundError`
-   * when it is absent, and `ContentionError` after 24 attempts.
+   * when it is absent, and `ContentionError` after 64 attempts.
    */
   update(
     change: (current: Stored<ReadOf<D>>) => ReadOf<D> | undefined | Promise<ReadOf<D> | undefined>,
