@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -18,7 +26,7 @@ after(() => rmSync(place, { recursive: true, force: true }));
 interface Manifest {
   readonly version: string;
   readonly dependencies: Readonly<Record<string, string>>;
-  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly scripts: Readonly<Record<string, string>>;
 }
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
@@ -89,6 +97,36 @@ describe('the packed package', { timeout: 120_000 }, () => {
     const names = await importedNames(folder, 'tabularium/modeling');
     assert.ok(names.includes('defineEntity') && names.includes('openTable'));
   });
+
+  it('types programs that have the client of tables and nothing else', async () => {
+    const folder = await install('typed', ['@azure/data-tables', '@types/node']);
+    const program =
+      "import * as modeling from 'tabularium/modeling';\n" +
+      'export const names: readonly string[] = Object.keys(modeling);\n' +
+      'export const type = modeling.defineEntity({\n' +
+      "  type: 'Note',\n" +
+      '  properties: { id: modeling.string() },\n' +
+      '  partitionKey: (p) => modeling.key`${p.id}`,\n' +
+      '  rowKey: () => modeling.key``,\n' +
+      '}).type;\n';
+    writeFileSync(join(folder, 'program.ts'), program);
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    const compilerOptions = {
+      target: 'ES2023',
+      lib: ['ES2023', 'ESNext.Disposable'],
+      module: 'NodeNext',
+      types: ['node'],
+      strict: true,
+      noEmit: true,
+      skipLibCheck: false,
+    };
+    const config = JSON.stringify({ compilerOptions, files: ['program.ts'] });
+    writeFileSync(join(folder, 'tsconfig.json'), config);
+    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+    const failure: unknown = await node([compiler, '-p', '.'], folder).catch((error) => error);
+    const output = failure instanceof Error ? String(Reflect.get(failure, 'stdout')) : '';
+    assert.equal(output, '');
+  });
 });
 
 /** What a compiled file imports, whether it is run or only typed. */
@@ -116,6 +154,20 @@ function reachedFrom(entry: string, extension: '.js' | '.d.ts') {
   return { files: files.size, folders: [...new Set(folders)].sort(), packages: [...packages] };
 }
 
+describe('a folder that is packed', () => {
+  it('has lost everything compiled before it is compiled again', () => {
+    const copy = join(place, 'copy');
+    mkdirSync(join(copy, 'scripts'), { recursive: true });
+    mkdirSync(join(copy, 'dist', 'src'), { recursive: true });
+    writeFileSync(join(copy, 'dist', 'src', 'stale.js'), '');
+    const script = 'scripts/clean.js';
+    writeFileSync(join(copy, script), readFileSync(join(root, script)));
+    assert.equal(manifest.scripts['prepack'], `node ${script} && npm run build`);
+    execFileSync(process.execPath, [script], { cwd: copy });
+    assert.ok(!existsSync(join(copy, 'dist')));
+  });
+});
+
 describe('the files of tabularium/modeling', () => {
   const entry = join(root, 'dist', 'src', 'modeling', 'index');
   const isOfServer = (folder: string): boolean =>
@@ -130,12 +182,11 @@ describe('the files of tabularium/modeling', () => {
     assert.deepEqual(others, []);
   });
 
-  it('are typed without a file of the server', () => {
+  it('are typed without a file of the server and without the optional clients', () => {
     const { files, folders, packages } = reachedFrom(`${entry}.d.ts`, '.d.ts');
     assert.ok(files > 100, 'the graph is walked');
     assert.deepEqual(folders.filter(isOfServer), []);
-    const peers = Object.keys(manifest.peerDependencies);
-    const others = packages.filter((name) => !ofNode(name) && !peers.includes(name));
+    const others = packages.filter((name) => !ofNode(name) && name !== '@azure/data-tables');
     assert.deepEqual(others, []);
   });
 });

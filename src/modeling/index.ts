@@ -46,6 +46,7 @@ export type {
   KeyNames,
   KeyOf,
   MergeOf,
+  MergeRefused,
   PartitionKeyPrefixOf,
   PartitionOf,
   ReadOf,

@@ -21,6 +21,7 @@ import {
   type Instant,
   type KeyOf,
   type MergeOf,
+  type MergeRefused,
   type ReadOf,
   type RowKeyPrefixOf,
   type StandardSchema,
@@ -127,7 +128,15 @@ same<
   | 'tags'
   | 'address'
 >();
-same<MergeOf<typeof Secret>, never>();
+same<
+  MergeOf<typeof Secret>,
+  MergeRefused<'a merge would lose the key of the encrypted properties: use update or replace'>
+>();
+// @ts-expect-error -- not even a merge of nothing
+const mergedSecret: MergeOf<typeof Secret> = {};
+// @ts-expect-error -- nor of what is not encrypted
+const mergedOwner: MergeOf<typeof Secret> = { owner: 'x' };
+void [mergedSecret, mergedOwner];
 
 same<Extract<keyof CreateOf<Review>, 'search'>, never>();
 same<CreateOf<Review>['weight'], number | null | undefined>();

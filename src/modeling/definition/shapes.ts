@@ -58,8 +58,8 @@ type IsNever<T> = [T] extends [never] ? true : false;
 
 /**
  * What a merge takes: any of the properties that are not in keys, read-only or computed. Absent
- * and `undefined` both mean unchanged: a merge cannot remove a property. `never` for a definition
- * with encrypted properties: a merge would lose their key.
+ * and `undefined` both mean unchanged: a merge cannot remove a property. For a definition with
+ * encrypted properties nothing fits, because a merge would lose their key: `MergeRefused`.
  */
 export type MergeOf<D extends Shaped> =
   IsNever<NamesWith<D['properties'], 'encrypted'>> extends true
@@ -71,7 +71,12 @@ export type MergeOf<D extends Shaped> =
           >
         ]?: ValueOf<D['properties'][N]> | undefined;
       }
-    : never;
+    : MergeRefused<'a merge would lose the key of the encrypted properties: use update or replace'>;
+
+declare const refused: unique symbol;
+
+/** What no value is: its parameter says, in the compiler's message, why and what to do instead. */
+export type MergeRefused<Reason extends string> = { readonly [refused]: Reason };
 
 type PickedShape<P extends Properties, N extends string> = Flat<{
   readonly [M in N & Names<P>]: ValueOf<P[M]>;

@@ -216,10 +216,12 @@ export class Entities<D extends AnyDefinition> {
 
   /**
    * One update: creates the entity, or merges what is given into the one that is there. Defaults
-   * are not written. Gives the new ETag.
+   * are not written. Gives the new ETag. Write stamps stay as they are: repeating it does no harm,
+   * and another writer may still look for one of them.
    */
   async upsertMerge(entity: CreateOf<D>): Promise<{ readonly etag: string }> {
-    const { etag } = await this.table.write(this.#writes().upsertMerge(entity));
+    const write = writesOf(this.definition, { stamp: false }).upsertMerge(entity);
+    const { etag } = await this.table.write(write);
     return { etag: etag ?? '' };
   }
 

@@ -1,10 +1,10 @@
 import { buffer } from 'node:stream/consumers';
-import type { ContainerClient } from '@azure/storage-blob';
 import type { Bytes } from '../../../base/bytes.js';
+import type { ContainerPort } from '../../worker/container-port.js';
 import type { Place, Slot } from './place.js';
 
 /** What a container's client must have: `ContainerClient` of `@azure/storage-blob` has it. */
-export type BlobContainer = Pick<ContainerClient, 'containerName' | 'getBlockBlobClient'>;
+export type BlobContainer = Pick<ContainerPort, 'containerName' | 'getBlockBlobClient'>;
 
 /** How a row is a blob. */
 export interface BlobPlaceOptions {

@@ -1,6 +1,6 @@
-import type { ContainerClient } from '@azure/storage-blob';
 import { changeList, type KeyList, type ListChange } from './key-list.js';
 import { compareTexts } from '../../rows/text-order.js';
+import type { ContainerPort } from '../../worker/container-port.js';
 
 /** A blob with a list, as it was read. */
 export interface ListBlob {
@@ -42,7 +42,10 @@ const suffix = '.txt';
  * The lists in the blobs of a container, named `prefix`, the value and `.txt`. No other blobs may
  * have such names. Sends nothing; the container must exist.
  */
-export function openListBlobs(container: ContainerClient, prefix = ''): ListBlobs {
+export function openListBlobs(
+  container: Pick<ContainerPort, 'getBlockBlobClient' | 'listBlobsFlat'>,
+  prefix = '',
+): ListBlobs {
   const blobOf = (name: string) => container.getBlockBlobClient(`${prefix}${name}${suffix}`);
   return {
     async read(name) {

@@ -1,4 +1,4 @@
-import type { ContainerClient } from '@azure/storage-blob';
+import type { ContainerPort } from '../../worker/container-port.js';
 import type { BlobPage, BlobPort } from './blob-port.js';
 
 const pageBlobsMax = 1000;
@@ -6,7 +6,7 @@ const pageBlobsMax = 1000;
 /**
  * The blobs of a container through the official client. Sends nothing; the container must exist.
  */
-export function containerBlobs(client: ContainerClient): BlobPort {
+export function containerBlobs(client: ContainerPort): BlobPort {
   return {
     async put(name, bytes, { metadata, contentType }) {
       try {
@@ -42,7 +42,7 @@ export function containerBlobs(client: ContainerClient): BlobPort {
   };
 }
 
-async function page(client: ContainerClient, prefix: string, cursor?: string): Promise<BlobPage> {
+async function page(client: ContainerPort, prefix: string, cursor?: string): Promise<BlobPage> {
   const pages = client.listBlobsFlat({ prefix, includeMetadata: true }).byPage({
     maxPageSize: pageBlobsMax,
     ...(cursor === undefined ? {} : { continuationToken: cursor }),

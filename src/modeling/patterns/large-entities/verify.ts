@@ -3,7 +3,7 @@ import { ModelError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { unlessAbsent } from '../../table/unless-absent.js';
 import { MissingValueError } from './assembly.js';
-import type { BlobPort, ListedBlob } from './blob-port.js';
+import type { ListedBlob } from './blob-port.js';
 import type { LargeTable } from './large-table.js';
 import { ownerMetadata } from './layout.js';
 import { blobsOf, manifestOf, manifestProperty } from './manifest.js';
@@ -43,6 +43,9 @@ export interface LargeReport {
  * blobs, a point read for each that no entity seems to point to, one request for each blob of an
  * entity to see that it is there, and with `repair` one delete for each that is abandoned. Safe
  * beside readers and writers, and to run again after a crash.
+ *
+ * Keeps the keys and manifests of all entities with large values in memory, about 1 KB each, and a
+ * page of the listing: a million such entities are 1 GB.
  */
 export async function verifyLargeValues(
   table: LargeTable,
@@ -51,17 +54,16 @@ export async function verifyLargeValues(
   const { blobs } = table.sources;
   const scan = await scanned(table);
   const abandonedRows = await abandonedRowsOf(table, scan);
-  const found = blobs === undefined ? [] : await listed(blobs, table.blobFolder);
-  const abandonedBlobs = await abandonedBlobsOf(table, scan, found, options);
+  const found = await lookThroughBlobs(table, scan, options);
   const unreadable = await unreadableOf(table, scan, options);
   if (options.repair === true) {
-    for (const name of abandonedBlobs) await blobs?.delete(name);
+    for (const name of found.abandoned) await blobs?.delete(name);
     for (const key of abandonedRows) await deleteRow(table, key);
   }
   return {
     entities: scan.entities.length,
-    blobs: found.length,
-    abandonedBlobs,
+    blobs: found.count,
+    abandonedBlobs: found.abandoned,
     abandonedRows,
     unreadable,
   };
@@ -107,34 +109,38 @@ async function abandonedRowsOf(table: LargeTable, { partRows }: Scan): Promise<r
   return abandoned;
 }
 
-async function listed(blobs: BlobPort, folder: string): Promise<readonly ListedBlob[]> {
-  const found: ListedBlob[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await blobs.list(folder, cursor);
-    found.push(...page.blobs);
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  return found;
+interface FoundBlobs {
+  readonly count: number;
+  /** Their names. */
+  readonly abandoned: readonly string[];
 }
 
-async function abandonedBlobsOf(
+async function lookThroughBlobs(
   table: LargeTable,
   { entities }: Scan,
-  found: readonly ListedBlob[],
   { clock = systemClock }: VerifyOptions,
-): Promise<readonly string[]> {
+): Promise<FoundBlobs> {
+  const { blobs } = table.sources;
+  if (blobs === undefined) return { count: 0, abandoned: [] };
   const referenced = new Set(entities.flatMap(({ properties }) => blobsOf(manifestOf(properties))));
   const oldEnough = clock.nowMicros() - table.graceMs * 1000;
-  const abandoned: string[] = [];
-  for (const { name, modifiedMicros, metadata } of found) {
-    if (referenced.has(name) || modifiedMicros > oldEnough) continue;
+  const isAbandoned = async ({ name, modifiedMicros, metadata }: ListedBlob): Promise<boolean> => {
+    if (referenced.has(name) || modifiedMicros > oldEnough) return false;
     const owner = ownerOf(metadata);
     // A blob that does not tell its entity is not of this pattern.
-    if (owner === undefined) continue;
-    if (!blobsOf(await table.describe(owner)).includes(name)) abandoned.push(name);
-  }
-  return abandoned;
+    if (owner === undefined) return false;
+    return !blobsOf(await table.describe(owner)).includes(name);
+  };
+  const abandoned: string[] = [];
+  let count = 0;
+  let cursor: string | undefined;
+  do {
+    const page = await blobs.list(table.blobFolder, cursor);
+    count += page.blobs.length;
+    for (const blob of page.blobs) if (await isAbandoned(blob)) abandoned.push(blob.name);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return { count, abandoned };
 }
 
 function ownerOf(metadata: Readonly<Record<string, string>>): RowKey | undefined {

@@ -1,10 +1,10 @@
 import { buffer } from 'node:stream/consumers';
-import type { ContainerClient } from '@azure/storage-blob';
 import type { Bytes } from '../../../base/bytes.js';
+import type { ContainerPort } from '../../worker/container-port.js';
 
 /** What a container's client must have: `ContainerClient` of `@azure/storage-blob` has it. */
 export type LogContainer = Pick<
-  ContainerClient,
+  ContainerPort,
   'getBlockBlobClient' | 'getAppendBlobClient' | 'listBlobsFlat'
 >;
 
@@ -50,10 +50,14 @@ export function openLogBlobs(container: LogContainer): LogBlobs {
   return {
     async put(name, body, metadata) {
       const blob = container.getBlockBlobClient(name);
-      return unlessExists(blob.upload(body, body.length, { metadata, ...onlyNew }));
+      return unlessExists(
+        blob.upload(body, body.length, { metadata: { ...metadata }, ...onlyNew }),
+      );
     },
     async create(name, metadata) {
-      return unlessExists(container.getAppendBlobClient(name).create({ metadata, ...onlyNew }));
+      return unlessExists(
+        container.getAppendBlobClient(name).create({ metadata: { ...metadata }, ...onlyNew }),
+      );
     },
     async append(name, body, position) {
       try {
