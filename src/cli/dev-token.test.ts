@@ -160,9 +160,18 @@ describe('tabularium start --oauth', () => {
       assert.equal((await table.getEntity('p', 'r'))['name'], 'Ada');
       assert.equal(await stopCli(server), 0);
       assert.ok(!server.stderr.includes('eyJ'), 'no token is logged');
+      assert.ok(server.stdout.includes(`\n  Tokens      of ${devIssuer}\n`), server.stdout);
+      assert.ok(!server.stderr.includes('Note:'), server.stderr);
     } finally {
       server.child.kill('SIGKILL');
     }
+  });
+
+  it('says that no token will be accepted over http', async () => {
+    await using directory = await temporaryDirectory();
+    const server = await startCli(['--in-memory', '--oauth', 'dev'], { cwd: directory.path });
+    assert.equal(await stopCli(server), 0);
+    assert.match(server.stderr, /Note: Bearer tokens are accepted over HTTPS alone.+--tls/);
   });
 
   it('makes the key before the first token, and follows it when it is made anew', async () => {
@@ -255,6 +264,7 @@ describe('tabularium start --oauth', () => {
       [{ oauthJwks: 'keys.json' }, /need --oauth <issuer>/],
       [{ oauthAudience: ['x'] }, /need --oauth <issuer>/],
       [{ oauthRole: ['x=read'] }, /need --oauth <issuer>/],
+      [{ oauthAllowHttp: true }, /need --oauth <issuer>/],
       [{ oauth: 'dev', oauthRole: ['Clerk'] }, /--oauth-role Clerk is no name and rights/],
       [{ oauth: 'dev', oauthRole: ['Clerk=own'] }, /rights are read, write, delete/],
       [{ oauth: 'dev', oauthRole: ['=read'] }, /is no name and rights/],

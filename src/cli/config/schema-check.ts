@@ -24,7 +24,7 @@ export function checkSchema(schema: SchemaName, file: StructuredFile, value: unk
   const problems = relevant(validate.errors ?? []).map((error) => problemOf(error, file));
   const shown = [...new Set(problems)].slice(0, problemsShownMax);
   const hidden = problems.length - shown.length;
-  if (hidden > 0) shown.push(`There are ${hidden} more problems like these.`);
+  if (hidden > 0) shown.push(`and ${hidden} more`);
   throw new UsageError(shown.join('\n'));
 }
 

@@ -3,6 +3,7 @@ import { developmentAccount, type AccountSettings } from '../../services/account
 import { defaultPorts } from '../connection.js';
 import type { StartSettings } from './settings.js';
 import { interferenceLines } from './interference-options.js';
+import { oauthLines } from './oauth-options.js';
 import { strictnessFields, strictnessLines } from './strictness-options.js';
 import { tlsLines, trustLines } from './tls-options.js';
 
@@ -30,6 +31,7 @@ export function bannerText(
     `  Data        ${storage}${durability === 'relaxed' ? ' (relaxed durability)' : ''}`,
     ...(workers > 1 ? [`  Workers     ${workers}`] : []),
     ...tlsLines(server.certificate),
+    ...oauthLines(options),
     ...strictnessLines(options),
     ...interferenceLines(options),
     ...(server.controlPort === undefined
@@ -58,6 +60,7 @@ export function listeningFields(
     storage,
     durability,
     workers,
+    ...(options.oauth === undefined ? {} : { tokensOf: options.oauth.issuer }),
     ...strictnessFields(options),
   };
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -93,6 +93,21 @@ void describe('tabularium start', () => {
     assert.ok(second.stderr.includes(directory.path));
     assert.match(second.stderr, /in use/);
     assert.equal(await stopCli(first), 0);
+  });
+
+  void it('names a data directory and a log file that cannot be made', async () => {
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'file');
+    await writeFile(file, '');
+    for (const [args, message] of [
+      [['--location', file], /The data directory .*\bfile'/],
+      [['--in-memory', '--debug', join(file, 'log')], /The log file .*--debug cannot be written/],
+    ] as const) {
+      const { code, stdout, stderr } = await runCli(['start', ...freePorts, ...args]);
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, message);
+      assert.ok(!stderr.includes('    at '), stderr);
+    }
   });
 
   void it('accepts the spellings of Azurite', async () => {

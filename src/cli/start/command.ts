@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, type Help } from 'commander';
 import { createServer } from '../../app/index.js';
 import { startFailure } from './failure.js';
 import { bannerText, listeningFields } from './banner.js';
@@ -19,17 +19,25 @@ export function startCommand(): Command {
     .description('Run the table and queue services until SIGINT or SIGTERM stops them.');
   addStartOptions(command);
   return command
-    .addHelpText('after', `\n${lenientItemsText()}`)
+    .addHelpText('after', () => `\n${lenientItemsText(helpOf(command))}`)
     .addHelpText(
       'after',
       `
 Examples:
   tabularium start
-  tabularium start --location /var/lib/tabularium --host 0.0.0.0 --account "prod:$(cat key)"
-  tabularium start --workers 4
-  tabularium start --in-memory --table-port 0 --queue-port 0 --log-level debug`,
+  tabularium start --in-memory --table-port 0 --queue-port 0 --log-level debug
+  tabularium start --location /var/lib/tabularium --workers 4
+  tabularium start --config tabularium.yaml --host 0.0.0.0
+  tabularium start --tls self-signed --oauth dev`,
     )
     .action((flags: StartFlags) => start(flags, command));
+}
+
+/** What writes the help of a command, as wide as the terminal. */
+function helpOf(command: Command): Help {
+  const helper = command.createHelp();
+  helper.prepareContext({ helpWidth: command.configureOutput().getOutHelpWidth?.() ?? 80 });
+  return helper;
 }
 
 async function start(flags: StartFlags, command: Command): Promise<void> {

@@ -14,8 +14,9 @@ export function controlOptions(): Option[] {
     new Option(
       '--control-port <port>',
       'let programs of this machine control the server there: faults, limits, reset, snapshots; ' +
-        '0 picks a free port (default: off)',
+        '0 picks a free port',
     )
+      .helpGroup('To test how clients take failures:')
       .env('TABULARIUM_CONTROL_PORT')
       .argParser(wholeNumber(0, portMax)),
   ];

@@ -39,6 +39,14 @@ function listenText(error: ListenError): string {
 }
 
 function directoryText(error: unknown): string {
-  if (codeOf(error) !== 'EACCES') return messageOf(error);
-  return `Not allowed to use the data directory: ${messageOf(error)}`;
+  switch (codeOf(error)) {
+    case 'EACCES':
+    case 'EPERM':
+      return `Not allowed to use the data directory: ${messageOf(error)}`;
+    case 'EEXIST':
+    case 'ENOTDIR':
+      return `The data directory is, or is in, something that is no directory: ${messageOf(error)}`;
+    default:
+      return messageOf(error);
+  }
 }

@@ -52,7 +52,11 @@ function parseFault(text: string, before: readonly FaultRule[] = []): readonly F
 }
 
 function parseThrottle(text: string): ThrottleSetting {
-  return text === 'azure' || text === 'off' ? text : (jsonOf(text) as ThrottleSetting);
+  if (text === 'azure' || text === 'off') return text;
+  if (text.trimStart().startsWith('{')) return jsonOf(text) as ThrottleSetting;
+  throw new InvalidArgumentError(
+    'It must be azure, off, or limits in JSON such as {"entitiesPerSecondPerPartition":100}.',
+  );
 }
 
 function jsonOf(text: string): unknown {

@@ -1,5 +1,8 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { destination, pino, type Logger } from 'pino';
 import { loggerOfPino, type ServerOptions } from '../../app/index.js';
+import { CommandFailure, messageOf } from '../failure.js';
 import { requestLogger } from './request-log.js';
 import type { StartFlags } from './options.js';
 
@@ -12,15 +15,14 @@ export interface StartLog {
   readonly flush: () => void;
 }
 
-/** `fields` are in every line. */
+/** `fields` are in every line. Throws `CommandFailure` when the file cannot be written. */
 export function openStartLog(
   { debug, logLevel, silent }: StartFlags,
   fields: Readonly<Record<string, unknown>> | null = null,
 ): StartLog {
+  if (debug !== undefined) checkLogFile(debug);
   const output = destination(
-    debug === undefined
-      ? { fd: 2, sync: false }
-      : { dest: debug, sync: false, append: true, mkdir: true },
+    debug === undefined ? { fd: 2, sync: false } : { dest: debug, sync: false, append: true },
   );
   const level = debug === undefined ? logLevel : 'debug';
   const timestamp = pino.stdTimeFunctions.isoTime;
@@ -33,4 +35,16 @@ export function openStartLog(
     },
     flush: () => output.flushSync(),
   };
+}
+
+/** Makes the file: who opens it later has nobody to tell that it cannot be opened. */
+function checkLogFile(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    closeSync(openSync(file, 'a'));
+  } catch (error) {
+    throw new CommandFailure(
+      `The log file ${file} of --debug cannot be written: ${messageOf(error)}`,
+    );
+  }
 }

@@ -14,8 +14,10 @@ export interface OAuthFlags {
   readonly oauthAllowHttp?: boolean;
 }
 
+const group = 'Bearer tokens:';
+
 export function oauthOptions(): Option[] {
-  return [
+  const options = [
     new Option(
       '--oauth <issuer>',
       'accept bearer tokens of this issuer (a URL) over HTTPS; dev: those of tabularium dev-token',
@@ -41,14 +43,18 @@ export function oauthOptions(): Option[] {
         'TABULARIUM_OAUTH_ALLOW_HTTP=true)',
     ),
   ];
+  return options.map((option) => option.helpGroup(group));
 }
 
 /** Throws `UsageError`. */
 export function oauthSettings(flags: OAuthFlags): Pick<ServerOptions, 'oauth'> {
   const { oauth, oauthJwks, oauthAudience: audience, oauthRole } = flags;
   if (oauth === undefined) {
-    if (oauthJwks === undefined && audience === undefined && oauthRole === undefined) return {};
-    throw new UsageError('--oauth-jwks, --oauth-audience and --oauth-role need --oauth <issuer>.');
+    const others = [oauthJwks, audience, oauthRole, flags.oauthAllowHttp];
+    if (others.every((other) => other === undefined)) return {};
+    throw new UsageError(
+      '--oauth-jwks, --oauth-audience, --oauth-role and --oauth-allow-http need --oauth <issuer>.',
+    );
   }
   if (oauth === 'basic') throw new UsageError(basicText);
   return {
@@ -60,6 +66,23 @@ export function oauthSettings(flags: OAuthFlags): Pick<ServerOptions, 'oauth'> {
       allowHttp: flags.oauthAllowHttp === true || allowedByEnvironment(),
     },
   };
+}
+
+/** Whose tokens are accepted, as lines of the banner. */
+export function oauthLines({ oauth, tls }: Pick<ServerOptions, 'oauth' | 'tls'>): string[] {
+  if (oauth === undefined) return [];
+  const isHttp = tls === undefined && oauth.allowHttp === true;
+  return [`  Tokens      of ${oauth.issuer}${isHttp ? ', over plain HTTP as well' : ''}`];
+}
+
+/** What the user of tokens should know. */
+export function oauthNotes({ oauth, tls }: Pick<ServerOptions, 'oauth' | 'tls'>): string[] {
+  if (oauth === undefined || oauth.allowHttp === true || tls !== undefined) return [];
+  return [
+    'Bearer tokens are accepted over HTTPS alone, and this server speaks HTTP. Give --tls ' +
+      'self-signed, or a certificate; for tests on one machine, or behind a proxy that ends TLS, ' +
+      '--oauth-allow-http.',
+  ];
 }
 
 /** Makes the key of the local issuer where that is to be trusted and has none yet. */

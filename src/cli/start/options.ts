@@ -7,7 +7,7 @@ import { addPeerFlags } from './peer-flags.js';
 import { controlOptions, type ControlFlags } from './control-options.js';
 import { interferenceOptions, type InterferenceFlags } from './interference-options.js';
 import { strictnessOptions, type StrictnessFlags } from './strictness-options.js';
-import { tlsOptions, type TlsFlags } from './tls-options.js';
+import { azuriteTlsOptions, tlsOptions, type TlsFlags } from './tls-options.js';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -43,25 +43,36 @@ const port = wholeNumber(0, portMax);
 /** Adds all options of `start`. */
 export function addStartOptions(command: Command): void {
   for (const option of [
-    ...ownOptions(),
+    configOption(),
+    ...grouped('Data:', [...dataOptions(), ...initOptions()]),
+    ...grouped('Addresses:', addressOptions()),
+    ...grouped('Accounts:', [accountOption()]),
     ...tlsOptions(),
-    ...strictnessOptions(),
     ...oauthOptions(),
-    ...initOptions(),
+    ...grouped('Log:', logOptions()),
+    ...strictnessOptions(),
     ...interferenceOptions(),
     ...controlOptions(),
-    ...azuriteSpellings(),
+    ...grouped(likeAzurite, [...azuriteTlsOptions(), ...azuriteSpellings()]),
   ])
     command.addOption(option);
   addPeerFlags(command);
 }
 
-function ownOptions(): Option[] {
+/** Options of one subject, which the help shows together. */
+function grouped(heading: string, options: readonly Option[]): Option[] {
+  return options.map((option) => option.helpGroup(heading));
+}
+
+function configOption(): Option {
+  return new Option(
+    '--config <file>',
+    'take settings from this file, YAML or JSON; options and variables go before it',
+  ).env('TABULARIUM_CONFIG');
+}
+
+function dataOptions(): Option[] {
   return [
-    new Option(
-      '--config <file>',
-      'take settings from this file, YAML or JSON; options and variables go before it',
-    ).env('TABULARIUM_CONFIG'),
     new Option('-l, --location <directory>', 'the data directory; made when it does not exist')
       .env('TABULARIUM_LOCATION')
       .default('./.tabularium'),
@@ -69,6 +80,22 @@ function ownOptions(): Option[] {
       '--in-memory',
       'keep everything in memory; it is gone when the server stops (env: TABULARIUM_IN_MEMORY=true)',
     ),
+    new Option(
+      '--durability <mode>',
+      'durable: a write is on disk when it is acknowledged; relaxed: soon after',
+    )
+      .env('TABULARIUM_DURABILITY')
+      .choices(['durable', 'relaxed'])
+      .default('durable'),
+    new Option('--workers <count>', 'how many processes serve the data directory')
+      .env('TABULARIUM_WORKERS')
+      .argParser(wholeNumber(1, workersMax))
+      .default(1),
+  ];
+}
+
+function addressOptions(): Option[] {
+  return [
     new Option('--host <address>', 'the address to listen on; 0.0.0.0 for every network')
       .env('TABULARIUM_HOST')
       .default('127.0.0.1'),
@@ -80,30 +107,26 @@ function ownOptions(): Option[] {
       .env('TABULARIUM_QUEUE_PORT')
       .argParser(port)
       .default(defaultPorts.queue),
-    new Option(
-      '--account <name:key>',
-      'an account to serve; may be repeated, and may have two keys (name:key1:key2). Default: ' +
-        'TABULARIUM_ACCOUNTS or AZURITE_ACCOUNTS (several separated by ;), or else the ' +
-        'development account devstoreaccount1',
-    ).argParser(repeated),
-    new Option('--workers <count>', 'how many processes serve the data directory')
-      .env('TABULARIUM_WORKERS')
-      .argParser(wholeNumber(1, workersMax))
-      .default(1),
-    new Option(
-      '--durability <mode>',
-      'durable: a write is on disk when it is acknowledged; relaxed: soon after',
-    )
-      .env('TABULARIUM_DURABILITY')
-      .choices(['durable', 'relaxed'])
-      .default('durable'),
+  ];
+}
+
+function accountOption(): Option {
+  return new Option(
+    '--account <name:key>',
+    'an account to serve; may be repeated, and may have two keys (name:key1:key2). Default: ' +
+      'TABULARIUM_ACCOUNTS or AZURITE_ACCOUNTS (several separated by ;), or else the ' +
+      'development account devstoreaccount1',
+  ).argParser(repeated);
+}
+
+function logOptions(): Option[] {
+  return [
     new Option('--log-level <level>', 'debug adds one line for every request')
       .env('TABULARIUM_LOG_LEVEL')
       .choices(logLevels)
       .default('info'),
     new Option('-s, --silent', 'log no requests, whatever the level'),
     new Option('-d, --debug <file>', 'append the log to this file, at level debug'),
-    new Option('--no-clock-check', 'accept requests whose date is more than 15 minutes off'),
   ];
 }
 
@@ -116,6 +139,5 @@ function azuriteSpellings(): Option[] {
       `how long an idle connection of the ${service} service is kept (default: 60)`,
     ).argParser(wholeNumber(1, keepAliveSecondsMax)),
   ]);
-  const options = [...services, new Option('--inMemoryPersistence', 'as --in-memory')];
-  return options.map((option) => option.helpGroup(likeAzurite));
+  return [...services, new Option('--inMemoryPersistence', 'as --in-memory')];
 }

@@ -6,7 +6,7 @@ import { flagsWithConfig, type SourceOf } from '../config/config-flags.js';
 import { chooseAccounts } from './account-settings.js';
 import { UsageError } from '../failure.js';
 import { peerFlagNotes } from './peer-flags.js';
-import { oauthSettings } from './oauth-options.js';
+import { oauthNotes, oauthSettings } from './oauth-options.js';
 import type { StartFlags } from './options.js';
 import { controlSettings } from './control-options.js';
 import { interferenceSettings } from './interference-options.js';
@@ -53,6 +53,7 @@ export function startSettings(
   const { accounts, notes } = chooseAccounts(flags.account ?? [], process.env, config.accounts);
   const location = locationOf(flags, isGiven);
   const { tableHost, queueHost } = flags;
+  const trust = { ...oauthSettings(flags), ...tlsSettings(flags, isGiven) };
   return {
     options: {
       ...(location === undefined ? { inMemory: true } : { location }),
@@ -64,8 +65,7 @@ export function startSettings(
       accounts,
       durability: flags.durability,
       checkClockSkew: flags.clockCheck,
-      ...oauthSettings(flags),
-      ...tlsSettings(flags, isGiven),
+      ...trust,
       ...strictnessSettings(flags),
       ...interferenceSettings(flags),
       ...controlSettings(flags),
@@ -76,7 +76,7 @@ export function startSettings(
     flags,
     accounts,
     storage: location ?? 'in memory, gone at the end',
-    notes: [...peerNotes, ...notes],
+    notes: [...peerNotes, ...notes, ...oauthNotes(trust)],
   };
 }
 

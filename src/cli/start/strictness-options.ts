@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option, type Help } from 'commander';
 import type { LenientItem, StrictnessOptions } from '../../app/index.js';
 import { leniencyOf, lenientItems, UnknownLenientItemError } from '../../http/pipeline/leniency.js';
 import { tableDeleteDelayMsMax } from '../../services/tables/limits.js';
@@ -16,6 +16,7 @@ const group = 'How exactly to do as the cloud service does:';
 
 export function strictnessOptions(): Option[] {
   const options = [
+    new Option('--no-clock-check', 'accept requests whose date is more than 15 minutes off'),
     new Option(
       '--lenient [items]',
       'accept what the cloud service refuses: all that is listed below, or items separated by commas',
@@ -33,11 +34,11 @@ export function strictnessOptions(): Option[] {
   return options.map((option) => option.helpGroup(group));
 }
 
-/** The items of `--lenient`, for people. */
-export function lenientItemsText(): string {
-  const lines = Object.entries(lenientItems).map(
-    ([item, meaning]) => `  ${item.padEnd(20)}${meaning}`,
-  );
+/** The items of `--lenient`, for people; `helper` knows how wide the help is. */
+export function lenientItemsText(helper: Help): string {
+  const items = Object.entries(lenientItems);
+  const width = Math.max(...items.map(([item]) => item.length));
+  const lines = items.map(([item, meaning]) => helper.formatItem(item, width, meaning, helper));
   return ['What --lenient accepts:', ...lines].join('\n');
 }
 

@@ -16,11 +16,10 @@ export interface TlsFlags {
   readonly pwd?: string;
 }
 
-const group = 'To speak https:';
-const likeAzurite = 'Spellings of Azurite that work here:';
+const group = 'https:';
 
 export function tlsOptions(): Option[] {
-  const own = [
+  const options = [
     new Option('--tls <how>', 'self-signed: make a certificate for development, and keep it')
       .env('TABULARIUM_TLS')
       .choices(['self-signed']),
@@ -37,14 +36,15 @@ export function tlsOptions(): Option[] {
       'a file with the passphrase of the key (or the passphrase in TABULARIUM_TLS_PASSPHRASE)',
     ).env('TABULARIUM_TLS_PASSPHRASE_FILE'),
   ];
-  const azurite = [
+  return options.map((option) => option.helpGroup(group));
+}
+
+/** How Azurite says the same. */
+export function azuriteTlsOptions(): Option[] {
+  return [
     new Option('--cert <file>', 'as --tls-cert with --key, or else as --tls-pfx'),
     new Option('--key <file>', 'as --tls-key'),
     new Option('--pwd <text>', 'the passphrase; others on the machine can see it'),
-  ];
-  return [
-    ...own.map((option) => option.helpGroup(group)),
-    ...azurite.map((option) => option.helpGroup(likeAzurite)),
   ];
 }
 
