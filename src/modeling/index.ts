@@ -163,6 +163,7 @@ export {
 export * from './patterns/re-keying/index.js';
 export * from './patterns/relations/index.js';
 export * from './patterns/row-leases/index.js';
+export * from './patterns/shard-map/index.js';
 export {
   openSpreadEntities,
   SpreadEntities,

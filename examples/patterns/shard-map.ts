@@ -1,0 +1,98 @@
+// Partitions over several tables, by a map that changes while they are used. Runs with the cloud
+// service, Azurite and this server: set AZURE_STORAGE_CONNECTION_STRING, or start either of the
+// latter two.
+
+import { TableClient } from '@azure/data-tables';
+import {
+  addShard,
+  assignTexts,
+  defineEntity,
+  hashRouting,
+  int32,
+  key,
+  listRouting,
+  mergeShards,
+  moveShard,
+  openTable,
+  rangeRouting,
+  routedBy,
+  shardedEntities,
+  shardMapOf,
+  splitRange,
+  string,
+} from 'tabularium/modeling';
+
+const Order = defineEntity({
+  type: 'Order',
+  properties: { tenant: string(), year: int32(), id: int32(), amount: int32() },
+  partitionKey: (p) => key`${p.tenant}_${p.year.padded(4)}`,
+  rowKey: (p) => key`${p.id.padded(6)}`,
+});
+
+const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
+// Each may be of another account.
+const clientOf = (name: string) =>
+  TableClient.fromConnectionString(connection, name, { allowInsecureConnection: true });
+const clients = ['shardcontrol', 'shardnorth', 'shardsouth', 'shardwest'].map(clientOf);
+for (const client of clients) await client.createTable();
+try {
+  const [control, north, south, west] = clients.map((client) => openTable(client));
+  if (!control || !north || !south || !west) throw new Error('four tables');
+
+  const map = shardMapOf({
+    name: 'orders',
+    control,
+    shards: { north, south, west },
+    routeBy: routedBy(Order, 'tenant'),
+    // An example does not wait for the readers of other programs: leave this out.
+    settleMs: 0,
+  });
+  await map.create(hashRouting(['north', 'south']));
+  const orders = shardedEntities(Order, map);
+
+  for (let id = 0; id < 20; id += 1) {
+    await orders.insert({ tenant: `tenant${id % 10}`, year: 2024, id, amount: 1 });
+  }
+  const seven = { tenant: 'tenant7', year: 2024, id: 7 };
+  await orders.update(seven, (order) => ({ ...order, amount: order.amount + 1 }));
+  const ofTenant = orders.query({ partition: { tenant: 'tenant7', year: 2024 } });
+  for await (const { id, amount } of ofTenant) console.log(`order ${id} has ${amount}`);
+  const large = orders.queryAll({ where: (p) => p.amount.gt(1) });
+  for await (const { tenant, id } of large) console.log(`${tenant} has the large order ${id}`);
+
+  const plan = await map.plan(addShard('west'));
+  console.log(`${plan.moving} of ${plan.rows} orders would move`);
+  for (const { from, to, partitions, rows } of plan.moves) {
+    console.log(`${from} to ${to}: ${rows} orders of ${partitions} partitions`);
+  }
+
+  await map.start(plan);
+  await map.backfill({ onProgress: ({ partitions }) => console.log(`${partitions} copied …`) });
+  const { rows: behind } = await map.verify();
+  console.log(`${behind} orders have changed since`);
+  await map.cutOver();
+  await orders.update(seven, (order) => ({ ...order, amount: order.amount + 1 }));
+  await map.rollBack();
+  console.log(`${(await map.state()).phase}: ${(await orders.get(seven))?.amount}`);
+
+  await map.apply(addShard('west'));
+  await map.cleanUp();
+  console.log(`version ${(await map.state()).version}: ${(await orders.get(seven))?.amount}`);
+
+  await map.apply(mergeShards('south', 'west'));
+  await map.apply(
+    rangeRouting([
+      { from: '', shard: 'north' },
+      { from: 'tenant5', shard: 'west' },
+    ]),
+  );
+  await map.apply(splitRange({ from: 'tenant3', before: 'tenant7' }, 'south'));
+  await map.apply(moveShard('north', 'south'));
+  await map.apply(listRouting({ tenant1: 'north' }, 'west'));
+  await map.apply(assignTexts(['tenant7', 'tenant8'], 'south'));
+  await map.cleanUp();
+  const all = await orders.queryAll().toArray({ max: 100 });
+  console.log(`${all.length} orders, one tenant of them in ${north.table}`);
+} finally {
+  for (const client of clients) await client.deleteTable();
+}

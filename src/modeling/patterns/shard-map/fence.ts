@@ -1,0 +1,212 @@
+import { ModelError } from '../../rows/model-error.js';
+import type { Row, RowKey, StoredRow } from '../../rows/row.js';
+import { EntityNotFoundError, TransactionFailedError } from '../../table/errors.js';
+import type { RowWrite, TableGateway, WriteResult } from '../../table/gateway.js';
+import { isConflict, untilUncontended, type ContentionOptions } from '../../table/contention.js';
+import { odataString } from '../../table/odata.js';
+
+/**
+ * What a shard keeps in each partition, beside its rows:
+ *
+ *   !shard:claim   somebody prepares the partition here; who knows its ETag is that one
+ *   !shard:epoch   Epoch, Int32: how often the partition was opened, on any shard
+ *   !shard:owner   the shard takes writes of the partition
+ *
+ * **Writes.** Every write of a program is a transaction with a merge of the owner's row, which has
+ * to be there. So a write is applied by a shard that owns the partition, or by none.
+ *
+ * **Closed → claimed.** Anybody may claim at any time, also over another claim, whose holder is out
+ * of it then. He looks for an owner first and for the map then: rows of a partition without owner
+ * are written by him alone, in transactions that merge the claim under its ETag.
+ * **Claimed → open.** A transaction exchanges the claim, under its ETag, for the owner, with an
+ * epoch above that of every other shard.
+ * **Open, claimed → closed.** Deletes both rows. Who closes has read a map that takes the partition
+ * from this shard; a claim that is made later is followed by a reading of that map.
+ */
+const names = { claim: '!shard:claim', epoch: '!shard:epoch', owner: '!shard:owner' } as const;
+const prefix = '!shard:';
+const afterPrefix = '!shard;';
+
+export function isFenceRow({ rowKey }: RowKey): boolean {
+  return rowKey.startsWith(prefix);
+}
+
+/** Somebody else has claimed the partition, or closed it. */
+class ClaimLostError extends ModelError {
+  override readonly name = 'ClaimLostError';
+}
+
+export function isClaimLost(error: unknown): boolean {
+  return error instanceof ClaimLostError;
+}
+
+function fenceRow(partitionKey: string, rowKey: string): Row {
+  const properties = { EntityType: { type: 'String', value: 'ShardFence' } } as const;
+  return { partitionKey, rowKey, properties };
+}
+
+/** One point read. */
+export async function isOwned(table: TableGateway, partitionKey: string): Promise<boolean> {
+  const row = await table.get({ partitionKey, rowKey: names.owner }, ['EntityType']);
+  return row !== undefined;
+}
+
+/** How often the partition was opened, as far as this shard knows; 0: never. One point read. */
+export async function epochOf(table: TableGateway, partitionKey: string): Promise<number> {
+  const row = await table.get({ partitionKey, rowKey: names.epoch });
+  const epoch = row?.properties['Epoch'];
+  return epoch?.type === 'Int32' ? epoch.value : 0;
+}
+
+/** The ETag of the claim; undefined: there is none. One point read. */
+export async function claimOf(
+  table: TableGateway,
+  partitionKey: string,
+): Promise<string | undefined> {
+  return (await table.get({ partitionKey, rowKey: names.claim }))?.etag;
+}
+
+/**
+ * One transaction of a partition on a shard that owns it. `'closed'`: it does not; `'contended'`:
+ * somebody was faster at the owner's row. Nothing was applied then. Throws as the gateway does,
+ * with indexes of these writes.
+ */
+export async function writeIfOwned(
+  table: TableGateway,
+  partitionKey: string,
+  writes: readonly RowWrite[],
+): Promise<readonly WriteResult[] | 'closed' | 'contended'> {
+  const owner: RowWrite = { kind: 'merge', row: fenceRow(partitionKey, names.owner), etag: '*' };
+  try {
+    const [, ...results] = await table.transact([owner, ...writes]);
+    return results;
+  } catch (error) {
+    if (!(error instanceof TransactionFailedError)) throw error;
+    const { index, reason } = error;
+    const isOfFence = index === 0 || (index === undefined && !(await isOwned(table, partitionKey)));
+    if (isOfFence && reason instanceof EntityNotFoundError) return 'closed';
+    if (isOfFence && isConflict(reason)) return 'contended';
+    throw new TransactionFailedError(
+      error.message,
+      index === undefined ? undefined : Math.max(0, index - 1),
+      reason,
+    );
+  }
+}
+
+/** Ends all writes of a partition on a shard. A range read, and a transaction when it was open. */
+export function closePartition(
+  table: TableGateway,
+  partitionKey: string,
+  options: ContentionOptions,
+): Promise<void> {
+  const filter =
+    `PartitionKey eq ${odataString(partitionKey)} and RowKey ge ${odataString(prefix)} ` +
+    `and RowKey lt ${odataString(afterPrefix)}`;
+  return untilUncontended(`closing '${partitionKey}' in ${table.table}`, options, async () => {
+    const found: StoredRow[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await table.page(cursor === undefined ? { filter } : { filter, cursor });
+      found.push(...page.rows);
+      ({ cursor } = page);
+    } while (cursor !== undefined);
+    // Whatever their ETags: writers change that of the owner all the time.
+    const deletes = found
+      .filter(({ rowKey }) => rowKey !== names.epoch)
+      .map(({ rowKey }): RowWrite => ({
+        kind: 'delete',
+        key: { partitionKey, rowKey },
+        etag: '*',
+      }));
+    if (deletes.length > 0) await table.transact(deletes);
+  });
+}
+
+/** The right to prepare a partition on a shard, until somebody else takes it. */
+export class Claim {
+  readonly table: TableGateway;
+  readonly partitionKey: string;
+  #etag: string;
+
+  constructor(table: TableGateway, partitionKey: string, etag: string) {
+    this.table = table;
+    this.partitionKey = partitionKey;
+    this.#etag = etag;
+  }
+
+  /** A transaction of at most 99 writes; of none, it tells others that somebody is at work. */
+  async write(writes: readonly RowWrite[]): Promise<void> {
+    const row = fenceRow(this.partitionKey, names.claim);
+    const claim: RowWrite = { kind: 'merge', row, etag: this.#etag };
+    const [result] = await this.#held(() => this.table.transact([claim, ...writes]));
+    this.#etag = result?.etag ?? '';
+  }
+
+  /** Lets the shard take writes of the partition. One transaction. */
+  async open(epoch: number): Promise<void> {
+    const { rowKey, partitionKey, properties } = fenceRow(this.partitionKey, names.epoch);
+    await this.#held(() =>
+      this.table.transact([
+        this.#delete(),
+        {
+          kind: 'upsert-replace',
+          row: {
+            partitionKey,
+            rowKey,
+            properties: { ...properties, Epoch: { type: 'Int32', value: epoch } },
+          },
+        },
+        { kind: 'insert', row: fenceRow(this.partitionKey, names.owner) },
+      ]),
+    );
+  }
+
+  /** One delete. A claim that somebody else has taken stays his. */
+  async release(): Promise<void> {
+    await this.#held(() => this.table.write(this.#delete())).catch((error: unknown) => {
+      if (!isClaimLost(error)) throw error;
+    });
+  }
+
+  /** As `release`, and forgets that the partition was ever here. One transaction. */
+  async forget(): Promise<void> {
+    const epoch = { partitionKey: this.partitionKey, rowKey: names.epoch };
+    const isKnown = (await epochOf(this.table, this.partitionKey)) > 0;
+    const deletes: RowWrite[] = [this.#delete()];
+    if (isKnown) deletes.push({ kind: 'delete', key: epoch, etag: '*' });
+    await this.#held(() => this.table.transact(deletes));
+  }
+
+  #delete(): RowWrite {
+    const key = { partitionKey: this.partitionKey, rowKey: names.claim };
+    return { kind: 'delete', key, etag: this.#etag };
+  }
+
+  async #held<T>(send: () => Promise<T>): Promise<T> {
+    try {
+      return await send();
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      const what = `'${this.partitionKey}' in ${this.table.table} was claimed by somebody else`;
+      throw new ClaimLostError(what, { cause: error });
+    }
+  }
+}
+
+/**
+ * Claims a partition on a shard. Undefined: the shard owns it. A write and a point read; another
+ * delete when it is owned.
+ */
+export async function claimPartition(
+  table: TableGateway,
+  partitionKey: string,
+): Promise<Claim | undefined> {
+  const row = fenceRow(partitionKey, names.claim);
+  const { etag } = await table.write({ kind: 'upsert-replace', row });
+  const claim = new Claim(table, partitionKey, etag ?? '');
+  // Only now: an owner that comes later needs this claim.
+  if (!(await isOwned(table, partitionKey))) return claim;
+  await claim.release();
+  return undefined;
+}

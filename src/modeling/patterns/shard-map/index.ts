@@ -1,0 +1,30 @@
+// Partitions over several tables, by a stored map. See docs/guides/patterns/shard-map.md.
+
+export {
+  hashRouting,
+  listRouting,
+  rangeRouting,
+  shardOfText,
+  type HashRouting,
+  type ListRouting,
+  type RangeRouting,
+  type ShardRange,
+  type ShardRouting,
+  type TextRange,
+} from '../../../placement/shard-routing.js';
+export {
+  addShard,
+  assignTexts,
+  mergeShards,
+  moveShard,
+  removeShard,
+  splitRange,
+  type RoutingChange,
+} from './routing-changes.js';
+export type { MapPhase, MapState } from './map-state.js';
+export type { ShardReport } from './partition-walk.js';
+export type { PlannedMove, ShardPlan } from './shard-plan.js';
+export { ShardMap, shardMapOf } from './shard-map.js';
+export type { KeptPartition, ShardMapOptions, ShardStepOptions } from './shard-map-options.js';
+export { PartitionClosedError, StaleMapError, UnknownShardError } from './shard-errors.js';
+export { routedBy, ShardedEntities, shardedEntities } from './sharded-entities.js';

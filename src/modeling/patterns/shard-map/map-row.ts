@@ -1,0 +1,188 @@
+import { unreachable } from '../../../base/invariant.js';
+import {
+  hashRoutingOf,
+  listRouting,
+  rangeRouting,
+  routingFault,
+  type ShardRange,
+  type ShardRouting,
+} from '../../../placement/shard-routing.js';
+import { escapeKeyText } from '../../definition/key-escape.js';
+import { DecodeError, TooLargeError } from '../../rows/model-error.js';
+import { rowBytes, rowBytesMax } from '../../rows/row-size.js';
+import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
+import type { MapPhase, MapState } from './map-state.js';
+
+/** Where maps are stored. No template writes such a PartitionKey by chance. */
+const partition = '!shard-map';
+/** Below what a property takes: 32,768 UTF-16 code units. */
+const pieceUnits = 32_000;
+const phases: readonly string[] = [
+  'copying',
+  'handing-over',
+  'handed-over',
+  'handing-back',
+] satisfies readonly MapPhase[];
+
+/** How far a step has come. */
+const progressPartition = '!shard-progress';
+
+export function isMapRow({ partitionKey }: RowKey): boolean {
+  return partitionKey === partition || partitionKey === progressPartition;
+}
+
+export function progressKey(name: string): RowKey {
+  return { partitionKey: progressPartition, rowKey: escapeKeyText(name, '') };
+}
+
+export function mapKey(name: string): RowKey {
+  return { partitionKey: partition, rowKey: escapeKeyText(name, '') };
+}
+
+/** Throws `TooLargeError` for a map beyond 1 MiB. */
+export function mapRow(name: string, state: MapState): Row {
+  const { version, phase, routing } = state;
+  const json = asciiJson({
+    routing: plainRouting(routing),
+    ...(state.phase === 'settled' ? {} : { target: plainRouting(state.target) }),
+  });
+  const properties: Record<string, WireValue> = {
+    EntityType: { type: 'String', value: 'ShardMap' },
+    Version: { type: 'Int32', value: version },
+    Phase: { type: 'String', value: phase },
+  };
+  for (let at = 0, piece = 0; at < json.length; at += pieceUnits, piece += 1) {
+    properties[pieceName(piece)] = { type: 'String', value: json.slice(at, at + pieceUnits) };
+  }
+  const row = { ...mapKey(name), properties };
+  if (rowBytes(row) > rowBytesMax) {
+    throw new TooLargeError(
+      `the shard map '${name}' takes more than 1 MiB; use ranges or slots instead of a list`,
+    );
+  }
+  return row;
+}
+
+/** Throws `DecodeError` for a row that is no map, and says what is wrong with it. */
+export function mapStateOf(name: string, { properties }: StoredRow): MapState {
+  const refuse = (why: string, cause?: unknown): DecodeError =>
+    new DecodeError(`the row of the shard map '${name}' cannot be read: ${why}`, { cause });
+  const version = properties['Version'];
+  const phase = properties['Phase'];
+  if (version?.type !== 'Int32' || version.value < 1) throw refuse('it has no Version');
+  if (phase?.type !== 'String') throw refuse('it has no Phase');
+  const whole = ((): unknown => {
+    try {
+      return JSON.parse(jsonIn(properties));
+    } catch (error) {
+      throw refuse('Map0 and those that follow are no JSON', error);
+    }
+  })();
+  const routing = routingIn(whole, 'routing');
+  if (typeof routing === 'string') throw refuse(`routing: ${routing}`);
+  if (phase.value === 'settled') return { version: version.value, phase: 'settled', routing };
+  const target = routingIn(whole, 'target');
+  if (typeof target === 'string') throw refuse(`target: ${target}`);
+  const found = phase.value;
+  if (!isMoving(found)) throw refuse(`the phase '${found}' is not known here`);
+  return { version: version.value, phase: found, routing, target };
+}
+
+function isMoving(text: string): text is Exclude<MapPhase, 'settled'> {
+  return phases.includes(text);
+}
+
+function pieceName(piece: number): string {
+  return `Map${piece}`;
+}
+
+function jsonIn(properties: RowProperties): string {
+  let json = '';
+  for (let piece = 0; ; piece += 1) {
+    const wire = properties[pieceName(piece)];
+    if (wire?.type !== 'String') return json;
+    json += wire.value;
+  }
+}
+
+/** No piece ends inside of a character. */
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** Slots name shards by their place in a list, so that 16,384 of them take some 50 KB. */
+function plainRouting(routing: ShardRouting): object {
+  switch (routing.kind) {
+    case 'list': {
+      const { kind, otherwise } = routing;
+      return {
+        kind,
+        entries: [...routing.shards],
+        ...(otherwise === undefined ? {} : { otherwise }),
+      };
+    }
+    case 'range': {
+      const ranges = routing.ranges.map(({ from, shard }) => [from, shard]);
+      return { kind: routing.kind, ranges };
+    }
+    case 'hash': {
+      const shards = [...new Set(routing.slots)];
+      const places = new Map(shards.map((shard, place) => [shard, place]));
+      return { kind: routing.kind, shards, slots: routing.slots.map((each) => places.get(each)) };
+    }
+    default:
+      return unreachable(routing);
+  }
+}
+
+/** A routing, or what is wrong with it. */
+function routingIn(whole: unknown, name: string): ShardRouting | string {
+  const value = fieldOf(whole, name);
+  const routing = ((): ShardRouting | string => {
+    switch (fieldOf(value, 'kind')) {
+      case 'list':
+        return listIn(fieldOf(value, 'entries'), fieldOf(value, 'otherwise'));
+      case 'range':
+        return rangesIn(fieldOf(value, 'ranges'));
+      case 'hash':
+        return slotsIn(fieldOf(value, 'shards'), fieldOf(value, 'slots'));
+      default:
+        return 'it is neither list, range nor hash';
+    }
+  })();
+  return typeof routing === 'string' ? routing : (routingFault(routing) ?? routing);
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[name];
+}
+
+function isPair(value: unknown): value is readonly [string, string] {
+  return Array.isArray(value) && value.length === 2 && value.every((each) => isText(each));
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function listIn(entries: unknown, otherwise: unknown): ShardRouting | string {
+  if (!Array.isArray(entries) || !entries.every(isPair)) return 'entries are pairs of texts';
+  if (otherwise !== undefined && !isText(otherwise)) return 'otherwise is a text';
+  return listRouting(new Map(entries), otherwise);
+}
+
+function rangesIn(ranges: unknown): ShardRouting | string {
+  if (!Array.isArray(ranges) || !ranges.every(isPair)) return 'ranges are pairs of texts';
+  return rangeRouting(ranges.map(([from, shard]): ShardRange => ({ from, shard })));
+}
+
+function slotsIn(shards: unknown, slots: unknown): ShardRouting | string {
+  if (!Array.isArray(shards) || !shards.every(isText)) return 'shards are texts';
+  if (!Array.isArray(slots)) return 'slots are numbers';
+  const names = slots.map((place: unknown): unknown => shards[Number(place)]);
+  return names.every(isText) ? hashRoutingOf(names) : 'a slot names a shard that is not there';
+}

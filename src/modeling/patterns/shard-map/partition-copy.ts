@@ -1,0 +1,129 @@
+import { sameProperties } from '../../rows/same-value.js';
+import type { StoredRow } from '../../rows/row.js';
+import { pageRowsMax, transactionWritesMax } from '../../table/gateway.js';
+import type { RowWrite, TableGateway } from '../../table/gateway.js';
+import { odataString } from '../../table/odata.js';
+import { operationBytes, transactionBytesMax } from '../../table/request-size.js';
+import { isFenceRow, type Claim } from './fence.js';
+
+/** A row of a partition on one shard, on the other, or on both. */
+interface Pair {
+  readonly row: StoredRow | undefined;
+  readonly copy: StoredRow | undefined;
+}
+
+/** What a transaction may take beside the write of the claim. */
+const batchBytesMax = transactionBytesMax - 16_384;
+export const batchWritesMax = transactionWritesMax - 1;
+
+/** Rows of a partition as they are stored, in order. A range read for each 1,000. */
+export async function* partitionContent(
+  table: TableGateway,
+  partitionKey: string,
+  onPage?: () => Promise<void>,
+): AsyncGenerator<StoredRow, void, undefined> {
+  const filter = `PartitionKey eq ${odataString(partitionKey)}`;
+  let cursor: string | undefined;
+  do {
+    const page = await table.page({
+      filter,
+      limit: pageRowsMax,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    for (const row of page.rows) if (!isFenceRow(row)) yield row;
+    ({ cursor } = page);
+    if (cursor !== undefined) await onPage?.();
+  } while (cursor !== undefined);
+}
+
+async function* paired(
+  rows: AsyncGenerator<StoredRow, void>,
+  copies: AsyncGenerator<StoredRow, void>,
+): AsyncGenerator<Pair, void, undefined> {
+  let [left, right] = [await rows.next(), await copies.next()];
+  for (;;) {
+    const row = left.done === true ? undefined : left.value;
+    const copy = right.done === true ? undefined : right.value;
+    if (row === undefined && copy === undefined) return;
+    const isRow = row !== undefined && (copy === undefined || row.rowKey <= copy.rowKey);
+    const isCopy = copy !== undefined && (row === undefined || copy.rowKey <= row.rowKey);
+    yield { row: isRow ? row : undefined, copy: isCopy ? copy : undefined };
+    if (isRow) left = await rows.next();
+    if (isCopy) right = await copies.next();
+  }
+}
+
+/** The write that makes the copy what the row is; undefined: it is. */
+function mending({ row, copy }: Pair): RowWrite | undefined {
+  if (row === undefined) {
+    if (copy === undefined) return undefined;
+    const { partitionKey, rowKey } = copy;
+    return { kind: 'delete', key: { partitionKey, rowKey }, etag: '*' };
+  }
+  const isSame = copy !== undefined && sameProperties(row, copy) && sameProperties(copy, row);
+  if (isSame) return undefined;
+  const { partitionKey, rowKey, properties } = row;
+  return { kind: 'upsert-replace', row: { partitionKey, rowKey, properties } };
+}
+
+/**
+ * Makes a claimed partition what it is on another shard. A range read for each 1,000 rows of either
+ * shard, and a transaction for up to 99 rows that differ. Gives how many did.
+ */
+export async function copyPartition(from: TableGateway, claim: Claim): Promise<number> {
+  const { partitionKey, table } = claim;
+  const touch = (): Promise<void> => claim.write([]);
+  const rows = partitionContent(from, partitionKey, touch);
+  let batch: RowWrite[] = [];
+  let bytes = 0;
+  let written = 0;
+  const flush = async (): Promise<void> => {
+    if (batch.length === 0) return;
+    await claim.write(batch);
+    written += batch.length;
+    batch = [];
+    bytes = 0;
+  };
+  for await (const pair of paired(rows, partitionContent(table, partitionKey))) {
+    const write = mending(pair);
+    if (write === undefined) continue;
+    const size = operationBytes(write);
+    if (batch.length >= batchWritesMax || bytes + size > batchBytesMax) await flush();
+    batch.push(write);
+    bytes += size;
+  }
+  await flush();
+  return written;
+}
+
+/** How many rows of a partition differ between two shards. Range reads of both. */
+export async function differencesOf(
+  from: TableGateway,
+  to: TableGateway,
+  partitionKey: string,
+): Promise<number> {
+  const rows = partitionContent(from, partitionKey);
+  let differing = 0;
+  for await (const pair of paired(rows, partitionContent(to, partitionKey))) {
+    if (mending(pair) !== undefined) differing += 1;
+  }
+  return differing;
+}
+
+/** Deletes the rows of a claimed partition, 99 in a transaction. Gives how many there were. */
+export async function emptyPartition(claim: Claim): Promise<number> {
+  const { table, partitionKey } = claim;
+  const deletes: RowWrite[] = [];
+  let deleted = 0;
+  const flush = async (): Promise<void> => {
+    const batch = deletes.splice(0);
+    await claim.write(batch);
+    deleted += batch.length;
+  };
+  for await (const { rowKey } of partitionContent(table, partitionKey)) {
+    deletes.push({ kind: 'delete', key: { partitionKey, rowKey }, etag: '*' });
+    if (deletes.length >= batchWritesMax) await flush();
+  }
+  if (deletes.length > 0) await flush();
+  return deleted;
+}

@@ -1,0 +1,146 @@
+import type { RowKey, RowProperties } from '../../rows/row.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { odataString } from '../../table/odata.js';
+import { inParallel } from '../indexes/in-parallel.js';
+import { isMapRow, progressKey } from './map-row.js';
+
+/** What a step has done, over all of its runs. */
+export interface ShardReport {
+  /** Partitions that were looked at. */
+  readonly partitions: number;
+  /** Rows that were copied, deleted, or found to differ. */
+  readonly rows: number;
+}
+
+export interface WalkOptions {
+  /** Partitions at a time; 8 when absent. */
+  readonly concurrency?: number;
+  /** Ends the step after a page; it can be gone on with. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: ShardReport) => void;
+}
+
+/** A shard whose partitions are walked over. */
+export interface WalkedShard {
+  readonly name: string;
+  readonly table: TableGateway;
+}
+
+export interface Walk {
+  /** Tells this walk from others, of other steps and other versions of the map. */
+  readonly id: string;
+  readonly map: string;
+  readonly control: TableGateway;
+  readonly shards: readonly WalkedShard[];
+  /** The rows that were copied or the like; undefined: the partition is passed over. */
+  readonly work: (shard: WalkedShard, partitionKey: string) => Promise<number | undefined>;
+}
+
+interface Progress extends ShardReport {
+  readonly shard: string;
+  readonly after: string;
+}
+
+const concurrencyDefault = 8;
+
+/**
+ * Works on every partition of every shard, in order, from where an earlier run of the same walk
+ * was. A range read and a write for each page: up to 1,000 rows, of which only the keys are read,
+ * and the rest of the last partition is passed over.
+ */
+export async function walkPartitions(walk: Walk, options: WalkOptions = {}): Promise<ShardReport> {
+  const { concurrency = concurrencyDefault, signal, onProgress } = options;
+  const { shards, work } = walk;
+  let progress = (await readProgress(walk)) ?? { shard: '', after: '', partitions: 0, rows: 0 };
+  for (const shard of shards) {
+    if (shard.name < progress.shard) continue;
+    let after = shard.name === progress.shard ? progress.after : '';
+    for (;;) {
+      signal?.throwIfAborted();
+      const page = await partitionsAfter(shard.table, after);
+      let { partitions, rows } = progress;
+      await inParallel(page.partitionKeys, concurrency, async (partitionKey) => {
+        const done = await work(shard, partitionKey);
+        if (done === undefined) return;
+        partitions += 1;
+        rows += done;
+      });
+      if (page.last === undefined) break;
+      after = page.last;
+      progress = { shard: shard.name, after, partitions, rows };
+      await writeProgress(walk, progress);
+      onProgress?.({ partitions, rows });
+    }
+  }
+  return { partitions: progress.partitions, rows: progress.rows };
+}
+
+/** Partitions behind one, as many as a page has. `last` undefined: there are no more. */
+async function partitionsAfter(
+  table: TableGateway,
+  after: string,
+): Promise<{ readonly partitionKeys: readonly string[]; readonly last: string | undefined }> {
+  const filter = after === '' ? '' : `PartitionKey gt ${odataString(after)}`;
+  let cursor: string | undefined;
+  do {
+    const page = await table.page({
+      filter,
+      select: [],
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    const last = page.rows.at(-1)?.partitionKey;
+    if (last !== undefined) {
+      const found = page.rows.filter((row) => !isMapRow(row));
+      return { partitionKeys: [...new Set(found.map((row) => row.partitionKey))], last };
+    }
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  return { partitionKeys: [], last: undefined };
+}
+
+function idOf(properties: RowProperties, name: string): string | undefined {
+  const wire = properties[name];
+  return wire?.type === 'String' ? wire.value : undefined;
+}
+
+function countOf(properties: RowProperties, name: string): number {
+  const wire = properties[name];
+  return wire?.type === 'Int64' ? Number(wire.value) : 0;
+}
+
+async function readProgress({ control, map, id }: Walk): Promise<Progress | undefined> {
+  const row = await control.get(progressKey(map));
+  if (row === undefined || idOf(row.properties, 'Walk') !== id) return undefined;
+  const { properties } = row;
+  return {
+    shard: idOf(properties, 'Shard') ?? '',
+    after: idOf(properties, 'After') ?? '',
+    partitions: countOf(properties, 'Partitions'),
+    rows: countOf(properties, 'Rows'),
+  };
+}
+
+/** Whatever another program has stored: either place is one to go on from. */
+async function writeProgress({ control, map, id }: Walk, progress: Progress): Promise<void> {
+  const key: RowKey = progressKey(map);
+  const { shard, after, partitions, rows } = progress;
+  const properties: RowProperties = {
+    EntityType: { type: 'String', value: 'ShardProgress' },
+    Walk: { type: 'String', value: id },
+    Shard: { type: 'String', value: shard },
+    After: { type: 'String', value: after },
+    Partitions: { type: 'Int64', value: BigInt(partitions) },
+    Rows: { type: 'Int64', value: BigInt(rows) },
+  };
+  await control.write({ kind: 'upsert-replace', row: { ...key, properties } });
+}
+
+/** A run that is asked for again begins anew. One delete. */
+export async function forgetProgress({
+  control,
+  map,
+}: Pick<Walk, 'control' | 'map'>): Promise<void> {
+  const key = progressKey(map);
+  if ((await control.get(key)) !== undefined)
+    await control.write({ kind: 'delete', key, etag: '*' });
+}

@@ -1,0 +1,234 @@
+import type { Clock } from '../../../base/clock.js';
+import { backOff } from '../../../base/back-off.js';
+import type { Randomness } from '../../../base/randomness.js';
+import { sleep } from '../../../base/sleep.js';
+import type { Timers } from '../../../base/timers.js';
+import { ModelError } from '../../rows/model-error.js';
+import { isConflict, untilUncontended } from '../../table/contention.js';
+import { isAmbiguous } from '../../table/errors.js';
+import type { RowWrite, TableGateway, WriteResult } from '../../table/gateway.js';
+import {
+  claimOf,
+  claimPartition,
+  closePartition,
+  epochOf,
+  isClaimLost,
+  isOwned,
+  writeIfOwned,
+} from './fence.js';
+import { isSameRoute, routeOf, type MapState, type Route } from './map-state.js';
+import { copyPartition } from './partition-copy.js';
+import { PartitionClosedError, UnknownShardError } from './shard-errors.js';
+import type { StoredMap } from './stored-map.js';
+
+export interface PartitionsOptions {
+  readonly map: StoredMap;
+  readonly shards: ReadonlyMap<string, TableGateway>;
+  /** What a PartitionKey is routed by. */
+  readonly textOf: (partitionKey: string) => string;
+  readonly readsOwned: boolean;
+  readonly takeOverMs: number;
+  readonly patienceMs: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly randomness: Randomness;
+}
+
+/** What became of a partition that was to be where the map says. */
+export interface Settled {
+  /** Whether it was opened there just now. */
+  readonly isOpened: boolean;
+  /** Rows that were copied for it. */
+  readonly copied: number;
+}
+
+/** The map has changed while something was done by it: do it again. */
+class RouteChangedError extends ModelError {
+  override readonly name = 'RouteChangedError';
+}
+
+const waitMs = { first: 4, last: 500 };
+
+/** The partitions of a map: where they are, and how they get to where they are to be. */
+export class Partitions {
+  readonly #options: PartitionsOptions;
+
+  constructor(options: PartitionsOptions) {
+    this.#options = options;
+  }
+
+  /** Throws `UnknownShardError` for a shard that this program has no table for. */
+  shard(name: string | undefined, partitionKey?: string): TableGateway {
+    const table = name === undefined ? undefined : this.#options.shards.get(name);
+    if (table !== undefined) return table;
+    const { map } = this.#options;
+    throw name === undefined
+      ? new UnknownShardError(`the map '${map.name}' has no shard for '${partitionKey}'`, name)
+      : new UnknownShardError(
+          `the map '${map.name}' has a shard '${name}' that this program has no table for`,
+          name,
+        );
+  }
+
+  textOf(partitionKey: string): string {
+    return this.#options.textOf(partitionKey);
+  }
+
+  route(state: MapState, partitionKey: string): Route {
+    return routeOf(state, this.textOf(partitionKey));
+  }
+
+  /**
+   * One transaction, or one write in one, by the shard that takes writes of the partition. By a map
+   * that is up to date one transaction; two while partitions are handed over.
+   */
+  async write(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    const { map, clock, patienceMs } = this.#options;
+    const beganMs = clock.monotonicMs();
+    const watch = new ClaimWatch(this.#options);
+    let state = await map.known();
+    for (let failures = 1; ;) {
+      const route = this.route(state, partitionKey);
+      const result = await this.#writeBy(route, partitionKey, writes);
+      if (typeof result !== 'string') return result;
+      const fresh = await map.fresh();
+      const isStale = fresh.version !== state.version;
+      state = fresh;
+      if (isStale) continue;
+      if (clock.monotonicMs() - beganMs > patienceMs) {
+        throw new PartitionClosedError(
+          `'${partitionKey}' was being handed over for longer than ${patienceMs} ms; try again`,
+        );
+      }
+      const isWaiting =
+        result === 'contended' || (await this.#isAtWork(route, partitionKey, watch));
+      if (!isWaiting) await this.settle(partitionKey);
+      else await this.#pause(failures++);
+    }
+  }
+
+  /** The shard to read a partition from. Sends nothing by a map without handovers. */
+  async readable(partitionKey: string): Promise<TableGateway> {
+    const { map, readsOwned } = this.#options;
+    const found = await this.readableBy(await map.known(), partitionKey);
+    return readsOwned ? this.confirmed(found, partitionKey) : found;
+  }
+
+  /** The shard when it owns the partition, and otherwise the one that the map tells as it is. */
+  async confirmed(shard: TableGateway, partitionKey: string): Promise<TableGateway> {
+    if (await isOwned(shard, partitionKey)) return shard;
+    return this.readableBy(await this.#options.map.fresh(), partitionKey);
+  }
+
+  /** Two point reads while partitions are handed over. */
+  async readableBy(state: MapState, partitionKey: string): Promise<TableGateway> {
+    const route = this.route(state, partitionKey);
+    const home = this.shard(route.home, partitionKey);
+    if (route.before === undefined) return home;
+    const before = this.shard(route.before, partitionKey);
+    const [own, other] = await epochs(home, before, partitionKey);
+    return isDecidedBefore(route, own, other) ? before : home;
+  }
+
+  /**
+   * Brings a partition to where the map says, and opens it there. Any number of programs at once,
+   * killed or not, do this once. `closes`: the shard that had it is closed in any case.
+   */
+  settle(partitionKey: string, closes = false): Promise<Settled> {
+    const { map } = this.#options;
+    return this.untilDone(`opening '${partitionKey}'`, async () => {
+      const guess = this.route(await map.known(), partitionKey);
+      const home = this.shard(guess.home, partitionKey);
+      const claim = await claimPartition(home, partitionKey);
+      // Only now: whoever changes the map later finds the claim.
+      const route = this.route(await map.fresh(), partitionKey);
+      if (!isSameRoute(guess, route)) {
+        await claim?.release();
+        throw new RouteChangedError(`the map '${map.name}' has changed`);
+      }
+      if (route.before === undefined) {
+        if (claim === undefined) return { isOpened: false, copied: 0 };
+        await claim.open((await epochOf(home, partitionKey)) + 1);
+        return { isOpened: true, copied: 0 };
+      }
+      const before = this.shard(route.before, partitionKey);
+      if (claim === undefined) {
+        if (closes) await closePartition(before, partitionKey, this.#options);
+        return { isOpened: false, copied: 0 };
+      }
+      await closePartition(before, partitionKey, this.#options);
+      const [own, other] = await epochs(home, before, partitionKey);
+      const isCopied = isDecidedBefore(route, own, other);
+      const copied = isCopied ? await copyPartition(before, claim) : 0;
+      await claim.open(Math.max(own, other) + 1);
+      return { isOpened: true, copied };
+    });
+  }
+
+  /** Runs an attempt again while its claim is taken, the map changes or answers are lost. */
+  untilDone<T>(what: string, attempt: () => Promise<T>): Promise<T> {
+    return untilUncontended(what, this.#options, attempt, (error) => {
+      const isOvertaken = isClaimLost(error) || error instanceof RouteChangedError;
+      return isOvertaken || isConflict(error) || isAmbiguous(error);
+    });
+  }
+
+  async #writeBy(
+    { home, before }: Route,
+    partitionKey: string,
+    writes: readonly RowWrite[],
+  ): ReturnType<typeof writeIfOwned> {
+    const result = await writeIfOwned(this.shard(home, partitionKey), partitionKey, writes);
+    if (result !== 'closed' || before === undefined) return result;
+    return writeIfOwned(this.shard(before, partitionKey), partitionKey, writes);
+  }
+
+  /** Whether somebody hands the partition over and is not to be disturbed. */
+  async #isAtWork(
+    { home, before }: Route,
+    partitionKey: string,
+    watch: ClaimWatch,
+  ): Promise<boolean> {
+    if (before === undefined) return false;
+    return watch.isLively(await claimOf(this.shard(home, partitionKey), partitionKey));
+  }
+
+  #pause(failures: number): Promise<void> {
+    const { timers, randomness } = this.#options;
+    return sleep(timers, backOff(waitMs, failures, randomness));
+  }
+}
+
+/** Tells a claim whose holder is at work from one that was left behind. Safety does not need it. */
+class ClaimWatch {
+  readonly #options: Pick<PartitionsOptions, 'clock' | 'takeOverMs'>;
+  #etag: string | undefined;
+  #sinceMs = 0;
+
+  constructor(options: Pick<PartitionsOptions, 'clock' | 'takeOverMs'>) {
+    this.#options = options;
+  }
+
+  isLively(etag: string | undefined): boolean {
+    if (etag === undefined) return false;
+    const nowMs = this.#options.clock.monotonicMs();
+    if (etag !== this.#etag) {
+      this.#etag = etag;
+      this.#sinceMs = nowMs;
+    }
+    return nowMs - this.#sinceMs < this.#options.takeOverMs;
+  }
+}
+
+function epochs(
+  home: TableGateway,
+  before: TableGateway,
+  partitionKey: string,
+): Promise<[number, number]> {
+  return Promise.all([epochOf(home, partitionKey), epochOf(before, partitionKey)]);
+}
+
+/** Whether the rows of the shard that had the partition are those that count. */
+function isDecidedBefore({ before, first }: Route, own: number, other: number): boolean {
+  return other === own ? first === before : other > own;
+}

@@ -1,0 +1,55 @@
+import {
+  withRange,
+  withShardAdded,
+  withShardRemoved,
+  withShardReplaced,
+  withTexts,
+  type ShardRouting,
+  type TextRange,
+} from '../../../placement/shard-routing.js';
+import { DefinitionError } from '../../rows/model-error.js';
+
+/** What a routing becomes. Pure; throws `DefinitionError` for a routing of another kind. */
+export type RoutingChange = (routing: ShardRouting) => ShardRouting;
+
+/** A fair share of the slots of a hash to a new shard. */
+export function addShard(shard: string): RoutingChange {
+  return (routing) => withShardAdded(ofKind(routing, 'hash'), shard);
+}
+
+/** The slots of a shard to the others. */
+export function removeShard(shard: string): RoutingChange {
+  return (routing) => withShardRemoved(ofKind(routing, 'hash'), shard);
+}
+
+/** Everything of a shard to another one. */
+export function moveShard(shard: string, to: string): RoutingChange {
+  return (routing) => withShardReplaced(routing, shard, to);
+}
+
+/** Everything of a shard to one that has something already. */
+export function mergeShards(shard: string, into: string): RoutingChange {
+  return moveShard(shard, into);
+}
+
+/** A part of the texts of a range map to a shard. */
+export function splitRange(range: TextRange, to: string): RoutingChange {
+  const { from, before } = range;
+  if (before !== undefined && before <= from) {
+    throw new DefinitionError(`a range from '${from}' ends behind it, not before '${before}'`);
+  }
+  return (routing) => withRange(ofKind(routing, 'range'), range, to);
+}
+
+/** Texts of a list to a shard. */
+export function assignTexts(texts: readonly string[], to: string): RoutingChange {
+  return (routing) => withTexts(ofKind(routing, 'list'), texts, to);
+}
+
+function ofKind<K extends ShardRouting['kind']>(
+  routing: ShardRouting,
+  kind: K,
+): Extract<ShardRouting, { readonly kind: K }> {
+  if (routing.kind === kind) return routing as Extract<ShardRouting, { readonly kind: K }>;
+  throw new DefinitionError(`the map routes by ${routing.kind}; this is a change of a ${kind}`);
+}

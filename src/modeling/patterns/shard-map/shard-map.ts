@@ -1,0 +1,452 @@
+import { systemClock, type Clock } from '../../../base/clock.js';
+import { systemRandomness } from '../../../base/randomness.js';
+import { sleep } from '../../../base/sleep.js';
+import { holdingTimers, type Timers } from '../../../base/timers.js';
+import {
+  routingFault,
+  shardOfText,
+  shardsOf,
+  type ShardRouting,
+} from '../../../placement/shard-routing.js';
+import { DefinitionError, ModelError } from '../../rows/model-error.js';
+import { isConflict, untilUncontended } from '../../table/contention.js';
+import { isAmbiguous } from '../../table/errors.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { claimPartition, epochOf } from './fence.js';
+import { mapRow } from './map-row.js';
+import type { MapPhase, MapState } from './map-state.js';
+import { copyPartition, differencesOf, emptyPartition } from './partition-copy.js';
+import {
+  forgetProgress,
+  walkPartitions,
+  type ShardReport,
+  type WalkedShard,
+} from './partition-walk.js';
+import { Partitions } from './partitions.js';
+import { defaults, type ShardMapOptions, type ShardStepOptions } from './shard-map-options.js';
+import type { RoutingChange } from './routing-changes.js';
+import { StaleMapError } from './shard-errors.js';
+import { planRouting, type ShardPlan } from './shard-plan.js';
+import { ShardedTable } from './sharded-table.js';
+import { StoredMap } from './stored-map.js';
+
+/**
+ * Partitions over several tables, by a map that is stored and can change while they are read and
+ * written. Every program reads and writes through `table`; one program changes the map, by `apply`
+ * or by the steps: `start`, `backfill`, perhaps `verify`, `cutOver`, `finish`, `cleanUp`. A step
+ * that was killed is called again, by any program, and goes on; one that was done does nothing.
+ *
+ * **What is safe when.** At most one shard owns a partition, and every write is a transaction that
+ * needs the owner's row of its shard. So no write is lost or misplaced, whatever map a program
+ * believes in and however long it stood still; no clock is trusted. Clocks decide how old reads
+ * may be (`reads`) and how soon a crashed handover is taken over.
+ */
+export class ShardMap {
+  /** All shards as one table: for `shardedEntities`, `Entities`, transactions and patterns. */
+  readonly table: TableGateway;
+  readonly #options: ShardMapOptions & typeof defaults;
+  readonly #map: StoredMap;
+  readonly #partitions: Partitions;
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  /** When each version was seen first, on the monotonic clock. */
+  readonly #seen = new Map<number, number>();
+
+  /** Sends nothing. Throws `DefinitionError` for what makes no map. */
+  constructor(options: ShardMapOptions) {
+    const { name, shards, clock = systemClock, timers = holdingTimers } = options;
+    const { randomness = systemRandomness, routeBy = (partitionKey) => partitionKey } = options;
+    const tables = Object.values(shards);
+    if (name === '') throw new DefinitionError('a shard map needs a name');
+    if (new Set(tables).size < tables.length) {
+      throw new DefinitionError(`two shards of '${name}' are the same table`);
+    }
+    this.#options = { ...defaults, ...options };
+    this.#clock = clock;
+    this.#timers = timers;
+    const { control, refreshMs, takeOverMs, patienceMs, reads } = this.#options;
+    this.#map = new StoredMap(name, control, clock, refreshMs);
+    this.#partitions = new Partitions({
+      map: this.#map,
+      shards: new Map(Object.entries(shards)),
+      textOf: routeBy,
+      readsOwned: reads === 'owned',
+      takeOverMs,
+      patienceMs,
+      clock,
+      timers,
+      randomness,
+    });
+    this.table = new ShardedTable(this.#map, this.#partitions);
+  }
+
+  /**
+   * Stores the first map. Rows that a shard has already stay where they are: they must be where the
+   * map routes them. One point read and one insert; the map that is there when there is one.
+   */
+  async create(routing: ShardRouting): Promise<MapState> {
+    this.#checked(routing);
+    return this.#persistently('creating', async () => {
+      const found = await this.#map.find();
+      if (found !== undefined) return found.state;
+      const state: MapState = { version: 1, phase: 'settled', routing };
+      await this.#map.write(state, undefined);
+      return state;
+    });
+  }
+
+  /** One point read. */
+  state(): Promise<MapState> {
+    return this.#read();
+  }
+
+  /**
+   * What a change would move. Nothing is written. A range read for each 1,000 rows of the shards
+   * that give something, of which only the keys are read.
+   */
+  async plan(change: ShardRouting | RoutingChange): Promise<ShardPlan> {
+    const state = await this.#read();
+    if (state.phase !== 'settled') throw this.#phaseError(state, ['settled']);
+    const target = this.#checked(targetOf(state, change));
+    return planRouting(state, target, {
+      tableOf: (shard) => this.#partitions.shard(shard),
+      textOf: (partitionKey) => this.#partitions.textOf(partitionKey),
+    });
+  }
+
+  /**
+   * `settled` → `copying`. A point read and a write; nothing when the map routes so already, or is
+   * on its way. Throws `StaleMapError` when another change is under way, or the plan was made of
+   * another version.
+   */
+  async start(change: ShardRouting | RoutingChange | ShardPlan): Promise<MapState> {
+    const planned = 'target' in change ? change : undefined;
+    return this.#persistently('starting', async () => {
+      const { state, etag } = await this.#map.read();
+      const target = this.#checked(targetOf(state, planned?.target ?? change));
+      const isSame = this.#isSame(state.phase === 'settled' ? state.routing : state.target, target);
+      if (isSame && state.phase !== 'handing-back') return state;
+      if (state.phase !== 'settled') {
+        throw new StaleMapError(
+          `the map '${this.#map.name}' is changed to another routing already`,
+        );
+      }
+      if (planned !== undefined && planned.version !== state.version) {
+        throw new StaleMapError(
+          `the plan is of version ${planned.version} of the map, which has version ${state.version}; plan again`,
+        );
+      }
+      const { version, routing } = state;
+      const next: MapState = { version: version + 1, phase: 'copying', routing, target };
+      await this.#map.write(next, etag);
+      return next;
+    });
+  }
+
+  /**
+   * In `copying`: copies every partition that moves. May be repeated: each run copies what has
+   * changed, so that the handovers have less to do. For each partition six requests, range reads of
+   * both shards and a transaction for up to 99 rows that differ.
+   */
+  async backfill(options: ShardStepOptions = {}): Promise<ShardReport> {
+    return this.#overMoving('backfill', options, async (state, from, partitionKey) => {
+      const to = this.#partitions.shard(shardOfText(state.target, this.#text(partitionKey)));
+      const source = from.table;
+      // Opened, it has an epoch, by which its copy is known as one.
+      if ((await epochOf(source, partitionKey)) === 0) await this.#partitions.settle(partitionKey);
+      return this.#partitions.untilDone(`copying '${partitionKey}'`, async () => {
+        const claim = await claimPartition(to, partitionKey);
+        const { version, phase } = await this.#map.fresh();
+        if (version !== state.version) throw new StaleMapError(`the map is ${phase}, not copying`);
+        if (claim === undefined) {
+          throw new ModelError(`'${partitionKey}' is open in ${to.table}, where it should come`);
+        }
+        return copyPartition(source, claim);
+      });
+    });
+  }
+
+  /**
+   * In `copying`: counts the rows that differ from their copies, which is what the handovers will
+   * have to copy. Writes nothing but its progress. Range reads of both shards.
+   */
+  async verify(options: ShardStepOptions = {}): Promise<ShardReport> {
+    return this.#overMoving('verify', options, (state, from, partitionKey) => {
+      const to = this.#partitions.shard(shardOfText(state.target, this.#text(partitionKey)));
+      return differencesOf(from.table, to, partitionKey);
+    });
+  }
+
+  /**
+   * `copying` → `handing-over` → `handed-over`: hands every partition over. Writes of a partition
+   * wait while the rows that differ from their copies are copied; those of others go on. For each
+   * partition about eleven requests, range reads of both shards and a transaction for up to 99 rows
+   * that differ.
+   */
+  async cutOver(options: ShardStepOptions = {}): Promise<ShardReport> {
+    const state = await this.#advance(['copying'], 'handing-over', 'handed-over');
+    return this.#cutOver(state, options);
+  }
+
+  /**
+   * Back to `settled`, by the routing from before. From `copying` a point read and a write;
+   * otherwise by way of `handing-back`, which hands every partition back as `cutOver` hands it
+   * over, with all that was written since.
+   */
+  async rollBack(options: ShardStepOptions = {}): Promise<ShardReport> {
+    const before = await this.#read();
+    if (before.phase === 'settled') return nothing;
+    if (before.phase === 'copying') {
+      await this.#settle([before], ({ routing }) => routing);
+      return nothing;
+    }
+    const state = await this.#advance(['handing-over', 'handed-over'], 'handing-back');
+    if (state.phase === 'settled') return nothing;
+    const report = await this.#handOver(state, 'handing-back', options);
+    await this.#settle([state], ({ routing }) => routing);
+    return report;
+  }
+
+  /** `handed-over` → `settled`, by the new routing. A point read and a write. */
+  async finish(): Promise<MapState> {
+    const state = await this.#read();
+    if (state.phase === 'settled') return state;
+    return this.#settle(['handed-over'], ({ target }) => target);
+  }
+
+  /**
+   * In `settled`: waits `settleMs`, then deletes partitions from shards that do not own them any
+   * more. A partition that no other shard took over is kept, and reported. For each partition about
+   * eight requests, range reads, and a transaction for 99 rows. A walk over the keys of all shards.
+   */
+  async cleanUp(options: ShardStepOptions = {}): Promise<ShardReport> {
+    const state = await this.#read();
+    if (state.phase !== 'settled') throw this.#phaseError(state, ['settled']);
+    await this.#untilSettled(state);
+    const shards = Object.keys(this.#options.shards).sort();
+    const keep = (shard: string, partitionKey: string, reason: string): number => {
+      options.onKept?.({ shard, partitionKey, reason });
+      return 0;
+    };
+    const work = async ({ name, table }: WalkedShard, partitionKey: string) => {
+      const home = shardOfText(state.routing, this.#text(partitionKey));
+      if (home === undefined || home === name) return undefined;
+      const owner = this.#partitions.shard(home);
+      return this.#partitions.untilDone(`deleting '${partitionKey}'`, async () => {
+        const claim = await claimPartition(table, partitionKey);
+        if (claim === undefined) return keep(name, partitionKey, 'it is open here');
+        const [own, other] = [
+          await epochOf(table, partitionKey),
+          await epochOf(owner, partitionKey),
+        ];
+        const { version } = await this.#map.fresh();
+        const isStale = version !== state.version;
+        if (isStale || other <= own) {
+          await claim.release();
+          if (isStale) throw new StaleMapError('the map has changed; clean up again');
+          return keep(name, partitionKey, `${home} never took it over`);
+        }
+        const rows = await emptyPartition(claim);
+        await claim.forget();
+        return rows;
+      });
+    };
+    return this.#walkAgain('cleanUp', state, shards, options, work);
+  }
+
+  /**
+   * All steps up to `finish`, from wherever they are. What a script calls, and calls again when it
+   * was killed. Throws as `start`.
+   */
+  async apply(
+    change: ShardRouting | RoutingChange | ShardPlan,
+    options: ShardStepOptions = {},
+  ): Promise<MapState> {
+    let state = await this.start(change);
+    if (state.phase === 'copying') {
+      await this.backfill(options);
+      state = await this.#advance([state], 'handing-over', 'handed-over');
+    }
+    if (state.phase === 'settled') return state;
+    await this.#cutOver(state, options);
+    return this.finish();
+  }
+
+  async #cutOver(state: MapState, options: ShardStepOptions): Promise<ShardReport> {
+    const report = await this.#handOver(state, 'handing-over', options);
+    if (state.phase === 'handing-over') await this.#advance([state], 'handed-over');
+    return report;
+  }
+
+  async #overMoving(
+    step: 'backfill' | 'verify',
+    options: ShardStepOptions,
+    work: (state: Moving, from: WalkedShard, partitionKey: string) => Promise<number>,
+  ): Promise<ShardReport> {
+    const state = await this.#read();
+    if (state.phase === 'handing-over' || state.phase === 'handed-over') return nothing;
+    if (state.phase !== 'copying') throw this.#phaseError(state, ['copying']);
+    const shards = shardsOf(state.routing);
+    return this.#walkAgain(step, state, shards, options, async (shard, partitionKey) => {
+      const text = this.#text(partitionKey);
+      const isHere = shardOfText(state.routing, text) === shard.name;
+      if (!isHere || shardOfText(state.target, text) === shard.name) return undefined;
+      return work(state, shard, partitionKey);
+    });
+  }
+
+  /** A walk that may be repeated when it has ended. */
+  async #walkAgain(...walk: WalkParameters): Promise<ShardReport> {
+    const report = await this.#walk(...walk);
+    await forgetProgress({ control: this.#options.control, map: this.#map.name });
+    return report;
+  }
+
+  async #handOver(
+    state: MapState,
+    phase: 'handing-over' | 'handing-back',
+    options: ShardStepOptions,
+  ): Promise<ShardReport> {
+    if (state.phase !== phase) return nothing;
+    const giving = phase === 'handing-over' ? state.routing : state.target;
+    return this.#walk(phase, state, shardsOf(giving), options, async (shard, partitionKey) => {
+      const { before } = this.#partitions.route(state, partitionKey);
+      if (before !== shard.name) return undefined;
+      return (await this.#partitions.settle(partitionKey, true)).copied;
+    });
+  }
+
+  #walk(...[step, { version }, shards, options, work]: WalkParameters): Promise<ShardReport> {
+    const walk = {
+      id: `${version} ${step}`,
+      map: this.#map.name,
+      control: this.#options.control,
+      shards: shards.map((name) => ({ name, table: this.#partitions.shard(name) })),
+      work,
+    };
+    return walkPartitions(walk, options);
+  }
+
+  #text(partitionKey: string): string {
+    return this.#partitions.textOf(partitionKey);
+  }
+
+  /**
+   * Changes the phase; nothing when it is that already, or one of those that follow. What was done
+   * in a phase ends that phase alone, so `from` may be a map as it was read.
+   */
+  #advance(
+    from: readonly (MapPhase | MapState)[],
+    to: Moving['phase'],
+    ...beyond: readonly MapPhase[]
+  ): Promise<MapState> {
+    return this.#persistently(`the phase '${to}'`, async () => {
+      const { state, etag } = await this.#map.read();
+      if (this.#isOther(state, from[0])) throw this.#phaseError(state, [state]);
+      if (state.phase === to || beyond.includes(state.phase)) return state;
+      if (state.phase === 'settled' || !isOneOf(state, from)) throw this.#phaseError(state, from);
+      const next: MapState = { ...state, version: state.version + 1, phase: to };
+      await this.#map.write(next, etag);
+      return next;
+    });
+  }
+
+  #settle(
+    from: readonly (MapPhase | MapState)[],
+    routingOf: (state: Moving) => ShardRouting,
+  ): Promise<MapState> {
+    return this.#persistently(`the phase 'settled'`, async () => {
+      const { state, etag } = await this.#map.read();
+      if (state.phase === 'settled') return state;
+      if (!isOneOf(state, from)) throw this.#phaseError(state, from);
+      const next: MapState = {
+        version: state.version + 1,
+        phase: 'settled',
+        routing: routingOf(state),
+      };
+      await this.#map.write(next, etag);
+      this.#seen.set(next.version, this.#clock.monotonicMs());
+      return next;
+    });
+  }
+
+  async #untilSettled({ version }: MapState): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    const leftMs = (this.#seen.get(version) ?? nowMs) + this.#options.settleMs - nowMs;
+    if (leftMs > 0) await sleep(this.#timers, leftMs);
+  }
+
+  async #read(): Promise<MapState> {
+    const { state } = await this.#map.read();
+    if (!this.#seen.has(state.version)) {
+      this.#seen.set(state.version, this.#clock.monotonicMs());
+    }
+    return state;
+  }
+
+  #persistently<T>(what: string, attempt: () => Promise<T>): Promise<T> {
+    const isOvertaken = (error: unknown): boolean => isConflict(error) || isAmbiguous(error);
+    const name = `${what} of the map '${this.#map.name}'`;
+    return untilUncontended(name, { timers: this.#timers }, attempt, isOvertaken);
+  }
+
+  #checked(routing: ShardRouting): ShardRouting {
+    const fault = routingFault(routing);
+    if (fault !== undefined) throw new DefinitionError(`the map '${this.#map.name}': ${fault}`);
+    for (const shard of shardsOf(routing)) this.#partitions.shard(shard);
+    return routing;
+  }
+
+  #isSame(left: ShardRouting, right: ShardRouting): boolean {
+    const textOf = (routing: ShardRouting): string =>
+      JSON.stringify(mapRow('', { version: 1, phase: 'settled', routing }).properties);
+    return textOf(left) === textOf(right);
+  }
+
+  /** Whether another change is under way than the one that was begun. */
+  #isOther(state: MapState, begun: MapPhase | MapState | undefined): boolean {
+    if (typeof begun !== 'object' || begun.phase === 'settled') return false;
+    return state.phase !== 'settled' && !this.#isSame(state.target, begun.target);
+  }
+
+  #phaseError({ phase }: MapState, from: readonly (MapPhase | MapState)[]): StaleMapError {
+    const wanted = from.map((each) => (typeof each === 'string' ? each : each.phase));
+    const text = `the map '${this.#map.name}' is in the phase '${phase}'`;
+    return new StaleMapError(
+      wanted.includes(phase)
+        ? `${text} of another change; the step was overtaken`
+        : `${text}; this step begins in ${wanted.join(' or ')}`,
+    );
+  }
+}
+
+type WalkParameters = [
+  step: string,
+  state: MapState,
+  shards: readonly string[],
+  options: ShardStepOptions,
+  work: (shard: WalkedShard, partitionKey: string) => Promise<number | undefined>,
+];
+type Moving = Exclude<MapState, { readonly phase: 'settled' }>;
+
+function isOneOf(state: MapState, wanted: readonly (MapPhase | MapState)[]): boolean {
+  return wanted.some((each) =>
+    typeof each === 'string' ? each === state.phase : each.version === state.version,
+  );
+}
+
+const nothing: ShardReport = { partitions: 0, rows: 0 };
+
+/** A change that is under way was made of the routing from before it. */
+function targetOf(
+  { routing }: MapState,
+  change: ShardRouting | RoutingChange | ShardPlan,
+): ShardRouting {
+  if (typeof change === 'function') return change(routing);
+  return 'target' in change ? change.target : change;
+}
+
+/** A shard map. Sends nothing. */
+export function shardMapOf(options: ShardMapOptions): ShardMap {
+  return new ShardMap(options);
+}

@@ -1,0 +1,70 @@
+import { shardOfText, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { isFenceRow } from './fence.js';
+import { isMapRow } from './map-row.js';
+import type { MapState } from './map-state.js';
+
+/** What goes from one shard to another. */
+export interface PlannedMove {
+  readonly from: string;
+  readonly to: string;
+  readonly partitions: number;
+  readonly rows: number;
+}
+
+/** What a change of a map would move, as it was counted. */
+export interface ShardPlan {
+  /** Of the map that it was made of. */
+  readonly version: number;
+  readonly target: ShardRouting;
+  readonly moves: readonly PlannedMove[];
+  /** Rows of the shards that were read, and those that would move. */
+  readonly rows: number;
+  readonly moving: number;
+}
+
+interface Places {
+  readonly tableOf: (shard: string) => TableGateway;
+  readonly textOf: (partitionKey: string) => string;
+}
+
+/** A range read for each 1,000 rows of the shards that the routing uses. */
+export async function planRouting(
+  { version, routing }: MapState,
+  target: ShardRouting,
+  { tableOf, textOf }: Places,
+): Promise<ShardPlan> {
+  const moves = new Map<string, PlannedMove>();
+  let rows = 0;
+  let moving = 0;
+  for (const from of shardsOf(routing)) {
+    let last: string | undefined;
+    for await (const partitionKey of partitionKeys(tableOf(from))) {
+      const isNew = partitionKey !== last;
+      last = partitionKey;
+      const text = textOf(partitionKey);
+      if (shardOfText(routing, text) !== from) continue;
+      rows += 1;
+      const to = shardOfText(target, text);
+      if (to === undefined || to === from) continue;
+      moving += 1;
+      const name = JSON.stringify([from, to]);
+      const known = moves.get(name) ?? { from, to, partitions: 0, rows: 0 };
+      const partitions = known.partitions + (isNew ? 1 : 0);
+      moves.set(name, { ...known, partitions, rows: known.rows + 1 });
+    }
+  }
+  return { version, target, moves: [...moves.values()], rows, moving };
+}
+
+/** The PartitionKey of each row. */
+async function* partitionKeys(table: TableGateway): AsyncGenerator<string, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const page = await table.page({ select: [], ...(cursor === undefined ? {} : { cursor }) });
+    for (const row of page.rows) {
+      if (!isFenceRow(row) && !isMapRow(row)) yield row.partitionKey;
+    }
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+}

@@ -1,0 +1,225 @@
+import { ValueError } from '../../rows/model-error.js';
+import type { RowKey, StoredRow } from '../../rows/row.js';
+import { compareKeys } from '../../rows/text-order.js';
+import { TransactionFailedError } from '../../table/errors.js';
+import {
+  keyOfWrite,
+  pageRowsMax,
+  type RowPage,
+  type RowQuery,
+  type RowWrite,
+  type TableGateway,
+  type WriteResult,
+} from '../../table/gateway.js';
+import { odataString } from '../../table/odata.js';
+import { isFenceRow } from './fence.js';
+import { isMapRow } from './map-row.js';
+import { batchWritesMax } from './partition-copy.js';
+import type { Partitions } from './partitions.js';
+import { shardsOfState } from './map-state.js';
+import type { StoredMap } from './stored-map.js';
+
+/**
+ * All shards of a map as one table: what is written to it goes to the shard that takes writes of
+ * the partition, as a transaction with a row that tells so. Costs that are not those of a table:
+ *
+ * - A write by a map that is out of date is refused by the shard, unseen by the caller, and made
+ *   again after one point read. The first write of a partition takes five requests more.
+ * - A transaction has at most 99 writes.
+ * - Whoever finds no row looks whether the shard owns the partition: a point read more.
+ * - A page of one partition is one range read. Every other page asks each shard.
+ */
+export class ShardedTable implements TableGateway {
+  readonly table: string;
+  readonly #map: StoredMap;
+  readonly #partitions: Partitions;
+
+  constructor(map: StoredMap, partitions: Partitions) {
+    this.table = map.name;
+    this.#map = map;
+    this.#partitions = partitions;
+  }
+
+  async get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {
+    const { partitionKey } = key;
+    const shard = await this.#partitions.readable(partitionKey);
+    const row = await shard.get(key, select);
+    if (row !== undefined) return row;
+    // A shard that had the partition once tells nothing by what it lacks.
+    const owner = await this.#partitions.confirmed(shard, partitionKey);
+    return owner === shard ? undefined : owner.get(key, select);
+  }
+
+  async write(write: RowWrite): Promise<WriteResult> {
+    try {
+      const [result] = await this.#write(keyOfWrite(write).partitionKey, [write]);
+      return { etag: result?.etag };
+    } catch (error) {
+      throw error instanceof TransactionFailedError ? error.reason : error;
+    }
+  }
+
+  async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    if (writes.length > batchWritesMax) {
+      throw new ValueError(
+        `a transaction of shards holds at most ${batchWritesMax} writes, not ${writes.length}`,
+      );
+    }
+    const [first] = writes;
+    if (first === undefined) throw new ValueError('a transaction needs at least one write');
+    return this.#write(keyOfWrite(first).partitionKey, writes);
+  }
+
+  async page(query: RowQuery): Promise<RowPage> {
+    const after = query.cursor === undefined ? undefined : keyOfCursor(query.cursor);
+    const partitionKey = partitionOfFilter(query.filter ?? '');
+    if (partitionKey === undefined) return this.#pageOfAll(query, after);
+    const shard = await this.#partitions.readable(partitionKey);
+    const filter = `${query.filter}${after === undefined ? '' : ` and RowKey gt ${odataString(after.rowKey)}`}`;
+    const { rows, isWhole } = await pageFrom(shard, { ...query, filter }, query.limit);
+    const last = rows.at(-1);
+    const shown = rows.filter((row) => !isFenceRow(row));
+    return isWhole || last === undefined
+      ? { rows: shown }
+      : { rows: shown, cursor: cursorOf(last) };
+  }
+
+  async #write(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    if (writes.some((write) => isFenceRow(keyOfWrite(write)))) {
+      throw new ValueError('RowKeys that begin with !shard: belong to the shard map');
+    }
+    return this.#partitions.write(partitionKey, writes);
+  }
+
+  /**
+   * Every shard gives its share of the page, and what can be put in order of it is the page. Rows
+   * are given by the shard that has their partition, copies elsewhere are not.
+   */
+  async #pageOfAll(query: RowQuery, after: RowKey | undefined): Promise<RowPage> {
+    const { limit = pageRowsMax } = query;
+    const state = await this.#map.known();
+    const shards = shardsOfState(state).map((name) => this.#partitions.shard(name));
+    const filter = filterAfter(query.filter ?? '', after);
+    const share = Math.min(limit, Math.max(shareMin, Math.ceil(limit / shards.length)));
+    const pages = await Promise.all(
+      shards.map((shard) => pageFrom(shard, { ...query, filter }, share)),
+    );
+    const end = endOf(pages);
+    const homes = new Map<string, Promise<TableGateway | undefined>>();
+    const homeOf = (partitionKey: string): Promise<TableGateway | undefined> => {
+      const found = homes.get(partitionKey) ?? this.#homeOf(state, partitionKey);
+      homes.set(partitionKey, found);
+      return found;
+    };
+    const rows: StoredRow[] = [];
+    for (const [index, { rows: found }] of pages.entries()) {
+      for (const row of found) {
+        if (end !== undefined && compareKeys(row, end) > 0) break;
+        if (isFenceRow(row) || isMapRow(row)) continue;
+        if ((await homeOf(row.partitionKey)) === shards[index]) rows.push(row);
+      }
+    }
+    rows.sort(compareKeys);
+    const shown = rows.slice(0, limit);
+    const last = shown.length < rows.length ? shown.at(-1) : end;
+    return last === undefined ? { rows: shown } : { rows: shown, cursor: cursorOf(last) };
+  }
+
+  /** Undefined: the map knows no shard for it, so the row is none of the map's. */
+  #homeOf(
+    state: Parameters<Partitions['route']>[0],
+    partitionKey: string,
+  ): Promise<TableGateway | undefined> {
+    const { home } = this.#partitions.route(state, partitionKey);
+    if (home === undefined) return Promise.resolve(undefined);
+    return this.#partitions.readableBy(state, partitionKey);
+  }
+}
+
+interface ShardPage {
+  readonly rows: readonly StoredRow[];
+  readonly isWhole: boolean;
+}
+
+/** At least one row, unless there is none: empty pages are passed over. */
+async function pageFrom(
+  shard: TableGateway,
+  { filter, select }: RowQuery,
+  limit: number | undefined,
+): Promise<ShardPage> {
+  let cursor: string | undefined;
+  for (;;) {
+    const page = await shard.page({
+      ...(filter === undefined ? {} : { filter }),
+      ...(select === undefined ? {} : { select }),
+      ...(limit === undefined ? {} : { limit }),
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    if (page.rows.length > 0 || page.cursor === undefined) {
+      return { rows: page.rows, isWhole: page.cursor === undefined };
+    }
+    ({ cursor } = page);
+  }
+}
+
+/** Up to where every shard has been read; undefined: to its end. */
+function endOf(pages: readonly ShardPage[]): RowKey | undefined {
+  let end: RowKey | undefined;
+  for (const { rows, isWhole } of pages) {
+    const last = isWhole ? undefined : rows.at(-1);
+    if (last === undefined) continue;
+    if (end === undefined || compareKeys(last, end) < 0) end = last;
+  }
+  return end;
+}
+
+function filterAfter(filter: string, after: RowKey | undefined): string {
+  if (after === undefined) return filter;
+  const key = odataString(after.partitionKey);
+  const behind =
+    `(PartitionKey gt ${key} or ` +
+    `(PartitionKey eq ${key} and RowKey gt ${odataString(after.rowKey)}))`;
+  return filter === '' ? behind : `(${filter}) and ${behind}`;
+}
+
+/** A short page is not worth a second round. */
+const shareMin = 100;
+
+const partitionFilter = /^PartitionKey eq '((?:[^']|'')*)'(?: and ([^]*))?$/;
+
+/** The one partition that a filter asks for; undefined when that is not plain to see. */
+export function partitionOfFilter(filter: string): string | undefined {
+  const match = partitionFilter.exec(filter);
+  if (match === null) return undefined;
+  const [, partitionKey = '', rest = ''] = match;
+  return hasOpenOr(rest) ? undefined : partitionKey.replaceAll("''", "'");
+}
+
+/** Whether there is an `or` outside of parentheses and texts. */
+function hasOpenOr(filter: string): boolean {
+  let depth = 0;
+  for (const [token] of filter.matchAll(/'(?:[^']|'')*'|[()]|\w+/g)) {
+    if (token === '(') depth += 1;
+    else if (token === ')') depth -= 1;
+    else if (depth <= 0 && token.toLowerCase() === 'or') return true;
+  }
+  return false;
+}
+
+function cursorOf({ partitionKey, rowKey }: RowKey): string {
+  return Buffer.from(JSON.stringify([partitionKey, rowKey])).toString('base64url');
+}
+
+function keyOfCursor(cursor: string): RowKey {
+  const [partitionKey, rowKey] = ((): readonly unknown[] => {
+    try {
+      const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+      return Array.isArray(value) ? value : [];
+    } catch {
+      return [];
+    }
+  })();
+  if (typeof partitionKey === 'string' && typeof rowKey === 'string')
+    return { partitionKey, rowKey };
+  throw new ValueError('the text is no cursor of a query over shards');
+}
