@@ -9,6 +9,7 @@ export function startFailure(error: unknown): Error {
     const text = error.message
       .replaceAll(/\b(table|queue|control)Port\b/g, '--$1-port')
       .replaceAll(/\boauth\.(jwks|audience)\b/g, '--oauth-$1')
+      .replace('Give its passphrase.', 'Give its passphrase with --tls-passphrase-file.')
       .replaceAll(/\boauth\.issuer\b/g, '--oauth');
     return new UsageError(text);
   }

@@ -165,7 +165,7 @@ export class HttpServer {
       handshakeTimeoutMs: limits.handshakeTimeoutMs,
       onSecure: (socket) => this.#server.emit('connection', socket),
       onPlain: (socket) => this.#refusePlain(socket),
-      onFailed: (error) => failed.give({ error }),
+      onFailed: (error) => failed.give({ reason: tlsReasonOf(error) }),
     });
   }
 
@@ -303,4 +303,9 @@ function refusedRecord(
     serverTimeMs: 0,
     aborted: false,
   };
+}
+
+/** What OpenSSL says in short, where it says something: its whole message is for its authors. */
+function tlsReasonOf(error: Error): string {
+  return 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message;
 }
