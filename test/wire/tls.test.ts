@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { connect as connectPlain } from 'node:net';
@@ -386,6 +386,25 @@ describe('a certificate of its owner', () => {
     assert.deepEqual(warnings, [
       'the certificate has expired: clients will refuse it',
       'the certificate is not valid yet: clients will refuse it',
+    ]);
+  });
+});
+
+describe('a client whose TLS is too old', () => {
+  it('is told of in the log by its reason alone', async () => {
+    const warnings = new EventEmitter();
+    const warned = once(warnings, 'warn');
+    const logger = {
+      info: () => undefined,
+      warn: (...warning: unknown[]) => warnings.emit('warn', ...warning),
+      error: () => undefined,
+    };
+    await using started = await startServer({ tls: 'self-signed', logger });
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL@SECLEVEL=0' } as const;
+    await failureOf({ port: started.server.tablePort, host: '127.0.0.1', ...old });
+    assert.deepEqual(await warned, [
+      'a client and the server did not agree on TLS',
+      { reason: 'unsupported protocol', count: 1 },
     ]);
   });
 });
