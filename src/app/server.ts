@@ -44,8 +44,9 @@ export interface TabulariumServer extends ServerEndpoints, SnapshotControl, Asyn
    */
   readonly certificate: string | undefined;
   /**
-   * Serves with these settings from now on. Requests in flight end with those they began with. A
-   * key that is gone is refused at once; an account that is gone answers 404, and its data stay.
+   * Serves with these settings from now on. A key that is gone is refused at once, also to a
+   * request whose body is still to come; an account that is gone answers 404, and its data stay.
+   * Requests whose work has begun end as they began.
    *
    * @throws {ServerOptionsError} or `AccountSettingsError`, for settings that cannot be served;
    *   nothing has changed then.

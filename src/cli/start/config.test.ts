@@ -151,19 +151,23 @@ describe('tabularium start --config', () => {
     });
   }
 
-  it('ends a request as it began when its account goes meanwhile', async () => {
+  it('judges a request again whose body is still to come when accounts change', async () => {
     await using directory = await temporaryDirectory();
     const config = join(directory.path, 'config.json');
     const { name, keys } = developmentAccount;
     await writeFile(config, accountsText({ [name]: keys, other: [keyA] }));
     const server = await startCli(['--in-memory', '--config', config]);
-    const socket = await heldRequest(server);
-    await replaceFile(config, accountsText({ other: [keyA] }));
+    const kept = await heldRequest(server);
+    await replaceFile(config, accountsText({ [name]: [...keys, keyB], other: [keyA] }));
     await server.printed(reloaded);
+    assert.match(await releasedAnswer(kept), /^HTTP\/1\.1 201 /);
+    const lost = await heldRequest(server);
+    await replaceFile(config, accountsText({ other: [keyA] }));
+    await server.printed(reloaded, 2);
     assert.equal(await statusWith(server, name, keys[0] ?? ''), 404);
-    const answer = releasedAnswer(socket);
+    const answer = releasedAnswer(lost);
     assert.equal(await stopCli(server), 0);
-    assert.match(await answer, /^HTTP\/1\.1 201 /);
+    assert.match(await answer, /^HTTP\/1\.1 404 /);
   });
 
   it('holds on to what it has when the file is broken, and says why', async () => {
