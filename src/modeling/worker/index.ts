@@ -22,6 +22,7 @@ export {
 } from './message-type.js';
 export { workerMetrics, type MessageMetrics, type Summary, type WorkerMetrics } from './metrics.js';
 export { schemaPayload, type PayloadCodec } from './payload.js';
+export type { ContainerPort } from './container-port.js';
 export type { QueuePort, ReceivedMessage, SendOptions } from './queue-port.js';
 export { redrive, type RedriveOptions } from './redrive.js';
 export { sendMessage, type SendMessageOptions } from './send.js';

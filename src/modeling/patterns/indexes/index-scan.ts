@@ -126,7 +126,7 @@ export async function* candidatesOf(
       yield* readable(row, checked, () => candidatesOfEntity(places, row, checked));
       continue;
     }
-    const index = source.indexes.find(({ codec }) => codec.matches(row));
+    const index = source.indexes.find((each) => isOfIndex(each, row));
     if (index === undefined) continue;
     yield* readable(row, [index], () => candidatesOfIndexRow(index, row));
   }
@@ -136,6 +136,13 @@ export async function* candidatesOf(
     const list = await freshReads(places).blob(source.index, name);
     for (const text of list) yield { index: source.index, primary: keyOfText(text), key };
   }
+}
+
+/** The rows of a list have the key of its head, and more where it goes on. */
+function isOfIndex({ kind, codec }: ResolvedIndex, row: StoredRow): boolean {
+  if (codec.matches(row)) return true;
+  const head = kind === 'list' ? headOfChunk(row) : undefined;
+  return head !== undefined && codec.matches({ ...row, ...head });
 }
 
 function candidatesOfEntity(
