@@ -1,6 +1,9 @@
 import type { WireResponse } from '../wire/kit/response.js';
 import type { FuzzRequest } from './requests.js';
 
+/** A page holds 4 MiB of entities; written as JSON they are not much more. */
+const answerBytesMax = 16 * 1024 * 1024;
+
 /** What is wrong with an answer as such, whatever was asked; undefined when nothing is. */
 export function faultOf(
   { service, method }: Pick<FuzzRequest, 'service' | 'method'>,
@@ -9,12 +12,13 @@ export function faultOf(
   const { status } = response;
   if (!Number.isInteger(status) || status < 200) return `status ${status}`;
   if (status >= 500 && status !== 501) return `status ${status}`;
+  if (response.body.length > answerBytesMax) return `a body of ${response.body.length} bytes`;
   const badHeader = response.headers.find(([name]) => !/^[!#$%&'*+.^_`|~\w-]+$/.test(name));
   if (badHeader !== undefined) return `header ${badHeader.join(': ')}`;
   if (method === 'HEAD') return undefined;
   const type = response.header('content-type') ?? '';
   // Node's parser answers what is no HTTP by itself, and closes.
-  if ([400, 431].includes(status) && type === '' && response.text === '') return undefined;
+  if ([400, 417, 431].includes(status) && type === '' && response.text === '') return undefined;
   if (service === 'queue') return queueFault(status, type, response.text);
   if (status >= 400) return errorFault(type, response.text);
   if (type.startsWith('multipart/mixed')) return multipartFault(type, response.text);

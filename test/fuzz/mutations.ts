@@ -5,8 +5,10 @@ import {
   randomQueueOption,
   mutatedXml,
 } from './queue-mutations.js';
-import { soundQueueRequest } from './queue-requests.js';
-import { fuzzTables, soundRequest, type FuzzRequest } from './requests.js';
+import { fuzzQueues, soundQueueRequest } from './queue-requests.js';
+import type { Credential } from './credentials.js';
+import { guardedQueue, guardedTable } from './guarded.js';
+import { fuzzTables, soundRequest, type FuzzRequest, type Rows } from './requests.js';
 import { spliced } from './splice.js';
 
 const pathTokens = [
@@ -184,13 +186,47 @@ const headerValues: Readonly<Record<string, readonly string[]>> = {
   'If-None-Match': ['*', 'W/"x"'],
   Prefer: ['return-content', 'return-no-content', 'respond-async', ''],
   'X-HTTP-Method': ['MERGE', 'PUT', 'DELETE', 'GET', 'NOPE', '', 'merge'],
-  'x-ms-version': ['', '2009-09-19', '2099-01-01', 'latest', '2019-02-02, 2019-02-02'],
+  'x-ms-version': [
+    '',
+    '2009-09-19',
+    '2011-08-18',
+    '2013-08-15',
+    '2015-12-11',
+    '2026-06-06',
+    '2099-01-01',
+    '2019-02-29',
+    '0000-00-00',
+    'latest',
+    'é',
+    '1'.repeat(1000),
+    '2019-02-02, 2019-02-02',
+  ],
   'x-ms-client-request-id': ['', 'x'.repeat(2000), 'é'],
   DataServiceVersion: ['', '1.0', 'x'],
   MaxDataServiceVersion: ['9.9', ''],
   'Content-MD5': ['', 'AAAA', 'not base64 at all'],
-  Origin: ['http://a.example', 'null'],
-  'Access-Control-Request-Method': ['GET', ''],
+  Origin: [
+    'http://a.example',
+    'null',
+    '',
+    '*',
+    'http://a.example, http://b.example',
+    'é',
+    'x'.repeat(3000),
+  ],
+  'Access-Control-Request-Method': ['GET', 'PUT', '', 'get', '*', 'GET, PUT', 'é', 'MERGE'],
+  'Access-Control-Request-Headers': [
+    '',
+    'x-a',
+    'x-a,,x-b',
+    ',',
+    '*',
+    'x-ms-date, é',
+    'x-a,'.repeat(2000),
+  ],
+  Expect: ['100-continue', 'miracles', ''],
+  Connection: ['close', 'keep-alive', 'upgrade', ''],
+  'If-Modified-Since': ['', 'yesterday'],
   'Content-Encoding': ['gzip', 'identity'],
   'x-ms-date': ['', 'yesterday', 'Fri, 21 Nov 1905 10:00:00 GMT'],
   Authorization: [
@@ -216,12 +252,39 @@ const methods = [
   'TRACE',
   'PROPFIND',
   'LOCK',
+  'M-SEARCH',
+  'ACL',
+  'get',
+  'FROB',
+  'X'.repeat(300),
 ];
 
-/** A sound request with some of its parts spoiled. */
-export function fuzzRequest(random: SimRandom): FuzzRequest {
-  let request = random.chance(0.4) ? soundQueueRequest(random) : soundRequest(random);
-  for (let rounds = random.pick([0, 1, 1, 1, 2, 3, 6]); rounds > 0; rounds -= 1) {
+/** Beside tables that everybody may spoil, the one that narrow credentials must not reach. */
+const rowsOfNarrow: Rows = {
+  tables: [guardedTable, guardedTable, guardedTable.toLowerCase(), ...fuzzTables],
+  partitions: ['own', 'own', 'own', 'vault', 'a-vault', 'p'],
+  rows: ['a1', 'a1', 'm', 'n0', 'n1', '0', '1', 'r'],
+};
+const queuesOfNarrow = [guardedQueue, ...fuzzQueues];
+
+/** A sound request with some of its parts spoiled. It asks for what is guarded if `reach` may. */
+export function fuzzRequest(
+  random: SimRandom,
+  service: FuzzRequest['service'],
+  { reach, isOwner, container }: Credential,
+): FuzzRequest {
+  const isOfAll = reach === 'all';
+  // For the most part what a signature is for, lest all be refused for the name alone.
+  const meant = container !== undefined && random.chance(0.8) ? [container] : undefined;
+  let request =
+    service === 'queue'
+      ? soundQueueRequest(random, meant ?? (isOfAll ? fuzzQueues : queuesOfNarrow))
+      : soundRequest(
+          random,
+          isOfAll ? undefined : { ...rowsOfNarrow, ...(meant && { tables: meant }) },
+        );
+  const rounds = isOwner ? [0, 1, 1, 1, 2, 3, 6] : [0, 0, 0, 1, 1, 2, 4];
+  for (let left = random.pick(rounds); left > 0; left -= 1) {
     request = mutated(random, request);
   }
   return request;
@@ -268,7 +331,10 @@ function mutated(random: SimRandom, request: FuzzRequest): FuzzRequest {
     default:
       return {
         ...request,
-        body: isOfQueues ? mutatedXml(random, body ?? '') : mutatedBody(random, path, body ?? ''),
+        body:
+          isOfQueues || body?.startsWith('<') === true
+            ? mutatedXml(random, body ?? '')
+            : mutatedBody(random, path, body ?? ''),
       };
   }
 }

@@ -1,4 +1,5 @@
 import type { SimRandom } from '../support/sim-random.js';
+import { multiplied, withDeclaration } from './documents.js';
 import { fuzzQueues, soundQueueRequest } from './queue-requests.js';
 import { spliced } from './splice.js';
 
@@ -127,7 +128,12 @@ const xmlTokens = [
 
 /** A document with something wrong in it, or too much of it. */
 export function mutatedXml(random: SimRandom, body: string): string {
-  switch (random.weighted({ splice: 12, nest: 1, many: 1, long: 1, cut: 2, empty: 1, other: 2 })) {
+  const weights = { splice: 12, nest: 1, many: 1, long: 1, cut: 2, empty: 1, other: 2 };
+  switch (random.weighted({ ...weights, declaration: 2, multiply: 1 })) {
+    case 'declaration':
+      return withDeclaration(random, body);
+    case 'multiply':
+      return multiplied(random, body);
     case 'splice':
       return spliced(random, body, xmlTokens);
     case 'nest': {

@@ -1,8 +1,9 @@
 import type { SimRandom } from '../support/sim-random.js';
 import { messageBody } from '../wire/kit/queue-client.js';
+import { keyInfoXml, policiesXml, propertiesXml } from './documents.js';
 import type { FuzzRequest } from './requests.js';
 
-export const fuzzQueues = ['fuzz-a', 'fuzz-b', 'fuzz-c'];
+export const fuzzQueues: readonly string[] = ['fuzz-a', 'fuzz-b', 'fuzz-c'];
 
 const service = 'queue';
 const xml = { 'Content-Type': 'application/xml' };
@@ -13,20 +14,9 @@ const receipts = [
   'AgAAAAEAAAApAAAAGIw6Q29bzAE=',
   'x',
 ];
-const retention = '<RetentionPolicy><Enabled>true</Enabled><Days>7</Days></RetentionPolicy>';
-const properties =
-  '<StorageServiceProperties><Logging><Version>1.0</Version><Delete>true</Delete><Read>false</Read>' +
-  `<Write>true</Write>${retention}</Logging><Cors><CorsRule><AllowedOrigins>*</AllowedOrigins>` +
-  '<AllowedMethods>GET,PUT</AllowedMethods><MaxAgeInSeconds>5</MaxAgeInSeconds><ExposedHeaders>' +
-  '</ExposedHeaders><AllowedHeaders>x-*</AllowedHeaders></CorsRule></Cors></StorageServiceProperties>';
-const identifiers =
-  '<SignedIdentifiers><SignedIdentifier><Id>a</Id><AccessPolicy><Start>2024-01-01</Start>' +
-  '<Expiry>2030-01-01T00:00:00Z</Expiry><Permission>raup</Permission></AccessPolicy>' +
-  '</SignedIdentifier></SignedIdentifiers>';
-
 /** A request that a client of queues may well send. */
-export function soundQueueRequest(random: SimRandom): FuzzRequest {
-  const path = `/${random.pick(fuzzQueues)}`;
+export function soundQueueRequest(random: SimRandom, queues = fuzzQueues): FuzzRequest {
+  const path = `/${random.pick(queues)}`;
   const request = {
     service,
     method: 'GET',
@@ -53,6 +43,7 @@ export function soundQueueRequest(random: SimRandom): FuzzRequest {
       remove: 4,
       clear: 1,
       properties: 3,
+      key: 1,
     })
   ) {
     case 'create':
@@ -67,7 +58,7 @@ export function soundQueueRequest(random: SimRandom): FuzzRequest {
       return { ...request, method, query: [['comp', 'metadata']], headers };
     }
     case 'acl':
-      return withBody(random, { ...request, query: [['comp', 'acl']] }, identifiers);
+      return withBody(random, { ...request, query: [['comp', 'acl']] }, policiesXml('raup'));
     case 'put': {
       const query = options(random, { visibilitytimeout: '0', messagettl: '60', timeout: '30' });
       return { ...request, method: 'POST', path: messages, query, headers: xml, body };
@@ -88,9 +79,15 @@ export function soundQueueRequest(random: SimRandom): FuzzRequest {
       return { ...request, method: 'DELETE', path: message, query: [receipt] };
     case 'clear':
       return { ...request, method: 'DELETE', path: messages };
+    case 'key': {
+      const query = [['restype', 'service'] as const, ['comp', 'userdelegationkey'] as const];
+      const expiry = new Date(Date.now() + 3_600_000).toISOString();
+      const key = { ...request, method: 'POST', path: '/', query };
+      return { ...key, headers: xml, body: keyInfoXml(expiry) };
+    }
     default: {
       const query = [['restype', 'service'] as const, ['comp', 'properties'] as const];
-      return withBody(random, { ...request, path: '/', query }, properties);
+      return withBody(random, { ...request, path: '/', query }, propertiesXml());
     }
   }
 }

@@ -1,6 +1,8 @@
 import type { SimRandom } from '../support/sim-random.js';
 import { changesetBody, plainBatchBody, type Operation } from '../wire/kit/batch.js';
 import { entityPath } from '../wire/kit/client.js';
+import { continuationTo } from './continuations.js';
+import { policiesXml, propertiesXml } from './documents.js';
 
 /** A request in its parts, ready to be spoiled. The path has no account in front of it. */
 export interface FuzzRequest {
@@ -12,9 +14,18 @@ export interface FuzzRequest {
   readonly body: string | undefined;
 }
 
-export const fuzzTables = ['fuzza', 'FuzzB', 'fuzzc'];
+export const fuzzTables: readonly string[] = ['fuzza', 'FuzzB', 'fuzzc'];
+
+/** The entities that requests are about. */
+export interface Rows {
+  readonly tables: readonly string[];
+  readonly partitions: readonly string[];
+  readonly rows: readonly string[];
+}
+
 const service = 'table' as const;
 const json = { 'Content-Type': 'application/json' };
+const xml = { 'Content-Type': 'application/xml' };
 const bodies = [
   '{"PartitionKey":"p","RowKey":"r","n":1,"s":"text","d":3.5,"b":true}',
   '{"PartitionKey":"p","RowKey":"r2","l@odata.type":"Edm.Int64","l":"9007199254740993"}',
@@ -34,10 +45,11 @@ const filters = [
 ];
 const ifMatches = ['*', 'W/"datetime\'2024-05-05T05%3A05%3A05.2Z\'"'];
 const keys = ['p', 'q', 'r', 'r2', '', "O'Neil", 'a b', '%', '日本'];
+const fuzzRows: Rows = { tables: fuzzTables, partitions: keys, rows: keys };
 
 /** A request that a client may well send. */
-export function soundRequest(random: SimRandom): FuzzRequest {
-  const table = random.pick(fuzzTables);
+export function soundRequest(random: SimRandom, among = fuzzRows): FuzzRequest {
+  const table = random.pick(among.tables);
   const kind = random.weighted({
     tables: 3,
     create: 5,
@@ -49,12 +61,13 @@ export function soundRequest(random: SimRandom): FuzzRequest {
     query: 12,
     batch: 10,
     service: 3,
+    acl: 3,
   });
   const request = { service, query: [], headers: {}, body: undefined };
-  const entity = entityPath(table, random.pick(keys), random.pick(keys));
+  const entity = entityPath(table, random.pick(among.partitions), random.pick(among.rows));
   switch (kind) {
     case 'tables':
-      return { ...request, method: 'GET', path: '/Tables', query: queryOf(random) };
+      return { ...request, method: 'GET', path: '/Tables', query: queryOf(random, among) };
     case 'create':
       return {
         ...request,
@@ -67,7 +80,13 @@ export function soundRequest(random: SimRandom): FuzzRequest {
       return { ...request, method: 'DELETE', path: `/Tables('${table}')` };
     case 'insert': {
       const headers = { ...json, ...(random.chance(0.5) ? { Prefer: 'return-no-content' } : {}) };
-      return { ...request, method: 'POST', path: `/${table}`, headers, body: random.pick(bodies) };
+      return {
+        ...request,
+        method: 'POST',
+        path: `/${table}`,
+        headers,
+        body: bodyOf(random, among),
+      };
     }
     case 'write': {
       const method = random.pick(['PUT', 'MERGE', 'PATCH']);
@@ -82,27 +101,35 @@ export function soundRequest(random: SimRandom): FuzzRequest {
     case 'read':
       return { ...request, method: 'GET', path: entity, query: [['$select', 'n,s']] };
     case 'query':
-      return { ...request, method: 'GET', path: `/${table}()`, query: queryOf(random) };
-    case 'service':
-      return {
-        ...request,
-        method: random.pick(['GET', 'PUT', 'OPTIONS']),
-        path: '/',
-        query: serviceOption(random),
-      };
+      return { ...request, method: 'GET', path: `/${table}()`, query: queryOf(random, among) };
+    case 'service': {
+      const method = random.pick(['GET', 'PUT', 'OPTIONS']);
+      const body = method === 'PUT' ? { headers: xml, body: propertiesXml() } : {};
+      return { ...request, method, path: '/', query: serviceOption(random), ...body };
+    }
+    case 'acl': {
+      const method = random.pick(['GET', 'HEAD', 'PUT']);
+      const body = method === 'PUT' ? { headers: xml, body: policiesXml('raud') } : {};
+      return { ...request, method, path: `/${table}`, query: [['comp', 'acl']], ...body };
+    }
     default:
-      return batchRequest(random, table);
+      return batchRequest(random, table, among);
   }
 }
 
-function queryOf(random: SimRandom): [string, string][] {
+function bodyOf(random: SimRandom, { partitions, rows }: Rows): string {
+  if (random.chance(0.5)) return random.pick(bodies);
+  return JSON.stringify({ PartitionKey: random.pick(partitions), RowKey: random.pick(rows), n: 1 });
+}
+
+function queryOf(random: SimRandom, { partitions, rows }: Rows): [string, string][] {
   const all: [string, string][] = [
     ['$filter', random.pick(filters)],
     ['$top', String(random.pick([0, 1, 10, 1000]))],
     ['$select', random.pick(['*', 'n', 'PartitionKey,RowKey,s', ''])],
     ['$format', 'application/json;odata=fullmetadata'],
-    ['NextPartitionKey', '1!4!cA--'],
-    ['NextRowKey', '1!0!'],
+    ['NextPartitionKey', continuationTo(random.pick(partitions))],
+    ['NextRowKey', continuationTo(random.pick(rows))],
     ['NextTableName', '1!8!ZnV6emE-'],
     ['timeout', '30'],
   ];
@@ -116,10 +143,12 @@ function serviceOption(random: SimRandom): [string, string][] {
   ];
 }
 
-function batchRequest(random: SimRandom, table: string): FuzzRequest {
+function batchRequest(random: SimRandom, table: string, among: Rows): FuzzRequest {
+  const partition = random.pick(among.partitions);
   const base = 'http://127.0.0.1/devstoreaccount1';
   const operations = Array.from({ length: random.between(1, 5) }, (): Operation => {
-    const { method, path, headers, body } = soundWrite(random, table);
+    const row = random.chance(0.5) ? random.pick(among.rows) : `b${random.int(50)}`;
+    const { method, path, headers, body } = soundWrite(random, table, [partition, row]);
     return {
       method,
       path,
@@ -127,7 +156,9 @@ function batchRequest(random: SimRandom, table: string): FuzzRequest {
       ...(body === undefined ? {} : { body }),
     };
   });
-  const query: Operation[] = [{ method: 'GET', path: `/${table}(PartitionKey='p',RowKey='r')` }];
+  const query: Operation[] = [
+    { method: 'GET', path: entityPath(table, partition, random.pick(among.rows)) },
+  ];
   const text = random.chance(0.15) ? plainBatchBody(base, query) : changesetBody(base, operations);
   const body = random.chance(0.2) ? text.replaceAll('\r\n', '\n') : text;
   const boundary = /^--(\S+)/.exec(body)?.[1] ?? '';
@@ -135,10 +166,13 @@ function batchRequest(random: SimRandom, table: string): FuzzRequest {
   return { service, method: 'POST', path: '/$batch', query: [], headers, body };
 }
 
-function soundWrite(random: SimRandom, table: string): FuzzRequest {
-  const rowKey = `b${random.int(50)}`;
-  const path = entityPath(table, 'p', rowKey);
-  const body = `{"PartitionKey":"p","RowKey":"${rowKey}","n":${random.int(1000)}}`;
+function soundWrite(
+  random: SimRandom,
+  table: string,
+  [partition, row]: readonly [string, string],
+): FuzzRequest {
+  const path = entityPath(table, partition, row);
+  const body = JSON.stringify({ PartitionKey: partition, RowKey: row, n: random.int(1000) });
   const method = random.pick(['POST', 'PUT', 'MERGE', 'DELETE']);
   const request = { service, method, path, query: [], headers: json, body };
   if (method === 'POST') return { ...request, path: `/${table}` };

@@ -21,3 +21,8 @@ export function spliced(random: SimRandom, text: string, tokens: readonly string
       );
   }
 }
+
+/** Splicing may have cut a surrogate pair, which no URL can say. */
+export function sayable(text: string): string {
+  return Buffer.from(text).toString();
+}

@@ -1,0 +1,17 @@
+import type { WireResponse } from '../wire/kit/response.js';
+
+const prefix = 'x-ms-continuation-';
+
+/** The options that ask for the page behind an answer, each with `&` before it; '' at the end. */
+export function continuationOf(response: WireResponse): string {
+  return response.headers
+    .filter(([name]) => name.toLowerCase().startsWith(prefix))
+    .map(([name, value]) => `&${name.slice(prefix.length)}=${encodeURIComponent(value)}`)
+    .join('');
+}
+
+/** A continuation that names a key, in the form that the service gives out (spec §6.4). */
+export function continuationTo(key: string): string {
+  const base64 = Buffer.from(key).toString('base64').replaceAll('=', '-');
+  return `1!${base64.length}!${base64}`;
+}

@@ -1,0 +1,19 @@
+import { it } from 'node:test';
+import { numberSetting, seedSetting } from '../support/sim-settings.js';
+import { fuzz } from './run.js';
+
+const seed = seedSetting('TABULARIUM_FUZZ_SEED');
+const requests = numberSetting('TABULARIUM_FUZZ_MODE_REQUESTS', 3000);
+const repeat = `TABULARIUM_FUZZ_SEED=${seed} TABULARIUM_FUZZ_MODE_REQUESTS=${requests}`;
+
+for (const flags of [
+  ['--lenient'],
+  ['--paging-test-mode', '7'],
+  ['--strict-api-versions'],
+  ['--workers', '2'],
+]) {
+  const mode = flags.join(' ');
+  it(`answers ${requests} spoilt requests properly with ${mode} (seed ${seed})`, async (t) => {
+    await fuzz(t, { seed, requests, flags, repeat });
+  });
+}
