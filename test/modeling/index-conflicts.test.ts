@@ -150,6 +150,14 @@ describe('a writer whose answer is lost', () => {
     // What it gives can be written back.
     await employees.replace({ ...merged, raises: 2 });
     assert.equal((await employees.get(at))?.raises, 2);
+    // The client's own repetitions have no answer either, and no attempt is left.
+    lost.lose(3, 'POST');
+    const last = await employees.update(at, raised, { attemptsMax: 1 });
+    assert.equal(last.raises, 3);
+    // Nothing tells whose deletion it was, so that it is not sent again.
+    lost.lose(3, 'POST');
+    await assert.rejects(employees.delete(last), /socket hang up/);
+    assert.equal(await employees.get(at), undefined);
     await assertInStep(employees);
   });
 });
