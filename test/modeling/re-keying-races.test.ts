@@ -24,17 +24,23 @@ const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 
 const hurried = { timers: started.hurriedTimers };
+/** Where no phase changes meanwhile. */
+const steady = { refreshMs: Infinity };
 const count = 2;
 /** A death before a request leaves what a death after the one before it leaves. */
 const moments = ['after', 'unanswered'] as const;
 
-async function filled(orders = count): Promise<OrderTables> {
+function filled(orders = count): Promise<OrderTables> {
+  return filledWith(Array.from({ length: orders }, (_, id) => id));
+}
+
+async function filledWith(ids: readonly number[]): Promise<OrderTables> {
   const tables = {
     old: (await started.newTable()).gateway,
     new: (await started.newTable()).gateway,
   };
-  const { entities } = moveOf(tables);
-  for (let id = 0; id < orders; id += 1) await entities.insert(order(id, id * 10));
+  const { entities } = moveOf(tables, steady);
+  for (const id of ids) await entities.insert(order(id, id * 10));
   return tables;
 }
 
@@ -51,7 +57,7 @@ async function checkBoth(tables: OrderTables, expected: readonly (readonly [numb
   const { old, new: next } = await amountsOf(tables);
   assert.deepEqual(sorted(next), expected, 'the new side');
   assert.deepEqual(sorted(old), expected, 'the old side');
-  const move = moveOf(tables);
+  const move = moveOf(tables, steady);
   assert.deepEqual(sorted(await queried(tables, move)), expected, 'the query');
   for (const [id, amount] of expected) {
     assert.equal((await move.entities.get(order(id)))?.amount, amount);
@@ -115,7 +121,7 @@ describe('a writer that is killed', () => {
       it(`in ${name} in the phase ${phase} leaves all of it or nothing`, async () => {
         const requests = await crashEverywhere<OrderTables>({
           prepare: async () => {
-            const tables = await filled();
+            const tables = await filledWith([1]);
             await stepsTo(moveOf(tables), phase);
             return tables;
           },
@@ -143,7 +149,7 @@ describe('a writer that is killed', () => {
     it(`in ${name} that hands the entity over leaves all of it or nothing`, async () => {
       await crashEverywhere<OrderTables>({
         prepare: async () => {
-          const tables = await filled();
+          const tables = await filledWith([1]);
           const move = moveOf(tables);
           await stepsTo(move, 'verifying');
           const stopped = AbortSignal.abort(new Error('stopped'));
