@@ -136,9 +136,13 @@ export class Partitions {
    */
   settle(partitionKey: string, closes = false): Promise<Settled> {
     const { map } = this.#options;
-    return this.untilDone(`opening '${partitionKey}'`, async () => {
+    const watch = new ClaimWatch(this.#options);
+    let isOvertaken = false;
+    const attempt = async (): Promise<Settled> => {
       const guess = this.route(await map.known(), partitionKey);
       const home = this.shard(guess.home, partitionKey);
+      // Whoever was overtaken lets the other one finish: they would take it in turns for ever.
+      if (isOvertaken) await this.#untilIdle(home, partitionKey, watch);
       const claim = await claimPartition(home, partitionKey);
       // Only now: whoever changes the map later finds the claim.
       const route = this.route(await map.fresh(), partitionKey);
@@ -162,6 +166,14 @@ export class Partitions {
       const copied = isCopied ? await copyPartition(before, claim) : 0;
       await claim.open(Math.max(own, other) + 1);
       return { isOpened: true, copied };
+    };
+    return this.untilDone(`opening '${partitionKey}'`, async () => {
+      try {
+        return await attempt();
+      } catch (error) {
+        isOvertaken = isClaimLost(error);
+        throw error;
+      }
     });
   }
 
@@ -191,6 +203,12 @@ export class Partitions {
   ): Promise<boolean> {
     if (before === undefined) return false;
     return watch.isLively(await claimOf(this.shard(home, partitionKey), partitionKey));
+  }
+
+  async #untilIdle(home: TableGateway, partitionKey: string, watch: ClaimWatch): Promise<void> {
+    for (let looks = 1; watch.isLively(await claimOf(home, partitionKey)); looks++) {
+      await this.#pause(looks);
+    }
   }
 
   #pause(failures: number): Promise<void> {

@@ -145,7 +145,7 @@ export class ShardMap {
 
   /**
    * In `copying`: copies every partition that moves. May be repeated: each run copies what has
-   * changed, so that the handovers have less to do. For each partition six requests, range reads of
+   * changed, so that the handovers have less to do. For each partition four requests, range reads of
    * both shards and a transaction for up to 99 rows that differ.
    */
   async backfill(options: ShardStepOptions = {}): Promise<ShardReport> {
@@ -180,7 +180,7 @@ export class ShardMap {
   /**
    * `copying` → `handing-over` → `handed-over`: hands every partition over. Writes of a partition
    * wait while the rows that differ from their copies are copied; those of others go on. For each
-   * partition about eleven requests, range reads of both shards and a transaction for up to 99 rows
+   * partition eight requests, range reads of both shards and a transaction for up to 99 rows
    * that differ.
    */
   async cutOver(options: ShardStepOptions = {}): Promise<ShardReport> {
@@ -216,8 +216,8 @@ export class ShardMap {
 
   /**
    * In `settled`: waits `settleMs`, then deletes partitions from shards that do not own them any
-   * more. A partition that no other shard took over is kept, and reported. For each partition about
-   * eight requests, range reads, and a transaction for 99 rows. A walk over the keys of all shards.
+   * more. A partition that no other shard took over is kept, and reported. For each partition
+   * seven requests, range reads, and a transaction for 99 rows. A walk over the keys of all shards.
    */
   async cleanUp(options: ShardStepOptions = {}): Promise<ShardReport> {
     const state = await this.#read();

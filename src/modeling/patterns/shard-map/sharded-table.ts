@@ -24,7 +24,7 @@ import type { StoredMap } from './stored-map.js';
  * the partition, as a transaction with a row that tells so. Costs that are not those of a table:
  *
  * - A write by a map that is out of date is refused by the shard, unseen by the caller, and made
- *   again after one point read. The first write of a partition takes five requests more.
+ *   again after one point read. The first write of a partition takes seven requests more.
  * - A transaction has at most 99 writes.
  * - Whoever finds no row looks whether the shard owns the partition: a point read more.
  * - A page of one partition is one range read. Every other page asks each shard.
