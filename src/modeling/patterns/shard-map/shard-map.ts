@@ -145,8 +145,8 @@ export class ShardMap {
 
   /**
    * In `copying`: copies every partition that moves. May be repeated: each run copies what has
-   * changed, so that the handovers have less to do. For each partition four requests, range reads of
-   * both shards and a transaction for up to 99 rows that differ.
+   * changed, so that the handovers have less to do. For each partition four requests, range reads
+   * of both shards and a transaction for up to 99 rows that differ.
    */
   async backfill(options: ShardStepOptions = {}): Promise<ShardReport> {
     return this.#overMoving('backfill', options, async (state, from, partitionKey) => {

@@ -12,8 +12,8 @@ import type { ShardMap } from './shard-map.js';
 /**
  * The entities of a definition over all shards of a map. Every method of `Entities` goes to the
  * shard of the partition, and is what it is there: a write takes one transaction. The first write
- * of a partition takes seven requests more; a write by a map that is out of date one transaction and
- * one point read, and is made where it belongs.
+ * of a partition takes seven requests more; a write by a map that is out of date one transaction
+ * and one point read, and is made where it belongs.
  *
  * The ETag of an entity changes when its partition is handed over: a `replace` of what was read
  * before throws `ConditionFailedError`, and `update` reads again by itself.
