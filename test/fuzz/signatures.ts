@@ -96,7 +96,8 @@ export function accountToken(random: SimRandom): SignedToken {
     // Containers can be made, and nothing in them can be read.
     [{ ss: 'tq', srt: 'c', sp: 'lc' }, 'see'],
     [{ ss: 'bf', srt: 'sco', sp: 'rwdlacup' }, 'none'],
-    [{ ss: 'tq', srt: 's', sp: 'rwdlacup' }, 'none'],
+    // Lists of queues show their metadata.
+    [{ ss: 'tq', srt: 's', sp: 'rwdlacup' }, 'see'],
     [{ ss: 'tq', srt: 'sco', sp: 'rwdlacup', se: '2020-01-01' }, 'none'],
     [{ ss: 'tq', srt: 'sco', sp: 'rwdlacup', sip: '10.0.0.1' }, 'none'],
     [{ ss: 'tq', srt: 'sco', sp: 'rwdlacup', spr: 'https' }, 'none'],
