@@ -235,8 +235,10 @@ describe('the queue service over the wire', () => {
     const body = `<StorageServiceProperties>${rules}</StorageServiceProperties>`;
     assert.deepEqual(answer(await queues.send({ method: 'PUT', path, body })), empty(202));
     const [status, headers, text] = answer(await queues.send({ path }));
-    assert.deepEqual([status, headers], [200, xmlHeaders]);
+    assert.deepEqual([status, headers], [200, { ...xmlHeaders, Vary: 'Origin' }]);
     assert.equal(text, before.text.replace('<Cors />', rules));
+    const none = '<StorageServiceProperties><Cors /></StorageServiceProperties>';
+    assert.deepEqual(answer(await queues.send({ method: 'PUT', path, body: none })), empty(202));
   });
 
   it('has statistics on the secondary endpoint', async () => {
