@@ -18,6 +18,14 @@ export interface ServerExit {
   readonly output: string;
 }
 
+export interface ServerProcessOptions {
+  /** Bounds the size of its files. */
+  readonly fileKiBMax?: number;
+  readonly flags?: readonly string[];
+  /** Beside what this process has. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** The real program in a process of its own, which a test may end in any way. */
 export class ServerProcess {
   /** Of the table service. */
@@ -35,24 +43,21 @@ export class ServerProcess {
 
   /**
    * Starts the program on a data directory and free ports; resolves when it has printed where it
-   * listens. `fileKiBMax` bounds the size of its files. Throws with its output when it ends instead.
+   * listens. Throws with its output when it ends instead.
    */
-  static async start(
-    location: string,
-    options: { readonly fileKiBMax?: number; readonly flags?: readonly string[] } = {},
-  ): Promise<ServerProcess> {
+  static async start(location: string, options: ServerProcessOptions = {}): Promise<ServerProcess> {
     const { fileKiBMax, flags = [] } = options;
+    const env = { ...process.env, ...options.env };
     const args = [program, 'start', '--location', location, '--table-port', '0'];
     args.push('--queue-port', '0', '--log-level', 'error', ...flags);
     const child =
       fileKiBMax === undefined
-        ? spawn(process.execPath, args)
-        : spawn('bash', [
-            '-c',
-            `ulimit -f ${fileKiBMax}; exec "$0" "$@"`,
-            process.execPath,
-            ...args,
-          ]);
+        ? spawn(process.execPath, args, { env })
+        : spawn(
+            'bash',
+            ['-c', `ulimit -f ${fileKiBMax}; exec "$0" "$@"`, process.execPath, ...args],
+            { env },
+          );
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));

@@ -1,0 +1,32 @@
+import { ServerProcess, type ServerProcessOptions } from '../crash-server.js';
+import { Faults, type FaultRule } from './faults.js';
+
+export interface FaultyServer extends AsyncDisposable {
+  readonly server: ServerProcess;
+  readonly faults: Faults;
+}
+
+/** The program under faults, of which `rules` hold from its start on. Killed in the end. */
+export async function startWithFaults(
+  location: string,
+  options: ServerProcessOptions & { readonly rules?: readonly FaultRule[] } = {},
+): Promise<FaultyServer> {
+  const faults = await Faults.make();
+  try {
+    faults.set(...(options.rules ?? []));
+    const env = { ...options.env, ...faults.env };
+    const server = await ServerProcess.start(location, { ...options, env });
+    return {
+      server,
+      faults,
+      async [Symbol.asyncDispose]() {
+        faults.clear();
+        await server.end('SIGKILL');
+        await faults[Symbol.asyncDispose]();
+      },
+    };
+  } catch (error) {
+    await faults[Symbol.asyncDispose]();
+    throw error;
+  }
+}
