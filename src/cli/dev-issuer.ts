@@ -1,6 +1,7 @@
-import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, unlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { exportJWK, generateKeyPair, importJWK, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { FileReadError, readRegularFile } from '../base/regular-file.js';
 import { systemRandomness } from '../base/randomness.js';
 import { devJwksPath, devTenant } from './dev-issuer-place.js';
 import { codeOf, CommandFailure, messageOf } from './failure.js';
@@ -44,11 +45,18 @@ export async function openDevIssuer(folder: string): Promise<DevIssuer> {
 
 async function read(path: string): Promise<string | undefined> {
   try {
-    return await readFile(path, 'utf8');
+    return await readKeyFile(path);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (error instanceof FileReadError && error.problem === 'absent') return undefined;
     throw error;
   }
+}
+
+/** A key of 16,384 bits is smaller. */
+const keyFileBytesMax = 64 * 1024;
+
+async function readKeyFile(path: string): Promise<string> {
+  return (await readRegularFile(path, keyFileBytesMax)).toString('utf8');
 }
 
 /** Makes the file in one step, whole or not at all; the text is that of whoever came first. */
@@ -65,7 +73,7 @@ async function makeKey(path: string): Promise<string> {
   } finally {
     await unlink(draft);
   }
-  return readFile(path, 'utf8');
+  return readKeyFile(path);
 }
 
 function parseKey(text: string, path: string): JWK {

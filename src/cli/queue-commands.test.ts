@@ -87,7 +87,7 @@ void describe('tabularium queue put', () => {
     );
     const missing = await cli('put', ['--file', file]);
     assert.equal(missing.code, 1);
-    assert.match(missing.stderr, /cannot be read: ENOENT/);
+    assert.match(missing.stderr, /There is no file .*message\.txt/);
   });
 
   void it('makes one message a line, in order', async () => {

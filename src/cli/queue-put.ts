@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { Command, Option } from 'commander';
 import { visibilitySecondsMax } from '../services/queues/limits.js';
@@ -10,6 +9,7 @@ import {
   type ConnectionFlags,
 } from './connection-options.js';
 import { CommandFailure, messageOf, UsageError } from './failure.js';
+import { openInputFile } from './import/input.js';
 import { base64Option, sentText } from './message-text.js';
 import { duration } from './option-parsers.js';
 import { QueueClient } from './queue-client.js';
@@ -100,7 +100,7 @@ function source(text: string | undefined, file: string | undefined): AsyncIterab
     throw new UsageError('Give the text either as an argument or with --file, not both.');
   }
   if (text !== undefined) return one(Buffer.from(text));
-  if (file !== undefined && file !== '-') return read(createReadStream(file));
+  if (file !== undefined && file !== '-') return fileBytes(file);
   if (file === undefined && process.stdin.isTTY) {
     throw new UsageError('Give the text as an argument, with --file, or on standard input.');
   }
@@ -109,6 +109,11 @@ function source(text: string | undefined, file: string | undefined): AsyncIterab
 
 async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes;
+}
+
+async function* fileBytes(name: string): AsyncGenerator<Buffer> {
+  const { handle } = await openInputFile(name);
+  yield* read(handle.createReadStream());
 }
 
 async function* read(stream: Readable): AsyncGenerator<Buffer> {

@@ -352,7 +352,9 @@ describe('a certificate of its owner', () => {
     const torn = await folder.put('torn.pem', pair.cert.slice(0, 200));
     for (const [tls, message] of [
       [{ cert: `${cert}x`, key }, `The certificate file ${cert}x does not exist.`],
-      [{ cert: folder.path, key }, 'is a directory. Give the file in it.'],
+      [{ cert: folder.path, key }, 'is a directory, not a file. Give the file in it.'],
+      [{ cert, key: '/dev/zero' }, 'The key file /dev/zero is a device, not a regular file.'],
+      [{ pfx: '/dev/zero' }, 'The PFX file /dev/zero is a device, not a regular file.'],
       [{ cert: noise, key }, 'holds no certificate in PEM'],
       [{ cert: torn, key }, `The certificate file ${torn} is damaged`],
       [{ cert, key: noise }, `The key file ${noise} holds no key in PEM`],

@@ -1,3 +1,4 @@
+import { FileReadError } from '../../base/regular-file.js';
 import { unreachable } from '../../base/invariant.js';
 import type { Clock } from '../../base/clock.js';
 import type { Timers } from '../../base/timers.js';
@@ -47,14 +48,20 @@ export async function openIssuerKeys(
       const read = keysOfFile(path);
       const keys = new KeyCache({ place: path, read, reading: fileReading, clock, logger });
       await keys.mustRead().catch((error: unknown) => {
-        const why = error instanceof Error ? error.message : String(error);
-        throw new ServerOptionsError(`the keys in oauth.jwks '${path}' cannot be used: ${why}`);
+        throw new ServerOptionsError(
+          `the keys in oauth.jwks '${path}' cannot be used: ${reasonOf(error)}`,
+        );
       });
       return keys;
     }
     default:
       return unreachable(place);
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof FileReadError) return `it ${error.reason}`;
+  return error instanceof Error ? error.message : String(error);
 }
 
 function fixedKeys(value: unknown): IssuerKeys {

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { openRegularFile, readWhole } from '../../base/regular-file.js';
 import type { Timers } from '../../base/timers.js';
 import { stampOf } from '../file-stamp.js';
 import { KeySetError } from './key-set.js';
@@ -20,15 +20,13 @@ const tooLarge = `it is larger than ${keyBytesMax} bytes`;
 /** Keys of a file, which is read again when its size, its time or the file itself is another. */
 export function keysOfFile(path: string): ReadKeys {
   return async (mark) => {
-    const file = await open(path, 'r');
+    const file = await openRegularFile(path);
     try {
-      const stats = await file.stat({ bigint: true });
-      const found = stampOf(stats);
+      const found = stampOf(file.stats);
       if (found === mark) return undefined;
-      if (stats.size > keyBytesMax) throw new KeySetError(tooLarge);
-      return { mark: found, text: await file.readFile('utf8') };
+      return { mark: found, text: (await readWhole(file, keyBytesMax)).toString('utf8') };
     } finally {
-      await file.close();
+      await file.handle.close();
     }
   };
 }

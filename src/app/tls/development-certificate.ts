@@ -1,8 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { FileReadError, readRegularFile } from '../../base/regular-file.js';
 import type { Randomness } from '../../base/randomness.js';
 
 /** A certificate and its key, in PEM. */
@@ -32,6 +33,8 @@ const sinceMs = dayMs;
 /** A certificate that is not good for longer than this is replaced. */
 export const renewBeforeMs = 30 * dayMs;
 const accountsMax = 100;
+/** More than a certificate for so many accounts has. */
+const pairFileBytesMax = 256 * 1024;
 
 /** The files of the certificate that belongs to a data directory. */
 export function developmentCertificateFiles(directory: string): KeyPairFiles {
@@ -131,12 +134,12 @@ export async function keepDevelopmentPair(
 async function readPair(files: KeyPairFiles): Promise<KeyPair | undefined> {
   try {
     const [cert, key] = await Promise.all([
-      readFile(files.cert, 'utf8'),
-      readFile(files.key, 'utf8'),
+      readRegularFile(files.cert, pairFileBytesMax),
+      readRegularFile(files.key, pairFileBytesMax),
     ]);
-    return { cert, key };
+    return { cert: cert.toString('utf8'), key: key.toString('utf8') };
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (error instanceof FileReadError && error.problem === 'absent') return undefined;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { Duplex } from 'node:stream';
 import { createSecureContext, TLSSocket, type SecureContext } from 'node:tls';
+import { FileReadError, readRegularFile, type FileProblem } from '../../base/regular-file.js';
 import { ServerOptionsError } from '../server-options-error.js';
 import type { TlsChoice, TlsSource } from './options.js';
 
@@ -152,24 +152,26 @@ function lowerFirst(text: string): string {
 async function read(source: TlsSource, name: string): Promise<Buffer> {
   if (source.kind === 'given') return Buffer.from(source.bytes);
   try {
-    return await readFile(source.path);
+    return await readRegularFile(source.path, tlsFileBytesMax);
   } catch (error) {
-    throw new ServerOptionsError(`${name} ${readProblem(error)}`, { cause: error });
+    if (!(error instanceof FileReadError)) throw error;
+    throw new ServerOptionsError(`${name} ${error.reason}. ${adviceOf[error.problem]}`.trimEnd(), {
+      cause: error,
+    });
   }
 }
 
-function readProblem(error: unknown): string {
-  switch (codeOf(error)) {
-    case 'ENOENT':
-      return 'does not exist. Check the path.';
-    case 'EACCES':
-      return 'may not be read by the user that the server runs as. Change who may read it.';
-    case 'EISDIR':
-      return 'is a directory. Give the file in it.';
-    default:
-      return `cannot be read: ${messageOf(error)}.`;
-  }
-}
+/** A chain of a hundred certificates with large keys is smaller. */
+export const tlsFileBytesMax = 1024 * 1024;
+
+const adviceOf: Readonly<Record<FileProblem, string>> = {
+  absent: 'Check the path.',
+  forbidden: 'Change who may read it: the server reads it as the user that it runs as.',
+  directory: 'Give the file in it.',
+  'not-regular': 'Give the path of a file that holds it.',
+  'too-large': 'Check the path.',
+  failed: '',
+};
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

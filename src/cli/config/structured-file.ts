@@ -1,6 +1,6 @@
-import { readFile, stat } from 'node:fs/promises';
 import { isMap, isNode, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
-import { codeOf, messageOf, UsageError } from '../failure.js';
+import { FileReadError, readRegularFile } from '../../base/regular-file.js';
+import { messageOf, UsageError } from '../failure.js';
 import { printable } from '../terminal.js';
 
 /** Names of members and positions in arrays, from the outermost value inwards. */
@@ -49,16 +49,11 @@ export function plainValue({ name, document }: StructuredFile): unknown {
 /** The text of a small file that is read whole. Throws `UsageError`. */
 export async function readText(name: string, bytesMax: number): Promise<string> {
   try {
-    const { size } = await stat(name);
-    if (size > bytesMax) {
-      throw new UsageError(`${name} has ${size} bytes; it may have at most ${bytesMax}.`);
-    }
-    return (await readFile(name, 'utf8')).replace(/^\ufeff/, '');
+    return (await readRegularFile(name, bytesMax)).toString('utf8').replace(/^\ufeff/, '');
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    if (codeOf(error) === 'ENOENT') throw new UsageError(`There is no file ${name}.`);
-    if (codeOf(error) === 'EISDIR') throw new UsageError(`${name} is a directory, not a file.`);
-    throw new UsageError(`${name} cannot be read: ${messageOf(error)}.`);
+    if (!(error instanceof FileReadError)) throw error;
+    if (error.problem === 'absent') throw new UsageError(`There is no file ${name}.`);
+    throw new UsageError(`${error.message}.`);
   }
 }
 

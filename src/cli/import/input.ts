@@ -1,7 +1,6 @@
-import { createReadStream } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
-import { codeOf, CommandFailure, messageOf } from '../failure.js';
+import { FileReadError, openRegularFile, type RegularFile } from '../../base/regular-file.js';
+import { CommandFailure } from '../failure.js';
 
 /** What a resumed import compares, so that it never continues in another file. */
 export interface InputIdentity {
@@ -29,34 +28,43 @@ export async function openInput(name: string): Promise<ImportInput> {
 }
 
 async function fileInput(name: string): Promise<ImportInput> {
+  const file = await openInputFile(name);
   try {
-    const facts = await stat(name);
-    if (facts.isDirectory()) throw new CommandFailure(`${name} is a directory, not a file.`);
-    const head = await readHead(name);
-    return {
-      name,
-      identity: {
-        bytes: facts.size,
-        modifiedMs: Math.floor(facts.mtimeMs),
-        head: createHash('sha256').update(head).digest('hex'),
-      },
-      head,
-      bytes: (offset) => createReadStream(name, { start: offset, highWaterMark: chunkBytes }),
-    };
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') throw new CommandFailure(`There is no file ${name}.`);
-    if (error instanceof CommandFailure) throw error;
-    throw new CommandFailure(`${name} cannot be read: ${messageOf(error)}`, { cause: error });
+    const head = Buffer.alloc(headBytesMax);
+    const { bytesRead } = await file.handle.read(head, 0, headBytesMax, 0);
+    return identified(file, head.subarray(0, bytesRead));
+  } finally {
+    await file.handle.close();
   }
 }
 
-async function readHead(name: string): Promise<Buffer> {
-  const file = await open(name);
+function identified({ path: name, stats }: RegularFile, head: Buffer): ImportInput {
+  return {
+    name,
+    identity: {
+      bytes: Number(stats.size),
+      modifiedMs: Number(stats.mtimeMs),
+      head: createHash('sha256').update(head).digest('hex'),
+    },
+    head,
+    bytes: (offset) => fileBytes(name, offset),
+  };
+}
+
+async function* fileBytes(name: string, start: number): AsyncGenerator<Buffer> {
+  const { handle } = await openInputFile(name);
+  yield* handle.createReadStream({ start, highWaterMark: chunkBytes }) as AsyncIterable<Buffer>;
+}
+
+/** Throws `CommandFailure`. */
+export async function openInputFile(name: string): Promise<RegularFile> {
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytesMax), 0, headBytesMax, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
+    return await openRegularFile(name);
+  } catch (error) {
+    if (!(error instanceof FileReadError)) throw error;
+    if (error.problem === 'absent') throw new CommandFailure(`There is no file ${name}.`);
+    const hint = error.problem === 'not-regular' ? ' Give - and send it to standard input.' : '';
+    throw new CommandFailure(`${error.message}.${hint}`, { cause: error });
   }
 }
 

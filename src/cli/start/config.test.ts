@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { rename, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { TableServiceClient, AzureNamedKeyCredential } from '@azure/data-tables';
@@ -18,6 +19,7 @@ import { developmentAccount } from '../../services/accounts/directory.js';
 const [keyA = '', keyB = '', keyC = ''] = ['key a', 'key b', 'key c'].map((text) =>
   Buffer.from(`the secret of ${text}`).toString('base64'),
 );
+const isPosix = process.platform !== 'win32';
 const reloaded = '"msg":"configuration reloaded"';
 const notReloaded = '"msg":"configuration not reloaded';
 
@@ -229,6 +231,30 @@ describe('tabularium start --config', () => {
     await writeFile(join(directory.path, 'late'), keyC);
     await server.printed(reloaded, 3);
     assert.equal(await statusWith(server, 'first', keyC), 200);
+    assert.equal(await stopCli(server), 0);
+  });
+
+  it('is not held up by files that are replaced by pipes', { skip: !isPosix }, async () => {
+    await using directory = await temporaryDirectory();
+    const [config, keyFile] = ['config.yaml', 'key'].map((name) => join(directory.path, name));
+    assert.ok(config !== undefined && keyFile !== undefined);
+    const text = 'accounts: [{ name: first, keys: [{ file: key }] }]\n';
+    await writeFile(keyFile, keyA);
+    await writeFile(config, text);
+    const server = await startCli(['--in-memory', '--config', config]);
+    for (const [at, file] of [config, keyFile].entries()) {
+      await rm(file);
+      execFileSync('mkfifo', [file]);
+      server.child.kill('SIGHUP');
+      await server.printed('is a pipe, not a regular file', at + 1);
+      assert.equal(await statusWith(server, 'first', keyA), 200);
+      await replaceFile(file, file === config ? text : keyA);
+      server.child.kill('SIGHUP');
+      await server.printed(reloaded, at + 1);
+    }
+    await rm(config);
+    execFileSync('mkfifo', [config]);
+    server.child.kill('SIGHUP');
     assert.equal(await stopCli(server), 0);
   });
 

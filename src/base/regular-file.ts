@@ -1,0 +1,117 @@
+import { constants, type BigIntStats } from 'node:fs';
+import { open, stat, type FileHandle } from 'node:fs/promises';
+
+/** Why a file cannot be read. */
+export type FileProblem =
+  'absent' | 'forbidden' | 'directory' | 'not-regular' | 'too-large' | 'failed';
+
+/** A file that cannot be read. `reason` follows the name of the file: `is a directory, not a file`. */
+export class FileReadError extends Error {
+  override readonly name = 'FileReadError';
+  readonly problem: FileProblem;
+  readonly reason: string;
+
+  constructor(path: string, problem: FileProblem, reason: string, cause?: unknown) {
+    super(`${path} ${reason}`, { cause });
+    this.problem = problem;
+    this.reason = reason;
+  }
+}
+
+/** A regular file that is open for reading, and what it was when it was opened. */
+export interface RegularFile {
+  readonly path: string;
+  readonly handle: FileHandle;
+  readonly stats: BigIntStats;
+}
+
+/**
+ * Opens a file for reading, at once whatever it is: what is no regular file is refused, because a
+ * pipe waits for its writer for ever and a device may have no end. Throws `FileReadError`. The
+ * caller closes the handle.
+ */
+export async function openRegularFile(path: string): Promise<RegularFile> {
+  try {
+    // Opening a device may already do something, so its kind is looked at first.
+    checkKind(path, await stat(path, { bigint: true }));
+    const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    try {
+      const stats = await handle.stat({ bigint: true });
+      checkKind(path, stats);
+      return { path, handle, stats };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  } catch (error) {
+    throw readErrorOf(path, error);
+  }
+}
+
+/** The whole content of an open file. Throws `FileReadError`, also for one larger than `bytesMax`. */
+export async function readWhole(
+  { path, handle, stats }: RegularFile,
+  bytesMax: number,
+): Promise<Buffer> {
+  if (stats.size > bytesMax) throw tooLarge(path, bytesMax);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    // The size is not the end: a file may grow meanwhile, and one of the system may have no size.
+    for (;;) {
+      const wanted = Math.min(chunkBytes, bytesMax + 1 - bytes);
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(wanted), 0, wanted, bytes);
+      if (bytesRead === 0) return Buffer.concat(chunks, bytes);
+      bytes += bytesRead;
+      if (bytes > bytesMax) throw tooLarge(path, bytesMax);
+      chunks.push(buffer.subarray(0, bytesRead));
+    }
+  } catch (error) {
+    throw readErrorOf(path, error);
+  }
+}
+
+/** The whole content of a regular file of at most `bytesMax` bytes. Throws `FileReadError`. */
+export async function readRegularFile(path: string, bytesMax: number): Promise<Buffer> {
+  const file = await openRegularFile(path);
+  try {
+    return await readWhole(file, bytesMax);
+  } finally {
+    await file.handle.close();
+  }
+}
+
+const chunkBytes = 64 * 1024;
+
+function checkKind(path: string, stats: BigIntStats): void {
+  if (stats.isFile()) return;
+  if (stats.isDirectory()) throw new FileReadError(path, 'directory', 'is a directory, not a file');
+  throw new FileReadError(path, 'not-regular', `is ${kindOf(stats)}, not a regular file`);
+}
+
+function kindOf(stats: BigIntStats): string {
+  if (stats.isFIFO()) return 'a pipe';
+  if (stats.isSocket()) return 'a socket';
+  return stats.isCharacterDevice() || stats.isBlockDevice() ? 'a device' : 'something else';
+}
+
+function tooLarge(path: string, bytesMax: number): FileReadError {
+  return new FileReadError(path, 'too-large', `is larger than ${bytesMax} bytes`);
+}
+
+function readErrorOf(path: string, error: unknown): FileReadError {
+  if (error instanceof FileReadError) return error;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return new FileReadError(path, 'absent', 'does not exist', error);
+    case 'EACCES':
+    case 'EPERM':
+      return new FileReadError(path, 'forbidden', 'may not be read by this user', error);
+    default: {
+      const why = error instanceof Error ? error.message : String(error);
+      return new FileReadError(path, 'failed', `cannot be read: ${why}`, error);
+    }
+  }
+}
