@@ -174,18 +174,36 @@ describe('limits of the merged result', () => {
     assert.equal(change.status, 204);
   });
 
-  it('a merge beyond 1 MiB is refused and changes nothing', async () => {
-    const table = await client.newTable();
-    await client.put(table, { ...keys, ...sized(1_048_576 - 100) });
-    const path = entityPath(table, 'p', 'r');
-    const before = (await client.send({ path })).header('etag');
-    const add = (length: number) =>
-      client.send({ method: 'MERGE', path, body: JSON.stringify({ more: 'x'.repeat(length) }) });
-    assertJsonError(await add(41), entityTooLarge);
-    assert.equal((await client.send({ path })).header('etag'), before);
-    // 8 + 2 × 4 + 2 × 40 + 4 = 100 bytes.
-    assert.equal((await add(40)).status, 204);
-  });
+  const tooLong: readonly (readonly [string, object])[] = [
+    ['a string of 32,769 characters', { v: 'x'.repeat(32_769) }],
+    ['a binary of 65,537 bytes', binaryProperty('v', 65_537)],
+  ];
+  for (const [what, exceeds] of tooLong) {
+    for (const [which, before] of [
+      ['a new property', {}],
+      ['a property that is there', { v: 'short' }],
+    ] as const) {
+      for (const method of ['PATCH', 'MERGE', 'PUT'] as const) {
+        it(`${method} of ${what} into ${which} is refused, alone and in a changeset`, async () => {
+          const table = await client.newTable();
+          await client.put(table, { ...keys, ...before });
+          const path = entityPath(table, 'p', 'r');
+          const stored = (await client.send({ path })).text;
+          const other = insertOperation(table, { PartitionKey: 'p', RowKey: 'other' });
+          for (const ifMatch of ['*', undefined]) {
+            const headers = { 'If-Match': ifMatch };
+            const body = JSON.stringify(exceeds);
+            assertJsonError(await client.send({ method, path, body, headers }), tooLarge);
+            const part = writeOperation(method, table, ['p', 'r'], exceeds, ifMatch);
+            const failed = changesetError(await sendChangeset(client, [other, part]));
+            assert.equal(failed.code, tooLarge.code);
+          }
+          assert.equal((await client.send({ path })).text, stored);
+          assert.deepEqual(await client.rowKeys(table), ['r']);
+        });
+      }
+    }
+  }
 });
 
 describe('which limit speaks first (§2.2)', () => {

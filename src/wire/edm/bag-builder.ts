@@ -107,16 +107,15 @@ export class BagBuilder {
     this.#end = start + 1 + length;
   }
 
-  /** Adds a property of another bag; `valueBytes` is its value's size by the service's formula. */
+  /** Adds a property of another bag, with the value that it has there. */
   copyStored(
-    name: string,
-    tag: number,
+    { name, value }: Property,
     stored: { readonly bag: Bytes; readonly start: number; readonly end: number },
-    sizes: { readonly nameBytes: number; readonly annotationBytes: number; readonly value: number },
+    lengths: { readonly nameBytes: number; readonly annotationBytes: number },
   ): void {
     this.#reserve(stored.end - stored.start);
-    this.#account(name, tag, sizes.nameBytes, sizes.annotationBytes);
-    this.#bytes += propertySize(name.length, sizes.value);
+    this.#account(name, tags[value.type], lengths.nameBytes, lengths.annotationBytes);
+    this.#charge(name, value.type, valueUnits(value));
     this.#end = writeBytes(this.#buffer, this.#end, stored.bag, stored.start, stored.end);
   }
 
@@ -158,9 +157,9 @@ export class BagBuilder {
       this.string(name, value.value);
       return;
     }
-    const binary = value.type === 'Edm.Binary' ? value.value.length : 0;
-    const end = this.#open(name, value.type, isAnnotated(value), base64Length(binary));
-    this.#charge(name, value.type, binary);
+    const units = valueUnits(value);
+    const end = this.#open(name, value.type, isAnnotated(value), base64Length(units));
+    this.#charge(name, value.type, units);
     this.#end = writeValue(this.#buffer, end, value);
   }
 
@@ -254,6 +253,11 @@ export class BagBuilder {
     target[end + 1] = colon;
     return end + 2;
   }
+}
+
+/** The code units of a string, the bytes of a binary value; 0 for types of one size. */
+function valueUnits(value: EdmValue): number {
+  return value.type === 'Edm.String' || value.type === 'Edm.Binary' ? value.value.length : 0;
 }
 
 /** Where something stands in a source; `end` is exclusive. */

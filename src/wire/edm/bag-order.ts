@@ -15,7 +15,6 @@ import {
 } from './bag-layout.js';
 import { BagBuilder } from './bag-builder.js';
 import { propertyName, readValue } from './bag.js';
-import { valueSize } from './entity-size.js';
 import { writeBytes } from './json-bytes.js';
 import type { PropertyBag } from './value.js';
 
@@ -71,11 +70,11 @@ function compareEntries(
 }
 
 function copyProperty(bag: Bytes, at: number): void {
+  const property = { name: propertyName(bag, at), value: readValue(bag, at) };
   const range = { bag, start: fragmentStart(bag, at), end: fragmentEnd(bag, at) };
-  builder.copyStored(propertyName(bag, at), propertyTag(bag, at), range, {
+  builder.copyStored(property, range, {
     nameBytes: nameLength(bag, at),
     annotationBytes: annotationLength(bag, at),
-    value: valueSize(readValue(bag, at)),
   });
 }
 

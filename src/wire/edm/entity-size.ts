@@ -1,4 +1,4 @@
-import type { EdmType, EdmValue } from './value.js';
+import type { EdmType } from './value.js';
 
 /** Bytes that the service charges for a value of a type (spec table-service §2.2). */
 export const fixedSizes: Readonly<Record<Exclude<EdmType, 'Edm.String' | 'Edm.Binary'>, number>> = {
@@ -18,17 +18,6 @@ export function stringSize(units: number): number {
 /** The same for so many bytes. */
 export function binarySize(bytes: number): number {
   return bytes + 4;
-}
-
-export function valueSize(value: EdmValue): number {
-  switch (value.type) {
-    case 'Edm.String':
-      return stringSize(value.value.length);
-    case 'Edm.Binary':
-      return binarySize(value.value.length);
-    default:
-      return fixedSizes[value.type];
-  }
 }
 
 /** Bytes that the service charges for a property, from the code units of its name. */
