@@ -55,9 +55,9 @@ export function compareEntities(
 /** The timestamp that an etag tells, with seven digits of fraction and without Z: it sorts as text. */
 export function stampOf(etag: string): string {
   const [, whole, fraction = ''] =
-    /^W\/"datetime'(\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\d)(?:\.(\d{0,6}[1-9]))?Z'"$/.exec(etag) ?? [];
+    /^W\/"datetime'(\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\d)\.(\d{7})Z'"$/.exec(etag) ?? [];
   if (whole === undefined) throw new Error(`no etag of the service: ${etag}`);
-  return `${whole.replaceAll('%3A', ':')}.${fraction.padEnd(7, '0')}`;
+  return `${whole.replaceAll('%3A', ':')}.${fraction}`;
 }
 
 export function entityStamp(entity: ModelEntity): string {

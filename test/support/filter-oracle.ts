@@ -1,5 +1,5 @@
 import { unreachable } from '../../src/base/invariant.js';
-import { ticksFromMicros } from '../../src/wire/edm/date-time.js';
+import { ticksOfVersion } from '../../src/wire/edm/date-time.js';
 import type { ComparisonOperator, Filter } from '../../src/wire/edm/filter.js';
 import type { EdmValue, Property } from '../../src/wire/edm/value.js';
 
@@ -42,7 +42,7 @@ function valueOf(row: PlainRow, name: string): EdmValue | undefined {
     case 'RowKey':
       return { type: 'Edm.String', value: row.rowKey };
     case 'Timestamp':
-      return { type: 'Edm.DateTime', value: ticksFromMicros(row.version) };
+      return { type: 'Edm.DateTime', value: ticksOfVersion(row.version) };
     default:
       return row.properties.find((property) => property.name === name)?.value;
   }

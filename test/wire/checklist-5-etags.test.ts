@@ -239,3 +239,45 @@ describe('etags of successive writes', () => {
     assert.deepEqual(await stored('quiet'), { a: 1, b: undefined });
   });
 });
+
+describe('the digits of an etag', () => {
+  const shape = /^W\/"datetime'(\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\d\.\d{7}Z)'"$/;
+
+  it('are seven of the fraction, those of the Timestamp, and exact in filters', async () => {
+    const fresh = await client.newTable();
+    const stamps: string[] = [];
+    for (let index = 0; index < 20; index += 1) {
+      const rowKey = String(index).padStart(2, '0');
+      const inserted = await client.insert(fresh, { PartitionKey: 'p', RowKey: rowKey });
+      const { json } = inserted;
+      const [, digits = ''] = shape.exec(inserted.header('etag') ?? '') ?? [];
+      const stamp = String(json['Timestamp']);
+      assert.equal(digits.replaceAll('%3A', ':'), stamp);
+      assert.equal(json['odata.etag'], inserted.header('etag'));
+      stamps.push(stamp);
+      assert.deepEqual(await client.rowKeys(fresh, `Timestamp eq datetime'${stamp}'`), [rowKey]);
+    }
+    assert.equal(new Set(stamps).size, stamps.length);
+    assert.deepEqual(stamps, stamps.toSorted());
+    const [last = ''] = stamps.slice(-1);
+    assert.deepEqual(await client.rowKeys(fresh, `Timestamp ge datetime'${last}'`), ['19']);
+    assert.deepEqual(await client.rowKeys(fresh, `Timestamp gt datetime'${last}'`), []);
+  });
+
+  it('count to the last one: a neighbour of 100 ns is another version', async () => {
+    const fresh = await client.newTable();
+    const inserted = await client.insert(fresh, { PartitionKey: 'p', RowKey: 'r' });
+    const etag = inserted.header('etag') ?? '';
+    const other = etag.replace(/(\d)Z/, (_, digit: string) => `${(Number(digit) + 1) % 10}Z`);
+    const write = (ifMatch: string) =>
+      client.send({
+        method: 'PUT',
+        path: entityPath(fresh, 'p', 'r'),
+        body: '{}',
+        headers: { 'If-Match': ifMatch },
+      });
+    assert.equal((await write(other)).status, 412);
+    assert.equal((await write(etag.replace(/\dZ/, 'Z'))).status, 412);
+    assert.equal((await write(etag)).status, 204);
+  });
+});

@@ -12,7 +12,7 @@ import {
 } from '../../../test/support/edm-arbitraries.js';
 import { matches, type PlainRow } from '../../../test/support/filter-oracle.js';
 import { encodeBag } from '../../wire/edm/bag.js';
-import { ticksFromMicros } from '../../wire/edm/date-time.js';
+import { ticksOfVersion } from '../../wire/edm/date-time.js';
 import type { Filter } from '../../wire/edm/filter.js';
 import type { EdmValue } from '../../wire/edm/value.js';
 import { compilePredicate } from './predicate.js';
@@ -89,8 +89,8 @@ describe('a predicate', () => {
     assert.equal(test(pair, rowWith(text('😀'))), true);
   });
 
-  it('compares Timestamp at 100 ns although versions are microseconds', () => {
-    const instant = ticksFromMicros(version);
+  it('compares Timestamp with the instant that the version is shown as, to 100 ns', () => {
+    const instant = ticksOfVersion(version);
     const holds = (operator: 'eq' | 'lt' | 'gt', value: bigint) =>
       test(
         {
@@ -105,6 +105,8 @@ describe('a predicate', () => {
     assert.equal(holds('eq', instant + 1n), false);
     assert.equal(holds('lt', instant + 1n), true);
     assert.equal(holds('gt', instant - 1n), true);
+    assert.equal(holds('gt', instant + 1n), false);
+    assert.equal(holds('lt', instant - 1n), false);
     assert.equal(holds('lt', instant), false);
     assert.equal(holds('gt', 504_911_232_000_000_000n), true);
   });

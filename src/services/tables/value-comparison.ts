@@ -1,7 +1,7 @@
 import type { Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
 import { propertyTag, propertyTags } from '../../wire/edm/bag.js';
-import { ticksFromMicros } from '../../wire/edm/date-time.js';
+import { ticksFromMicros, ticksOfVersion } from '../../wire/edm/date-time.js';
 import type { ComparisonOperator } from '../../wire/edm/filter.js';
 import type { EdmValue } from '../../wire/edm/value.js';
 import { mismatchHolds } from './mismatch.js';
@@ -61,13 +61,16 @@ export function orderTest(operator: ComparisonOperator): (order: number) => bool
   }
 }
 
-/** How a version, in microseconds since 1970, stands to an instant in ticks of 100 ns. */
+/**
+ * How the Timestamp of a version stands to an instant in ticks of 100 ns. Of all versions, only the
+ * one of the instant's own microsecond takes a look at the seventh digit.
+ */
 export function timestampOrder(ticks: bigint): (version: number) => number {
   const since1970 = ticks - ticksFromMicros(0);
   const rest = ((since1970 % 10n) + 10n) % 10n;
   const micros = Number((since1970 - rest) / 10n);
-  const whenEqual = rest === 0n ? 0 : -1;
-  return (version) => (version === micros ? whenEqual : version - micros);
+  const withinMicro = Number(ticksOfVersion(micros) - ticks);
+  return (version) => (version === micros ? withinMicro : version - micros);
 }
 
 type TextLiteral = Exclude<EdmValue, { type: 'Edm.Int32' | 'Edm.Int64' | 'Edm.Double' }>;

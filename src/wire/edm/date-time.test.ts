@@ -8,9 +8,10 @@ import {
   formatEscapedTimestamp,
   formatTimestamp,
   formatUsDateTime,
-  microsFromTicks,
   parseDateTime,
   ticksFromMicros,
+  ticksOfVersion,
+  versionOfTicks,
   writeTicks,
 } from './date-time.js';
 
@@ -112,23 +113,40 @@ describe('dates', () => {
 });
 
 describe('timestamps', () => {
-  it('have the digits of the same instant as a date', () => {
+  it('have seven digits of fraction, the last never a zero', () => {
     fc.assert(
-      fc.property(anyMicros, (micros) => {
-        const text = formatTimestamp(micros);
-        assert.equal(text, formatDateTime(ticksFromMicros(micros)));
-        assert.equal(formatEscapedTimestamp(micros), text.replaceAll(':', '%3A'));
+      fc.property(anyMicros, (version) => {
+        const text = formatTimestamp(version);
+        assert.match(text, /\.\d{6}[1-9]Z$/);
+        assert.equal(text, formatDateTime(ticksOfVersion(version)));
+        assert.equal(formatEscapedTimestamp(version), text.replaceAll(':', '%3A'));
       }),
     );
   });
 
-  it('come back as versions, and only whole microseconds do', () => {
+  it('differ and are ordered as versions, those of neighbours too', () => {
     fc.assert(
-      fc.property(anyMicros, (micros) => {
-        assert.equal(microsFromTicks(ticksFromMicros(micros)), micros);
-        assert.equal(microsFromTicks(ticksFromMicros(micros) + 1n), undefined);
+      fc.property(anyMicros, fc.nat(20), (version, step) => {
+        const [first, second] = [ticksOfVersion(version), ticksOfVersion(version + step + 1)];
+        assert.ok(first < second);
+        assert.ok(formatTimestamp(version) < formatTimestamp(version + step + 1));
       }),
     );
-    assert.equal(microsFromTicks(ticksFromMicros(0) - 10n), undefined);
+  });
+
+  it('come back as versions, and no other instant of their microsecond does', () => {
+    fc.assert(
+      fc.property(anyMicros, (version) => {
+        const found = Array.from({ length: 10 }, (_, digit) =>
+          versionOfTicks(ticksFromMicros(version) + BigInt(digit)),
+        );
+        assert.deepEqual(
+          found.filter((each) => each !== undefined),
+          [version],
+        );
+        assert.equal(versionOfTicks(ticksOfVersion(version)), version);
+      }),
+    );
+    assert.equal(versionOfTicks(ticksFromMicros(0) - 1n), undefined);
   });
 });

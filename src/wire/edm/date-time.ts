@@ -280,15 +280,37 @@ function writeFraction(target: Uint8Array, at: number, fraction: number): number
   return last + 1;
 }
 
+/**
+ * The seventh digit of a version's fraction: 1 to 9, so that each Timestamp has seven digits and
+ * none is cut off as a trailing zero. Versions are microseconds, because ticks since 1970 exceed
+ * the safe integers; whatever the digit, instants differ and are ordered as versions are.
+ */
+function seventhDigit(version: number): number {
+  return 1 + (version % 9);
+}
+
+/** The instant that a version is shown as, in ticks: in ETags, Timestamps and filters alike. */
+export function ticksOfVersion(version: number): bigint {
+  return ticksFromMicros(version) + BigInt(seventhDigit(version));
+}
+
+/** The version that is shown as an instant; undefined when none is. */
+export function versionOfTicks(ticks: bigint): number | undefined {
+  const sinceEpoch = ticks - ticksFromMicros(0);
+  if (sinceEpoch < 0n) return undefined;
+  const version = Number(sinceEpoch / 10n);
+  return ticksOfVersion(version) === ticks ? version : undefined;
+}
+
 /** Writes an entity's Timestamp from its version, in microseconds since 1970; returns the end. */
 export function writeTimestamp(
   target: Uint8Array,
   at: number,
-  versionMicros: number,
+  version: number,
   escaped: boolean,
 ): number {
-  const seconds = Math.floor(versionMicros / 1_000_000);
-  const fraction = (versionMicros - seconds * 1_000_000) * 10;
+  const seconds = Math.floor(version / 1_000_000);
+  const fraction = (version - seconds * 1_000_000) * 10 + seventhDigit(version);
   return writeInstant(target, at, seconds + secondsToUnixEpoch, fraction, escaped);
 }
 
@@ -319,24 +341,17 @@ export function formatFullDateTime(ticks: bigint): string {
 }
 
 /** An entity's Timestamp from its version, in microseconds since 1970. */
-export function formatTimestamp(versionMicros: number): string {
-  return scratch.toString('latin1', 0, writeTimestamp(scratch, 0, versionMicros, false));
+export function formatTimestamp(version: number): string {
+  return scratch.toString('latin1', 0, writeTimestamp(scratch, 0, version, false));
 }
 
 /** The version as its ETag spells it: the Timestamp with colons as `%3A`. */
-export function formatEscapedTimestamp(versionMicros: number): string {
-  return scratch.toString('latin1', 0, writeTimestamp(scratch, 0, versionMicros, true));
+export function formatEscapedTimestamp(version: number): string {
+  return scratch.toString('latin1', 0, writeTimestamp(scratch, 0, version, true));
 }
 
 export function ticksFromMicros(micros: number): bigint {
   return BigInt(micros) * 10n + BigInt(secondsToUnixEpoch) * ticksPerSecond;
-}
-
-/** Microseconds since 1970 of an instant; undefined before 1970 or between two microseconds. */
-export function microsFromTicks(ticks: bigint): number | undefined {
-  const sinceEpoch = ticks - BigInt(secondsToUnixEpoch) * ticksPerSecond;
-  if (sinceEpoch < 0n || sinceEpoch % 10n !== 0n) return undefined;
-  return Number(sinceEpoch / 10n);
 }
 
 function twoDigits(value: number): string {

@@ -1,4 +1,4 @@
-import { formatEscapedTimestamp, microsFromTicks, parseDateTime } from './date-time.js';
+import { formatEscapedTimestamp, parseDateTime, versionOfTicks } from './date-time.js';
 
 /** The ETag of an entity from its version, in microseconds since 1970 (spec §2.7). */
 export function formatEtag(version: number): string {
@@ -30,6 +30,6 @@ export function parseIfMatch(text: string): IfMatch | undefined {
   if (!text.startsWith(datePrefix, valueStart) || text.charCodeAt(end - 1) !== 0x27) return never;
   const instant = text.slice(valueStart + datePrefix.length, end - 1);
   const ticks = parseDateTime(instant.replaceAll('%3A', ':').replaceAll('%3a', ':'));
-  const version = ticks === undefined ? undefined : microsFromTicks(ticks);
+  const version = ticks === undefined ? undefined : versionOfTicks(ticks);
   return version === undefined ? never : { kind: 'version', version };
 }

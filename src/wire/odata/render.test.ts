@@ -27,7 +27,7 @@ function versionOf(text: string): number {
 }
 
 function stored(properties: readonly Property[], keys: Partial<StoredEntity> = {}): StoredEntity {
-  const version = versionOf('2017-11-10T02:46:52.329106Z');
+  const version = versionOf('2017-11-10T02:46:52.3291068Z');
   return { partitionKey: 'pk', rowKey: 'rk', version, bag: encodeBag(properties), ...keys };
 }
 
@@ -38,8 +38,8 @@ const example = readEntityBody(
     '"clsid@odata.type":"Edm.Guid","clsid":"c9da6455-213d-42c9-9a79-3e9149a57833"}',
 ).properties;
 
-const time = '2017-11-10T02:46:52.329106Z';
-const etag = `"odata.etag":"W/\\"datetime'2017-11-10T02%3A46%3A52.329106Z'\\""`;
+const time = '2017-11-10T02:46:52.3291068Z';
+const etag = `"odata.etag":"W/\\"datetime'2017-11-10T02%3A46%3A52.3291068Z'\\""`;
 const link = "tbl(PartitionKey='pk',RowKey='rk')";
 const plainMembers =
   '"age":"39","sex":"male","married":true,"ratio":3.1,"evenratio":3.0,' +
@@ -83,13 +83,13 @@ describe('one entity', () => {
     const { properties } = readEntityBody(
       '{"n":5,"d":"3","d@odata.type":"Edm.Double","big":"9007199254740993","big@odata.type":"Edm.Int64"}',
     );
-    const version = versionOf('2025-11-21T10:00:00.123456Z');
+    const version = versionOf('2025-11-21T10:00:00.1234564Z');
     const entity = stored(properties, { partitionKey: 'p', rowKey: "O'Neil", version });
     assert.equal(
       renderEntity(entity, { ...context('minimal'), table: 'people' }).toString(),
       `{"odata.metadata":"${base}/$metadata#people/@Element",` +
-        `"odata.etag":"W/\\"datetime'2025-11-21T10%3A00%3A00.123456Z'\\"",` +
-        `"PartitionKey":"p","RowKey":"O'Neil","Timestamp":"2025-11-21T10:00:00.123456Z","n":5,"d":3.0,` +
+        `"odata.etag":"W/\\"datetime'2025-11-21T10%3A00%3A00.1234564Z'\\"",` +
+        `"PartitionKey":"p","RowKey":"O'Neil","Timestamp":"2025-11-21T10:00:00.1234564Z","n":5,"d":3.0,` +
         '"big@odata.type":"Edm.Int64","big":"9007199254740993"}',
     );
   });
