@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { createQueues, fillTable, isMeasured, topUp } from './fill.js';
 import { isQueueKind, isTableKind, services, type Service, type WorkloadKind } from './kinds.js';
 import { runLoad, type LoadResult, type Workload } from './load.js';
@@ -167,6 +169,13 @@ async function run(options: BenchOptions): Promise<void> {
   }
 }
 
+/** Azurite is no part of the root install. Shows its progress; throws when it fails. */
+function installExtras(): void {
+  const script = fileURLToPath(new URL('../../scripts/extras.js', import.meta.url));
+  const { status } = spawnSync(process.execPath, [script], { stdio: 'inherit' });
+  if (status !== 0) throw new Error('Without it: --servers bare,tabularium');
+}
+
 process.on('SIGINT', () => {
   abandonServers();
   process.exit(130);
@@ -176,7 +185,10 @@ process.on('exit', abandonServers);
 try {
   const options = parseOptions(process.argv.slice(2));
   if (options === undefined) process.stdout.write(usage);
-  else await run(options);
+  else {
+    if (options.servers.includes('azurite')) installExtras();
+    await run(options);
+  }
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

@@ -200,7 +200,7 @@ const withWorkers: Launch = {
 function azurite(service: Service): Launch {
   return {
     args: (directory, ports) => [
-      script(`../../node_modules/azurite/dist/src/${service}/main.js`),
+      script(`../../extras/node_modules/azurite/dist/src/${service}/main.js`),
       `--location=${directory}`,
       `--${service}Host=${host}`,
       `--${service}Port=${ports[service]}`,

@@ -62,6 +62,37 @@ async function importedNames(folder: string, specifier: string): Promise<readonl
   return JSON.parse(stdout) as readonly string[];
 }
 
+/** The tree of the lock file as npm would install it here, and what npm says about it. */
+async function dryInstall(name: string, options: readonly string[]) {
+  const folder = join(place, name);
+  mkdirSync(folder);
+  for (const file of ['package.json', 'package-lock.json', '.npmrc']) {
+    writeFileSync(join(folder, file), readFileSync(join(root, file)));
+  }
+  const inherited = Object.entries(process.env).filter(([key]) => !/^npm_config_/i.test(key));
+  const env = { ...Object.fromEntries(inherited), npm_config_userconfig: join(folder, 'none') };
+  const shell = process.platform === 'win32';
+  const args = ['ci', '--dry-run', '--offline', '--no-update-notifier', ...options];
+  const { stdout, stderr } = await run('npm', args, { cwd: folder, env, shell });
+  return { packages: Number(/added (\d+) packages/.exec(stdout)?.[1]), stderr };
+}
+
+describe('an install', { timeout: 120_000 }, () => {
+  it('of the clone brings few packages and warns of nothing', async () => {
+    const { packages, stderr } = await dryInstall('clone', []);
+    assert.equal(stderr, '');
+    assert.ok(packages > 100 && packages < 200, `${packages} packages`);
+  });
+
+  it('of the package brings as many packages as the decision records count', async () => {
+    const { packages } = await dryInstall('production', ['--omit=dev']);
+    const page = readFileSync(join(root, 'docs/decisions/0002-dependencies.md'), 'utf8');
+    // Which optional binaries come depends on the platform, by two at most.
+    const counted = Number(/^(\d+) packages with those above/m.exec(page)?.[1]);
+    assert.ok(Math.abs(packages - counted) <= 2, `${packages} packages, ${counted} counted`);
+  });
+});
+
 describe('the packed package', { timeout: 120_000 }, () => {
   it('has types that resolve for every importer of modules', async () => {
     const attw = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js');

@@ -185,7 +185,7 @@ describe('style', () => {
   });
 
   it('names files in kebab case', () => {
-    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.test(-d)?|\.d)?\.ts$/;
+    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*((\.extras)?\.test|\.test-d|\.d)?\.ts$/;
     assert.deepEqual(
       typescript.filter((file) => !kebab.test(file.split('/').at(-1) ?? '')),
       [],
@@ -271,10 +271,11 @@ describe('documentation', () => {
   });
 
   it('gives every dependency a line in the decision records', () => {
-    const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
-    const names = [manifest['dependencies'], manifest['devDependencies']].flatMap((group) =>
-      Object.keys(group ?? {}),
-    );
+    const names = ['package.json', 'extras/package.json'].flatMap((file) => {
+      const manifest = JSON.parse(read(file)) as Record<string, Record<string, string>>;
+      const groups = [manifest['dependencies'], manifest['devDependencies']];
+      return groups.flatMap((group) => Object.keys(group ?? {}));
+    });
     const text = read('docs/decisions/0002-dependencies.md');
     assert.deepEqual(
       names.filter((name) => !text.includes(`\`${name}\``)),

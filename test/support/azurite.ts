@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { fileURLToPath } from 'node:url';
+import { extraFile } from './extras.js';
 
 export type AzuriteService = 'blob' | 'queue' | 'table';
 
@@ -24,9 +24,7 @@ export interface StartedAzurite extends AsyncDisposable {
 
 /** A service of Azurite in a process of its own, in memory, on a free port. */
 export async function startAzurite(service: AzuriteService): Promise<StartedAzurite> {
-  const program = fileURLToPath(
-    new URL(`../../../node_modules/azurite/dist/src/${service}/main.js`, import.meta.url),
-  );
+  const program = extraFile(`azurite/dist/src/${service}/main.js`);
   const port = await freePort();
   const options = [
     `--${service}Host=127.0.0.1`,

@@ -1,4 +1,3 @@
-import { SingleBar } from 'cli-progress';
 import { systemClock } from '../../base/clock.js';
 import { grouped } from '../terminal.js';
 
@@ -17,6 +16,8 @@ export interface ProgressReport {
 }
 
 const barIntervalMs = 200;
+const barColumns = 40;
+const clearLine = '\r\x1b[K';
 const lineIntervalMs = 5000;
 
 export function reportProgress(options: {
@@ -42,29 +43,24 @@ function barReport(
   counts: () => ProgressCounts,
   rate: () => string,
 ): ProgressReport {
-  const bar = new SingleBar({
-    stream,
-    format: '{bar} {percentage}%  {rows} rows  {rate}/s  {refused}',
-    hideCursor: true,
-    clearOnComplete: true,
-  });
-  const payload = (): Record<string, string> => {
-    const { rows, refused } = counts();
-    return {
-      rows: grouped(rows),
-      rate: rate(),
-      refused: refused > 0 ? `${grouped(refused)} refused` : '',
-    };
+  const draw = (): void => {
+    const { rows, refused, bytes } = counts();
+    const share = Math.min(1, bytes / Math.max(1, bytesTotal));
+    const full = Math.floor(share * barColumns);
+    const bar = '█'.repeat(full) + '░'.repeat(barColumns - full);
+    const bad = refused > 0 ? `  ${grouped(refused)} refused` : '';
+    const percentage = Math.floor(share * 100);
+    stream.write(`${clearLine}${bar} ${percentage}%  ${grouped(rows)} rows  ${rate()}/s${bad}`);
   };
-  bar.start(Math.max(1, bytesTotal), counts().bytes, payload());
-  const timer = setInterval(() => bar.update(counts().bytes, payload()), barIntervalMs);
+  draw();
+  const timer = setInterval(draw, barIntervalMs);
   return {
     line(text) {
-      stream.write(`\r\x1b[K${text}\n`);
+      stream.write(`${clearLine}${text}\n`);
     },
     stop() {
       clearInterval(timer);
-      bar.stop();
+      stream.write(clearLine);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { defineEntity, double, key, string } from '../../../src/modeling/index.js';
+import { extraFile } from '../../support/extras.js';
 
 /** A movie of `vega-datasets`, as far as it is used. The data set names directors and no actors. */
 interface RawMovie {
@@ -51,8 +51,8 @@ function dateOf(text: string): string {
 
 /** All 3,201 movies. */
 export function readMovies(): readonly MovieData[] {
-  const file = new URL('../data/movies.json', import.meta.resolve('vega-datasets'));
-  const movies = JSON.parse(readFileSync(fileURLToPath(file), 'utf8')) as readonly RawMovie[];
+  const file = extraFile('vega-datasets/data/movies.json');
+  const movies = JSON.parse(readFileSync(file, 'utf8')) as readonly RawMovie[];
   return movies.map(movieOf);
 }
 

@@ -1,31 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import azure from 'azure-storage';
+import {
+  legacyCall as call,
+  loadLegacyClient,
+  type LegacyBatch,
+  type LegacyError,
+  type LegacyRow as Row,
+} from '../support/legacy-client.js';
 import { startFixture } from './kit/server.js';
 
 // The legacy Node client: LF-only batches, `%27` around keys, SharedKey, JSON in fullmetadata.
 
-type Callback<T> = (error: Error | null, result: T) => void;
-type Row = Record<string, { readonly _: unknown; readonly $?: string } | undefined>;
-
-interface LegacyError extends Error {
-  readonly statusCode?: number;
-  readonly code?: string;
-}
-
+const azure = loadLegacyClient();
 const { server } = await startFixture();
 const { entityGenerator } = azure.TableUtilities;
 const service = azure.createTableService(server.connectionString());
 let tables = 0;
-
-function call<T>(start: (callback: Callback<T>) => void): Promise<T> {
-  return new Promise((resolve, reject) => {
-    start((error, result) => {
-      if (error === null || error === undefined) resolve(result);
-      else reject(error);
-    });
-  });
-}
 
 async function newTable(): Promise<string> {
   tables += 1;
@@ -43,11 +33,9 @@ function entity(partitionKey: string, rowKey: string, properties: object = {}): 
 }
 
 const insert = (table: string, row: object) =>
-  call((done) => service.insertEntity(table, row, done as Callback<object>));
+  call((done) => service.insertEntity(table, row, done));
 const retrieve = (table: string, partitionKey: string, rowKey: string) =>
-  call<Row>((done) =>
-    service.retrieveEntity(table, partitionKey, rowKey, done as Callback<object>),
-  );
+  call<Row>((done) => service.retrieveEntity(table, partitionKey, rowKey, done));
 
 async function failureOf(work: Promise<unknown>): Promise<{ status: number; code: string }> {
   try {
@@ -63,13 +51,11 @@ describe('azure-storage: tables', () => {
   it('creates if not exists, tells that it exists, deletes if exists', async () => {
     type Created = { readonly created?: boolean };
     const create = () =>
-      call<Created>((done) =>
-        service.createTableIfNotExists('legacyOnce', done as Callback<object>),
-      );
+      call<Created>((done) => service.createTableIfNotExists('legacyOnce', done));
     assert.equal((await create()).created, true);
     assert.equal((await create()).created, false);
     const exists = (name: string) =>
-      call<{ exists?: boolean }>((done) => service.doesTableExist(name, done as Callback<object>));
+      call<{ exists?: boolean }>((done) => service.doesTableExist(name, done));
     assert.equal((await exists('legacyOnce')).exists, true);
     assert.equal((await exists('legacyTwice')).exists, false);
     const remove = () => call<boolean>((done) => service.deleteTableIfExists('legacyOnce', done));
@@ -90,7 +76,7 @@ describe('azure-storage: tables', () => {
       await call((done) => service.createTable(name, done));
     }
     const { entries } = await call<{ entries: unknown[] }>((done) =>
-      service.listTablesSegmentedWithPrefix('prefixed', null as never, done as Callback<object>),
+      service.listTablesSegmentedWithPrefix('prefixed', null, done),
     );
     assert.deepEqual(entries, ['prefixeda', 'prefixedb']);
   });
@@ -133,15 +119,11 @@ describe('azure-storage: entities', () => {
       await insert(table, entity(key, key, { n: entityGenerator.Int32(1) }));
       assert.equal((await retrieve(table, key, key))['RowKey']?._, key);
       await call((done) =>
-        service.insertOrMergeEntity(
-          table,
-          entity(key, key, { m: entityGenerator.Int32(2) }),
-          done as Callback<object>,
-        ),
+        service.insertOrMergeEntity(table, entity(key, key, { m: entityGenerator.Int32(2) }), done),
       );
       const row = await retrieve(table, key, key);
       assert.deepEqual([row['n']?._, row['m']?._], [1, 2]);
-      await call((done) => service.deleteEntity(table, entity(key, key), done as Callback<object>));
+      await call((done) => service.deleteEntity(table, entity(key, key), done));
       assert.equal((await failureOf(retrieve(table, key, key))).code, 'ResourceNotFound');
     }
   });
@@ -155,17 +137,11 @@ describe('azure-storage: entities', () => {
       return [row['a']?._, row['b']?._];
     };
     await insert(table, entity('p', 'r', one));
-    await call((done) =>
-      service.mergeEntity(table, entity('p', 'r', two), done as Callback<object>),
-    );
+    await call((done) => service.mergeEntity(table, entity('p', 'r', two), done));
     assert.deepEqual(await names(), [1, 2]);
-    await call((done) =>
-      service.replaceEntity(table, entity('p', 'r', two), done as Callback<object>),
-    );
+    await call((done) => service.replaceEntity(table, entity('p', 'r', two), done));
     assert.deepEqual(await names(), [undefined, 2]);
-    await call((done) =>
-      service.insertOrReplaceEntity(table, entity('p', 'r', one), done as Callback<object>),
-    );
+    await call((done) => service.insertOrReplaceEntity(table, entity('p', 'r', one), done));
     assert.deepEqual(await names(), [1, 1]);
   });
 
@@ -173,8 +149,8 @@ describe('azure-storage: entities', () => {
     const table = await newTable();
     await insert(table, entity('p', 'r'));
     const stale = await retrieve(table, 'p', 'r');
-    await call((done) => service.replaceEntity(table, entity('p', 'r'), done as Callback<object>));
-    const replace = call((done) => service.replaceEntity(table, stale, done as Callback<object>));
+    await call((done) => service.replaceEntity(table, entity('p', 'r'), done));
+    const replace = call((done) => service.replaceEntity(table, stale, done));
     assert.deepEqual(await failureOf(replace), {
       status: 412,
       code: 'UpdateConditionNotSatisfied',
@@ -188,7 +164,7 @@ describe('azure-storage: entities', () => {
       const rowKey = String(index).padStart(2, '0');
       batch.insertEntity(entity('p', rowKey, { n: entityGenerator.Int32(index) }), {});
     }
-    await call((done) => service.executeBatch(table, batch, done as Callback<object>));
+    await call((done) => service.executeBatch(table, batch, done));
     const query = new azure.TableQuery().top(7).where('PartitionKey eq ? and n ge ?', 'p', 5);
     type Page = { readonly entries: Row[]; readonly continuationToken: object | null };
     const sizes: number[] = [];
@@ -196,7 +172,7 @@ describe('azure-storage: entities', () => {
     do {
       const from: object | null = token;
       const page: Page = await call<Page>((done) =>
-        service.queryEntities(table, query, from as never, done as Callback<object>),
+        service.queryEntities(table, query, from, done),
       );
       sizes.push(page.entries.length);
       token = page.continuationToken;
@@ -211,8 +187,8 @@ describe('azure-storage: batches', () => {
     readonly entity?: { readonly '.metadata'?: { readonly etag?: string } } & Row;
     readonly error?: LegacyError;
   };
-  const execute = (table: string, batch: InstanceType<typeof azure.TableBatch>) =>
-    call<Result[]>((done) => service.executeBatch(table, batch, done as Callback<object>));
+  const execute = (table: string, batch: LegacyBatch) =>
+    call<Result[]>((done) => service.executeBatch(table, batch, done));
 
   it('runs every kind of operation in one batch', async () => {
     const table = await newTable();
