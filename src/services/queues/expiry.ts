@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Bytes } from '../../base/bytes.js';
+import { nextTurn } from '../../base/turns.js';
 import { decodeCounter } from '../../kv/counter.js';
 import { keyAfter } from '../../kv/tuple.js';
 import type { Entry, KeyRange, Store } from '../../kv/store.js';
@@ -70,7 +70,7 @@ export async function countExpired(
     const counted: Counted = await countPage(store, range);
     total += counted.count;
     range = counted.rest;
-    if (range !== undefined) await setImmediate();
+    if (range !== undefined) await nextTurn();
   }
   return total;
 }

@@ -1,3 +1,5 @@
+import { invariant } from '../../base/invariant.js';
+import { PlanningSteps } from './planning-steps.js';
 import {
   allStrings,
   complementOfStrings,
@@ -29,8 +31,8 @@ export const allKeys: KeySet = Object.freeze([
 
 export const noKeys: KeySet = Object.freeze([]);
 
-/** Steps that one union may take. Filters that need more are planned as wider scans. */
-const unionStepsMax = 100_000;
+/** Sorting an interval among those that overlap takes as long as so many steps. */
+const unionStepWeight = 4;
 
 export function isAllKeys(set: KeySet): boolean {
   const [only] = set;
@@ -71,6 +73,17 @@ export function complementOfKeys(set: KeySet): KeySet {
 }
 
 export function intersectKeys(left: KeySet, right: KeySet): KeySet {
+  const shared = intersectKeysWithin(left, right, new PlanningSteps(Infinity));
+  invariant(shared !== undefined, 'steps without end are enough');
+  return shared;
+}
+
+/** The intersection, or `undefined` when there are not enough steps for it. */
+export function intersectKeysWithin(
+  left: KeySet,
+  right: KeySet,
+  steps: PlanningSteps,
+): KeySet | undefined {
   if (isAllKeys(left)) return right;
   if (isAllKeys(right) || left === right) return left;
   const shared: Band[] = [];
@@ -83,45 +96,64 @@ export function intersectKeys(left: KeySet, right: KeySet): KeySet {
     const start = a.partitions.start < b.partitions.start ? b.partitions.start : a.partitions.start;
     const end = lowerEnd(a.partitions.end, b.partitions.end);
     if (end === undefined || start < end) {
+      if (!steps.take(rowSteps(a.rows, b.rows))) return undefined;
       const rows = intersectStrings(a.rows, b.rows);
       if (rows.length > 0) shared.push({ partitions: { start, end }, rows });
     }
     if (end === undefined) return shared;
     if (a.partitions.end === end) l += 1;
     if (b.partitions.end === end) r += 1;
+    if (!steps.take(1)) return undefined;
   }
 }
 
-/** The union, or `undefined` when it would take more than `unionStepsMax` steps. */
-export function uniteKeys(sets: readonly KeySet[]): KeySet | undefined {
+/** What it takes to intersect two sets of row keys; next to nothing when one of them is all. */
+function rowSteps(left: StringSet, right: StringSet): number {
+  return isAllStrings(left) || isAllStrings(right) ? 1 : left.length + right.length;
+}
+
+/** The union, or `undefined` when there are not enough steps for it. */
+export function uniteKeys(sets: readonly KeySet[], steps: PlanningSteps): KeySet | undefined {
   if (sets.some(isAllKeys)) return allKeys;
   const [only] = sets;
   if (only !== undefined && sets.length === 1) return only;
   const bands = sets.flat();
+  if (!steps.take(unionStepWeight * bands.length)) return undefined;
   const cuts = partitionCuts(bands);
   const opening = bands.sort((a, b) => (a.partitions.start < b.partitions.start ? -1 : 1));
   let opened = 0;
   const active = new Set<Band>();
   const united: Band[] = [];
-  let steps = 0;
   for (const [index, start] of cuts.entries()) {
     for (const band of active) if (band.partitions.end === start) active.delete(band);
     for (; opening[opened]?.partitions.start === start; opened += 1) {
       const band = opening[opened];
       if (band !== undefined) active.add(band);
     }
-    steps += active.size;
-    if (steps > unionStepsMax) return undefined;
     if (active.size === 0) continue;
-    const rows = uniteStrings(Array.from(active, (band) => band.rows));
+    const parts = Array.from(active, (band) => band.rows);
+    if (!steps.take(unionStepWeight * sizeOf(parts))) return undefined;
+    const rows = uniteStrings(parts);
     appendBand(united, { partitions: { start, end: cuts[index + 1] }, rows });
   }
   return united;
 }
 
-/** Whether every key of `inner` is in `outer`. */
-export function isKeySubset(inner: KeySet, outer: KeySet): boolean {
-  return intersectKeys(inner, complementOfKeys(outer)).length === 0;
+function sizeOf(parts: readonly StringSet[]): number {
+  let size = 0;
+  for (const part of parts) size += part.length;
+  return size;
+}
+
+/** Whether every key of `inner` is in `outer`; `undefined` when there are not enough steps. */
+export function isKeySubset(
+  inner: KeySet,
+  outer: KeySet,
+  steps: PlanningSteps,
+): boolean | undefined {
+  if (!steps.take(keySetSize(outer))) return undefined;
+  const outside = intersectKeysWithin(inner, complementOfKeys(outer), steps);
+  return outside === undefined ? undefined : outside.length === 0;
 }
 
 /** Where the partitions of any band start or end, in order. */

@@ -13,6 +13,7 @@ import {
   allKeys,
   complementOfKeys,
   intersectKeys,
+  intersectKeysWithin,
   isAllKeys,
   isKeySubset,
   keyProduct,
@@ -22,6 +23,7 @@ import {
   type KeySet,
 } from './key-set.js';
 import { mismatchHolds } from './mismatch.js';
+import { PlanningSteps } from './planning-steps.js';
 import { allStrings } from './string-set.js';
 import type { PlanClass } from './types.js';
 
@@ -51,16 +53,18 @@ const keySetSizeMax = 10_000;
 /**
  * Plans a query over entities from its filter and the range that it is kept within; pure.
  * Conditions on PartitionKey and RowKey become key intervals, exactly, however they are nested in
- * `and`, `or` and `not`.
+ * `and`, `or` and `not`, as far as the steps that planning may take allow: beyond them, more is read.
  */
 export function planQuery(filter: Filter | undefined, within?: EntityRange): QueryPlan {
   if (filter === undefined && within === undefined) return fullScan;
   const parts = filter === undefined ? [] : filter.kind === 'and' ? filter.operands : [filter];
-  const conjuncts = parts.map((part) => ({ filter: part, bounds: keyBounds(part) }));
+  const steps = new PlanningSteps();
+  const conjuncts = parts.map((part) => ({ filter: part, bounds: keyBounds(part, steps) }));
   const mays = conjuncts.map(({ bounds }) => bounds.may);
-  const intervals = within === undefined ? intervalsOf(mays) : intervalsWithin(within, mays);
+  const intervals =
+    within === undefined ? intervalsOf(mays, steps) : intervalsWithin(within, mays, steps);
   const read = keySetOf(intervals);
-  const left = conjuncts.filter(({ bounds }) => !guarantees(read, bounds.must));
+  const left = conjuncts.filter(({ bounds }) => !guarantees(read, bounds.must, steps));
   return {
     planClass: classOf(intervals),
     intervals,
@@ -68,8 +72,8 @@ export function planQuery(filter: Filter | undefined, within?: EntityRange): Que
   };
 }
 
-function intervalsOf(mays: readonly KeySet[]): readonly KeyInterval[] {
-  return keyIntervals(narrowAll(mays, widen));
+function intervalsOf(mays: readonly KeySet[], steps: PlanningSteps): readonly KeyInterval[] {
+  return keyIntervals(narrowAll(mays, widen, steps));
 }
 
 /**
@@ -77,15 +81,20 @@ function intervalsOf(mays: readonly KeySet[]): readonly KeyInterval[] {
  * filter, so what was planned is cut to it in the end. That splits the intervals at its two edges
  * alone.
  */
-function intervalsWithin(range: EntityRange, mays: readonly KeySet[]): readonly KeyInterval[] {
+function intervalsWithin(
+  range: EntityRange,
+  mays: readonly KeySet[],
+  steps: PlanningSteps,
+): readonly KeyInterval[] {
   const permitted = keysInRange(range);
-  const planned = intervalsOf([permitted, ...mays]);
+  const planned = intervalsOf([permitted, ...mays], steps);
   return exactIntervals(intersectKeys(keySetOf(planned), permitted));
 }
 
-function guarantees(read: KeySet, must: KeySet): boolean {
+/** False also where it would take too long to find out: to test a row once more is not wrong. */
+function guarantees(read: KeySet, must: KeySet, steps: PlanningSteps): boolean {
   if (isAllKeys(must)) return true;
-  return must.length > 0 && isKeySubset(read, must);
+  return must.length > 0 && isKeySubset(read, must, steps) === true;
 }
 
 function conjunction(operands: readonly Filter[]): Filter | undefined {
@@ -106,14 +115,15 @@ const undecided: KeyBounds = { may: allKeys, must: noKeys };
 const always: KeyBounds = { may: allKeys, must: allKeys };
 const never: KeyBounds = { may: noKeys, must: noKeys };
 
-function keyBounds(filter: Filter): KeyBounds {
+function keyBounds(filter: Filter, steps: PlanningSteps): KeyBounds {
   switch (filter.kind) {
     case 'and':
-      return combine(filter.operands.map(keyBounds), narrowAll);
+      return combine(operandBounds(filter.operands, steps), narrowAll, steps);
     case 'or':
-      return combine(filter.operands.map(keyBounds), joinAll);
+      return combine(operandBounds(filter.operands, steps), joinAll, steps);
     case 'not': {
-      const { may, must } = keyBounds(filter.operand);
+      const { may, must } = keyBounds(filter.operand, steps);
+      if (!steps.take(keySetSize(may) + keySetSize(must))) return undecided;
       if (may === must) return exactly(complementOfKeys(may));
       return { may: complementOfKeys(must), must: complementOfKeys(may) };
     }
@@ -135,6 +145,10 @@ function keyBounds(filter: Filter): KeyBounds {
   }
 }
 
+function operandBounds(operands: readonly Filter[], steps: PlanningSteps): readonly KeyBounds[] {
+  return operands.map((operand) => keyBounds(operand, steps));
+}
+
 function exactly(keys: KeySet): KeyBounds {
   return { may: keys, must: keys };
 }
@@ -142,35 +156,52 @@ function exactly(keys: KeySet): KeyBounds {
 /** Makes a set that has grown too large smaller, at the price of being only a bound. */
 type Approximate = (set: KeySet) => KeySet;
 
-function combine(
-  operands: readonly KeyBounds[],
-  join: (sets: readonly KeySet[], approximate: Approximate) => KeySet,
-): KeyBounds {
+type Join = (sets: readonly KeySet[], approximate: Approximate, steps: PlanningSteps) => KeySet;
+
+function combine(operands: readonly KeyBounds[], join: Join, steps: PlanningSteps): KeyBounds {
   let exact = operands.every((operand) => operand.may === operand.must);
   const mays = operands.map((operand) => operand.may);
-  const may = join(mays, (set) => {
+  const widened: Approximate = (set) => {
     exact = false;
     return widen(set);
-  });
+  };
+  const may = join(mays, widened, steps);
   if (exact) return exactly(may);
   const musts = operands.map((operand) => operand.must);
-  return { may, must: join(musts, () => noKeys) };
+  return { may, must: join(musts, () => noKeys, steps) };
 }
 
-function narrowAll(sets: readonly KeySet[], approximate: Approximate): KeySet {
-  let shared = allKeys;
-  for (const set of sets) {
-    shared = intersectKeys(shared, set);
-    if (keySetSize(shared) > keySetSizeMax) shared = approximate(shared);
+/** In pairs, then pairs of those, so that a long chain is not gone through for each of its sets. */
+const narrowAll: Join = (sets, approximate, steps) => {
+  let left = sets;
+  while (left.length > 1) {
+    const narrowed: KeySet[] = [];
+    for (let index = 0; index < left.length; index += 2) {
+      const [first = allKeys, second = allKeys] = [left[index], left[index + 1]];
+      narrowed.push(narrow([first, second], approximate, steps));
+    }
+    left = narrowed;
   }
-  return shared;
+  return left[0] ?? allKeys;
+};
+
+function narrow(
+  [left, right]: readonly [KeySet, KeySet],
+  approximate: Approximate,
+  steps: PlanningSteps,
+): KeySet {
+  const shared = intersectKeysWithin(left, right, steps);
+  // Either of the two holds all that they share.
+  const found = shared ?? (keySetSize(left) < keySetSize(right) ? left : right);
+  const isTooMuch = shared === undefined || keySetSize(found) > keySetSizeMax;
+  return isTooMuch ? approximate(found) : found;
 }
 
-function joinAll(sets: readonly KeySet[], approximate: Approximate): KeySet {
-  const united = uniteKeys(sets);
+const joinAll: Join = (sets, approximate, steps) => {
+  const united = uniteKeys(sets, steps);
   if (united === undefined) return approximate(allKeys);
   return keySetSize(united) > keySetSizeMax ? approximate(united) : united;
-}
+};
 
 /** A superset: whole stretches of rows, or else everything. */
 function widen(set: KeySet): KeySet {

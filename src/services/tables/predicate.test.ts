@@ -67,6 +67,113 @@ describe('a predicate', () => {
     );
   });
 
+  it('agrees with the rules where one property is compared with many values', () => {
+    const names = fc.constantFrom('P0', 'P1', 'PartitionKey', 'RowKey', 'Gone');
+    const compared = (operator: 'eq' | 'ne') =>
+      fc.record({
+        kind: fc.constant('comparison' as const),
+        property: names,
+        operator: fc.constant(operator),
+        literal: anyValue,
+      });
+    const list = (operator: 'eq' | 'ne', kind: 'and' | 'or') =>
+      fc.record({
+        kind: fc.constant(kind),
+        operands: fc.array(compared(operator), { minLength: 6, maxLength: 40 }),
+      });
+    const lists = fc.oneof(list('eq', 'or'), list('ne', 'and'));
+    const stored = fc.array(anyValue, { minLength: 1, maxLength: 2 });
+    fc.assert(
+      fc.property(lists, stored, fc.nat(), fc.boolean(), (filter, values, place, isHit) => {
+        const row = rowWith(...values);
+        const operand = filter.operands[place % filter.operands.length];
+        // Half of the rows hold one of the values, which chance alone would hardly bring about.
+        const hit = isHit && operand !== undefined ? rowWith(operand.literal) : row;
+        assert.equal(test(filter, hit), matches(filter, hit));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('agrees with the rules where more names are compared than are looked for one by one', () => {
+    const names = fc.nat({ max: 45 }).map((place) => `P${place}`);
+    const filters = fc.array(comparison(names, anyValue), { minLength: 30, maxLength: 90 });
+    fc.assert(
+      fc.property(filters, fc.array(anyValue, { maxLength: 10 }), (operands, values) => {
+        const row = rowWith(...values);
+        const filter: Filter = { kind: 'or', operands };
+        assert.equal(test(filter, row), matches(filter, row));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('agrees with the rules from row to row where parts of a filter are equal', () => {
+    const part: Filter = {
+      kind: 'and',
+      operands: [
+        { kind: 'property', property: 'P0' },
+        { kind: 'comparison', property: 'P1', operator: 'gt', literal: text('k') },
+      ],
+    };
+    const filter: Filter = {
+      kind: 'or',
+      operands: [
+        {
+          kind: 'and',
+          operands: [
+            { kind: 'not', operand: part },
+            { kind: 'property', property: 'P2' },
+          ],
+        },
+        part,
+      ],
+    };
+    const { test: testRow } = compilePredicate(filter);
+    const rows = fc.tuple(fc.boolean(), fc.constantFrom('a', 'k', 'z'), fc.boolean());
+    fc.assert(
+      fc.property(fc.array(rows, { minLength: 1, maxLength: 20 }), (many) => {
+        for (const [first, second, third] of many) {
+          const row = rowWith({ type: 'Edm.Boolean', value: first }, text(second), {
+            type: 'Edm.Boolean',
+            value: third,
+          });
+          const bag = encodeBag(row.properties);
+          assert.equal(testRow('pk', 'rk', version, bag), matches(filter, row));
+        }
+      }),
+    );
+  });
+
+  it('weighs a thousand values of one property like one', () => {
+    const compared = (operator: 'eq' | 'lt', value: string): Filter => {
+      return { kind: 'comparison', property: 'P0', operator, literal: text(value) };
+    };
+    const places = Array.from({ length: 1_000 }, (_, place) => place);
+    const weightOf = (operands: readonly Filter[]): number =>
+      compilePredicate({ kind: 'or', operands }).weight;
+    const { weight } = compilePredicate(compared('eq', 'v'));
+    assert.equal(weightOf(places.map((place) => compared('eq', `v${place}`))), weight);
+    assert.equal(weightOf(places.map(() => compared('lt', 'v'))), weight);
+    assert.ok(weightOf(places.map((place) => compared('lt', `v${place}`))) > 1_000);
+  });
+
+  it('orders a long stored text by no more of it than decides', () => {
+    const long = `${'a\n'.repeat(10_000)}😀${'\n'.repeat(2_000)}`;
+    for (const literal of ['a\r', 'a\n\ue000', `${'a\n'.repeat(10_000)}\ue000`, long, `${long}x`]) {
+      for (const operator of operators) {
+        const filter: Filter = {
+          kind: 'comparison',
+          property: 'P0',
+          operator,
+          literal: text(literal),
+        };
+        const row = rowWith(text(long));
+        assert.equal(test(filter, row), matches(filter, row), operator);
+      }
+    }
+  });
+
   it('orders strings by UTF-16 code unit although they are stored as UTF-8', () => {
     fc.assert(
       fc.property(trickyText, trickyText, (left, right) => {

@@ -1,11 +1,14 @@
 import type { Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
-import { findProperty, propertyTag, propertyTags } from '../../wire/edm/bag.js';
+import { propertyTag, propertyTags } from '../../wire/edm/bag.js';
 import type { ComparisonOperator, Filter } from '../../wire/edm/filter.js';
 import type { EdmValue } from '../../wire/edm/value.js';
+import { FilterParts } from './filter-parts.js';
 import { mismatchHolds } from './mismatch.js';
-import { isTrue } from './value-order.js';
+import { PropertyFinder } from './property-finder.js';
 import { orderTest, timestampOrder, valueTest, type PropertyTest } from './value-comparison.js';
+import { isTrue } from './value-order.js';
+import { membershipTest } from './value-set.js';
 
 /** Tests one row. The keys are only looked at when `readsKeys`; else anything may be given. */
 export type RowTest = (
@@ -19,53 +22,212 @@ export interface Predicate {
   readonly test: RowTest;
   /** Whether the test needs the keys, so that others need not be decoded for it. */
   readonly readsKeys: boolean;
+  /** What a row costs at worst, in the tests of single values that take as long. At least 1. */
+  readonly weight: number;
 }
 
 /**
  * Compiles a filter to a test of stored rows that decodes nothing but the compared values (spec
  * table-service §5.4). Logic is two-valued: a comparison with a missing property is false, whatever
  * its operator, and `not` turns it around.
+ *
+ * However long the filter, a row is searched for its properties once, equal parts are tested once,
+ * and many values that one property may equal are one set.
  */
 export function compilePredicate(filter: Filter): Predicate {
-  return { test: rowTest(filter), readsKeys: readsKeys(filter) };
+  return new Compiler(filter).compile();
 }
 
-function readsKeys(filter: Filter): boolean {
-  switch (filter.kind) {
-    case 'and':
-    case 'or':
-      return filter.operands.some(readsKeys);
-    case 'not':
-      return readsKeys(filter.operand);
-    case 'comparison':
-      return filter.property === 'PartitionKey' || filter.property === 'RowKey';
-    case 'property':
-    case 'constant':
-      return false;
-    default:
-      return unreachable(filter);
+/** Up to this many equalities, comparing beats a set. */
+const comparedMax = 3;
+/** Searching a row for one more name costs as much as this many tests. */
+const nameWeight = 4;
+/** Characters of literals that are compared in the time of one test. */
+const charactersPerTest = 64;
+
+class Compiler {
+  readonly #filter: Filter;
+  readonly #parts: FilterParts;
+  readonly #finder = new PropertyFinder();
+  /** The tests of parts that occur in several places. */
+  readonly #shared = new Map<number, RowTest>();
+  /** Counts the rows: a shared result is that of the row it was found for. */
+  #row = 0;
+  #tests = 0;
+  #characters = 0;
+  #readsKeys = false;
+
+  constructor(filter: Filter) {
+    this.#filter = filter;
+    this.#parts = new FilterParts(filter);
   }
-}
 
-function rowTest(filter: Filter): RowTest {
-  switch (filter.kind) {
-    case 'and':
-      return everyTest(filter.operands.map(rowTest));
-    case 'or':
-      return anyTest(filter.operands.map(rowTest));
-    case 'not': {
-      const inner = rowTest(filter.operand);
-      return (partitionKey, rowKey, version, bag) => !inner(partitionKey, rowKey, version, bag);
+  compile(): Predicate {
+    const inner = this.#rowTest(this.#filter);
+    const finder = this.#finder;
+    const announcing: RowTest = (partitionKey, rowKey, version, bag) => {
+      this.#row += 1;
+      finder.begin();
+      return inner(partitionKey, rowKey, version, bag);
+    };
+    const remembers = finder.remembers || this.#shared.size > 0;
+    const test = remembers ? announcing : inner;
+    const texts = Math.ceil(this.#characters / charactersPerTest);
+    const weight = Math.max(1, this.#tests + texts + nameWeight * finder.count);
+    return { test, readsKeys: this.#readsKeys, weight };
+  }
+
+  #rowTest(part: Filter): RowTest {
+    const isCombined = part.kind === 'and' || part.kind === 'or';
+    if (!isCombined || !this.#parts.isShared(part)) return this.#ownTest(part);
+    const number = this.#parts.numberOf(part);
+    const known = this.#shared.get(number);
+    if (known !== undefined) return known;
+    const test = this.#oncePerRow(this.#ownTest(part));
+    this.#shared.set(number, test);
+    return test;
+  }
+
+  #oncePerRow(test: RowTest): RowTest {
+    let row = 0;
+    let result = false;
+    return (partitionKey, rowKey, version, bag) => {
+      if (row !== this.#row) {
+        result = test(partitionKey, rowKey, version, bag);
+        row = this.#row;
+      }
+      return result;
+    };
+  }
+
+  #ownTest(part: Filter): RowTest {
+    switch (part.kind) {
+      case 'and':
+        return everyTest(this.#operandTests(part.operands, 'ne'));
+      case 'or':
+        return anyTest(this.#operandTests(part.operands, 'eq'));
+      case 'not': {
+        const inner = this.#rowTest(part.operand);
+        return (partitionKey, rowKey, version, bag) => !inner(partitionKey, rowKey, version, bag);
+      }
+      case 'comparison':
+        this.#note(part.property, part.literal);
+        return this.#comparisonTest(part.property, part.operator, part.literal);
+      case 'property':
+        return this.#isTrueTest(part.property);
+      case 'constant':
+        return constantTest(part.value);
+      default:
+        return unreachable(part);
     }
-    case 'comparison':
-      return comparisonTest(filter.property, filter.operator, filter.literal);
-    case 'property':
-      return isTrueTest(filter.property);
-    case 'constant':
-      return constantTest(filter.value);
-    default:
-      return unreachable(filter);
   }
+
+  /** Comparisons of one property by an operator that sets have become one test. */
+  #operandTests(operands: readonly Filter[], operator: 'eq' | 'ne'): readonly RowTest[] {
+    const { sets, others } = equalities(this.#parts.distinct(operands), operator);
+    const tests = Array.from(sets, ([property, literals]) =>
+      this.#setTest(property, operator, literals),
+    );
+    return [...tests, ...others.map((operand) => this.#rowTest(operand))];
+  }
+
+  /** `eq`: whether the value is one of these; `ne`: whether it is there and none of them. */
+  #setTest(property: string, operator: 'eq' | 'ne', literals: readonly EdmValue[]): RowTest {
+    const [first] = literals;
+    if (first !== undefined) this.#note(property, first);
+    const expected = operator === 'eq';
+    if (property === 'PartitionKey' || property === 'RowKey') {
+      const keys = new Set(literals.map(({ value }) => value));
+      return property === 'PartitionKey'
+        ? (partitionKey) => keys.has(partitionKey) === expected
+        : (_, rowKey) => keys.has(rowKey) === expected;
+    }
+    const isMember = membershipTest(literals);
+    return this.#propertyTest(property, (bag, at) => isMember(bag, at) === expected);
+  }
+
+  #note(property: string, { value }: EdmValue): void {
+    this.#tests += 1;
+    if (typeof value === 'string' || typeof value === 'object') this.#characters += value.length;
+    if (property === 'PartitionKey' || property === 'RowKey') this.#readsKeys = true;
+  }
+
+  #comparisonTest(property: string, operator: ComparisonOperator, literal: EdmValue): RowTest {
+    const holds = orderTest(operator);
+    switch (property) {
+      case 'PartitionKey':
+      case 'RowKey': {
+        if (literal.type !== 'Edm.String') return constantTest(mismatchHolds(operator));
+        const text = literal.value;
+        const order = (key: string) => (key < text ? -1 : key > text ? 1 : 0);
+        return property === 'PartitionKey'
+          ? (partitionKey) => holds(order(partitionKey))
+          : (_, rowKey) => holds(order(rowKey));
+      }
+      case 'Timestamp': {
+        if (literal.type !== 'Edm.DateTime') return constantTest(mismatchHolds(operator));
+        const order = timestampOrder(literal.value);
+        return (_, __, version) => holds(order(version));
+      }
+      default:
+        return this.#propertyTest(property, valueTest(operator, literal));
+    }
+  }
+
+  /** False where the property is missing. */
+  #propertyTest(property: string, test: PropertyTest): RowTest {
+    const locate = this.#finder.locate(property);
+    return (_, __, ___, bag) => {
+      const at = locate(bag);
+      return at !== -1 && test(bag, at);
+    };
+  }
+
+  /** The keys and Timestamp are there but never Boolean. */
+  #isTrueTest(property: string): RowTest {
+    this.#tests += 1;
+    if (isSystemProperty(property)) return constantTest(false);
+    return this.#propertyTest(
+      property,
+      (bag, at) => propertyTag(bag, at) === propertyTags.boolean && isTrue(bag, at),
+    );
+  }
+}
+
+interface Equalities {
+  /** Literals by property, where there are enough for a set. */
+  readonly sets: ReadonlyMap<string, readonly EdmValue[]>;
+  readonly others: readonly Filter[];
+}
+
+function equalities(operands: readonly Filter[], operator: 'eq' | 'ne'): Equalities {
+  const literals = new Map<string, EdmValue[]>();
+  for (const operand of operands) {
+    if (!isSettable(operand, operator)) continue;
+    const known = literals.get(operand.property);
+    if (known === undefined) literals.set(operand.property, [operand.literal]);
+    else known.push(operand.literal);
+  }
+  for (const [property, known] of literals) {
+    if (known.length <= comparedMax) literals.delete(property);
+  }
+  const others = operands.filter(
+    (operand) => !isSettable(operand, operator) || !literals.has(operand.property),
+  );
+  return { sets: literals, others };
+}
+
+type Comparison = Extract<Filter, { kind: 'comparison' }>;
+
+function isSettable(filter: Filter, operator: 'eq' | 'ne'): filter is Comparison {
+  if (filter.kind !== 'comparison' || filter.operator !== operator) return false;
+  // A literal of another type never equals a key; times are compared as numbers already.
+  if (filter.property === 'Timestamp') return false;
+  return !isSystemProperty(filter.property) || filter.literal.type === 'Edm.String';
+}
+
+function isSystemProperty(property: string): boolean {
+  return property === 'PartitionKey' || property === 'RowKey' || property === 'Timestamp';
 }
 
 function everyTest(tests: readonly RowTest[]): RowTest {
@@ -84,50 +246,4 @@ function anyTest(tests: readonly RowTest[]): RowTest {
 
 function constantTest(value: boolean): RowTest {
   return () => value;
-}
-
-function comparisonTest(
-  property: string,
-  operator: ComparisonOperator,
-  literal: EdmValue,
-): RowTest {
-  const holds = orderTest(operator);
-  switch (property) {
-    case 'PartitionKey':
-    case 'RowKey': {
-      if (literal.type !== 'Edm.String') return constantTest(mismatchHolds(operator));
-      const text = literal.value;
-      const order = (key: string) => (key < text ? -1 : key > text ? 1 : 0);
-      return property === 'PartitionKey'
-        ? (partitionKey) => holds(order(partitionKey))
-        : (_, rowKey) => holds(order(rowKey));
-    }
-    case 'Timestamp': {
-      if (literal.type !== 'Edm.DateTime') return constantTest(mismatchHolds(operator));
-      const order = timestampOrder(literal.value);
-      return (_, __, version) => holds(order(version));
-    }
-    default:
-      return propertyTest(property, valueTest(operator, literal));
-  }
-}
-
-/** False where the property is missing. */
-function propertyTest(property: string, test: PropertyTest): RowTest {
-  const name = Buffer.from(property, 'utf8');
-  return (_, __, ___, bag) => {
-    const at = findProperty(bag, name);
-    return at !== -1 && test(bag, at);
-  };
-}
-
-/** The keys and Timestamp are there but never Boolean. */
-function isTrueTest(property: string): RowTest {
-  if (property === 'PartitionKey' || property === 'RowKey' || property === 'Timestamp') {
-    return constantTest(false);
-  }
-  return propertyTest(
-    property,
-    (bag, at) => propertyTag(bag, at) === propertyTags.boolean && isTrue(bag, at),
-  );
 }

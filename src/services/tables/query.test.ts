@@ -231,6 +231,64 @@ describe('a page', () => {
   });
 });
 
+/** Counts the turns that the event loop takes during some work. */
+async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isDone = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  await work();
+  isDone = true;
+  return turns;
+}
+
+describe('a query that takes long', () => {
+  const rows = 300;
+  /** Each look at the clock finds that a slice is over. */
+  const hurried = () => {
+    const clock = manualClock();
+    const monotonicMs = () => {
+      clock.advanceMicros(6_000);
+      return clock.monotonicMs();
+    };
+    return { clock: { ...clock, monotonicMs }, budget: { ...defaultQueryBudget, timeMsMax: 1e9 } };
+  };
+  const longFilter = or(
+    ...Array.from({ length: 600 }, (_, value) => compare('n', 'gt', 1_000 + value)),
+  );
+
+  it('lets others have their turn after each row when its filter is long', async (t) => {
+    const { query } = await openTable(t, grid(1, rows), 'lmdb', hurried());
+    const turns = await turnsDuring(() => query({ filter: longFilter }));
+    assert.ok(turns >= rows, `${turns} turns`);
+  });
+
+  it('takes turns with others like it', async (t) => {
+    const { query } = await openTable(t, grid(1, rows), 'lmdb', hurried());
+    const many = Array.from({ length: 4 }, () => () => query({ filter: longFilter }));
+    const turns = await turnsDuring(() => Promise.all(many.map((one) => one())));
+    assert.ok(turns >= 4 * rows, `${turns} turns`);
+  });
+
+  it('finds every point whatever the sizes of the rows before it', async (t) => {
+    const large = Array.from({ length: 12 }, (_, index): EntityInput => {
+      const properties = Array.from({ length: 15 }, (__, place) =>
+        property(`P${place}`, text('x'.repeat(32_000))),
+      );
+      const named = [...properties, property('n', int(index))];
+      const rowKey = `r${String(index).padStart(2, '0')}`;
+      return { partitionKey: 'p', rowKey, properties: propertyBagOf(named) };
+    });
+    const { query } = await openTable(t, large, 'lmdb');
+    const points = or(...large.map(({ rowKey }) => compare('RowKey', 'eq', rowKey)));
+    const filter = and(compare('PartitionKey', 'eq', 'p'), points, compare('n', 'ge', 10));
+    assert.deepEqual(keysOf(await query({ filter })), ['p/r10', 'p/r11']);
+  });
+});
+
 describe('what a query reads', () => {
   it('is the points asked for, found or not', async (t) => {
     const { query } = await openTable(t, grid(2, 50));

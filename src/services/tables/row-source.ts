@@ -7,8 +7,11 @@ import type { KeyInterval } from './plan.js';
 import type { StringInterval } from './string-set.js';
 import type { EntityPosition } from './types.js';
 
-/** Points that one read asks for, at most. */
+/** Points that one read asks for: few at first, as their values may be large, then more. */
+const pointsMin = 4;
 const pointsMax = 128;
+/** Bytes of values that one read of points should bring, at most. */
+const pointBytesMax = 1 << 20;
 
 /** Rows taken, in key order, all of one interval of the plan or of neighbouring points. */
 export interface RowPage {
@@ -28,6 +31,9 @@ export class RowSource {
   /** Keys before it are not read; moves behind each page. */
   #from: Bytes;
   #interval = 0;
+  #points = pointsMin;
+  /** Points that were read and not judged: the last page ended before them. */
+  #unjudged: readonly Entry[] = [];
 
   constructor(
     store: Store,
@@ -43,6 +49,7 @@ export class RowSource {
 
   /** `undefined` behind the last row. A page may be empty. Ends where `judge` stops. */
   async next(judge: RowJudge): Promise<RowPage | undefined> {
+    if (this.#unjudged.length > 0) return this.#judgePoints(this.#unjudged, judge);
     for (;;) {
       const interval = this.#intervals[this.#interval];
       if (interval === undefined) return undefined;
@@ -60,7 +67,7 @@ export class RowSource {
   /** The keys of the next neighbouring points that are not before the position. */
   #takePoints(): Bytes[] {
     const keys: Bytes[] = [];
-    for (; keys.length < pointsMax; this.#interval += 1) {
+    for (; keys.length < this.#points; this.#interval += 1) {
       const interval = this.#intervals[this.#interval];
       if (interval?.kind !== 'point') break;
       const partition = appendString(this.#tablePrefix, interval.partitionKey);
@@ -72,13 +79,28 @@ export class RowSource {
 
   async #readPoints(keys: readonly Bytes[], judge: RowJudge): Promise<RowPage> {
     const found = (await this.#store.getMany(keys)).filter((entry) => entry !== undefined);
+    this.#pace(found.reduce((bytes, { value }) => bytes + value.length, 0));
+    return this.#judgePoints(found, judge, keys.length - found.length);
+  }
+
+  /** Twice as many points next time, as long as that can't be too much. */
+  #pace(bytes: number): void {
+    if (bytes > pointBytesMax) this.#points = pointsMin;
+    else if (2 * bytes <= pointBytesMax) this.#points = Math.min(pointsMax, 2 * this.#points);
+  }
+
+  #judgePoints(points: readonly Entry[], judge: RowJudge, pointsMissed = 0): RowPage {
     const entries: Entry[] = [];
-    for (const entry of found) {
+    for (const [index, entry] of points.entries()) {
       const verdict = judge({ ...entry, valueLength: entry.value.length });
-      if (verdict === 'stop') break;
+      if (verdict === 'stop') {
+        this.#unjudged = points.slice(index);
+        return { entries, pointsMissed };
+      }
       if (verdict === 'take') entries.push(entry);
     }
-    return { entries, pointsMissed: keys.length - found.length };
+    this.#unjudged = [];
+    return { entries, pointsMissed };
   }
 
   #rest(range: KeyRange): KeyRange | undefined {

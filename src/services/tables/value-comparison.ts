@@ -5,7 +5,14 @@ import { ticksFromMicros, ticksOfVersion } from '../../wire/edm/date-time.js';
 import type { ComparisonOperator } from '../../wire/edm/filter.js';
 import type { EdmValue } from '../../wire/edm/value.js';
 import { mismatchHolds } from './mismatch.js';
-import { doubleOrder, int32Order, int64Order, sameTypeOrder, textEquality } from './value-order.js';
+import {
+  doubleOrder,
+  int32Order,
+  int64Order,
+  sameTypeOrder,
+  tagOf,
+  textEquality,
+} from './value-order.js';
 
 /** Tests the property whose header is at an offset of a bag. */
 export type PropertyTest = (bag: Bytes, at: number) => boolean;
@@ -71,25 +78,6 @@ export function timestampOrder(ticks: bigint): (version: number) => number {
   const micros = Number((since1970 - rest) / 10n);
   const withinMicro = Number(ticksOfVersion(micros) - ticks);
   return (version) => (version === micros ? withinMicro : version - micros);
-}
-
-type TextLiteral = Exclude<EdmValue, { type: 'Edm.Int32' | 'Edm.Int64' | 'Edm.Double' }>;
-
-function tagOf(type: TextLiteral['type']): number {
-  switch (type) {
-    case 'Edm.String':
-      return propertyTags.string;
-    case 'Edm.Boolean':
-      return propertyTags.boolean;
-    case 'Edm.DateTime':
-      return propertyTags.dateTime;
-    case 'Edm.Guid':
-      return propertyTags.guid;
-    case 'Edm.Binary':
-      return propertyTags.binary;
-    default:
-      return unreachable(type);
-  }
 }
 
 function isNumberTag(tag: number): boolean {

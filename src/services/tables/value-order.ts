@@ -1,12 +1,12 @@
 import { asBuffer, compareBytes, type Bytes } from '../../base/bytes.js';
-import { invariant, unreachable } from '../../base/invariant.js';
+import { unreachable } from '../../base/invariant.js';
 import {
   encodeBag,
   firstProperty,
   fragmentEnd,
   propertyTag,
   propertyTags,
-  readValue,
+  jsonText,
   valueStart,
 } from '../../wire/edm/bag.js';
 import { dateTimeMax, dateTimeMin } from '../../wire/edm/date-time.js';
@@ -26,7 +26,7 @@ export function int32Order(literal: number): PropertyOrder {
   return (bag, at) => {
     const tag = propertyTag(bag, at);
     if (tag === propertyTags.int32) {
-      return wholeNumber(bag, valueStart(bag, at), fragmentEnd(bag, at)) - literal;
+      return int32At(bag, at) - literal;
     }
     return tag === propertyTags.int64 ? asInt64(bag, at) : asDouble(bag, at);
   };
@@ -52,7 +52,7 @@ export function int64Order(literal: bigint): PropertyOrder {
 
 export function doubleOrder(literal: number): PropertyOrder {
   return (bag, at) => {
-    const value = doubleNumber(bag, valueStart(bag, at), fragmentEnd(bag, at));
+    const value = doubleAt(bag, at);
     if (value < literal) return -1;
     return value > literal ? 1 : value === literal ? 0 : Number.NaN;
   };
@@ -74,11 +74,7 @@ export function sameTypeOrder(literal: OrderedLiteral): PropertyOrder {
     case 'Edm.Boolean':
       return (bag, at) => Number(isTrue(bag, at)) - Number(literal.value);
     case 'Edm.Binary':
-      return (bag, at) => {
-        const stored = readValue(bag, at);
-        invariant(stored.type === 'Edm.Binary', 'only binary values are ordered as such');
-        return compareBytes(stored.value, literal.value);
-      };
+      return binaryOrder(literal.value);
     default:
       return unreachable(literal);
   }
@@ -98,17 +94,41 @@ export function textEquality(literal: EdmValue): PropertyOrder {
   };
 }
 
+/** The number of a stored Int32. */
+export function int32At(bag: Bytes, at: number): number {
+  return wholeNumber(bag, valueStart(bag, at), fragmentEnd(bag, at));
+}
+
+/** The number of a stored Double. */
+export function doubleAt(bag: Bytes, at: number): number {
+  return doubleNumber(bag, valueStart(bag, at), fragmentEnd(bag, at));
+}
+
 /** Whether a stored Boolean is true. */
 export function isTrue(bag: Bytes, at: number): boolean {
   return bag[valueStart(bag, at)] === 0x74;
 }
 
+/** Decodes no more of a stored value than decides: one byte beyond the literal. */
+function binaryOrder(literal: Bytes): PropertyOrder {
+  const charactersMax = Math.ceil((literal.length + 1) / 3) * 4;
+  return (bag, at) => {
+    const start = valueStart(bag, at) + 1;
+    const end = Math.min(fragmentEnd(bag, at) - 1, start + charactersMax);
+    return compareBytes(
+      Buffer.from(asBuffer(bag).toString('latin1', start, end), 'base64'),
+      literal,
+    );
+  };
+}
+
 const minus = 0x2d;
 const point = 0x2e;
 const backslash = 0x5c;
+const letterU = 0x75;
 
 /** The bytes that a property with this value has in a bag. */
-function valueBytes(value: EdmValue): Bytes {
+export function valueBytes(value: EdmValue): Bytes {
   const bag = encodeBag([{ name: 'v', value }]);
   return bag.subarray(valueStart(bag, firstProperty), fragmentEnd(bag, firstProperty));
 }
@@ -164,7 +184,7 @@ function stringOrder(literal: string, literalBytes: Bytes): PropertyOrder {
     const right = literalBytes[difference] ?? 0;
     const unlike = Math.max(left, right) >= pairLead && Math.min(left, right) >= highLead;
     if (unlike || left === backslash || isNearEscape(literalBytes, difference)) {
-      return decodedOrder(bag, at, literal);
+      return decodedOrder(bag, start, { length, difference }, literal);
     }
     return left - right;
   };
@@ -178,9 +198,52 @@ function isNearEscape(text: Bytes, at: number): boolean {
   return false;
 }
 
-function decodedOrder(bag: Bytes, at: number, literal: string): number {
-  const { value } = readValue(bag, at);
-  return typeof value === 'string' && value < literal ? -1 : 1;
+/**
+ * The order of the texts, of which no more is decoded than decides: up to two units of code behind
+ * the one that holds the first different byte.
+ */
+function decodedOrder(
+  bag: Bytes,
+  start: number,
+  { length, difference }: { readonly length: number; readonly difference: number },
+  literal: string,
+): number {
+  let at = 0;
+  while (at < length && at <= difference)
+    at += unitBytes(bag[start + at] ?? 0, bag[start + at + 1]);
+  if (at < length) at += unitBytes(bag[start + at] ?? 0, bag[start + at + 1]);
+  return jsonText(bag, start, start + at) < literal ? -1 : 1;
+}
+
+/** Bytes of what begins with these two in the content of a JSON string: a character, an escape. */
+function unitBytes(first: number, second: number | undefined): number {
+  if (first === backslash) return second === letterU ? escapeBytesMax : 2;
+  if (first < 0x80) return 1;
+  return first >= pairLead ? 4 : first >= 0xe0 ? 3 : 2;
+}
+
+/** The tag of a stored property of a type. */
+export function tagOf(type: EdmValue['type']): number {
+  switch (type) {
+    case 'Edm.String':
+      return propertyTags.string;
+    case 'Edm.Int32':
+      return propertyTags.int32;
+    case 'Edm.Int64':
+      return propertyTags.int64;
+    case 'Edm.Double':
+      return propertyTags.double;
+    case 'Edm.Boolean':
+      return propertyTags.boolean;
+    case 'Edm.DateTime':
+      return propertyTags.dateTime;
+    case 'Edm.Guid':
+      return propertyTags.guid;
+    case 'Edm.Binary':
+      return propertyTags.binary;
+    default:
+      return unreachable(type);
+  }
 }
 
 function wholeNumber(bag: Bytes, start: number, end: number): number {

@@ -68,7 +68,12 @@ export function readValue(bag: Bytes, at: number): EdmValue {
 }
 
 function readString(bag: Bytes, at: number): string {
-  const text = asBuffer(bag).toString('utf8', valueStart(bag, at) + 1, fragmentEnd(bag, at) - 1);
+  return jsonText(bag, valueStart(bag, at) + 1, fragmentEnd(bag, at) - 1);
+}
+
+/** What the content of a stored string, or whole characters and escapes of it, stands for. */
+export function jsonText(bag: Bytes, start: number, end: number): string {
+  const text = asBuffer(bag).toString('utf8', start, end);
   return text.includes('\\') ? String(JSON.parse(`"${text}"`)) : text;
 }
 

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { nextTurn } from './turns.js';
+
+describe('turns', () => {
+  it('go to one caller in each turn of the event loop, in the order of asking', async () => {
+    const events: string[] = [];
+    const work = async (name: string): Promise<void> => {
+      for (let step = 0; step < 3; step += 1) {
+        await nextTurn();
+        events.push(name);
+      }
+    };
+    let isDone = false;
+    const count = (): void => {
+      events.push('.');
+      if (!isDone) setImmediate(count);
+    };
+    const all = Promise.all(['a', 'b', 'c'].map(work));
+    setImmediate(count);
+    await all;
+    isDone = true;
+    assert.equal(events.join(''), 'a.b.c.a.b.c.a.b.c');
+  });
+});

@@ -1,0 +1,100 @@
+import { asBuffer, type Bytes } from '../../base/bytes.js';
+import {
+  findProperty,
+  firstProperty,
+  headersEnd,
+  nameLength,
+  nameStart,
+  propertyHeaderBytes,
+} from '../../wire/edm/bag.js';
+
+/** The offset of a property's header in the bag of the current row; -1 where it is missing. */
+export type Locate = (bag: Bytes) => number;
+
+/** Up to this many names are each looked for; more are found together, in one pass of a bag. */
+const soughtMax = 32;
+
+interface Sought {
+  readonly name: Bytes;
+  /** Tests that ask for it. */
+  uses: number;
+  /** The row for which it was looked for last, and where it was. */
+  row: number;
+  offset: number;
+}
+
+/**
+ * Where the properties of a filter are in a row, found once a row whatever the number of
+ * comparisons. All names are asked for before the first row; `begin` announces each row.
+ */
+export class PropertyFinder {
+  /** By UTF-8 bytes as characters. */
+  readonly #sought = new Map<string, Sought>();
+  readonly #lengths = new Set<number>();
+  #row = 0;
+  /** The row through which a pass has gone. */
+  #passed = 0;
+
+  /** How many names there are. */
+  get count(): number {
+    return this.#sought.size;
+  }
+
+  /** Whether anything is remembered within a row, so that rows have to be announced. */
+  get remembers(): boolean {
+    if (this.count > soughtMax) return true;
+    for (const { uses } of this.#sought.values()) if (uses > 1) return true;
+    return false;
+  }
+
+  begin(): void {
+    this.#row += 1;
+  }
+
+  locate(name: string): Locate {
+    const sought = this.#soughtFor(Buffer.from(name, 'utf8'));
+    sought.uses += 1;
+    return (bag) => {
+      if (this.count > soughtMax) return this.#look(bag, sought);
+      return sought.uses === 1 ? findProperty(bag, sought.name) : this.#seek(bag, sought);
+    };
+  }
+
+  #soughtFor(name: Buffer): Sought {
+    const text = name.toString('latin1');
+    const known = this.#sought.get(text);
+    if (known !== undefined) return known;
+    const sought: Sought = { name, uses: 0, row: 0, offset: -1 };
+    this.#sought.set(text, sought);
+    this.#lengths.add(name.length);
+    return sought;
+  }
+
+  #seek(bag: Bytes, sought: Sought): number {
+    if (sought.row !== this.#row) {
+      sought.row = this.#row;
+      sought.offset = findProperty(bag, sought.name);
+    }
+    return sought.offset;
+  }
+
+  #look(bag: Bytes, sought: Sought): number {
+    if (this.#passed !== this.#row) this.#pass(asBuffer(bag));
+    return sought.row === this.#row ? sought.offset : -1;
+  }
+
+  /** Notes where each name is that the bag has. */
+  #pass(bag: Buffer): void {
+    this.#passed = this.#row;
+    const end = headersEnd(bag);
+    for (let at = firstProperty; at < end; at += propertyHeaderBytes) {
+      const length = nameLength(bag, at);
+      if (!this.#lengths.has(length)) continue;
+      const start = nameStart(bag, at);
+      const sought = this.#sought.get(bag.toString('latin1', start, start + length));
+      if (sought === undefined) continue;
+      sought.row = this.#row;
+      sought.offset = at;
+    }
+  }
+}

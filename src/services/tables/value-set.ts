@@ -1,0 +1,86 @@
+import { asBuffer, type Bytes } from '../../base/bytes.js';
+import { unreachable } from '../../base/invariant.js';
+import { fragmentEnd, propertyTag, propertyTags, valueStart } from '../../wire/edm/bag.js';
+import type { EdmValue } from '../../wire/edm/value.js';
+import type { PropertyTest } from './value-comparison.js';
+import { doubleAt, int32At, tagOf, valueBytes } from './value-order.js';
+
+/**
+ * Whether a stored property equals one of the literals, by the rules of `eq`: one look into a set,
+ * however many there are.
+ */
+export function membershipTest(literals: readonly EdmValue[]): PropertyTest {
+  const texts = new Map<number, TextSet>();
+  const int32s = new Set<number>();
+  const doubles = new Set<number>();
+  const addText = (literal: EdmValue): void => {
+    const tag = tagOf(literal.type);
+    const set = texts.get(tag) ?? new TextSet();
+    texts.set(tag, set);
+    set.add(literal);
+  };
+  for (const literal of literals) addLiteral(literal, { int32s, doubles, addText });
+  return (bag, at) => {
+    const tag = propertyTag(bag, at);
+    if (tag === propertyTags.int32) return int32s.has(int32At(bag, at));
+    if (tag === propertyTags.double) return doubles.has(doubleAt(bag, at));
+    return texts.get(tag)?.has(bag, at) ?? false;
+  };
+}
+
+interface Sets {
+  readonly int32s: Set<number>;
+  readonly doubles: Set<number>;
+  readonly addText: (literal: EdmValue) => void;
+}
+
+/** A literal widens to the types of the properties that it may equal. */
+function addLiteral(literal: EdmValue, { int32s, doubles, addText }: Sets): void {
+  switch (literal.type) {
+    case 'Edm.Int32':
+      int32s.add(literal.value);
+      doubles.add(literal.value);
+      addText({ type: 'Edm.Int64', value: BigInt(literal.value) });
+      return;
+    case 'Edm.Int64':
+      doubles.add(Number(literal.value));
+      addText(literal);
+      return;
+    case 'Edm.Double':
+      // A set would find NaN, which equals nothing.
+      if (!Number.isNaN(literal.value)) doubles.add(literal.value);
+      return;
+    case 'Edm.String':
+    case 'Edm.Boolean':
+    case 'Edm.DateTime':
+    case 'Edm.Guid':
+    case 'Edm.Binary':
+      addText(literal);
+      return;
+    default:
+      unreachable(literal);
+  }
+}
+
+/** Stored texts of values of one type; each value has one text. */
+class TextSet {
+  readonly #texts = new Set<string>();
+  readonly #lengths = new Set<number>();
+
+  add(literal: EdmValue): void {
+    const bytes = valueBytes(literal);
+    this.#texts.add(asBuffer(bytes).toString('latin1'));
+    this.#lengths.add(bytes.length);
+  }
+
+  has(bag: Bytes, at: number): boolean {
+    const start = valueStart(bag, at);
+    const end = fragmentEnd(bag, at);
+    // Only a text as long as one of the literals is copied.
+    return this.#lengths.has(end - start) && this.#texts.has(latin1(bag, start, end));
+  }
+}
+
+function latin1(bag: Bytes, start: number, end: number): string {
+  return asBuffer(bag).toString('latin1', start, end);
+}
