@@ -1,4 +1,4 @@
-import type { SnapshotStore } from '../kv/snapshots.js';
+import type { ServedStore, StoreEvents } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
 import { openLmdbStore } from '../engines/lmdb/store.js';
 import { openMemoryStore } from '../engines/memory/store.js';
@@ -17,12 +17,23 @@ import { seed } from './seed/seed.js';
 export type Sharing = 'exclusive' | 'join';
 
 /** Throws when the data directory cannot be opened or belongs to somebody else. */
-export function openStore(
-  { storage, clock, durability }: ServerSettings,
-  sharing: Sharing,
-): Promise<SnapshotStore> {
+export function openStore(settings: ServerSettings, sharing: Sharing): Promise<ServedStore> {
+  const { storage, clock, timers, durability } = settings;
   if (storage.kind === 'memory') return openMemoryStore({ clock });
-  return openLmdbStore({ directory: storage.directory, clock, durability, sharing });
+  const events = eventsFor(settings);
+  const { directory } = storage;
+  return openLmdbStore({ directory, clock, timers, durability, sharing, events });
+}
+
+function eventsFor({ logger, onFatal }: Pick<ServerSettings, 'logger' | 'onFatal'>): StoreEvents {
+  return {
+    failed(error) {
+      logger.error('the store has failed: this process has to end', { error });
+      onFatal(error);
+    },
+    detached: (error) => logger.error('the data are not where they were: no writes', { error }),
+    restored: () => logger.warn('the data are where they were again: writes are taken'),
+  };
 }
 
 /** The storage services, all over one store. */

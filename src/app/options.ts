@@ -47,6 +47,13 @@ export interface ServerOptions extends StrictnessOptions, InterferenceOptions, C
   readonly observers?: readonly RequestObserver[];
   /** Receives what goes wrong inside. Default: nobody does. */
   readonly logger?: Logger;
+  /**
+   * Called once when the server cannot go on, for instance because a disk failed in the middle of a
+   * commit. Every request is refused from then on. End the process at once and by force
+   * (`process.kill(process.pid, 'SIGKILL')`), and start it again: `close()` resolves, but the process
+   * may not be able to end by itself. Default: only the logger is told.
+   */
+  readonly onFatal?: (error: Error) => void;
   /** Bounds that differ from the defaults, for every service. */
   readonly limits?: Partial<HttpLimits>;
   /** Bounds of the table service that differ from `limits`. */
@@ -97,6 +104,7 @@ export interface ServerSettings {
   readonly init: SeedData;
   readonly observers: readonly RequestObserver[];
   readonly logger: Logger;
+  readonly onFatal: (error: Error) => void;
   readonly checkClockSkew: boolean;
   readonly oauth: OAuthSettings | undefined;
   readonly strictness: Strictness;
@@ -119,6 +127,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     init: options.init ?? {},
     observers: options.observers ?? [],
     logger: options.logger ?? silentLogger,
+    onFatal: options.onFatal ?? (() => undefined),
     checkClockSkew: (options.checkClockSkew ?? true) && !strictness.leniency.ignoresClock,
     strictness,
     controlPort: controlPortOf(options),

@@ -1,5 +1,5 @@
 import { invariant } from '../base/invariant.js';
-import type { SnapshotStore } from '../kv/snapshots.js';
+import type { ServedStore } from '../kv/served-store.js';
 import { healthEndpoint } from '../http/admin/health.js';
 import type { BearerVerifier } from '../http/oauth/bearer-verifier.js';
 import type { HttpService } from '../http/pipeline/service.js';
@@ -119,7 +119,7 @@ const probeKey = Uint8Array.of(0);
 
 interface ServerParts {
   readonly accounts: CurrentAccounts;
-  readonly store: SnapshotStore;
+  readonly store: ServedStore;
   readonly certificates: Certificates | undefined;
   readonly interferences: Interferences;
   readonly bearer: BearerVerifier | undefined;
@@ -129,7 +129,7 @@ interface ServerParts {
 class RunningServer implements TabulariumServer {
   readonly #settings: ServerSettings;
   readonly #accounts: CurrentAccounts;
-  readonly #store: SnapshotStore;
+  readonly #store: ServedStore;
   readonly #certificates: Certificates | undefined;
   readonly #backend: LiveBackend;
   readonly #interferences: Interferences;
@@ -326,7 +326,8 @@ class RunningServer implements TabulariumServer {
   }
 
   async #isHealthy(): Promise<boolean> {
-    if (this.#closed !== undefined) return false;
+    // What is wrong with the store was logged when it began.
+    if (this.#closed !== undefined || this.#store.trouble() !== undefined) return false;
     try {
       await this.#store.get(probeKey);
       return true;

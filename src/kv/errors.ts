@@ -15,6 +15,15 @@ export class StoreWriteError extends Error {
   override readonly name = 'StoreWriteError';
 }
 
+/**
+ * The store can do no more work: its engine met an error from which it does not recover. Every call
+ * is refused from then on. Whether the commits under way were applied is not known. The process has
+ * to end; what was acknowledged is there when the store is opened again.
+ */
+export class StoreFailedError extends Error {
+  override readonly name = 'StoreFailedError';
+}
+
 /** Every attempt of `transact` met a commit of someone else. */
 export class TransactionConflictError extends Error {
   override readonly name = 'TransactionConflictError';

@@ -22,7 +22,13 @@ export type {
 export { keyBytesMax } from './store.js';
 export type { SnapshotStore, StoreSnapshot } from './snapshots.js';
 export { decodeCounter, encodeCounter } from './counter.js';
-export { StoreClosedError, StoreWriteError, TransactionConflictError } from './errors.js';
+export {
+  StoreClosedError,
+  StoreFailedError,
+  StoreWriteError,
+  TransactionConflictError,
+} from './errors.js';
+export type { ServedStore, StoreEvents } from './served-store.js';
 export type { TupleElement } from './tuple.js';
 export {
   appendNumber,

@@ -26,9 +26,11 @@ export async function temporaryLocation(): Promise<{
 export function spawnLmdbStore(
   directory: string,
   sharing: 'join' | 'exclusive',
+  env: Readonly<Record<string, string>> = {},
 ): Promise<SpawnedStore> {
   return remoteStore(
     fork(child, [directory, sharing], {
+      env: { ...process.env, ...env },
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     }),

@@ -19,7 +19,14 @@ interface Owner {
 }
 
 export interface DirectoryLock {
+  /**
+   * Whether the owner is still who it was. For use inside a write transaction: an owner whose
+   * socket was removed looks dead to others, and must not write beside its successor.
+   */
+  isHeld(): boolean;
   release(): Promise<void>;
+  /** Gives up without a transaction, for an environment that takes none; others find it dead. */
+  abandon(): Promise<void>;
 }
 
 /**
@@ -47,7 +54,11 @@ export async function lockDirectory(
     const owner: Owner = { token, pid: process.pid, started, socket: socket.name };
     if (await replaceOwner(environment, found, owner)) {
       if (found !== undefined) await removeSocket(directory, found.socket);
-      return { release: () => release(environment, owner, socket) };
+      return {
+        isHeld: () => isOwner(environment, owner),
+        release: () => release(environment, owner, socket),
+        abandon: () => socket.close(),
+      };
     }
     await socket.close();
   }
@@ -69,7 +80,11 @@ export async function joinDirectory(
       `No process owns the data directory ${directory}, so that it could be joined.`,
     );
   }
-  return { release: () => Promise.resolve() };
+  return {
+    isHeld: () => isOwner(environment, found),
+    release: () => Promise.resolve(),
+    abandon: () => Promise.resolve(),
+  };
 }
 
 async function release(environment: Environment, owner: Owner, socket: LockSocket): Promise<void> {
@@ -83,6 +98,11 @@ function readOwner({ meta }: Environment): Owner | undefined {
   } finally {
     meta.resetReadTxn();
   }
+}
+
+/** The record holds a token that is never used twice, so equal bytes are enough. */
+function isOwner({ meta }: Environment, owner: Owner): boolean {
+  return parseOwner(meta.getBinary(ownerKey))?.token === owner.token;
 }
 
 /** Whether the record was still `expected` and is `next` now. */

@@ -26,6 +26,11 @@ const dataFile = 'data.mdb';
 const mark = 0xbeefc0de;
 const markOffset = 24;
 
+/** The files of an environment that have to stay where they are while it is open. */
+export function filesOf(directory: string): string[] {
+  return [join(directory, dataFile), join(directory, `${dataFile}-lock`)];
+}
+
 /** Opens the environment, creating it in an empty directory. `sync` false leaves syncing to the OS. */
 export function openEnvironment(directory: string, options: { sync: boolean }): Environment {
   const path = join(directory, dataFile);

@@ -1,9 +1,13 @@
 import { getLastVersion } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
+import type { Timers } from '../../base/timers.js';
 import { addToCounter, counterBytes } from '../../kv/counter.js';
 import { StoreWriteError } from '../../kv/errors.js';
 import type { Check, CommitBatch, CommitResult } from '../../kv/store.js';
+import type { StoreCondition } from './condition.js';
+import { within } from './deadline.js';
+import type { DirectoryLock } from './directory-lock.js';
 import type { Environment } from './environment.js';
 
 /** One group's bounds: it runs on the main thread and holds the lock that all writers share. */
@@ -11,6 +15,8 @@ const groupCommitsMax = 512;
 const groupBytesMax = 8 * 1024 * 1024;
 /** Commits that may wait for their group. More mean that the disk has stopped taking any. */
 const waitingCommitsMax = 65_536;
+/** A group that is not written after this long never will be: its writer is stuck. */
+const stallMs = 60_000;
 /** How long to wait for the package to say why a commit failed. */
 const reasonWaitMs = 1_000;
 
@@ -30,6 +36,14 @@ export interface CommitStats {
   readonly syncs: number;
 }
 
+export interface GroupCommitParts {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly condition: StoreCondition;
+  /** Nothing is written for a directory that somebody else owns by now. */
+  readonly lock: Pick<DirectoryLock, 'isHeld'>;
+}
+
 /**
  * Runs waiting commits in groups: one LMDB write transaction, and so one sync, for all that
  * arrived while the group before was being written. Inside the transaction this process is the
@@ -40,18 +54,20 @@ export interface CommitStats {
  */
 export class GroupCommit {
   readonly #environment: Environment;
-  readonly #clock: Clock;
+  readonly #parts: GroupCommitParts;
   readonly #waiting: Pending[] = [];
   #running: Promise<void> | undefined;
   #commits = 0;
   #syncs = 0;
 
-  constructor(environment: Environment, clock: Clock) {
+  constructor(environment: Environment, parts: GroupCommitParts) {
     this.#environment = environment;
-    this.#clock = clock;
+    this.#parts = parts;
   }
 
   commit(batch: CommitBatch): Promise<CommitResult> {
+    const refusal = this.#parts.condition.refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
     if (this.#waiting.length >= waitingCommitsMax) {
       return Promise.reject(new StoreWriteError('Too many commits wait to be written.'));
     }
@@ -80,24 +96,46 @@ export class GroupCommit {
     try {
       const take = () => (group = this.#takeGroup());
       const results = await this.#transact(take);
-      for (const [index, result] of results.entries()) group[index]?.resolve(result);
+      this.#settle(group, results);
     } catch (error) {
       if (group.length === 0) group = this.#takeGroup();
-      if (group.length === 1) group[0]?.reject(await writeError(error));
+      const refused = await writeError(error);
+      const failure = this.#parts.condition.judge(refused.cause);
+      if (failure !== undefined) this.#rejectAll(group, failure);
+      else if (group.length === 1) group[0]?.reject(refused);
       else await this.#runOneByOne(group);
     }
   }
 
   /** After a group failed: what one commit cannot do must not keep the others from being done. */
   async #runOneByOne(group: readonly Pending[]): Promise<void> {
-    for (const pending of group) {
+    for (const [index, pending] of group.entries()) {
       try {
-        const [result] = await this.#transact(() => [pending]);
-        if (result !== undefined) pending.resolve(result);
+        const results = await this.#transact(() => [pending]);
+        this.#settle([pending], results);
       } catch (error) {
-        pending.reject(await writeError(error));
+        const refused = await writeError(error);
+        const failure = this.#parts.condition.judge(refused.cause);
+        if (failure !== undefined) return this.#rejectAll(group.slice(index), failure);
+        pending.reject(refused);
       }
     }
+  }
+
+  /** What is written to a file that nobody will find again is not acknowledged. */
+  #settle(group: readonly Pending[], results: readonly CommitResult[]): void {
+    const detachment = this.#parts.condition.detachment();
+    for (const [index, pending] of group.entries()) {
+      const result = results[index];
+      if (result !== undefined && detachment === undefined) pending.resolve(result);
+      else pending.reject(detachment ?? new StoreWriteError('The commit was not carried out.'));
+    }
+  }
+
+  /** Those of a group whose fate is not known, and those that will not be tried. */
+  #rejectAll(group: readonly Pending[], failure: Error): void {
+    for (const pending of group) pending.reject(failure);
+    for (const pending of this.#waiting.splice(0)) pending.reject(failure);
   }
 
   #takeGroup(): readonly Pending[] {
@@ -117,7 +155,14 @@ export class GroupCommit {
    */
   async #transact(take: () => readonly Pending[]): Promise<readonly CommitResult[]> {
     const { root } = this.#environment;
-    const results = await root.childTransaction(() => this.#apply(take()));
+    const { condition, lock, timers } = this.#parts;
+    const work = root.childTransaction(() => {
+      if (condition.failure !== undefined) throw condition.failure;
+      if (!lock.isHeld()) throw condition.fail('another process took over its data directory.');
+      return this.#apply(take());
+    });
+    const late = () => condition.fail(`a commit did not end within ${stallMs / 1000} s.`);
+    const results = await within(work, { limitMs: stallMs, timers, late });
     this.#commits += results.length;
     if (results.some((result) => result.ok)) this.#syncs += 1;
     return results;
@@ -131,7 +176,7 @@ export class GroupCommit {
     const results = group.map(({ batch }): CommitResult => {
       const failed = this.#firstFailed(batch.checks);
       if (failed !== undefined) return failed;
-      version = Math.max(this.#clock.nowMicros(), version + 1);
+      version = Math.max(this.#parts.clock.nowMicros(), version + 1);
       this.#write(batch, version);
       return { ok: true, version };
     });

@@ -1,11 +1,14 @@
+import { resolve } from 'node:path';
 import type { Database, RangeOptions as LmdbRangeOptions } from 'lmdb';
 import { getLastVersion } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
+import { systemTimers, type Timers } from '../../base/timers.js';
 import { StoreClosedError } from '../../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
-import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
+import type { ServedStore, StoreEvents } from '../../kv/served-store.js';
+import type { StoreSnapshot } from '../../kv/snapshots.js';
 import type {
   CommitBatch,
   CommitResult,
@@ -15,11 +18,15 @@ import type {
   RangePage,
 } from '../../kv/store.js';
 import { keyBytesMax } from '../../kv/store.js';
+import { StoreCondition } from './condition.js';
+import type { CursorRow } from './cursor-row.js';
+import { within } from './deadline.js';
+import type { DirectoryLock } from './directory-lock.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
 import { prepareDirectory, syncDirectory } from './directory.js';
-import type { CursorRow } from './cursor-row.js';
 import type { Environment } from './environment.js';
-import { openEnvironment } from './environment.js';
+import { filesOf, openEnvironment } from './environment.js';
+import { FileWatch } from './file-watch.js';
 import type { CommitStats } from './group-commit.js';
 import { GroupCommit } from './group-commit.js';
 import { claimDirectory } from './open-directories.js';
@@ -40,7 +47,12 @@ export interface LmdbStoreOptions {
    * directory that another process owns, as a worker of that process.
    */
   readonly sharing?: 'exclusive' | 'join';
+  readonly events?: Partial<StoreEvents>;
+  readonly timers?: Timers;
 }
+
+/** How long `close` waits for commits under way, and then for the engine. */
+const closeMs = 10_000;
 
 /** Opens the store in a data directory. Throws `DataDirectoryError` when that is refused. */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStore> {
@@ -57,11 +69,37 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStor
     closing.unshift(() => lock.release());
     // The data file may be new; its own syncs do not cover its name.
     await syncDirectory(directory);
-    return new LmdbStore(environment, clock, closing);
+    const { events = {}, timers = systemTimers } = options;
+    const watch = watchFiles(directory, { events, timers });
+    closing.unshift(() => watch.close());
+    const condition = new StoreCondition(environment, { watch, events });
+    return new LmdbStore(environment, { clock, timers, condition, lock, closing });
   } catch (error) {
     for (const close of closing) await close();
     throw error;
   }
+}
+
+function watchFiles(
+  directory: string,
+  { events, timers }: { readonly events: Partial<StoreEvents>; readonly timers: Timers },
+): FileWatch {
+  return new FileWatch(filesOf(resolve(directory)), {
+    timers,
+    events: {
+      lost: (error) => events.detached?.(error),
+      found: () => events.restored?.(),
+    },
+  });
+}
+
+interface StoreParts {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly condition: StoreCondition;
+  readonly lock: DirectoryLock;
+  /** Give back what the store works with, in order. */
+  readonly closing: readonly (() => unknown)[];
 }
 
 /**
@@ -69,21 +107,20 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStor
  * memory-mapped reads; each begins a snapshot of its own and ends it before it returns, so that no
  * snapshot keeps freed pages from being used again. Commits run in groups.
  */
-export class LmdbStore implements SnapshotStore {
+export class LmdbStore implements ServedStore {
   readonly #environment: Environment;
   readonly #entries: Database<Bytes, Bytes>;
   readonly #row: CursorRow;
   readonly #commits: GroupCommit;
-  readonly #closers: readonly (() => unknown)[];
+  readonly #parts: StoreParts;
   #closing: Promise<void> | undefined;
 
-  /** `closers` give back what the store works with, in order. */
-  constructor(environment: Environment, clock: Clock, closers: readonly (() => unknown)[]) {
+  constructor(environment: Environment, parts: StoreParts) {
     this.#environment = environment;
     this.#entries = environment.entries;
     this.#row = environment.row;
-    this.#commits = new GroupCommit(environment, clock);
-    this.#closers = closers;
+    this.#commits = new GroupCommit(environment, parts);
+    this.#parts = parts;
   }
 
   async get(key: Bytes): Promise<Entry | undefined> {
@@ -143,6 +180,11 @@ export class LmdbStore implements SnapshotStore {
     return replaceEntries(this.#environment, snapshot.content);
   }
 
+  trouble(): Error | undefined {
+    return this.#parts.condition.trouble;
+  }
+
+  /** Resolves within a bounded time, also when the engine is stuck; the store has failed then. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -154,8 +196,22 @@ export class LmdbStore implements SnapshotStore {
   }
 
   async #close(): Promise<void> {
-    await this.#commits.drained();
-    for (const close of this.#closers) await close();
+    const { condition, lock, timers } = this.#parts;
+    const late = () => condition.fail(`it could not be closed within ${closeMs / 1000} s.`);
+    try {
+      await within(this.#commits.drained(), { limitMs: closeMs, timers, late });
+      if (condition.failure === undefined) {
+        await within(this.#giveBack(), { limitMs: closeMs, timers, late });
+      }
+    } catch (error) {
+      if (condition.failure === undefined) throw error;
+    }
+    // The environment stays open: a writer that is stuck in it would meet what is gone.
+    if (condition.failure !== undefined) await lock.abandon();
+  }
+
+  async #giveBack(): Promise<void> {
+    for (const close of this.#parts.closing) await close();
   }
 
   #read(key: Bytes): Entry | undefined {
@@ -185,6 +241,7 @@ export class LmdbStore implements SnapshotStore {
 
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new StoreClosedError();
+    if (this.#parts.condition.failure !== undefined) throw this.#parts.condition.failure;
   }
 }
 

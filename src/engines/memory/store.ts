@@ -4,7 +4,8 @@ import { invariant } from '../../base/invariant.js';
 import { addToCounter } from '../../kv/counter.js';
 import { StoreClosedError } from '../../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
-import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
+import type { ServedStore } from '../../kv/served-store.js';
+import type { StoreSnapshot } from '../../kv/snapshots.js';
 import type {
   Candidate,
   CommitBatch,
@@ -22,7 +23,7 @@ export interface MemoryStoreOptions {
 }
 
 /** A store that forgets everything when it is closed; the oracle of the other engines. */
-export function openMemoryStore(options: MemoryStoreOptions): Promise<SnapshotStore> {
+export function openMemoryStore(options: MemoryStoreOptions): Promise<ServedStore> {
   return Promise.resolve(new MemoryStore(options.clock));
 }
 
@@ -37,7 +38,7 @@ class MemorySnapshot implements StoreSnapshot {
   }
 }
 
-class MemoryStore implements SnapshotStore {
+class MemoryStore implements ServedStore {
   readonly #clock: Clock;
   #entries = new SortedEntries();
   #lastVersion = 0;
@@ -112,6 +113,10 @@ class MemoryStore implements SnapshotStore {
     }
     invariant(snapshot instanceof MemorySnapshot, 'a snapshot of this engine');
     this.#entries = snapshot.content.copy();
+  }
+
+  trouble(): undefined {
+    return undefined;
   }
 
   async close(): Promise<void> {

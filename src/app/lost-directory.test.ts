@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { it } from 'node:test';
+import { startDurableServer } from '../../test/support/start-server.js';
+import { WireClient } from '../../test/wire/kit/client.js';
+
+it('refuses writes, is unhealthy and says why when its data directory is removed', async () => {
+  await using started = await startDurableServer();
+  const client = new WireClient(started.server.tablePort);
+  const table = await client.newTable();
+  assert.equal((await fetch(healthUrl(started.server.tablePort))).status, 200);
+  await rm(started.location ?? '', { recursive: true });
+  const refused = await client.insert(table, { PartitionKey: 'p', RowKey: 'r' });
+  assert.equal(refused.status, 500);
+  assert.equal((await fetch(healthUrl(started.server.tablePort))).status, 503);
+  assert.equal((await client.query(table)).status, 200);
+  assert.match(JSON.stringify(started.errors, textOfErrors), /The file .*data\.mdb is gone/);
+  client.close();
+});
+
+function healthUrl(port: number): string {
+  return `http://127.0.0.1:${port}/healthz`;
+}
+
+function textOfErrors(_name: string, value: unknown): unknown {
+  return value instanceof Error ? value.message : value;
+}

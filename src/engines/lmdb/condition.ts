@@ -1,0 +1,76 @@
+import { StoreFailedError, StoreWriteError } from '../../kv/errors.js';
+import type { StoreEvents } from '../../kv/served-store.js';
+import type { Environment } from './environment.js';
+import type { FileWatch } from './file-watch.js';
+
+/** A key that nothing is stored under. */
+const probeKey = Buffer.of(0);
+
+/** How a store is: whether it can write, and whether it will ever work again. */
+export class StoreCondition {
+  readonly #environment: Environment;
+  readonly #watch: FileWatch;
+  readonly #events: Partial<StoreEvents>;
+  #failure: StoreFailedError | undefined;
+
+  constructor(
+    environment: Environment,
+    options: { readonly watch: FileWatch; readonly events: Partial<StoreEvents> },
+  ) {
+    this.#environment = environment;
+    this.#watch = options.watch;
+    this.#events = options.events;
+  }
+
+  /** Why the store does nothing any more. */
+  get failure(): StoreFailedError | undefined {
+    return this.#failure;
+  }
+
+  get trouble(): Error | undefined {
+    return this.#failure ?? this.#watch.trouble;
+  }
+
+  /** Why a commit is not begun. Files that were gone are looked for again. */
+  refusal(): Error | undefined {
+    if (this.#failure !== undefined) return this.#failure;
+    return this.#watch.trouble === undefined ? undefined : this.detachment();
+  }
+
+  /** Why a commit that was written is not acknowledged: its file is not where it was. */
+  detachment(): Error | undefined {
+    const lost = this.#watch.check();
+    return lost && new StoreWriteError(`Nothing is written: ${lost.message}`, { cause: lost });
+  }
+
+  /** From now on the store is of no use. The first reason counts. */
+  fail(reason: string, cause?: unknown): StoreFailedError {
+    if (this.#failure !== undefined) return this.#failure;
+    const error = new StoreFailedError(
+      `The storage engine cannot go on: ${reason} What was acknowledged is kept. End the process ` +
+        'and start it again.',
+      { cause },
+    );
+    this.#failure = error;
+    this.#watch.close();
+    this.#events.failed?.(error);
+    return error;
+  }
+
+  /**
+   * After a write failed: fails the store if its environment is of no use any more, which a read
+   * shows. To write again would wait for ever then.
+   */
+  judge(cause: unknown): StoreFailedError | undefined {
+    if (this.#failure !== undefined) return this.#failure;
+    const { entries } = this.#environment;
+    try {
+      entries.getBinaryFast(probeKey);
+    } catch {
+      return this.fail('the disk failed in the middle of a commit.', cause);
+    } finally {
+      entries.resetReadTxn();
+    }
+    return undefined;
+  }
+}

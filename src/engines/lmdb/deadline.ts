@@ -1,0 +1,25 @@
+import type { Timer, Timers } from '../../base/timers.js';
+
+/** In how many steps a deadline passes. */
+const steps = 4;
+
+/**
+ * Resolves as the work does, or rejects with `late()` when that takes longer than `limitMs`. The time
+ * is counted in steps, each of which the process has to live through: one that was suspended for an
+ * hour has not waited for an hour.
+ */
+export function within<T>(
+  work: Promise<T>,
+  options: { readonly limitMs: number; readonly timers: Timers; readonly late: () => Error },
+): Promise<T> {
+  const { limitMs, timers, late } = options;
+  return new Promise((resolve, reject) => {
+    let timer: Timer | undefined;
+    const step = (left: number): void => {
+      if (left === 0) reject(late());
+      else timer = timers.start(limitMs / steps, step, left - 1);
+    };
+    step(steps);
+    void work.then(resolve, reject).finally(() => timer?.close());
+  });
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { describe } from 'node:test';
+import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
+import { Faults, type FaultCall } from '../../../test/support/faults/faults.js';
+import { withoutFaults } from '../../../test/support/faults/shim.js';
+import { it } from '../../kv/conformance/limited-test.js';
+import type { Store } from '../../kv/store.js';
+
+const commitsMax = 12;
+
+async function spawn(t: TestContext) {
+  const faults = await Faults.make();
+  const { directory, remove } = await temporaryLocation();
+  const child = await spawnLmdbStore(directory, 'exclusive', faults.env);
+  t.after(async () => {
+    await child.kill();
+    await faults[Symbol.asyncDispose]();
+    await remove();
+  });
+  return { faults, directory, child };
+}
+
+const keyOf = (index: number) => Buffer.from(`key ${index}`);
+
+function put(store: Store, index: number) {
+  const puts = [{ key: keyOf(index), value: Buffer.alloc(100, index) }];
+  return store.commit({ checks: [], puts, deletes: [] });
+}
+
+/** Commits one by one; which were acknowledged, and how the others were refused. */
+async function write(store: Store) {
+  const kept: number[] = [];
+  const errors: string[] = [];
+  for (let index = 1; index <= commitsMax; index += 1) {
+    const error = await put(store, index).then(
+      () => undefined,
+      (reason: unknown) => String(reason),
+    );
+    if (error === undefined) kept.push(index);
+    else errors.push(error);
+  }
+  return { kept, errors };
+}
+
+describe('an error of the disk', () => {
+  const cases: readonly (readonly [FaultCall, 'ENOSPC' | 'EIO'])[] = [
+    ['pwrite', 'ENOSPC'],
+    ['pwrite', 'EIO'],
+    ['writev', 'ENOSPC'],
+    ['fdatasync', 'EIO'],
+  ];
+  for (const [call, error] of cases) {
+    it(`${error} of any ${call} is refused, and ends the store or not: it never hangs`, async (t) => {
+      if (withoutFaults !== false) return t.skip(withoutFaults);
+      const ends: string[] = [];
+      for (let after = 0; after < 4; after += 1) {
+        const { faults, directory, child } = await spawn(t);
+        faults.set({
+          path: 'data.mdb',
+          calls: [call],
+          action: { kind: 'fail', error },
+          after,
+          times: 1,
+        });
+        const { kept, errors } = await write(child.store);
+        const failed = errors.some((text) => text.includes('StoreFailedError'));
+        ends.push(failed ? 'failed' : 'went on');
+        if (failed) {
+          assert.match(errors.at(-1) ?? '', /StoreFailedError/, 'for good');
+          await assert.rejects(
+            child.store.get(keyOf(1)),
+            /StoreFailedError: The storage engine cannot/,
+          );
+        } else assert.ok(errors.length <= 1, errors.join('\n'));
+        await child.store.close();
+        await child.kill();
+        const again = await spawnLmdbStore(directory, 'exclusive');
+        t.after(() => again.kill());
+        const found = await again.store.getMany(kept.map(keyOf));
+        for (const [at, index] of kept.entries())
+          assert.deepEqual(found[at]?.value, Buffer.alloc(100, index));
+        assert.equal((await put(again.store, 99)).ok, true);
+        await again.store.close();
+      }
+      t.diagnostic(ends.join(', '));
+    });
+  }
+});

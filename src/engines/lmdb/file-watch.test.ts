@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { copyFile, cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { describe } from 'node:test';
+import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
+import type { Timers } from '../../base/timers.js';
+import { manualClock } from '../../base/clock.js';
+import { it } from '../../kv/conformance/limited-test.js';
+import { openLmdbStore, type LmdbStore } from './store.js';
+
+const key = Buffer.from('key');
+
+/** Timers that pass when a test says so. */
+function manualTimers(): Timers & { pass(): void } {
+  const due = new Set<() => void>();
+  return {
+    start(_delayMs, callback, argument) {
+      const fire = (): void => callback(argument);
+      due.add(fire);
+      return { close: () => due.delete(fire) };
+    },
+    pass() {
+      const now = [...due];
+      due.clear();
+      for (const fire of now) fire();
+    },
+  };
+}
+
+async function setUp(t: TestContext) {
+  const { directory, remove } = await temporaryLocation();
+  const timers = manualTimers();
+  const told: string[] = [];
+  const store = await openLmdbStore({
+    directory,
+    clock: manualClock(),
+    timers,
+    events: {
+      detached: () => told.push('detached'),
+      restored: () => told.push('restored'),
+      failed: () => told.push('failed'),
+    },
+  });
+  t.after(async () => {
+    await store.close();
+    await remove();
+  });
+  await put(store);
+  return { directory, store, timers, told };
+}
+
+function put(store: Pick<LmdbStore, 'commit'>) {
+  return store.commit({ checks: [], puts: [{ key, value: key }], deletes: [] });
+}
+
+/** What takes the data away from a running store. */
+const losses: Readonly<Record<string, (directory: string) => Promise<void>>> = {
+  'its directory is renamed': (directory) => rename(directory, `${directory}.old`),
+  'its directory is removed': (directory) => rm(directory, { recursive: true }),
+  'its directory is removed and made again': async (directory) => {
+    await rm(directory, { recursive: true });
+    await mkdir(directory);
+  },
+  'its directory is replaced by a copy': async (directory) => {
+    await cp(directory, `${directory}.copy`, {
+      recursive: true,
+      filter: (name) => !name.endsWith('.sock'),
+    });
+    await rename(directory, `${directory}.old`);
+    await rename(`${directory}.copy`, directory);
+  },
+  'its data file is replaced': async (directory) => {
+    await copyFile(join(directory, 'data.mdb'), join(directory, 'copy'));
+    await rename(join(directory, 'copy'), join(directory, 'data.mdb'));
+  },
+  'its lock file is removed': (directory) => rm(join(directory, 'data.mdb-lock')),
+};
+
+describe('a store that loses its files', () => {
+  for (const [name, lose] of Object.entries(losses)) {
+    it(`acknowledges no write when ${name}, and still reads`, async (t) => {
+      const { directory, store, told } = await setUp(t);
+      await lose(directory);
+      await assert.rejects(put(store), (error: Error) => {
+        assert.match(error.message, /^Nothing is written: The file .*data\.mdb/);
+        return true;
+      });
+      await assert.rejects(put(store), /Nothing is written/);
+      assert.equal((await store.get(key))?.value.toString(), 'key');
+      assert.deepEqual(told, ['detached']);
+    });
+  }
+
+  it('notices it while nothing is written', async (t) => {
+    const { directory, store, timers, told } = await setUp(t);
+    assert.equal(store.trouble(), undefined);
+    await rename(directory, `${directory}.old`);
+    timers.pass();
+    assert.match(store.trouble()?.message ?? '', /is gone or cannot be looked at \(ENOENT\)/);
+    timers.pass();
+    assert.deepEqual(told, ['detached']);
+  });
+
+  it('writes again when they are back', async (t) => {
+    const { directory, store, told } = await setUp(t);
+    await rename(directory, `${directory}.old`);
+    await assert.rejects(put(store));
+    await rename(`${directory}.old`, directory);
+    assert.equal((await put(store)).ok, true);
+    assert.equal(store.trouble(), undefined);
+    assert.deepEqual(told, ['detached', 'restored']);
+  });
+
+  it('keeps a second owner away from the directory wherever it is now', async (t) => {
+    const { directory } = await setUp(t);
+    await rename(directory, `${directory}.old`);
+    await assert.rejects(spawnLmdbStore(`${directory}.old`, 'exclusive'));
+  });
+
+  it('writes nothing beside an owner that took it for dead', async (t) => {
+    const { directory, store, told } = await setUp(t);
+    for (const name of await readdir(directory)) {
+      if (name.endsWith('.sock')) await rm(join(directory, name));
+    }
+    const second = await spawnLmdbStore(directory, 'exclusive');
+    t.after(() => second.kill());
+    await assert.rejects(put(store), /StoreFailedError|another process took over/);
+    assert.deepEqual(told, ['failed']);
+    assert.equal((await put(second.store)).ok, true);
+    await second.store.close();
+  });
+});

@@ -1,0 +1,96 @@
+import { statSync } from 'node:fs';
+import type { Timer, Timers } from '../../base/timers.js';
+
+/** How long it takes at most until it is noticed that files of an idle store are gone. */
+export const watchMs = 1_000;
+
+interface WatchedFile {
+  readonly path: string;
+  readonly identity: string;
+}
+
+/** What happens to the files, once for each change. */
+export interface FileWatchEvents {
+  lost(error: Error): void;
+  found(): void;
+}
+
+/**
+ * Notices that the files which a process has open are no longer those that their paths name: they
+ * were removed, replaced or renamed, or their file system is gone. An open file works on without
+ * its name, so that nothing else would tell.
+ */
+export class FileWatch {
+  readonly #files: readonly WatchedFile[];
+  readonly #timers: Timers;
+  readonly #events: FileWatchEvents;
+  #timer: Timer | undefined;
+  #trouble: Error | undefined;
+
+  /** What the paths name now is what has to stay there. Throws where one names nothing. */
+  constructor(
+    paths: readonly string[],
+    options: { readonly timers: Timers; readonly events: FileWatchEvents },
+  ) {
+    this.#files = paths.map((path) => ({ path, identity: identityOf(path) }));
+    this.#timers = options.timers;
+    this.#events = options.events;
+    this.#schedule();
+  }
+
+  /** What was found when the files were last looked at. */
+  get trouble(): Error | undefined {
+    return this.#trouble;
+  }
+
+  /** Looks at the files now. Takes some microseconds. */
+  check(): Error | undefined {
+    const before = this.#trouble;
+    this.#trouble = this.#look();
+    if (before === undefined && this.#trouble !== undefined) this.#events.lost(this.#trouble);
+    if (before !== undefined && this.#trouble === undefined) this.#events.found();
+    return this.#trouble;
+  }
+
+  close(): void {
+    this.#timer?.close();
+    this.#timer = undefined;
+  }
+
+  #schedule(): void {
+    this.#timer = this.#timers.start(watchMs, this.#due, undefined);
+  }
+
+  readonly #due = (): void => {
+    this.check();
+    if (this.#timer !== undefined) this.#schedule();
+  };
+
+  #look(): Error | undefined {
+    for (const { path, identity } of this.#files) {
+      try {
+        if (identityOf(path) === identity) continue;
+        return new Error(
+          `The file ${path} was replaced by another one while it was in use. Stop the server, put ` +
+            'the right file back, and start it again.',
+        );
+      } catch (error) {
+        return new Error(
+          `The file ${path} is gone or cannot be looked at (${codeOf(error)}). Put its directory ` +
+            'back, or stop the server and restore a backup.',
+          { cause: error },
+        );
+      }
+    }
+    return undefined;
+  }
+}
+
+function identityOf(path: string): string {
+  const { dev, ino } = statSync(path, { bigint: true });
+  return `${dev} ${ino}`;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}

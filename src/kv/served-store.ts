@@ -1,0 +1,20 @@
+import type { StoreFailedError } from './errors.js';
+import type { SnapshotStore } from './snapshots.js';
+
+/** What a store tells beside the results of its calls. None of them throws. */
+export interface StoreEvents {
+  /**
+   * The store can do no more work. Called once. The process has to end, without waiting for
+   * anything of the engine: it may be stuck in the middle of a call.
+   */
+  failed(error: StoreFailedError): void;
+  /** The files of the store are not where they were. Writes are refused until `restored`. */
+  detached(error: Error): void;
+  restored(): void;
+}
+
+/** A store that can tell how it is. */
+export interface ServedStore extends SnapshotStore {
+  /** Why it cannot do all of its work, now or for good; undefined while it can. */
+  trouble(): Error | undefined;
+}
