@@ -1,5 +1,5 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
-import { once } from 'node:events';
+import { once, type EventEmitter } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
@@ -57,12 +57,16 @@ export class CliProcess {
     const isPrinted = (): boolean =>
       `${this.#stdout}${this.#stderr}`.split(text).length - 1 >= times;
     while (!isPrinted()) {
+      const over = new AbortController();
+      const more = (stream: EventEmitter): Promise<unknown> =>
+        once(stream, 'data', { signal: over.signal }).catch(() => undefined);
       const next = Promise.race([
-        once(this.child.stdout, 'data'),
-        once(this.child.stderr, 'data'),
+        more(this.child.stdout),
+        more(this.child.stderr),
         this.result.then(() => 'ended' as const),
       ]);
-      if ((await next) === 'ended' && !isPrinted()) {
+      const news = await next.finally(() => over.abort());
+      if (news === 'ended' && !isPrinted()) {
         throw new Error(`ended without printing '${text}':\n${this.#stdout}${this.#stderr}`);
       }
     }

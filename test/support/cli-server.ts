@@ -71,6 +71,7 @@ export async function heldRequest(server: CliProcess): Promise<Socket> {
     `Content-Length: ${heldBody.length}`,
     'Accept: application/json',
     'Expect: 100-continue',
+    'Connection: close',
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
   const [answer] = (await once(socket, 'data')) as [Buffer];

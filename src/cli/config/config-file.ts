@@ -67,6 +67,8 @@ export interface TlsFilesConfig {
 
 export interface LoadedConfig {
   readonly config: Config;
+  /** The file holds not a single character, as one that is about to be written. */
+  readonly isEmpty: boolean;
   /** The file, and those it refers to that are read with it. */
   readonly files: readonly string[];
 }
@@ -104,7 +106,8 @@ export async function loadConfig(
   };
   noteFile(resolve(name));
   const file = await readStructuredFile(name, configBytesMax);
-  // An empty file says nothing, as one that has only comments.
+  const { isEmpty } = file;
+  // Nothing but comments says nothing.
   const value = plainValue(file) ?? {};
   checkSchema('config', file, value);
   const { $schema: _, accounts, ...rest } = value as ConfigText;
@@ -119,7 +122,7 @@ export async function loadConfig(
     ...tlsConfig(rest, folder),
     ...oauthConfig(rest, folder),
   };
-  if (accounts === undefined) return { config, files };
+  if (accounts === undefined) return { config, isEmpty, files };
   const keys = new KeyReader({ source: file, folder, environment, noteFile });
   const resolved: AccountSettings[] = [];
   for (const [at, account] of accounts.entries()) {
@@ -127,7 +130,7 @@ export async function loadConfig(
     const read = account.keys.map((key, index) => keys.read(key, [...place, index]));
     resolved.push({ ...account, keys: await Promise.all(read) });
   }
-  return { config: { ...config, accounts: resolved }, files };
+  return { config: { ...config, accounts: resolved }, isEmpty, files };
 }
 
 /** With absolute paths. */

@@ -10,6 +10,8 @@ export type MemberPath = readonly (string | number)[];
 export interface StructuredFile {
   readonly name: string;
   readonly document: Document;
+  /** There is nothing in it, not even a comment. */
+  readonly isEmpty: boolean;
   /** `file:line:column` of a value, or of the innermost one that exists on the way to it. */
   place(path: MemberPath, what?: 'value' | 'name'): string;
 }
@@ -33,6 +35,7 @@ export async function readStructuredFile(name: string, bytesMax: number): Promis
   return {
     name,
     document,
+    isEmpty: text.trim() === '',
     place: (path, what = 'value') => at(offsetOf(document, path, what)),
   };
 }

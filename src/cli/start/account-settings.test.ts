@@ -25,6 +25,19 @@ void describe('accounts to serve', () => {
     );
   });
 
+  void it('are never the development account because a list has only separators', () => {
+    for (const name of ['TABULARIUM_ACCOUNTS', 'AZURITE_ACCOUNTS']) {
+      for (const text of [';', ' ', ' ; ;']) {
+        assert.throws(() => chooseAccounts([], { [name]: text }, undefined), {
+          name: 'UsageError',
+          message: new RegExp(`^${name} is set and names no account`),
+        });
+      }
+      assert.equal(chooseAccounts([], { [name]: '' }, undefined).areNamed, false);
+    }
+    assert.equal(chooseAccounts([], {}, configured).areNamed, true);
+  });
+
   void it('are refused without repeating their keys', () => {
     const long = `${a}${b}${a}${b}`;
     const texts = [

@@ -10,6 +10,8 @@ import { UsageError } from '../failure.js';
 /** Accounts to serve and what their owner should know about them. */
 export interface ChosenAccounts {
   readonly accounts: readonly AccountSettings[];
+  /** Somebody has named them; otherwise they are the development account. */
+  readonly areNamed: boolean;
   readonly notes: readonly string[];
 }
 
@@ -22,11 +24,10 @@ export function chooseAccounts(
   environment: Readonly<Record<string, string | undefined>>,
   configured: readonly AccountSettings[] | undefined,
 ): ChosenAccounts {
-  const listed = environment['TABULARIUM_ACCOUNTS'] || environment['AZURITE_ACCOUNTS'] || '';
-  const texts = given.length > 0 ? given : listed.split(';').filter((text) => text.trim() !== '');
+  const texts = given.length > 0 ? given : listedAccounts(environment);
   const notes: string[] = [];
   if (texts.length === 0) {
-    if (configured === undefined) return { accounts: [developmentAccount], notes };
+    if (configured === undefined) return { accounts: [developmentAccount], areNamed: false, notes };
     return checked(
       configured.map((account) => withBase64Keys(account, notes)),
       notes,
@@ -42,6 +43,20 @@ export function chooseAccounts(
   );
 }
 
+/** Those of the environment. A variable that is empty is as one that is not set. */
+function listedAccounts(
+  environment: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
+  const variable = ['TABULARIUM_ACCOUNTS', 'AZURITE_ACCOUNTS'].find((name) => environment[name]);
+  if (variable === undefined) return [];
+  const texts = (environment[variable] ?? '').split(';').filter((text) => text.trim() !== '');
+  if (texts.length > 0) return texts;
+  throw new UsageError(
+    `${variable} is set and names no account. Give name:key, several separated by ;, or leave it ` +
+      'empty for the development account, whose key is public.',
+  );
+}
+
 function checked(accounts: readonly AccountSettings[], notes: readonly string[]): ChosenAccounts {
   try {
     makeAccountDirectory(accounts);
@@ -49,7 +64,7 @@ function checked(accounts: readonly AccountSettings[], notes: readonly string[])
     if (error instanceof AccountSettingsError) throw new UsageError(error.message);
     throw error;
   }
-  return { accounts, notes };
+  return { accounts, areNamed: true, notes };
 }
 
 const rawKeyLengthMin = 8;

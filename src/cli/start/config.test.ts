@@ -234,6 +234,50 @@ describe('tabularium start --config', () => {
     assert.equal(await stopCli(server), 0);
   });
 
+  for (const workers of [1, 2]) {
+    it(`does not open to the public key when it is emptied, with ${workers} workers`, async () => {
+      await using directory = await temporaryDirectory();
+      const config = join(directory.path, 'config.yaml');
+      const text = accountsText({ first: [keyA] });
+      await writeFile(config, text);
+      const args = ['--config', config, '--location', join(directory.path, 'data')];
+      const server = await startCli([...args, '--workers', String(workers)]);
+      const { name, keys } = developmentAccount;
+      const emptied = [
+        '',
+        '\n',
+        '{}',
+        'null',
+        '# nothing\n',
+        'accounts: {}',
+        'accounts: []',
+        'acc',
+      ];
+      for (const [at, next] of emptied.entries()) {
+        // In place, as an editor may or a full disk leaves it.
+        await writeFile(config, next);
+        server.child.kill('SIGHUP');
+        await server.printed(notReloaded, at + 1);
+        assert.equal(await statusWith(server, 'first', keyA), 200);
+        assert.equal(await statusWith(server, name, keys[0] ?? ''), 404);
+        await writeFile(config, text);
+        server.child.kill('SIGHUP');
+        await server.printed(reloaded, at + 1);
+      }
+      assert.match(server.stderr, /names no account any more/);
+      assert.equal(await stopCli(server), 0);
+    });
+  }
+
+  it('does not start with a file that has nothing in it', async () => {
+    await using directory = await temporaryDirectory();
+    const config = join(directory.path, 'config.yaml');
+    await writeFile(config, '');
+    const result = await runCli(['start', ...freePorts, '--in-memory', '--config', config]);
+    assert.equal(result.code, 2);
+    assert.match(result.stderr, /config\.yaml is empty\. A file that sets nothing says \{\}/);
+  });
+
   it('is not held up by files that are replaced by pipes', { skip: !isPosix }, async () => {
     await using directory = await temporaryDirectory();
     const [config, keyFile] = ['config.yaml', 'key'].map((name) => join(directory.path, name));

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config, LoadedConfig } from '../config/config-file.js';
 import type { SourceOf } from '../config/config-flags.js';
+import { UsageError } from '../failure.js';
 import type { StartFlags } from './options.js';
 import {
   startReloading,
@@ -32,10 +33,12 @@ export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<
   surviveHangup();
   const load = await configLoader(flags.config);
   const started = await load(() => undefined);
+  if (started.isEmpty) throw new UsageError(emptyText(flags.config));
+  const settings = settingsFor(started.config);
   return {
-    settings: settingsFor(started.config),
+    settings,
     config: started.config,
-    reload: (log, apply) => startReloading({ started, load, settingsFor, apply, log }),
+    reload: (log, apply) => startReloading({ started, settings, load, settingsFor, apply, log }),
   };
 }
 
@@ -43,13 +46,18 @@ export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<
 function planWithoutFile(settingsFor: SettingsFor): StartPlan {
   const settings = settingsFor({});
   if (settings.options.tls !== undefined) surviveHangup();
-  const started: LoadedConfig = { config: {}, files: [] };
+  const started: LoadedConfig = { config: {}, isEmpty: false, files: [] };
   const load = (): Promise<LoadedConfig> => Promise.resolve(started);
   const reload: StartPlan['reload'] = (log, apply) =>
     settings.options.tls === undefined
       ? { stop: () => undefined }
-      : startReloading({ started, load, settingsFor, apply, log });
+      : startReloading({ started, settings, load, settingsFor, apply, log });
   return { settings, config: started.config, reload };
+}
+
+/** A file that was truncated would otherwise start a server with none of its settings. */
+function emptyText(file: string): string {
+  return `${file} is empty. A file that sets nothing says {}; without --config there are no settings.`;
 }
 
 /** Readers of YAML and schemas are only loaded by those who have a file. */

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { systemTimers } from '../../base/timers.js';
 import type { Config, LoadedConfig } from '../config/config-file.js';
 import { FileWatch } from '../config/file-watch.js';
-import { messageOf } from '../failure.js';
+import { messageOf, UsageError } from '../failure.js';
 import { changeableMembers, type SettingsFor, type StartSettings } from './settings.js';
 
 /** Reloads until it is stopped. */
@@ -20,6 +20,7 @@ export interface Reloaded {
 export interface ReloadingOptions {
   /** What the server started with. */
   readonly started: LoadedConfig;
+  readonly settings: StartSettings;
   /** Tells of each file before it reads it. */
   readonly load: (reads: (file: string) => void) => Promise<LoadedConfig>;
   readonly settingsFor: SettingsFor;
@@ -48,19 +49,24 @@ type Reason = 'file' | 'SIGHUP';
 export function startReloading(options: ReloadingOptions): Reloading {
   const { log, started } = options;
   let current = started.config;
+  let { areAccountsNamed } = options.settings;
   let last: Promise<void> = Promise.resolve();
 
   const reload = async (reason: Reason): Promise<void> => {
     // Those of a configuration that is refused as well: one of them may be what is missing.
     const files: string[] = [];
     try {
-      const { config } = await options
+      const loaded = await options
         .load((file) => files.push(file))
         .finally(() => watch.watch(files));
+      const { config } = loaded;
       if (reason === 'file' && isDeepStrictEqual(config, current)) return;
+      if (loaded.isEmpty) throw new UsageError(emptiedText);
       const settings = options.settingsFor(config);
+      if (areAccountsNamed && !settings.areAccountsNamed) throw new UsageError(accountsGoneText);
       await options.apply({ config, settings });
       current = config;
+      ({ areAccountsNamed } = settings);
       const accounts = settings.accounts.map(({ name }) => name);
       log.info({ reason, accounts }, 'configuration reloaded');
       const members = restartMembers(started.config, config);
@@ -91,6 +97,14 @@ export function startReloading(options: ReloadingOptions): Reloading {
     },
   };
 }
+
+const emptiedText =
+  'The file is empty. To take back settings, write those that shall hold; {} sets nothing.';
+
+/** Taking accounts back must not let in everybody who knows the public key. */
+const accountsGoneText =
+  'The file names no account any more, and a server whose accounts were named does not go back to ' +
+  'the development account: its key is public. Name an account, or stop the server.';
 
 /** Members that say something else than when the server started, which it cannot take over. */
 function restartMembers(started: Config, config: Config): string[] {

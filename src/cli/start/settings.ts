@@ -18,6 +18,8 @@ export interface StartSettings {
   readonly options: ServerOptions & Required<Pick<ServerOptions, 'tablePort' | 'queuePort'>>;
   readonly flags: StartFlags;
   readonly accounts: readonly AccountSettings[];
+  /** Somebody has named them; otherwise they are the development account. */
+  readonly areAccountsNamed: boolean;
   /** Where the data are, in words. */
   readonly storage: string;
   /** What its user should know. */
@@ -50,7 +52,8 @@ export function startSettings(
   const isGiven = (attribute: string): boolean => sourceOf(attribute) === 'cli';
   const peerNotes = peerFlagNotes(isGiven);
   const flags = flagsWithConfig(commandLine, storageSource(sourceOf), config);
-  const { accounts, notes } = chooseAccounts(flags.account ?? [], process.env, config.accounts);
+  const chosen = chooseAccounts(flags.account ?? [], process.env, config.accounts);
+  const { accounts, areNamed, notes } = chosen;
   const location = locationOf(flags, isGiven);
   const { tableHost, queueHost } = flags;
   const trust = { ...oauthSettings(flags), ...tlsSettings(flags, isGiven) };
@@ -75,6 +78,7 @@ export function startSettings(
     },
     flags,
     accounts,
+    areAccountsNamed: areNamed,
     storage: location ?? 'in memory, gone at the end',
     notes: [...peerNotes, ...notes, ...oauthNotes(trust)],
   };

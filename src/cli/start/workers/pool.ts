@@ -83,14 +83,22 @@ export class WorkerPool {
   }
 
   /**
-   * Resolves when every worker serves with what can change of this. Throws `CommandFailure` when one
-   * of them does not. One at a time.
+   * Resolves when every worker serves with what can change of this. When one of them does not, all
+   * go back to what they had, and it throws `CommandFailure`. One at a time.
    */
   async reload(config: Config): Promise<void> {
+    const before = this.#config;
+    const failure = await this.#tellAll(config);
+    if (failure === undefined) return;
+    await this.#tellAll(before);
+    throw new CommandFailure(failure);
+  }
+
+  /** Those that start later as well. Resolves with why one of them goes on as before, if any. */
+  async #tellAll(config: Config): Promise<string | undefined> {
     this.#config = config;
     const answers = [...this.#serving].map((worker) => reloaded(worker, config));
-    const failure = (await Promise.all(answers)).find((answer) => answer !== undefined);
-    if (failure !== undefined) throw new CommandFailure(failure);
+    return (await Promise.all(answers)).find((answer) => answer !== undefined);
   }
 
   /** Lets requests in flight finish. Resolves when every process has ended. */
