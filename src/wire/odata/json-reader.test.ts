@@ -238,6 +238,35 @@ describe('bodies of writes', () => {
     assert.throws(() => readEntityBody(`{${members},"one":1}`), refusal('TooManyProperties'));
   });
 
+  it('stops at the property that is one too many, whatever follows', () => {
+    const members = Array.from({ length: 252 }, (_, index) => `"p${index}":${index}`).join(',');
+    const keys = '"PartitionKey":"p","RowKey":"r"';
+    assert.throws(
+      () => readEntityBody(`{${keys},${members},"one":1 this is no JSON`),
+      refusal('TooManyProperties'),
+    );
+    assert.throws(
+      () => readEntityBody(`{${keys},${members},"none":null this is no JSON`),
+      refusal('InvalidInput'),
+    );
+  });
+
+  for (const [what, member] of [
+    ['null', 'null'],
+    ['annotations', '"Edm.Int64"'],
+  ] as const) {
+    it(`stops at far more ${what} than any entity needs`, () => {
+      const suffix = what === 'annotations' ? '@odata.type' : '';
+      const members = (count: number) =>
+        Array.from({ length: count }, (_, index) => `"p${index}${suffix}":${member}`).join(',');
+      assert.equal(readEntityBody(`{${members(5_000)}}`).properties.length, 0);
+      assert.throws(
+        () => readEntityBody(`{${members(20_002)} this is no JSON`),
+        refusal('TooManyProperties'),
+      );
+    });
+  }
+
   for (const text of [
     '{"x":1',
     '{"x":1,}',

@@ -40,7 +40,7 @@ export function parseEntityBody(
   text: string,
   rules: PropertyRules = cloudPropertyRules,
 ): EntityBody {
-  const members = new EntityReader(text).read();
+  const members = new EntityReader(text, rules.countMax).read();
   builder.begin();
   const isCopied = builder.takeSource(text);
   let partitionKey: string | undefined;
@@ -50,7 +50,6 @@ export function parseEntityBody(
     else if (member.name === 'RowKey') rowKey = keyOf(member);
     else addProperty(member, isCopied, rules);
   }
-  if (builder.count > rules.countMax) throw new StorageError('TooManyProperties');
   return { partitionKey, rowKey, properties: builder.finish() };
 }
 
@@ -70,12 +69,18 @@ function addProperty(member: Member, isCopied: boolean, rules: PropertyRules): v
  * are ignored. Throws `InvalidInput` when the body is malformed or the name is not a string.
  */
 export function parseTableBody(text: string): string | undefined {
-  const members = new EntityReader(text).read();
+  const members = new EntityReader(text, membersMax).read();
   const member = members.find(({ name }) => name === 'TableName');
   if (member === undefined || member.kind === 'null') return undefined;
   if (member.kind !== 'string') throw malformedInput();
   return member.text;
 }
+
+/**
+ * Members that a body may have, those that are null included; also annotations that stand apart.
+ * Far beyond what an entity can hold: reading so many takes some milliseconds.
+ */
+const membersMax = 20_000;
 
 /** Up to this many members, comparing names beats a set of them. */
 const linearSearchMax = 16;
@@ -109,9 +114,13 @@ class EntityReader {
   #nextType = '';
   /** Annotations that stand apart from their members. */
   #loose: Map<string, string> | undefined;
+  /** Properties that may still come. */
+  #propertiesLeft: number;
 
-  constructor(text: string) {
+  /** Reading ends with `TooManyProperties` at the first beyond `propertiesMax` that is not null. */
+  constructor(text: string, propertiesMax: number) {
     this.#lexer = new JsonLexer(text);
+    this.#propertiesLeft = propertiesMax;
   }
 
   read(): readonly Member[] {
@@ -190,9 +199,17 @@ class EntityReader {
     }
     const members = this.#members;
     members.push(member);
+    this.#count(member);
     if (this.#byName !== undefined) this.#byName.set(member.name, member);
     else if (members.length > linearSearchMax) {
       this.#byName = new Map(members.map((each) => [each.name, each]));
+    }
+  }
+
+  #count({ kind, name }: Member): void {
+    if (kind !== 'null' && name !== 'PartitionKey' && name !== 'RowKey') this.#propertiesLeft -= 1;
+    if (this.#propertiesLeft < 0 || this.#members.length > membersMax) {
+      throw new StorageError('TooManyProperties');
     }
   }
 
@@ -222,6 +239,7 @@ class EntityReader {
     if (this.#nextName === undefined) return;
     this.#loose ??= new Map();
     if (this.#loose.has(this.#nextName)) throw new StorageError('DuplicatePropertiesSpecified');
+    if (this.#loose.size === membersMax) throw new StorageError('TooManyProperties');
     this.#loose.set(this.#nextName, this.#nextType);
     this.#nextName = undefined;
   }
