@@ -32,6 +32,7 @@ function eventsFor({ logger, onFatal }: Pick<ServerSettings, 'logger' | 'onFatal
       onFatal(error);
     },
     detached: (error) => logger.error('the data are not where they were: no writes', { error }),
+    exposed: (warning) => logger.warn(warning),
     restored: () => logger.warn('the data are where they were again: writes are taken'),
   };
 }

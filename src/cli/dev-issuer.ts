@@ -1,7 +1,9 @@
-import { link, mkdir, unlink, writeFile } from 'node:fs/promises';
+import { link, unlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { exportJWK, generateKeyPair, importJWK, SignJWT, type CryptoKey, type JWK } from 'jose';
 import { FileReadError, readRegularFile } from '../base/regular-file.js';
+import { makeDirectory } from '../base/make-directory.js';
+import { keepPrivate, privateDirectoryMode, privateFileMode } from '../base/private-files.js';
 import { systemRandomness } from '../base/randomness.js';
 import { devJwksPath, devTenant } from './dev-issuer-place.js';
 import { codeOf, CommandFailure, messageOf } from './failure.js';
@@ -25,7 +27,9 @@ export async function openDevIssuer(folder: string): Promise<DevIssuer> {
   const privatePath = join(resolve(folder), 'private-key.json');
   const jwksPath = devJwksPath(folder);
   try {
-    await mkdir(resolve(folder), { recursive: true, mode: 0o700 });
+    makeDirectory(resolve(folder), privateDirectoryMode);
+    const exposed = keepPrivate(privatePath);
+    if (exposed !== undefined) process.stderr.write(`Warning: ${exposed}\n`);
     const text = (await read(privatePath)) ?? (await makeKey(privatePath));
     const secret = parseKey(text, privatePath);
     const { kty, n, e, kid } = secret;
@@ -65,7 +69,7 @@ async function makeKey(path: string): Promise<string> {
   const kid = systemRandomness.uuid();
   const jwk = { ...(await exportJWK(privateKey)), kid, alg: algorithm, use: 'sig' };
   const draft = `${path}.${systemRandomness.uuid()}`;
-  await writeFile(draft, `${JSON.stringify(jwk)}\n`, { mode: 0o600, flag: 'wx' });
+  await writeFile(draft, `${JSON.stringify(jwk)}\n`, { mode: privateFileMode, flag: 'wx' });
   try {
     await link(draft, path);
   } catch (error) {

@@ -11,6 +11,8 @@ export interface StoreEvents {
   /** The files of the store are not where they were. Writes are refused until `restored`. */
   detached(error: Error): void;
   restored(): void;
+  /** Others than the owner of its files may have access to them. The text is for people. */
+  exposed(warning: string): void;
 }
 
 /** A store that can tell how it is. */

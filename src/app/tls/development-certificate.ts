@@ -1,9 +1,11 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { FileReadError, readRegularFile } from '../../base/regular-file.js';
+import { makeDirectory } from '../../base/make-directory.js';
+import { privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
 import type { Randomness } from '../../base/randomness.js';
 
 /** A certificate and its key, in PEM. */
@@ -124,9 +126,9 @@ export async function keepDevelopmentPair(
   const found = await readPair(files);
   if (found !== undefined && isGood(found, names, nowMs)) return false;
   const pair = await makeDevelopmentPair(names, { nowMs, randomness });
-  await mkdir(join(files.cert, '..'), { recursive: true });
+  makeDirectory(join(files.cert, '..'), privateDirectoryMode);
   // The key first: a certificate without its key shows that the last attempt broke off.
-  await replaceFile(files.key, pair.key, { mode: 0o600, randomness });
+  await replaceFile(files.key, pair.key, { mode: privateFileMode, randomness });
   await replaceFile(files.cert, pair.cert, { mode: 0o644, randomness });
   return true;
 }

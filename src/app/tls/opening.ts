@@ -1,4 +1,6 @@
+import { dirname } from 'node:path';
 import { systemClock } from '../../base/clock.js';
+import { keepPrivate } from '../../base/private-files.js';
 import type { Sharing } from '../backend.js';
 import type { ServerSettings } from '../options.js';
 import { ServerOptionsError } from '../server-options-error.js';
@@ -83,12 +85,21 @@ function developmentSource(settings: TlsSettings, sharing: Sharing): Certificate
     files: [cert, key],
     renewBeforeMs: isOwner ? renewBeforeMs : 0,
     async load(nowMs) {
+      if (isOwner) warnOfOthers([dirname(key), key], logger);
       if (isOwner && (await keepDevelopmentPair({ cert, key }, names, { nowMs, randomness }))) {
         logger.info('made a certificate for development', { file: cert });
       }
       return loadIdentity({ kind: 'pem', cert: file(cert), key: file(key), ...noPassphrase });
     },
   };
+}
+
+/** Keeps files for their owner alone, and tells where that cannot be done. */
+function warnOfOthers(paths: readonly string[], logger: TlsSettings['logger']): void {
+  for (const path of paths) {
+    const warning = keepPrivate(path);
+    if (warning !== undefined) logger.warn(warning);
+  }
 }
 
 const noPassphrase = { passphrase: undefined };

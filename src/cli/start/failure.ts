@@ -44,6 +44,9 @@ function directoryText(error: unknown): string {
     case 'EACCES':
     case 'EPERM':
       return `Not allowed to use the data directory: ${messageOf(error)}`;
+    case 'ENOENT':
+    case 'EROFS':
+      return `The data directory cannot be made there: ${messageOf(error)}`;
     case 'EEXIST':
     case 'ENOTDIR':
       return `The data directory is, or is in, something that is no directory: ${messageOf(error)}`;

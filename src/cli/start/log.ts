@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { destination, pino, type Logger } from 'pino';
+import { makeDirectory } from '../../base/make-directory.js';
 import { loggerOfPino, type ServerOptions } from '../../app/index.js';
 import { CommandFailure, messageOf } from '../failure.js';
 import { requestLogger } from './request-log.js';
@@ -40,7 +41,7 @@ export function openStartLog(
 /** Makes the file: who opens it later has nobody to tell that it cannot be opened. */
 function checkLogFile(file: string): void {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeDirectory(dirname(file));
     closeSync(openSync(file, 'a'));
   } catch (error) {
     throw new CommandFailure(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -60,6 +61,36 @@ describe('data directory', () => {
     const message = /holiday\.jpg.*Choose an empty or a new directory/;
     await assert.rejects(open(t, { directory }), { reason: 'foreign', message });
     assert.deepEqual(await readdir(directory), ['holiday.jpg'], 'nothing was written to it');
+  });
+
+  it('is for its owner alone, also one that was made for everybody', async (t) => {
+    if (process.platform === 'win32') return t.skip('Windows gives rights in another way');
+    const directory = await location(t);
+    const modes = async () => {
+      const names = (await readdir(directory)).map((name) => join(directory, name));
+      const found = await Promise.all([directory, ...names].map((path) => stat(path)));
+      return new Set(found.map((each) => each.mode & 0o077));
+    };
+    const warnings: string[] = [];
+    const events = { exposed: (warning: string) => warnings.push(warning) };
+    const first = await open(t, { directory, events });
+    assert.deepEqual(await modes(), new Set([0]));
+    await first.close();
+    for (const name of await readdir(directory)) await chmod(join(directory, name), 0o644);
+    await chmod(directory, 0o755);
+    const second = await open(t, { directory, events });
+    assert.deepEqual(await modes(), new Set([0]));
+    await second.close();
+    assert.deepEqual(warnings, []);
+    if (process.geteuid?.() !== 0) return;
+    await chown(join(directory, 'format'), 65_534, 65_534);
+    await open(t, { directory, events });
+    assert.match(warnings.join(), /format belongs to another user \(65534\)/);
+  });
+
+  it('is not made where no directory can be', async (t) => {
+    if (!existsSync('/proc/self')) return t.skip('there is no /proc');
+    await assert.rejects(open(t, { directory: '/proc/tabularium/data' }), { code: 'ENOENT' });
   });
 
   it('of a newer format is refused, with both numbers and what to do', async (t) => {

@@ -1,6 +1,8 @@
 import { constants } from 'node:fs';
-import { mkdir, open, readFile, readdir, rename } from 'node:fs/promises';
+import { open, readFile, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectory } from '../../base/make-directory.js';
+import { keepPrivate, privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { DataDirectoryError } from './data-directory-error.js';
 
@@ -21,7 +23,7 @@ export async function prepareDirectory(
   directory: string,
   options: { readonly create: boolean },
 ): Promise<void> {
-  if (options.create) await mkdir(directory, { recursive: true });
+  if (options.create) makeDirectory(directory, privateDirectoryMode);
   const text = await readFormat(directory);
   if (text !== undefined) return assertFormat(directory, text);
   if (!options.create) {
@@ -47,7 +49,7 @@ async function readFormat(directory: string): Promise<string | undefined> {
 async function writeFormat(directory: string): Promise<void> {
   const format: Format = { product, format: formatVersion };
   const unfinished = join(directory, `${formatFile}.new-${systemRandomness.uuid()}`);
-  const file = await open(unfinished, 'wx');
+  const file = await open(unfinished, 'wx', privateFileMode);
   try {
     await file.writeFile(`${JSON.stringify(format)}\n`);
     await file.sync();
@@ -56,6 +58,17 @@ async function writeFormat(directory: string): Promise<void> {
   }
   await rename(unfinished, join(directory, formatFile));
   await syncDirectory(directory);
+}
+
+/**
+ * Keeps everybody but the owner out of a data directory and its files, also those that an earlier
+ * release made for all to read. Returns what cannot be mended.
+ */
+export async function secureDirectory(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const own = entries.filter((entry) => entry.isFile() || entry.isSocket());
+  const paths = own.map(({ name }) => join(directory, name));
+  return [directory, ...paths].map(keepPrivate).filter((text) => text !== undefined);
 }
 
 /** Makes the names of new files in a directory durable. */

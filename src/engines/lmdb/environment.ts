@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
 import { open } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
+import { privateFileMode } from '../../base/private-files.js';
 import { DataDirectoryError } from './data-directory-error.js';
 import { CursorRow } from './cursor-row.js';
 
@@ -35,6 +36,8 @@ export function filesOf(directory: string): string[] {
 export function openEnvironment(directory: string, options: { sync: boolean }): Environment {
   const path = join(directory, dataFile);
   assertDataFile(path);
+  // The package would make them for everybody to read; what is empty it takes for new.
+  for (const file of filesOf(directory)) closeSync(openSync(file, 'a', privateFileMode));
   try {
     const root = open<Bytes, Bytes>({
       path,

@@ -1,8 +1,9 @@
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises';
 import type { Server } from 'node:net';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { privateFileMode } from '../../base/private-files.js';
 
 /** Socket addresses hold 104 to 108 bytes; a longer path is reached through a short link. */
 const addressBytesMax = 100;
@@ -48,13 +49,14 @@ export function isListening(directory: string, name: string): Promise<boolean> {
 
 /** Removes what a dead owner left. */
 export async function removeSocket(directory: string, name: string): Promise<void> {
-  if (!name.startsWith('\\\\')) await rm(resolve(directory, name), { force: true });
+  if (!isPipe(name)) await rm(resolve(directory, name), { force: true });
 }
 
 async function listen(directory: string, name: string): Promise<LockSocket> {
   const server = createServer((socket) => socket.destroy());
   await withAddress(directory, name, (address) => listening(server, address));
   server.unref();
+  if (!isPipe(name)) await chmod(resolve(directory, name), privateFileMode);
   return {
     name,
     async close() {
@@ -75,6 +77,11 @@ function listening(server: Server, path: string): Promise<void> {
   });
 }
 
+/** Those of Windows are no files. */
+function isPipe(name: string): boolean {
+  return name.startsWith('\\\\');
+}
+
 function outsideName(token: string): string {
   const name = `tabularium-${token}`;
   return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), `${name}.sock`);
@@ -86,7 +93,7 @@ async function withAddress<T>(
   name: string,
   use: (address: string) => Promise<T>,
 ): Promise<T> {
-  if (isAbsolute(name) || name.startsWith('\\\\')) return use(name);
+  if (isAbsolute(name) || isPipe(name)) return use(name);
   const path = resolve(directory, name);
   if (Buffer.byteLength(path) <= addressBytesMax) return use(path);
   const temporary = await mkdtemp(join(tmpdir(), 'tabularium-lock-'));

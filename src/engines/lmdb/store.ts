@@ -23,7 +23,7 @@ import type { CursorRow } from './cursor-row.js';
 import { within } from './deadline.js';
 import type { DirectoryLock } from './directory-lock.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
-import { prepareDirectory, syncDirectory } from './directory.js';
+import { prepareDirectory, secureDirectory, syncDirectory } from './directory.js';
 import type { Environment } from './environment.js';
 import { filesOf, openEnvironment } from './environment.js';
 import { FileWatch } from './file-watch.js';
@@ -58,8 +58,12 @@ const closeMs = 10_000;
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStore> {
   const { directory, clock, durability = 'durable', sharing = 'exclusive' } = options;
   await prepareDirectory(directory, { create: sharing === 'exclusive' });
+  const { events = {}, timers = systemTimers } = options;
   const closing: (() => unknown)[] = [claimDirectory(directory)];
   try {
+    if (sharing === 'exclusive') {
+      for (const warning of await secureDirectory(directory)) events.exposed?.(warning);
+    }
     const environment = openEnvironment(directory, { sync: durability === 'durable' });
     closing.unshift(() => environment.root.close());
     const lock =
@@ -69,7 +73,6 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStor
     closing.unshift(() => lock.release());
     // The data file may be new; its own syncs do not cover its name.
     await syncDirectory(directory);
-    const { events = {}, timers = systemTimers } = options;
     const watch = watchFiles(directory, { events, timers });
     closing.unshift(() => watch.close());
     const condition = new StoreCondition(environment, { watch, events });

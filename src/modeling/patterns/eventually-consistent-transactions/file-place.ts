@@ -1,6 +1,7 @@
-import { link, mkdir, open, rename, rm, stat, unlink } from 'node:fs/promises';
+import { link, open, rename, rm, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, relative, resolve, sep } from 'node:path';
 import type { Bytes } from '../../../base/bytes.js';
+import { makeDirectory } from '../../../base/make-directory.js';
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
 import { ValueError } from '../../table/errors.js';
 import type { Place, Slot } from './place.js';
@@ -48,7 +49,7 @@ function fileSlot(file: string, randomness: Randomness): Slot<Bytes> {
       }),
     async store(value, expected) {
       const temporary = `${file}.${randomness.uuid()}.tmp`;
-      await mkdir(dirname(file), { recursive: true });
+      makeDirectory(dirname(file));
       try {
         await writeSynced(temporary, value);
         if (expected === undefined) {
