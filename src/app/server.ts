@@ -1,7 +1,6 @@
 import { invariant } from '../base/invariant.js';
 import type { ServedStore } from '../kv/served-store.js';
 import { healthEndpoint } from '../http/admin/health.js';
-import type { BearerVerifier } from '../http/oauth/bearer-verifier.js';
 import type { HttpService } from '../http/pipeline/service.js';
 import { HttpServer } from '../http/pipeline/server.js';
 import { WorkGate } from '../http/pipeline/work-gate.js';
@@ -26,6 +25,7 @@ import {
   type ServerSettings,
   type ServiceName,
 } from './options.js';
+import type { OpenBearerVerifier } from './oauth/opening.js';
 import { Reclaimer } from './reclaimer.js';
 import { Snapshots, type SnapshotControl, type SnapshotInfo } from './snapshots.js';
 import type { Certificates } from './tls/certificates.js';
@@ -108,7 +108,7 @@ async function startServer(options: ServerOptions, sharing: Sharing): Promise<Ta
 }
 
 /** Only servers that take tokens load what verifies them. */
-async function bearerOf(settings: ServerSettings): Promise<BearerVerifier | undefined> {
+async function bearerOf(settings: ServerSettings): Promise<OpenBearerVerifier | undefined> {
   if (settings.oauth === undefined) return undefined;
   const { openBearerVerifier } = await import('./oauth/opening.js');
   return openBearerVerifier(settings.oauth, settings);
@@ -122,7 +122,7 @@ interface ServerParts {
   readonly store: ServedStore;
   readonly certificates: Certificates | undefined;
   readonly interferences: Interferences;
-  readonly bearer: BearerVerifier | undefined;
+  readonly bearer: OpenBearerVerifier | undefined;
   readonly sharing: Sharing;
 }
 
@@ -131,6 +131,7 @@ class RunningServer implements TabulariumServer {
   readonly #accounts: CurrentAccounts;
   readonly #store: ServedStore;
   readonly #certificates: Certificates | undefined;
+  readonly #bearer: OpenBearerVerifier | undefined;
   readonly #backend: LiveBackend;
   readonly #interferences: Interferences;
   readonly #gate = new WorkGate();
@@ -147,6 +148,7 @@ class RunningServer implements TabulariumServer {
     this.#accounts = accounts;
     this.#store = store;
     this.#certificates = certificates;
+    this.#bearer = bearer;
     this.#interferences = interferences;
     const backend = liveBackend(() => backendOver(store, settings));
     this.#backend = backend;
@@ -172,7 +174,7 @@ class RunningServer implements TabulariumServer {
         tls: certificates,
         versions,
         checkClockSkew,
-        bearer,
+        bearer: bearer?.verifier,
       });
     this.#http = {
       table: serve('table', tableHttpService(backend.with({ clock, randomness, leniency }))),
@@ -318,6 +320,7 @@ class RunningServer implements TabulariumServer {
   }
 
   async #close(): Promise<void> {
+    this.#bearer?.close();
     await this.#control?.server.close();
     await Promise.all(serviceNames.map((service) => this.#http[service].close()));
     await this.#certificates?.close();

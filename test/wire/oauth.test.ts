@@ -225,7 +225,10 @@ describe('keys of the issuer', () => {
 
   it('and the other options are checked at the start', async () => {
     const cases: readonly (readonly [Partial<Record<keyof OAuthOptions, unknown>>, RegExp])[] = [
-      [{ jwks: join(tmpdir(), 'absent', 'jwks.json') }, /oauth\.jwks '.*' cannot be used: ENOENT/],
+      [
+        { jwks: join(tmpdir(), 'absent', 'jwks.json') },
+        /oauth\.jwks '.*' cannot be used: it does not exist/,
+      ],
       [{ jwks: '' }, /oauth\.jwks must name a file or a URL/],
       [{ jwks: 'http://keys.example/' }, /must be an https: URL, an http: URL of this machine/],
       [{ jwks: 'ftp://127.0.0.1/' }, /must be an https: URL/],

@@ -5,12 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { inspect } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { manualClock, type ManualClock } from '../../base/clock.js';
+import { systemRandomness } from '../../base/randomness.js';
 import { systemTimers, type Timers } from '../../base/timers.js';
 import type { IssuerKeys, KeySet } from '../../http/oauth/issuer-keys.js';
 import { silentLogger, type Logger } from '../../http/pipeline/logger.js';
 import { testIssuer, type TestIssuer } from '../../../test/support/oauth-issuer.js';
-import { openIssuerKeys } from './issuer-keys.js';
+import { openIssuerKeys, type OpenIssuerKeys } from './issuer-keys.js';
 import { ServerOptionsError } from '../server-options-error.js';
 
 let first: TestIssuer;
@@ -63,7 +67,8 @@ async function keyFile(text: string): Promise<string> {
 }
 
 function openFile(path: string, clock: ManualClock, logger = silentLogger): Promise<IssuerKeys> {
-  return openIssuerKeys({ kind: 'file', path }, { clock, timers: systemTimers, logger });
+  const surroundings = { clock, randomness: systemRandomness, timers: systemTimers, logger };
+  return openIssuerKeys({ kind: 'file', path }, surroundings);
 }
 
 describe('keys of a file', () => {
@@ -137,18 +142,31 @@ describe('keys of a file', () => {
   });
 });
 
+type KeyAnswer = { readonly status?: number; readonly text: string } | 'nothing' | 'half';
+
 interface KeyServer extends AsyncDisposable {
   readonly url: URL;
-  answers: (number: number) => { readonly status?: number; readonly text: string } | 'nothing';
+  answers: (number: number) => KeyAnswer;
   asked: number;
+  /** Of the last request. */
+  authorization: string | undefined;
+  /** Resolves when the connection of the first request that gets no whole answer has closed. */
+  readonly leftAlone: Promise<void>;
 }
 
 /** A server of keys that answers as it is told to. */
 async function keyServer(text: string): Promise<KeyServer> {
-  const server: Server = createServer((_request, response) => {
+  let leave = (): void => undefined;
+  const leftAlone = new Promise<void>((resolve) => (leave = resolve));
+  const server: Server = createServer((request, response) => {
     started.asked += 1;
+    started.authorization = request.headers.authorization;
     const answer = started.answers(started.asked);
-    if (answer === 'nothing') return;
+    if (typeof answer === 'string') {
+      request.socket.once('close', leave);
+      if (answer === 'half') response.writeHead(200).write('{"keys":');
+      return;
+    }
     response.writeHead(answer.status ?? 200, { Location: '/elsewhere' });
     response.end(answer.text);
   });
@@ -158,6 +176,8 @@ async function keyServer(text: string): Promise<KeyServer> {
     url: new URL(`http://127.0.0.1:${port}/keys?secret=1`),
     answers: () => ({ text }),
     asked: 0,
+    authorization: undefined,
+    leftAlone,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -170,8 +190,24 @@ function openUrl(
   { url }: KeyServer,
   clock: ManualClock,
   { logger = silentLogger, timers = systemTimers }: { logger?: Logger; timers?: Timers } = {},
-): Promise<IssuerKeys> {
-  return openIssuerKeys({ kind: 'url', url }, { clock, timers, logger });
+): Promise<OpenIssuerKeys> {
+  const surroundings = { clock, randomness: systemRandomness, timers, logger };
+  return openIssuerKeys({ kind: 'url', url }, surroundings);
+}
+
+/** No time passes. */
+const stoppedTimers: Timers = { start: () => ({ close: () => undefined }) };
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Collects what nothing refers to any more. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  assert.ok(typeof collect === 'function');
+  collect();
 }
 
 describe('keys of a URL', () => {
@@ -187,7 +223,27 @@ describe('keys of a URL', () => {
     assert.equal(server.asked, 1);
     clock.advanceMicros(1e6);
     await keys.current();
+    await until(() => server.asked === 2);
+  });
+
+  it('that are held answer while one question for others is under way, which ends at the stop', async () => {
+    await using server = await keyServer(jwksOf(first));
+    const clock = manualClock();
+    const { errors, logger } = log();
+    const keys = await openUrl(server, clock, { logger, timers: stoppedTimers });
+    const held = await keys.current();
+    server.answers = () => 'half';
+    clock.advanceMicros(600e6);
+    for (let times = 0; times < 20; times++) assert.equal(await keys.current(), held);
+    await until(() => server.asked === 2);
+    assert.equal(await keys.current(), held);
+    clock.advanceMicros(3000e6);
+    const waiting = withoutKeys(keys);
+    keys.close();
+    await Promise.all([waiting, server.leftAlone]);
+    await withoutKeys(keys);
     assert.equal(server.asked, 2);
+    assert.deepEqual(errors, [], 'stopping is no failure');
   });
 
   it('are asked for again because of an unknown key, but for a cool-down', async () => {
@@ -227,8 +283,8 @@ describe('keys of a URL', () => {
     clock.advanceMicros(1800e6);
     await withoutKeys(keys);
     server.answers = () => ({ text: jwksOf(second) });
-    clock.advanceMicros(5e6);
-    assert.equal(await has(keys, second), true);
+    clock.advanceMicros(10e6);
+    assert.equal(await has(keys, second), true, 'the pause grows with failures');
   });
 
   it('are not taken from an answer that is no set, is huge, or leads elsewhere', async () => {
@@ -266,6 +322,44 @@ describe('keys of a URL', () => {
     assert.equal(server.asked, 1);
   });
 
+  it('are not waited for when half an answer has come and memory was collected', async () => {
+    await using server = await keyServer('');
+    const timeIsUp: (() => void)[] = [];
+    const timers: Timers = {
+      start(_delayMs, callback, argument) {
+        timeIsUp.push(() => callback(argument));
+        return { close: () => undefined };
+      },
+    };
+    server.answers = () => 'half';
+    const keys = await openUrl(server, manualClock(), { timers });
+    const waiting = withoutKeys(keys);
+    await until(() => server.asked === 1);
+    for (let times = 0; times < 20; times++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      collectGarbage();
+    }
+    for (const end of timeIsUp) end();
+    await Promise.all([waiting, server.leftAlone]);
+  });
+
+  it('may need a password, which no log and no message has', async () => {
+    await using server = await keyServer(jwksOf(first));
+    const said: unknown[] = [];
+    const logger: Logger = { ...silentLogger, error: (...words) => said.push(words) };
+    server.url.username = 'reader';
+    server.url.password = 'swordfish';
+    const clock = manualClock();
+    const keys = await openUrl(server, clock, { logger });
+    assert.equal(await has(keys, first), true);
+    assert.equal(server.authorization, `Basic ${btoa('reader:swordfish')}`);
+    await server[Symbol.asyncDispose]();
+    clock.advanceMicros(3600e6);
+    await withoutKeys(keys);
+    assert.equal(said.length, 1);
+    assert.doesNotMatch(inspect(said, { depth: 9 }), /swordfish/);
+  });
+
   it('show no query string in the log', async () => {
     const places: unknown[] = [];
     const server = await keyServer('');
@@ -281,7 +375,12 @@ describe('keys of a URL', () => {
 
 describe('a set of keys', () => {
   it('is used as it is, and checked like a file', async () => {
-    const surroundings = { clock: manualClock(), timers: systemTimers, logger: silentLogger };
+    const surroundings = {
+      clock: manualClock(),
+      randomness: systemRandomness,
+      timers: systemTimers,
+      logger: silentLogger,
+    };
     const keys = await openIssuerKeys({ kind: 'set', keySet: first.jwks }, surroundings);
     assert.equal(await has(keys, first), true);
     assert.equal(await has(keys, second), false);

@@ -1,26 +1,43 @@
 import { FileReadError } from '../../base/regular-file.js';
 import { unreachable } from '../../base/invariant.js';
 import type { Clock } from '../../base/clock.js';
+import type { Randomness } from '../../base/randomness.js';
 import type { Timers } from '../../base/timers.js';
 import type { IssuerKeys, KeySet } from '../../http/oauth/issuer-keys.js';
 import type { Logger } from '../../http/pipeline/logger.js';
 import { KeyCache, type KeyReading } from './key-cache.js';
-import { keysOfFile, keysOfUrl } from './key-files.js';
+import { keysOfUrl } from './key-download.js';
+import { keysOfFile } from './key-files.js';
 import { keySetOf, KeySetError } from './key-set.js';
 import type { KeyPlace } from './options.js';
 import { ServerOptionsError } from '../server-options-error.js';
 
 export interface KeySurroundings {
   readonly clock: Clock;
+  readonly randomness: Randomness;
   readonly timers: Timers;
   readonly logger: Logger;
 }
 
+/** Keys that are read again and again until they are closed. */
+export interface OpenIssuerKeys extends IssuerKeys {
+  /** Idempotent. */
+  close(): void;
+}
+
 const hourMs = 3_600_000;
-const fileReading: KeyReading = { maxAgeMs: 1_000, retryMs: 1_000, renewMs: 0, staleMaxMs: hourMs };
+const fileReading: KeyReading = {
+  maxAgeMs: 1_000,
+  // A file answers at once, and a key that is taken out of it shall be gone.
+  isAwaited: true,
+  retryMs: { first: 1_000, last: 1_000 },
+  renewMs: 0,
+  staleMaxMs: hourMs,
+};
 const urlReading: KeyReading = {
   maxAgeMs: 600_000,
-  retryMs: 5_000,
+  isAwaited: false,
+  retryMs: { first: 5_000, last: 60_000 },
   renewMs: 30_000,
   staleMaxMs: hourMs,
 };
@@ -32,21 +49,21 @@ const urlReading: KeyReading = {
  */
 export async function openIssuerKeys(
   place: KeyPlace,
-  { clock, timers, logger }: KeySurroundings,
-): Promise<IssuerKeys> {
+  surroundings: KeySurroundings,
+): Promise<OpenIssuerKeys> {
   switch (place.kind) {
     case 'set':
       return fixedKeys(place.keySet);
     case 'url': {
       const { url } = place;
-      const read = keysOfUrl(url, timers);
+      const read = keysOfUrl(url, surroundings.timers);
       const shown = url.origin + url.pathname;
-      return new KeyCache({ place: shown, read, reading: urlReading, clock, logger });
+      return new KeyCache({ ...surroundings, place: shown, read, reading: urlReading });
     }
     case 'file': {
       const { path } = place;
       const read = keysOfFile(path);
-      const keys = new KeyCache({ place: path, read, reading: fileReading, clock, logger });
+      const keys = new KeyCache({ ...surroundings, place: path, read, reading: fileReading });
       await keys.mustRead().catch((error: unknown) => {
         throw new ServerOptionsError(
           `the keys in oauth.jwks '${path}' cannot be used: ${reasonOf(error)}`,
@@ -64,9 +81,9 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function fixedKeys(value: unknown): IssuerKeys {
+function fixedKeys(value: unknown): OpenIssuerKeys {
   const keys = Promise.resolve(usable(value));
-  return { current: () => keys, renewed: () => keys };
+  return { current: () => keys, renewed: () => keys, close: () => undefined };
 }
 
 function usable(value: unknown): KeySet {

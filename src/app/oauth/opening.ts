@@ -3,12 +3,20 @@ import { TokenVerifier } from '../../http/oauth/token-verifier.js';
 import { openIssuerKeys, type KeySurroundings } from './issuer-keys.js';
 import type { OAuthSettings } from './options.js';
 
+/** A verifier whose keys are read until it is closed. */
+export interface OpenBearerVerifier {
+  readonly verifier: BearerVerifier;
+  /** Idempotent. Tokens whose keys are being read are undecided then. */
+  close(): void;
+}
+
 /** What verifies the tokens of a server. Throws `ServerOptionsError` for keys that are none. */
 export async function openBearerVerifier(
   { rules, keyPlace }: OAuthSettings,
   surroundings: KeySurroundings,
-): Promise<BearerVerifier> {
+): Promise<OpenBearerVerifier> {
   const { clock, logger } = surroundings;
   const keys = await openIssuerKeys(keyPlace, surroundings);
-  return new TokenVerifier({ rules, keys, clock, logger });
+  const verifier = new TokenVerifier({ rules, keys, clock, logger });
+  return { verifier, close: () => keys.close() };
 }

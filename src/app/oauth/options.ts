@@ -80,11 +80,21 @@ export function oauthSettingsOf(options: OAuthOptions): OAuthSettings {
 /** It stands in a challenge, where spaces separate. */
 function headerText(option: string, text: string): string {
   const isUrl = option === 'audience' || URL.canParse(text);
+  if (option === 'issuer' && isUrl && new URL(text).password !== '') {
+    throw new ServerOptionsError(
+      'oauth.issuer has a password in it, and clients get to see it: give the issuer as its tokens have it',
+    );
+  }
   if (isUrl && /^[\x21-\x7e]+$/.test(text) && text.length <= textCharactersMax) return text;
   throw new ServerOptionsError(
     `oauth.${option} must be ${option === 'issuer' ? 'a URL' : 'a text'} of visible ASCII ` +
-      `characters without spaces, not '${text.slice(0, 100)}'`,
+      `characters without spaces, not '${withoutPassword(text).slice(0, 100)}'`,
   );
+}
+
+/** What stands before the host of a URL is in no message. */
+function withoutPassword(text: string): string {
+  return text.replace(/\/\/[^/?#]*@/, '//…@');
 }
 
 function audiencesOf(audience: OAuthOptions['audience']): readonly string[] | undefined {
@@ -125,6 +135,10 @@ function keyPlaceOf(jwks: OAuthOptions['jwks']): KeyPlace {
   if (jwks instanceof URL) return ofUrl(jwks);
   if (typeof jwks !== 'string') return { kind: 'set', keySet: jwks };
   if (jwks === '') throw new ServerOptionsError('oauth.jwks must name a file or a URL');
+  if (/^https?:/i.test(jwks) && !URL.canParse(jwks)) {
+    // What it says is not repeated: it may hold a password.
+    throw new ServerOptionsError('oauth.jwks begins as a URL and is none: check how it is written');
+  }
   const isUrl = /^[a-z][a-z0-9+.-]+:/i.test(jwks) && !isAbsolute(jwks) && URL.canParse(jwks);
   return isUrl ? ofUrl(new URL(jwks)) : { kind: 'file', path: jwks };
 }
