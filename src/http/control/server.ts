@@ -4,6 +4,7 @@ import { InvalidSettingError } from '../../base/members.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { AbortedError, readBody } from '../pipeline/body.js';
 import type { Logger } from '../pipeline/logger.js';
+import { ignoreLostClient } from '../pipeline/lost-client.js';
 import { foreignness } from './guard.js';
 import { ControlError, sendReply, type ControlReply } from './reply.js';
 import { answerControl, type ControlTarget } from './routes.js';
@@ -33,6 +34,7 @@ export class ControlServer {
       { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
       (request, response) => void this.#serve(request, response),
     );
+    this.#server.on('connection', (socket) => socket.on('error', ignoreLostClient));
   }
 
   /** Resolves with the port; 0 takes a free one. */
@@ -55,7 +57,7 @@ export class ControlServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.on('error', () => undefined);
+    response.on('error', ignoreLostClient);
     try {
       sendReply(response, await this.#answer(request));
     } catch (error) {

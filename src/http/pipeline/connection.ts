@@ -1,21 +1,65 @@
 import type { Socket } from 'node:net';
 import type { Exchange } from './exchange.js';
+import { ignoreLostClient } from './lost-client.js';
 
-/** A client's connection and what is under way on it: with pipelining, several requests. */
+/**
+ * A client's connection and what is under way on it. A client may send requests before it has the
+ * answers to earlier ones; they wait, so that a connection has one request at work and one answer
+ * in memory at most.
+ */
 export class Connection {
   readonly socket: Socket;
-  /** Exchanges that have no record yet. */
+  /** Exchanges that have no record yet, in the order in which they came. */
   readonly open = new Set<Exchange>();
+  /** Of those, the ones whose turn has not come. */
+  readonly #waiting: Exchange[] = [];
   /** Set once bytes came that are not HTTP: what to write after the answers still open. */
   refusal: string | undefined = undefined;
+  /** A request has asked for a tunnel, after which node reads no other. */
+  isDetached = false;
 
   constructor(socket: Socket) {
     this.socket = socket;
+    // Node takes its own listener off when a request asks for another protocol.
+    socket.on('error', ignoreLostClient);
   }
 
   /** The exchange whose body is still arriving: what breaks the connection now breaks this one. */
   get receiving(): Exchange | undefined {
     for (const exchange of this.open) if (!exchange.request.complete) return exchange;
     return undefined;
+  }
+
+  /** No answer is on its way to the client. */
+  get hasNothingToSend(): boolean {
+    for (const exchange of this.open) if (exchange.replied) return false;
+    return this.socket.writableLength === 0;
+  }
+
+  /** The refusal can be written: what came before it has its answers. */
+  get refusalIsDue(): boolean {
+    if (this.refusal === undefined) return false;
+    return this.open.size === (this.receiving === undefined ? 0 : 1);
+  }
+
+  /** How many requests have not had their turn. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Takes in a request. True: it is its turn. Otherwise it waits, and nothing more is read. */
+  enter(exchange: Exchange): boolean {
+    this.open.add(exchange);
+    if (this.open.size === 1) return true;
+    this.#waiting.push(exchange);
+    this.socket.pause();
+    return false;
+  }
+
+  /** The request whose turn has come, once the one before it has left `open`. */
+  next(): Exchange | undefined {
+    const exchange = this.#waiting.shift();
+    if (exchange !== undefined && this.#waiting.length === 0) this.socket.resume();
+    return exchange;
   }
 }

@@ -17,6 +17,8 @@ export interface HttpLimits {
   readonly keepAliveTimeoutMs: number;
   /** Connections beyond this are closed unanswered. */
   readonly connectionsMax: number;
+  /** Requests of one connection that wait for the answer to an earlier one. */
+  readonly waitingRequestsMax: number;
   /** The longest and the default time that the storage work of a request may take. */
   readonly operationTimeoutMs: number;
   /** How much of a refused body is read, so that the client gets to see the answer. */
@@ -34,6 +36,7 @@ export const defaultLimits: HttpLimits = {
   responseTimeoutMs: 120_000,
   keepAliveTimeoutMs: 60_000,
   connectionsMax: 10_000,
+  waitingRequestsMax: 32,
   operationTimeoutMs: 30_000,
   lingerBytesMax: 32 * 1024 * 1024,
   lingerMs: 2_000,

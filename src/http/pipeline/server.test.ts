@@ -123,6 +123,68 @@ describe('the server', () => {
     assert.equal(harness.records[0]?.aborted, true);
   });
 
+  it('begins the next request of a connection when the answer before it is gone', async () => {
+    const finish: ((text: string) => void)[] = [];
+    await using harness = await start(() => new Promise((resolve) => finish.push(resolve)));
+    using connection = new RawConnection(harness.port);
+    connection.write(Buffer.concat([1, 2, 3].map(() => signedRequest(echo))));
+    for (const nth of [1, 2, 3]) {
+      while (harness.server.inFlight + harness.records.length < 3) await turns(1);
+      while (finish.length < nth) await turns(1);
+      await turns();
+      assert.equal(finish.length, nth);
+      finish.at(-1)?.(`answer ${nth}`);
+      assert.equal((await connection.read())?.text, `answer ${nth}`);
+    }
+  });
+
+  it('begins no other request while a client does not take an answer', async () => {
+    let begun = 0;
+    await using harness = await start(() => {
+      begun++;
+      return Promise.resolve('x'.repeat(16 * 1024 * 1024));
+    });
+    using connection = new RawConnection(harness.port);
+    connection.socket.pause();
+    connection.write(Buffer.concat(Array.from({ length: 20 }, () => signedRequest(echo))));
+    while (harness.server.inFlight < 20) await turns(1);
+    await turns(100);
+    assert.equal(begun, 1);
+  });
+
+  it('cuts off a client that sends requests and waits for no answer', async () => {
+    const limits = { waitingRequestsMax: 5 };
+    await using harness = await start(() => new Promise<string>(() => undefined), { limits });
+    using patient = new RawConnection(harness.port);
+    patient.write(Buffer.concat(Array.from({ length: 6 }, () => signedRequest(echo))));
+    while (harness.server.inFlight < 6) await turns(1);
+    using connection = new RawConnection(harness.port);
+    connection.write(Buffer.concat(Array.from({ length: 7 }, () => signedRequest(echo))));
+    assert.equal(await connection.read(), undefined);
+    assert.equal(harness.server.inFlight, 6);
+    assert.ok(harness.records.every(({ aborted }) => aborted));
+    patient.socket.destroy();
+  });
+
+  it('answers what came before a broken body, and then refuses it', async () => {
+    let finish: (text: string) => void = () => undefined;
+    await using harness = await start(() => new Promise((resolve) => (finish = resolve)));
+    using connection = new RawConnection(harness.port);
+    const broken = `POST ${echo.target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nx`;
+    connection.write(Buffer.concat([signedRequest(echo), Buffer.from(broken)]));
+    while (harness.server.inFlight < 2) await turns(1);
+    await turns();
+    finish('first');
+    assert.equal((await connection.read())?.text, 'first');
+    assert.equal((await connection.read())?.status, 400);
+    assert.equal(await connection.read(), undefined);
+    while (harness.records.length < 2) await turns(1);
+    assert.deepEqual(
+      harness.records.map(({ status }) => status),
+      [200, 400],
+    );
+  });
+
   it('closes connections beyond the limit', async () => {
     const limits = { connectionsMax: 1 };
     await using harness = await start(() => Promise.resolve('fine'), { limits });

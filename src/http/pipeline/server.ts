@@ -19,6 +19,7 @@ import { isClientHello, TlsDoorway, type TlsIdentity } from '../tls/doorway.js';
 import { Connection } from './connection.js';
 import { Exchange } from './exchange.js';
 import type { HttpLimits } from './limits.js';
+import { ignoreLostClient } from './lost-client.js';
 import { Pipeline, type PipelineOptions } from './pipeline.js';
 import type { RequestObserver, RequestRecord } from './record.js';
 import { conclude, observe } from './record-exchange.js';
@@ -49,6 +50,7 @@ export class HttpServer {
   readonly #doorway: TlsDoorway | undefined;
   readonly #connections = new Map<Duplex, Connection>();
   readonly #spokeTls: SampledWarning;
+  readonly #tooManyWaiting: SampledWarning;
   #inFlight = 0;
   #closed: Promise<void> | undefined;
   #sweeper: Timer | undefined;
@@ -61,6 +63,10 @@ export class HttpServer {
     this.#listener = this.#doorway === undefined ? this.#server : listenerOf(this.#doorway);
     this.#listener.maxConnections = options.limits.connectionsMax;
     this.#spokeTls = new SampledWarning(options.logger, 'a client spoke TLS to a port without it');
+    this.#tooManyWaiting = new SampledWarning(
+      options.logger,
+      'a client was cut off that sends requests and does not wait for answers',
+    );
     this.#attach();
   }
 
@@ -149,7 +155,10 @@ export class HttpServer {
     server.on('checkExpectation', (request, response) => this.#received(request, response, false));
     server.on('connect', (request, socket) => {
       const connection = this.#connections.get(socket);
-      if (connection !== undefined) this.#refuse(connection, 405, request.method ?? '');
+      if (connection === undefined) return;
+      // Node has let go of the connection, and nothing reads it any more.
+      connection.isDetached = true;
+      this.#refuse(connection, 405, request.method ?? '');
     });
     server.on('clientError', (error, socket) => this.#broken(error, socket));
     const dropped = new SampledWarning(this.#options.logger, 'too many connections');
@@ -173,13 +182,17 @@ export class HttpServer {
   #refusePlain(socket: Socket): void {
     const requestId = this.#options.randomness.uuid();
     this.#recordRefused(requestId, 400, '');
-    socket.resume();
     this.#endWith(socket, refusalText(400, requestId, speakTlsText));
   }
 
   #connected(socket: Socket): void {
     const connection = new Connection(socket);
     this.#connections.set(socket, connection);
+    socket.once('end', () => {
+      // Node has ended its side as well. Over TLS that may never be finished.
+      if (connection.hasNothingToSend) socket.destroy();
+      else this.#linger(socket);
+    });
     socket.once('close', () => {
       this.#connections.delete(socket);
       for (const exchange of connection.open) this.#concluded(exchange, connection, true);
@@ -198,20 +211,38 @@ export class HttpServer {
       protocol: this.#doorway === undefined ? 'http' : 'https',
       awaitsContinue,
     });
-    connection.open.add(exchange);
+    const isItsTurn = connection.enter(exchange);
     this.#inFlight++;
-    response.once('finish', () => this.#concluded(exchange, connection, false));
+    response.once('finish', () => {
+      // It also comes when the connection was destroyed under an answer that nobody took.
+      if (!connection.socket.destroyed) this.#concluded(exchange, connection, false);
+    });
     response.on('error', ignoreLostClient);
-    void this.#pipeline.serve(exchange);
+    if (isItsTurn) void this.#pipeline.serve(exchange);
+    else if (connection.waiting > this.#options.limits.waitingRequestsMax) this.#cutOff(connection);
+  }
+
+  /** A client that does not wait for answers at all. */
+  #cutOff({ socket }: Connection): void {
+    this.#tooManyWaiting.give();
+    socket.destroy();
   }
 
   #concluded(exchange: Exchange, connection: Connection, aborted: boolean): void {
     if (!connection.open.delete(exchange)) return;
     this.#inFlight--;
     conclude(exchange, { aborted, endMs: this.#options.clock.monotonicMs() }, this.#options);
-    if (connection.open.size > 0) return;
-    if (connection.refusal !== undefined) this.#endWith(connection.socket, connection.refusal);
+    if (aborted) return;
+    if (connection.refusalIsDue) this.#endRefused(connection);
+    else if (connection.open.size > 0) this.#serveNext(connection);
     else if (this.#closed !== undefined) connection.socket.destroySoon();
+  }
+
+  /** After an answer that closes the connection no other request has its turn. */
+  #serveNext(connection: Connection): void {
+    if (!connection.socket.writable) return;
+    const next = connection.next();
+    if (next !== undefined) void this.#pipeline.serve(next);
   }
 
   /** The parser gave up, a time limit passed or the connection broke. */
@@ -234,14 +265,24 @@ export class HttpServer {
     if (receiving === undefined) this.#recordRefused(requestId, status, method);
     else if (receiving.replied) connection.refusal = '';
     else receiving.status = status;
-    if (receiving !== undefined || connection.open.size === 0) {
-      this.#endWith(connection.socket, connection.refusal);
-    }
+    if (connection.refusalIsDue) this.#endRefused(connection);
+  }
+
+  #endRefused({ socket, refusal = '', isDetached }: Connection): void {
+    this.#endWith(socket, refusal);
+    if (isDetached) socket.destroySoon();
   }
 
   #endWith(socket: Socket, text: string): void {
-    const { timers, limits } = this.#options;
     socket.end(text);
+    // Or the client's end would never be read.
+    socket.resume();
+    this.#linger(socket);
+  }
+
+  /** Gives a connection that is to end the time to do so. */
+  #linger(socket: Socket): void {
+    const { timers, limits } = this.#options;
     const timer = timers.start(limits.lingerMs, () => socket.destroy(), undefined);
     socket.once('close', () => timer.close());
   }
@@ -275,9 +316,6 @@ function nodeOptions(limits: HttpLimits): ServerOptions {
 function listenerOf(doorway: TlsDoorway): NetServer {
   return createNetServer({ noDelay: true }, (socket) => doorway.admit(socket));
 }
-
-/** The connection's close event concludes the exchange; writing into it meanwhile is no news. */
-function ignoreLostClient(): void {}
 
 function refusedRecord(
   timeMicros: number,

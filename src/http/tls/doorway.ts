@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket, type SecureContext } from 'node:tls';
 import type { Timer, Timers } from '../../base/timers.js';
+import { ignoreLostClient } from '../pipeline/lost-client.js';
 
 /** Which certificate new connections are shown. Open connections keep the one they have seen. */
 export interface TlsIdentity {
@@ -96,6 +97,3 @@ function beginsAsRequest(bytes: Uint8Array): boolean {
   const [first = 0] = bytes;
   return first >= 0x41 && first <= 0x5a;
 }
-
-/** Whoever owns the connection hears of its close; writing into it meanwhile is no news. */
-function ignoreLostClient(): void {}
