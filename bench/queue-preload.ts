@@ -1,6 +1,7 @@
 // Fills a queue of a running server: `queue-preload.js DIRECTORY ACCOUNT QUEUE COUNT`. It works on
 // the server's data directory beside it, without HTTP, so that a million messages take a minute.
 import { systemClock } from '../src/base/clock.js';
+import { forwardClock } from '../src/base/forward-clock.js';
 import { systemRandomness } from '../src/base/randomness.js';
 import { openLmdbStore } from '../src/engines/lmdb/store.js';
 import { QueueService } from '../src/services/queues/queue-service.js';
@@ -12,7 +13,7 @@ const inFlight = 512;
 const progressMessages = 100_000;
 const timeToLiveSeconds = 604_800;
 
-const clock = systemClock;
+const clock = forwardClock(systemClock);
 const store = await openLmdbStore({ directory, clock, sharing: 'join', durability: 'relaxed' });
 const service = new QueueService({ store, clock, randomness: systemRandomness });
 const message = { text: messageText, visibilitySeconds: 0, timeToLiveSeconds };

@@ -17,8 +17,15 @@ import { seed } from './seed/seed.js';
 export type Sharing = 'exclusive' | 'join';
 
 /** Throws when the data directory cannot be opened or belongs to somebody else. */
-export function openStore(settings: ServerSettings, sharing: Sharing): Promise<ServedStore> {
-  const { storage, clock, timers, durability } = settings;
+export async function openStore(settings: ServerSettings, sharing: Sharing): Promise<ServedStore> {
+  const store = await openEngine(settings, sharing);
+  // What is stored was stored by then, whatever the machine says about the time now.
+  settings.storageClock.atLeast(await store.lastVersion());
+  return store;
+}
+
+function openEngine(settings: ServerSettings, sharing: Sharing): Promise<ServedStore> {
+  const { storage, storageClock: clock, timers, durability } = settings;
   if (storage.kind === 'memory') return openMemoryStore({ clock });
   const events = eventsFor(settings);
   const { directory } = storage;
@@ -46,7 +53,11 @@ export interface Backend {
 
 export function backendOver(
   store: Store,
-  { clock, randomness, strictness }: Pick<ServerSettings, 'clock' | 'randomness' | 'strictness'>,
+  {
+    storageClock: clock,
+    randomness,
+    strictness,
+  }: Pick<ServerSettings, 'storageClock' | 'randomness' | 'strictness'>,
 ): Backend {
   const { leniency, tableDeleteDelayMs, paging } = strictness;
   const { countMax: propertiesMax } = leniency.properties;

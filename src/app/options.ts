@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from '../base/clock.js';
+import { forwardClock, type ForwardClock } from '../base/forward-clock.js';
 import { systemRandomness, type Randomness } from '../base/randomness.js';
 import { systemTimers, type Timers } from '../base/timers.js';
 import { defaultLimits, type HttpLimits } from '../http/pipeline/limits.js';
@@ -111,6 +112,8 @@ export interface ServerSettings {
   /** Undefined: no control API. */
   readonly controlPort: number | undefined;
   readonly clock: Clock;
+  /** The time of what is stored. Never steps back; may be ahead of `clock` after that did. */
+  readonly storageClock: ForwardClock;
   readonly timers: Timers;
   readonly randomness: Randomness;
 }
@@ -118,6 +121,7 @@ export interface ServerSettings {
 /** Checks options and fills in what is not said. Throws `ServerOptionsError`. */
 export function settingsOf(options: ServerOptions): ServerSettings {
   const strictness = strictnessOf(options);
+  const clock = options.clock ?? systemClock;
   return {
     storage: storageOf(options),
     listeners: listenersOf(options),
@@ -132,7 +136,8 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     strictness,
     controlPort: controlPortOf(options),
     oauth: options.oauth && oauthSettingsOf(options.oauth),
-    clock: options.clock ?? systemClock,
+    clock,
+    storageClock: forwardClock(clock),
     timers: options.timers ?? systemTimers,
     randomness: options.randomness ?? systemRandomness,
   };

@@ -12,6 +12,8 @@ export interface StoreSnapshot {
  */
 export interface SnapshotStore extends Store {
   takeSnapshot(): Promise<StoreSnapshot>;
+  /** The greatest version given out so far, by any process and before restarts; else 0. */
+  lastVersion(): Promise<number>;
   /**
    * Replaces all that is there, atomically and as durably as a commit. Only for a snapshot of this
    * store; absent: by nothing.

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.js';
+import { forwardClock } from '../../src/base/forward-clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import { QueueService } from '../../src/services/queues/queue-service.js';
@@ -116,7 +117,10 @@ async function settle(ledger: QueueLedger, queues: WireQueues): Promise<Known[]>
 
 /** A day later every timeout has passed: each message comes once, and nothing else does. */
 async function takeEverythingLater(ledger: QueueLedger, directory: string): Promise<void> {
-  const clock = { ...systemClock, nowMicros: () => systemClock.nowMicros() + dayMicros };
+  const clock = forwardClock({
+    ...systemClock,
+    nowMicros: () => systemClock.nowMicros() + dayMicros,
+  });
   const store = await openLmdbStore({ directory, clock });
   try {
     const service = new QueueService({ store, clock, randomness: systemRandomness });

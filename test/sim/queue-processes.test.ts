@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/base/clock.js';
+import { forwardClock } from '../../src/base/forward-clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import { QueueService } from '../../src/services/queues/queue-service.js';
@@ -62,7 +63,11 @@ function byText(left: string, right: string): number {
 it(`hands each message to one of several processes on one data directory (seed ${seed})`, async (t) => {
   const { directory, remove } = await temporaryLocation();
   const store = await openLmdbStore({ directory, clock: systemClock });
-  const service = new QueueService({ store, clock: systemClock, randomness: systemRandomness });
+  const service = new QueueService({
+    store,
+    clock: forwardClock(systemClock),
+    randomness: systemRandomness,
+  });
   try {
     await service.createQueue(workAccount, workQueue, []);
     const outcomes = await Promise.all([

@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test';
 import { manualClock, type ManualClock } from '../../src/base/clock.js';
+import { forwardClock } from '../../src/base/forward-clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { withPartitionRule } from '../../src/kv/partition-rule.js';
 import type { Store } from '../../src/kv/store.js';
@@ -35,7 +36,7 @@ export async function openQueues(
   const make = () =>
     new QueueService({
       store: withPartitionRule(wrap(store)),
-      clock,
+      clock: forwardClock(clock),
       randomness: systemRandomness,
     });
   const service = make();

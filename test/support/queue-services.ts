@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/base/clock.js';
+import { forwardClock } from '../../src/base/forward-clock.js';
 import type { Randomness } from '../../src/base/randomness.js';
 import { withPartitionRule } from '../../src/kv/partition-rule.js';
 import type { Store } from '../../src/kv/store.js';
@@ -21,7 +22,11 @@ export function queueServices(
   const store = withPartitionRule(parts.store);
   return Array.from({ length: count }, (_, index) => {
     const own = skewed(clock, index % 2 === 0 ? -skewMicros : skewMicros);
-    return new QueueService({ store, clock: index === 0 ? clock : own, randomness });
+    return new QueueService({
+      store,
+      clock: forwardClock(index === 0 ? clock : own),
+      randomness,
+    });
   });
 }
 

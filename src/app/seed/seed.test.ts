@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
 import { systemClock } from '../../base/clock.js';
+import { forwardClock } from '../../base/forward-clock.js';
 import { systemRandomness } from '../../base/randomness.js';
 import type { Store } from '../../kv/store.js';
 import { QueueService } from '../../services/queues/queue-service.js';
@@ -31,7 +32,7 @@ class World {
       commit: (batch) => this.#commit(batch),
       close: () => store.close(),
     };
-    const parts = { store: breaking, clock: systemClock };
+    const parts = { store: breaking, clock: forwardClock(systemClock) };
     this.tables = new TableService(parts);
     this.queues = new QueueService({ ...parts, randomness: systemRandomness });
   }

@@ -23,6 +23,11 @@ const reasonWaitMs = 1_000;
 const noBytes = Buffer.alloc(0);
 const lastVersionKey = Buffer.from('last-version');
 
+/** The greatest version that any process has given out; 0 before the first. */
+export function readLastVersion({ meta }: Environment): number {
+  return meta.getBinaryFast(lastVersionKey) === undefined ? 0 : getLastVersion();
+}
+
 interface Pending {
   readonly batch: CommitBatch;
   readonly bytes: number;
@@ -170,8 +175,7 @@ export class GroupCommit {
 
   #apply(group: readonly Pending[]): readonly CommitResult[] {
     const { meta } = this.#environment;
-    const known = meta.getBinaryFast(lastVersionKey) !== undefined;
-    const before = known ? getLastVersion() : 0;
+    const before = readLastVersion(this.#environment);
     let version = before;
     const results = group.map(({ batch }): CommitResult => {
       const failed = this.#firstFailed(batch.checks);

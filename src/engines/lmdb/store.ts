@@ -28,7 +28,7 @@ import type { Environment } from './environment.js';
 import { filesOf, openEnvironment } from './environment.js';
 import { FileWatch } from './file-watch.js';
 import type { CommitStats } from './group-commit.js';
-import { GroupCommit } from './group-commit.js';
+import { GroupCommit, readLastVersion } from './group-commit.js';
 import { claimDirectory } from './open-directories.js';
 import { dumpEntries, LmdbSnapshot, replaceEntries } from './snapshot.js';
 
@@ -167,6 +167,15 @@ export class LmdbStore implements ServedStore {
     this.#assertOpen();
     assertBatch(batch);
     return this.#commits.commit(batch);
+  }
+
+  async lastVersion(): Promise<number> {
+    this.#assertOpen();
+    try {
+      return readLastVersion(this.#environment);
+    } finally {
+      this.#environment.meta.resetReadTxn();
+    }
   }
 
   async takeSnapshot(): Promise<StoreSnapshot> {

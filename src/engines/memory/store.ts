@@ -100,6 +100,11 @@ class MemoryStore implements ServedStore {
     return { ok: true, version };
   }
 
+  async lastVersion(): Promise<number> {
+    this.#assertOpen();
+    return this.#lastVersion;
+  }
+
   async takeSnapshot(): Promise<StoreSnapshot> {
     this.#assertOpen();
     return new MemorySnapshot(this.#entries.copy());

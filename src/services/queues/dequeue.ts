@@ -1,5 +1,5 @@
 import type { Bytes } from '../../base/bytes.js';
-import type { Clock } from '../../base/clock.js';
+import type { ForwardClock } from '../../base/forward-clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Entry, Put, Store } from '../../kv/store.js';
@@ -20,7 +20,7 @@ const passOverMax = 1_024;
 
 export interface DequeueContext {
   readonly store: Store;
-  readonly clock: Clock;
+  readonly clock: ForwardClock;
   readonly randomness: Randomness;
 }
 

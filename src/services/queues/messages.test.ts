@@ -196,24 +196,25 @@ for (const engine of engineNames) {
       assert.equal(await count(service), 2);
     });
 
-    it('wait for the clock where it has stepped back, and are neither lost nor doubled', async (t) => {
+    it('go on in time when the clock is set back, and are neither lost nor doubled', async (t) => {
       const { service, clock } = await openQueues(engine, t);
       for (const text of ['held', 'waiting']) {
         await service.putMessage(account, queue, message(text));
       }
       const held = await getOne(service, 60);
-      clock.advanceMicros(-3600 * second);
+      clock.advanceMicros(-86_400 * second);
       await service.putMessage(account, queue, message('put meanwhile'));
       assert.equal(await count(service), 3);
-      assert.equal((await getOne(service, 7200)).text, 'put meanwhile');
+      const taken = [await getOne(service, 7200), await getOne(service, 7200)];
+      assert.deepEqual(textsOf(taken), ['waiting', 'put meanwhile']);
       assert.ok(await isEmpty(service));
+      clock.advanceMicros(70 * second);
+      assert.equal((await getOne(service, 60)).text, 'held');
       const { id, popReceipt } = held;
-      await service.deleteMessage(account, queue, { id, popReceipt });
-      clock.advanceMicros(3600 * second);
-      assert.deepEqual(textsOf(await service.peekMessages(account, queue, 32)), ['waiting']);
-      clock.advanceMicros(3600 * second);
+      await assert.rejects(service.deleteMessage(account, queue, { id, popReceipt }));
+      clock.advanceMicros(8_000 * second);
       const left = await service.peekMessages(account, queue, 32);
-      assert.deepEqual(textsOf(left), ['waiting', 'put meanwhile']);
+      assert.deepEqual(textsOf(left).sort(), ['held', 'put meanwhile', 'waiting']);
     });
 
     it('that are peeked at do not change', async (t) => {

@@ -1,5 +1,5 @@
 import { invariant } from '../../base/invariant.js';
-import type { Clock } from '../../base/clock.js';
+import type { ForwardClock } from '../../base/forward-clock.js';
 import type { Entry, Store } from '../../kv/store.js';
 import { invalidQueryParameter } from '../../wire/errors/query-errors.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
@@ -21,7 +21,7 @@ import type {
 
 export interface MessageContext {
   readonly store: Store;
-  readonly clock: Clock;
+  readonly clock: ForwardClock;
   readonly ids: MessageIds;
 }
 
@@ -52,6 +52,7 @@ export async function putMessage(
     adds: [{ key: keys.count, delta: 1 }],
   });
   invariant(result.ok, 'a commit without checks succeeds');
+  clock.atLeast(result.version);
   const popReceipt = encodePopReceipt({ id, nextVisibleMicros, version: result.version });
   return {
     id: formatMessageId(id),
@@ -117,6 +118,7 @@ export async function updateMessage(
   const deletes = moved ? [key] : [];
   const result = await store.commit({ checks: [{ key, version }], puts, deletes });
   if (!result.ok) throw new StorageError('MessageNotFound');
+  clock.atLeast(result.version);
   const popReceipt = encodePopReceipt({ id, nextVisibleMicros, version: result.version });
   return { popReceipt, nextVisibleMicros };
 }

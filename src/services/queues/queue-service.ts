@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.js';
+import type { ForwardClock } from '../../base/forward-clock.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Store } from '../../kv/store.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
@@ -41,7 +41,8 @@ import type {
 
 export interface QueueServiceOptions {
   readonly store: Store;
-  readonly clock: Clock;
+  /** Never steps back, so that no message stays hidden when a machine's clock does. */
+  readonly clock: ForwardClock;
   readonly randomness: Randomness;
   /** Gives pages shapes that clients rarely see; pages are as full as they can be when absent. */
   readonly paging?: PagingPolicy | undefined;
