@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { printable } from './terminal.js';
 
 /** Asks a person; anything but `y` or `yes`, the end of the input included, means no. */
 export async function confirmed(
@@ -9,7 +10,7 @@ export async function confirmed(
   const terminal = createInterface({ input, output });
   const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
   try {
-    const answer = await Promise.race([terminal.question(`${question} [y/N] `), ended]);
+    const answer = await Promise.race([terminal.question(`${printable(question)} [y/N] `), ended]);
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     terminal.close();

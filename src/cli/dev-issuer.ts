@@ -7,6 +7,7 @@ import { keepPrivate, privateDirectoryMode, privateFileMode } from '../base/priv
 import { systemRandomness } from '../base/randomness.js';
 import { devJwksPath, devTenant } from './dev-issuer-place.js';
 import { codeOf, CommandFailure, messageOf } from './failure.js';
+import { notice } from './notice.js';
 
 const algorithm = 'RS256';
 
@@ -29,7 +30,7 @@ export async function openDevIssuer(folder: string): Promise<DevIssuer> {
   try {
     makeDirectory(resolve(folder), privateDirectoryMode);
     const exposed = keepPrivate(privatePath);
-    if (exposed !== undefined) process.stderr.write(`Warning: ${exposed}\n`);
+    if (exposed !== undefined) notice(`Warning: ${exposed}`);
     const text = (await read(privatePath)) ?? (await makeKey(privatePath));
     const secret = parseKey(text, privatePath);
     const { kty, n, e, kid } = secret;

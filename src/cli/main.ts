@@ -2,6 +2,8 @@ import { CommanderError } from 'commander';
 import { CommandFailure, messageOf, UsageError } from './failure.js';
 import { buildProgram } from './program.js';
 import { ConnectionError, ServiceError } from './service-error.js';
+import { commandWords } from './command-names.js';
+import { notice } from './notice.js';
 import { printable } from './terminal.js';
 
 /**
@@ -13,7 +15,8 @@ export async function main(argv: readonly string[]): Promise<void> {
     process.exit(error.code === 'EPIPE' ? 0 : 1);
   });
   try {
-    await buildProgram().parseAsync(argv);
+    const program = buildProgram();
+    await program.parseAsync(commandWords(program, argv), { from: 'user' });
   } catch (error) {
     process.exitCode = report(error);
   }
@@ -27,19 +30,18 @@ function report(error: unknown): number {
   }
   if (error instanceof UsageError) {
     // A file can have several mistakes, each a line.
-    const lines = error.message.split('\n').map(printable);
-    process.stderr.write(`error: ${lines.join('\n       ')}\n`);
+    notice(`error: ${error.message.replaceAll('\n', '\n       ')}`);
     return 2;
   }
   if (error instanceof ServiceError) {
-    process.stderr.write(`error: ${error.code} (${error.status}): ${printable(error.message)}\n`);
+    notice(`error: ${printable(`${error.code} (${error.status}): ${error.message}`)}`);
     return 1;
   }
   if (error instanceof CommandFailure || error instanceof ConnectionError) {
-    process.stderr.write(`error: ${printable(error.message)}\n`);
+    notice(`error: ${printable(error.message)}`);
     return 1;
   }
   const detail = error instanceof Error ? error.stack : undefined;
-  process.stderr.write(`error: ${detail ?? messageOf(error)}\n`);
+  notice(`error: ${detail ?? messageOf(error)}`);
   return 1;
 }

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { Option } from 'commander';
 import { isXmlText } from '../wire/xml/escape.js';
 import { UsageError } from './failure.js';
+import { notice } from './notice.js';
 
 /** Many clients, Azure Functions among them, expect the base64 of a text in place of it. */
 export function base64Option(what: string): Option {
@@ -33,9 +34,7 @@ export function decodedMessages<Message extends { readonly id: string; readonly 
   return messages.map((message) => {
     const text = textOfBase64(message.text);
     if (text !== undefined) return { ...message, text };
-    process.stderr.write(
-      `Note: the text of ${message.id} is no base64 of UTF-8: shown as it is.\n`,
-    );
+    notice(`Note: the text of ${message.id} is no base64 of UTF-8: shown as it is.`);
     return message;
   });
 }

@@ -13,6 +13,7 @@ import { startCommand } from './start/command.js';
 import { tableImportCommand } from './table-import.js';
 import { tableInsertCommand } from './table-insert.js';
 import { tableQueryCommand } from './table-query.js';
+import { printableLines } from './terminal.js';
 
 const tableCommands = [tableQueryCommand, tableInsertCommand, tableImportCommand];
 const queueCommands = [
@@ -55,7 +56,10 @@ export function buildProgram(): Command {
 }
 
 function prepare(command: Command): void {
-  command.exitOverride().configureHelp({ showGlobalOptions: false });
+  command
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: false })
+    .configureOutput({ outputError: (text, write) => write(printableLines(text)) });
   for (const child of command.commands) prepare(child);
 }
 

@@ -10,6 +10,7 @@ import { CommandFailure, UsageError } from './failure.js';
 import { QueueClient } from './queue-client.js';
 import { briefRetries, retrying } from './retry.js';
 import { counted } from './terminal.js';
+import { notice } from './notice.js';
 
 interface ClearFlags extends ConnectionFlags {
   readonly queue: string;
@@ -51,7 +52,7 @@ async function clear(flags: ClearFlags): Promise<void> {
       throw new CommandFailure('Nothing was deleted.');
     }
     await retrying(briefRetries, () => client.clear(queue));
-    process.stderr.write(`Deleted ${messages} of ${queue}.\n`);
+    notice(`Deleted ${messages} of ${queue}.`);
   } finally {
     client.close();
   }

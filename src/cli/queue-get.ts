@@ -13,6 +13,7 @@ import { messageView } from './queue-views.js';
 import { briefRetries, retrying } from './retry.js';
 import { formatOption, outputFlushed, outputPrinter, type RowFormat } from './row-output.js';
 import { ServiceError } from './service-error.js';
+import { notice } from './notice.js';
 
 interface GetFlags extends ConnectionFlags {
   readonly queue: string;
@@ -90,9 +91,7 @@ async function deleteAll(
       await retrying(briefRetries, () => client.delete(queue, message));
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'MessageNotFound') throw error;
-      process.stderr.write(
-        `Not deleted: ${message.id} became visible and was taken by another consumer.\n`,
-      );
+      notice(`Not deleted: ${message.id} became visible and was taken by another consumer.`);
       process.exitCode = 1;
     }
   }

@@ -15,7 +15,8 @@ import { duration } from './option-parsers.js';
 import { QueueClient } from './queue-client.js';
 import { briefRetries, retrying } from './retry.js';
 import { withCreateHint } from './service-error.js';
-import { counted } from './terminal.js';
+import { counted, printable } from './terminal.js';
+import { notice } from './notice.js';
 
 interface PutFlags extends ConnectionFlags {
   readonly queue: string;
@@ -79,7 +80,7 @@ async function put(text: string | undefined, flags: PutFlags): Promise<void> {
     for await (const bytes of messages) {
       // Tried once: a repeated put could add the message a second time.
       const id = await client.put(queue, sentText(bytes, { base64 }), options);
-      process.stdout.write(`${id}\n`);
+      process.stdout.write(`${printable(id)}\n`);
       count++;
     }
     report(count, queue);
@@ -92,7 +93,7 @@ async function put(text: string | undefined, flags: PutFlags): Promise<void> {
 }
 
 function report(count: number, queue: string): void {
-  process.stderr.write(`Put ${counted(count, 'message')} into ${queue}.\n`);
+  notice(`Put ${counted(count, 'message')} into ${queue}.`);
 }
 
 function source(text: string | undefined, file: string | undefined): AsyncIterable<Buffer> {

@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import { renderGrid, type GridColumn } from './grid.js';
+import { printableJson } from './terminal.js';
 
 export const rowFormats = ['table', 'json', 'jsonl'] as const;
 export type RowFormat = (typeof rowFormats)[number];
@@ -63,7 +64,7 @@ function rowPrinter<Row>(format: RowFormat, view: RowView<Row>, output: Output):
 
 function linesPrinter<Row>(view: RowView<Row>, { write }: Output): RowPrinter<Row> {
   return {
-    page: (rows) => write(rows.map((row) => `${view.json(row)}\n`).join('')),
+    page: (rows) => write(rows.map((row) => `${printableJson(view.json(row))}\n`).join('')),
     end: () => undefined,
   };
 }
@@ -73,7 +74,7 @@ function jsonPrinter<Row>(view: RowView<Row>, { write }: Output): RowPrinter<Row
   return {
     page(rows) {
       for (const row of rows) {
-        write(`${separator}  ${view.json(row)}`);
+        write(`${separator}  ${printableJson(view.json(row))}`);
         separator = ',\n';
       }
     },

@@ -17,6 +17,7 @@ import { parseEntityJson } from './entity-json.js';
 import { RowError, UsageError } from './failure.js';
 import { briefRetries, retrying } from './retry.js';
 import { withCreateHint } from './service-error.js';
+import { notice } from './notice.js';
 
 interface InsertFlags extends ConnectionFlags {
   readonly table: string;
@@ -74,7 +75,7 @@ async function insert(pairs: string[], flags: InsertFlags): Promise<void> {
   } finally {
     client.close();
   }
-  process.stderr.write(`Wrote 1 row to ${flags.table}.\n`);
+  notice(`Wrote 1 row to ${flags.table}.`);
 }
 
 function entityOf(json: string | undefined, pairs: readonly string[]): Entity {

@@ -13,6 +13,7 @@ import { wholeNumber } from './option-parsers.js';
 import { estimatePlan, planLines, type PlanFacts } from './query-plan.js';
 import { queryPages } from './query-pages.js';
 import { formatOption, outputDrained, outputPrinter, type RowFormat } from './row-output.js';
+import { notice } from './notice.js';
 
 interface QueryFlags extends ConnectionFlags {
   readonly table: string;
@@ -82,13 +83,13 @@ async function query(flags: QueryFlags): Promise<void> {
     client.close();
   }
   if (hasMore && flags.top === undefined) {
-    process.stderr.write(`There are more rows: see them with --all or --top.\n`);
+    notice(`There are more rows: see them with --all or --top.`);
   }
   if (!flags.plan) return;
   const elapsedMs = systemClock.monotonicMs() - startMs;
   const known = facts ?? estimatePlan(flags.filter);
   for (const line of planLines(known, { rowsReturned, requests, elapsedMs })) {
-    process.stderr.write(`${line}\n`);
+    notice(line);
   }
 }
 

@@ -9,6 +9,22 @@ export function printable(text: string): string {
   return safe;
 }
 
+/** The same for a text of several lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+/** JSON that means the same, where strings hold what `printable` would escape in JSON's escapes. */
+export function printableJson(json: string): string {
+  if (!hasControl(json)) return json;
+  let safe = '';
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    safe += isControlCode(code) ? `\\u${code.toString(16).padStart(4, '0')}` : json.charAt(at);
+  }
+  return safe;
+}
+
 function escaped(character: string): string {
   if (character === '\n') return '\\n';
   if (character === '\r') return '\\r';
@@ -31,11 +47,14 @@ function isControl(character: string): boolean {
   return isControlCode(character.charCodeAt(0));
 }
 
-/** C0, DEL, C1, and the marks that turn the direction of text or end a line. */
+/** C0, DEL, C1, and the marks that turn the direction of text or end a line. All are one unit. */
 function isControlCode(code: number): boolean {
   return (
     code < 0x20 ||
     (code >= 0x7f && code <= 0x9f) ||
+    code === 0x061c ||
+    code === 0x200e ||
+    code === 0x200f ||
     (code >= 0x2028 && code <= 0x202e) ||
     (code >= 0x2066 && code <= 0x2069)
   );

@@ -1,5 +1,5 @@
 import { systemClock } from '../../base/clock.js';
-import { grouped } from '../terminal.js';
+import { grouped, printable } from '../terminal.js';
 
 export interface ProgressCounts {
   readonly rows: number;
@@ -56,7 +56,7 @@ function barReport(
   const timer = setInterval(draw, barIntervalMs);
   return {
     line(text) {
-      stream.write(`${clearLine}${text}\n`);
+      stream.write(`${clearLine}${printable(text)}\n`);
     },
     stop() {
       clearInterval(timer);
@@ -78,7 +78,7 @@ function lineReport(
     stream.write(`${share}${grouped(rows)} rows, ${rate()}/s${bad}\n`);
   }, lineIntervalMs);
   return {
-    line: (text) => void stream.write(`${text}\n`),
+    line: (text) => void stream.write(`${printable(text)}\n`),
     stop: () => clearInterval(timer),
   };
 }

@@ -1,6 +1,5 @@
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { once } from 'node:events';
-import { printable } from '../terminal.js';
 
 export interface Refusal {
   readonly line: number;
@@ -45,7 +44,7 @@ export class Refusals {
     this.#file?.write(`${JSON.stringify(refusal)}\n`);
     this.#printed++;
     if (this.#printed <= printedMax) {
-      this.#print(`line ${refusal.line}: ${refusal.code}: ${printable(refusal.message)}`);
+      this.#print(`line ${refusal.line}: ${refusal.code}: ${refusal.message}`);
     } else if (this.#printed === printedMax + 1) {
       this.#print(
         'More rows are refused; ' +

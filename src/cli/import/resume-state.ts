@@ -1,6 +1,7 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { codeOf, CommandFailure, messageOf } from '../failure.js';
+import { systemRandomness } from '../../base/randomness.js';
+import { codeOf, CommandFailure, messageOf, UsageError } from '../failure.js';
 import type { InputIdentity } from './input.js';
 import type { SourcePosition } from './source-row.js';
 
@@ -20,6 +21,8 @@ export interface ImportProgress {
 }
 
 const formatVersion = 1;
+/** The file holds a few hundred bytes; one that is larger is not ours. */
+const stateBytesMax = 1024 * 1024;
 
 /** The small file beside an input that lets a stopped import continue. */
 export class ResumeState {
@@ -31,26 +34,52 @@ export class ResumeState {
     this.#identity = identity;
   }
 
-  /** Where to continue; `other` when the file is about another input, table or mapping. */
+  /**
+   * Where to continue; `other` when the file is about another input, table or mapping. Throws
+   * `UsageError` when it is no file of an import: saving would overwrite what somebody else keeps.
+   */
   async load(): Promise<ImportProgress | 'none' | 'other'> {
-    let text: string;
-    try {
-      text = await readFile(this.#path, 'utf8');
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT') return 'none';
-      throw new CommandFailure(`${this.#path} cannot be read: ${messageOf(error)}`);
-    }
+    const text = await this.#read();
+    if (text === undefined) return 'none';
     const state = parsedState(text);
-    if (state === undefined || !isDeepStrictEqual(state.identity, this.#identity)) return 'other';
+    if (state === undefined) throw this.#foreign();
+    if (!isDeepStrictEqual(state.identity, this.#identity)) return 'other';
     return state.progress;
   }
 
-  /** Replaces the file as a whole, so that a crash leaves the old one or the new one. */
+  async #read(): Promise<string | undefined> {
+    try {
+      const facts = await stat(this.#path);
+      if (!facts.isFile() || facts.size > stateBytesMax) throw this.#foreign();
+      return await readFile(this.#path, 'utf8');
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      if (codeOf(error) === 'ENOENT') return undefined;
+      throw new CommandFailure(`${this.#path} cannot be read: ${messageOf(error)}`);
+    }
+  }
+
+  #foreign(): UsageError {
+    return new UsageError(
+      `${this.#path} is no note of an import, and it would be overwritten. ` +
+        'Name another file with --state, or remove it.',
+    );
+  }
+
+  /**
+   * Replaces the file as a whole, so that a crash leaves the old one or the new one. The draft is
+   * made exclusively, so nothing that lies there or that a link leads to is written to.
+   */
   async save(progress: ImportProgress): Promise<void> {
     const state = { version: formatVersion, identity: this.#identity, progress };
-    const draft = `${this.#path}.tmp`;
-    await writeFile(draft, `${JSON.stringify(state, undefined, 2)}\n`);
-    await rename(draft, this.#path);
+    const draft = `${this.#path}.${systemRandomness.uuid()}.tmp`;
+    try {
+      await writeFile(draft, `${JSON.stringify(state, undefined, 2)}\n`, { flag: 'wx' });
+      await rename(draft, this.#path);
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') await rm(draft, { force: true });
+      throw error;
+    }
   }
 
   async remove(): Promise<void> {
@@ -67,6 +96,7 @@ function parsedState(text: string): State | undefined {
   try {
     const state: { version?: unknown; identity?: unknown; progress?: Partial<ImportProgress> } =
       JSON.parse(text);
+    if (state.identity === undefined) return undefined;
     const { position, refused } = state.progress ?? {};
     if (state.version !== formatVersion || position === undefined || refused === undefined) {
       return undefined;

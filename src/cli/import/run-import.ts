@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { unreachable } from '../../base/invariant.js';
 import type { EdmType } from '../../wire/edm/value.js';
@@ -17,7 +18,9 @@ import { reportProgress, type ProgressReport } from './progress.js';
 import { Refusals } from './refusals.js';
 import { ResumeState, type ImportProgress } from './resume-state.js';
 import { SettledFrontier } from './settled-frontier.js';
+import { requireErrorsFile, requireOtherFile } from './side-files.js';
 import { sourceStart, type SourceRow } from './source-row.js';
+import { notice } from '../notice.js';
 
 export interface ImportSettings {
   readonly connection: Connection;
@@ -51,6 +54,7 @@ export async function runImport(
   settings: ImportSettings,
 ): Promise<ImportResult> {
   const state = resumeState(input, settings);
+  await checkSideFiles(input, settings);
   const before = await progressBefore(state, settings);
   const header = isCsv(settings.format) ? await checkedHeader(input, settings) : undefined;
   const client = new TableClient(settings.connection, { socketsMax: settings.concurrency });
@@ -207,15 +211,30 @@ class ImportRun {
     const seconds = (systemClock.monotonicMs() - this.#startMs) / 1000;
     const rate = grouped(Math.round(this.#written / Math.max(seconds, 0.001)));
     const { count } = this.#refusals;
-    process.stderr.write(
+    notice(
       `${isComplete ? 'Imported' : 'Stopped after'} ${grouped(this.#written)} rows into ` +
         `${this.#settings.table} in ${seconds.toFixed(1)} s (${rate} rows/s); ` +
-        `${grouped(count)} refused.\n`,
+        `${grouped(count)} refused.`,
     );
     if (!isComplete && this.#state !== undefined) {
-      process.stderr.write('Run the same command again to continue.\n');
+      notice('Run the same command again to continue.');
     }
   }
+}
+
+/** Nothing that is there is written over, but what an earlier import has written. */
+async function checkSideFiles(
+  { name, identity }: ImportInput,
+  { errorsPath, statePath }: ImportSettings,
+): Promise<void> {
+  if (identity !== undefined) await requireOtherFile(statePath, '--state', name);
+  if (errorsPath === undefined) return;
+  await requireOtherFile(errorsPath, '--errors', name);
+  if (identity !== undefined && resolve(errorsPath) === resolve(statePath)) {
+    throw new UsageError('--errors and --state name the same file.');
+  }
+  if (identity !== undefined) await requireOtherFile(errorsPath, '--errors', statePath);
+  await requireErrorsFile(errorsPath);
 }
 
 function resumeState(
@@ -245,18 +264,16 @@ async function progressBefore(
   state: ResumeState | undefined,
   { restart, statePath }: ImportSettings,
 ): Promise<ImportProgress | undefined> {
-  if (state === undefined || restart) return undefined;
+  if (state === undefined) return undefined;
   const progress = await state.load();
-  if (progress === 'none') return undefined;
+  if (restart || progress === 'none') return undefined;
   if (progress === 'other') {
-    process.stderr.write(
-      `Note: ${statePath} is about another file, table or mapping; starting from the beginning.\n`,
+    notice(
+      `Note: ${statePath} is about another file, table or mapping; starting from the beginning.`,
     );
     return undefined;
   }
-  process.stderr.write(
-    `Continuing behind row ${grouped(progress.position.row)}, as ${statePath} says.\n`,
-  );
+  notice(`Continuing behind row ${grouped(progress.position.row)}, as ${statePath} says.`);
   return progress;
 }
 

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { unreachable } from '../../base/invariant.js';
-import { printable } from '../terminal.js';
+import { printable, printableJson } from '../terminal.js';
 import type { Terms } from './term-options.js';
 
 export const tokenFormats = ['text', 'url', 'token', 'json'] as const;
@@ -46,14 +46,18 @@ export function tokenText(made: MadeToken, format: TokenFormat): string {
       return lines([token]);
     case 'json': {
       const connection = connectionString === undefined ? {} : { connectionString };
-      return lines([JSON.stringify({ token, ...Object.fromEntries(urls), ...connection, allows })]);
+      return lines([
+        printableJson(
+          JSON.stringify({ token, ...Object.fromEntries(urls), ...connection, allows }),
+        ),
+      ]);
     }
     case 'text': {
       const rows: [string, string][] = urls.map(([name, url]) => [labels[name], url]);
       rows.push(['Token', token]);
       if (connectionString !== undefined) rows.push(['Connection', connectionString]);
-      rows.push(['Allows', printable(allows)]);
-      return lines(rows.map(([label, text]) => `${label.padEnd(11)} ${text}`));
+      rows.push(['Allows', allows]);
+      return lines(rows.map(([label, text]) => `${label.padEnd(11)} ${printable(text)}`));
     }
     default:
       return unreachable(format);

@@ -12,6 +12,7 @@ import { firstStopSignal } from './stop-signals.js';
 import { lenientItemsText } from './strictness-options.js';
 import { runPrimary } from './workers/primary.js';
 import { runWorker, workerNumber } from './workers/worker.js';
+import { notice } from '../notice.js';
 
 export function startCommand(): Command {
   const command = new Command('start')
@@ -47,7 +48,7 @@ async function start(flags: StartFlags, command: Command): Promise<void> {
   const plan = await planStart(flags, sourceOf);
   const { settings } = plan;
   await prepareOAuth(settings.flags);
-  for (const note of settings.notes) process.stderr.write(`Note: ${note}\n`);
+  for (const note of settings.notes) notice(`Note: ${note}`);
   return settings.flags.workers > 1 ? runPrimary(plan) : runAlone(plan);
 }
 

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync, readdirSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { runCli } from '../../test/support/cli-process.js';
+
+// What an endpoint answers, and what stands on the command line, is printed so that it can neither
+// command the terminal nor turn the direction of a line.
+
+/** A title, a colour by C1, a turned line, an isolate, a mark, ends of lines, and DEL. */
+const evil = '\x1b]0;owned\x07\x9b31m\u202eright\u2066left\u200f\u061c\u2028\u2029\x85\x7f';
+/** XML carries no C0. */
+const evilXml = Array.from(evil, (each) => (each < ' ' ? '' : each)).join('');
+
+/** Ranges of what a terminal or a reader of a line obeys; a line feed ends lines of ours. */
+const commanding: readonly (readonly [from: string, to: string])[] = [
+  ['\0', '\t'],
+  ['\v', '\x1f'],
+  ['\x7f', '\x9f'],
+  ['\u061c', '\u061c'],
+  ['\u200e', '\u200f'],
+  ['\u2028', '\u202e'],
+  ['\u2066', '\u2069'],
+];
+
+let mode: 'json-error' | 'xml-error' | 'plain-error' | 'success' = 'success';
+let server: Server;
+let connection: readonly string[];
+let folder: string;
+
+function bodyOf({ url = '' }: IncomingMessage): string {
+  const error = { code: evil, message: { lang: 'en', value: evil } };
+  const name = evilXml;
+  switch (mode) {
+    case 'json-error':
+      return JSON.stringify({ 'odata.error': error });
+    case 'xml-error':
+      return `<Error><Code>${name}</Code><Message>${name}</Message><Why>${name}</Why></Error>`;
+    case 'plain-error':
+      return evil;
+    case 'success':
+      if (url.includes('comp=list'))
+        return `<EnumerationResults><Queues><Queue><Name>${name}</Name></Queue></Queues></EnumerationResults>`;
+      if (url.includes('/messages')) return messages();
+      return JSON.stringify({
+        value: [{ PartitionKey: evil, RowKey: '1', [evil]: evil, n: evil }],
+      });
+    default:
+      return assert.fail();
+  }
+}
+
+function messages(): string {
+  const fields = ['MessageId', 'PopReceipt', 'MessageText'].map(
+    (name) => `<${name}>${evilXml}</${name}>`,
+  );
+  const times = ['InsertionTime', 'ExpirationTime', 'TimeNextVisible'];
+  const all = [...fields, ...times.map((name) => `<${name}>${evilXml}</${name}>`)].join('');
+  const message = `<QueueMessage>${all}<DequeueCount>1</DequeueCount></QueueMessage>`;
+  return `<QueueMessagesList>${message}</QueueMessagesList>`;
+}
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tabularium-hostile-'));
+  await writeFile(join(folder, 'rows.jsonl'), '{"PartitionKey":"a","RowKey":"1"}\n');
+  server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      const created = request.method === 'POST' && request.url?.includes('/messages') === true;
+      response.statusCode = mode === 'success' ? (created ? 201 : 200) : 400;
+      response.setHeader('x-tabularium-plan', 'class=\x9b31m;intervals=\x9b;scanned=1;returned=1');
+      response.setHeader('x-ms-approximate-messages-count', '1');
+      response.end(bodyOf(request));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a`;
+  const text = `AccountName=a;AccountKey=YQ==;TableEndpoint=${endpoint};QueueEndpoint=${endpoint}`;
+  connection = ['-c', text];
+});
+after(async () => {
+  server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const reading = (format: string): readonly (readonly string[])[] => [
+  ['table', 'query', '-t', 'people', '-o', format],
+  ['queue', 'peek', '-q', 'work', '-o', format],
+  ['queue', 'get', '-q', 'work', '-o', format, '--base64'],
+  ['queue', 'list', '-o', format],
+];
+const writing: readonly (readonly string[])[] = [
+  ['table', 'insert', '-t', 'people', '{"PartitionKey":"a","RowKey":"1"}'],
+  ['table', 'import', 'rows.jsonl', '-t', 'people', '--no-create'],
+  ['queue', 'put', '-q', 'work', 'text'],
+  ['queue', 'clear', '-q', 'work', '--yes'],
+];
+
+async function runsHarmlessly(command: readonly string[]): Promise<void> {
+  const { stdout, stderr } = await runCli([...command, ...connection], { cwd: folder });
+  isHarmless(stdout + stderr, command.join(' '));
+  assert.notEqual(stdout + stderr, '', command.join(' '));
+}
+
+function isHarmless(text: string, what: string): void {
+  const found = Array.from(text).find((each) =>
+    commanding.some(([from, to]) => each >= from && each <= to),
+  );
+  assert.equal(found, undefined, `${what} prints ${JSON.stringify(text)}`);
+}
+
+describe('an endpoint that answers with control characters', () => {
+  for (const each of ['json-error', 'xml-error', 'plain-error'] as const) {
+    it(`commands no terminal by any command: ${each}`, async () => {
+      mode = each;
+      await Promise.all([...reading('table'), ...writing].map(runsHarmlessly));
+    });
+  }
+
+  it('commands no terminal in any format', async () => {
+    mode = 'success';
+    await Promise.all(['table', 'json', 'jsonl'].flatMap(reading).map(runsHarmlessly));
+  });
+
+  it('is shown in JSON that means the same', async () => {
+    mode = 'success';
+    const args = ['table', 'query', '-t', 'people', '-o', 'jsonl', '--no-plan', ...connection];
+    const { stdout } = await runCli(args);
+    const row: Record<string, unknown> = JSON.parse(stdout);
+    assert.deepEqual(row, { PartitionKey: evil, RowKey: '1', [evil]: evil, n: evil });
+  });
+});
+
+describe('a command line with control characters', () => {
+  it('is refused without repeating them as they are', async () => {
+    const wrong: readonly (readonly string[])[] = [
+      [evil],
+      ['table', evil],
+      ['table', 'query', `--${evil}`],
+      ['table', 'query', '-t', 'people', '-o', evil],
+      ['table', 'query', '-t', 'people', '-c', evil],
+      ['table', 'import', `${evil}.csv`, '-t', 'people'],
+      ['table', 'import', 'rows.jsonl', '-t', 'people', '--types', `a=${evil}`],
+      ['table', 'insert', '-t', 'people', `{"${evil}`],
+      ['queue', 'get', '-q', 'work', '--count', evil],
+      ['sas', 'table', '-t', 'people', '--expiry', evil],
+      ['dev-token', '--lifetime', evil],
+      ['start', '--table-port', evil],
+      ['start', '--config', evil],
+      ['start', '--account', evil],
+    ];
+    const refusals = wrong.map(async (args) => {
+      const { code, stdout, stderr } = await runCli(args, { cwd: folder });
+      assert.notEqual(code, 0, args.join(' '));
+      isHarmless(stdout + stderr, JSON.stringify(args));
+    });
+    await Promise.all(refusals);
+  });
+});
+
+describe('the commands', () => {
+  it('tell people things by one function, which escapes', () => {
+    const root = fileURLToPath(new URL('../../../src/cli/', import.meta.url));
+    const files = readdirSync(root, { recursive: true }).map(String);
+    const writing = files
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+      .filter((file) => readFileSync(join(root, file), 'utf8').includes('process.stderr.write'));
+    assert.deepEqual(writing, ['notice.ts']);
+  });
+});

@@ -1,0 +1,64 @@
+import { createReadStream, type Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { codeOf, CommandFailure, messageOf, UsageError } from '../failure.js';
+
+/** Longest first line that is looked at, in bytes. */
+const firstLineBytesMax = 1024 * 1024;
+
+/**
+ * Holds a file that a command will write to: it must not be one that the command reads, whatever
+ * name or link leads to it. Throws `UsageError`.
+ */
+export async function requireOtherFile(path: string, flag: string, input: string): Promise<void> {
+  if (input === '-') return;
+  const [own, read] = await Promise.all([factsOf(path), factsOf(input)]);
+  if (own === undefined || read === undefined) return;
+  if (own.dev === read.dev && own.ino === read.ino) {
+    throw new UsageError(
+      `${flag} ${path} is ${input}, which would be overwritten. Name another file.`,
+    );
+  }
+}
+
+/** Throws `UsageError` when the file holds something else than refused rows of an import. */
+export async function requireErrorsFile(path: string): Promise<void> {
+  const facts = await factsOf(path);
+  if (facts?.isDirectory() === true) throw new UsageError(`--errors ${path} is a directory.`);
+  if (facts === undefined || !facts.isFile() || facts.size === 0) return;
+  if (isRefusal(await firstLine(path))) return;
+  throw new UsageError(
+    `--errors ${path} holds something else than refused rows, which would be lost. ` +
+      'Name another file, or remove it.',
+  );
+}
+
+async function factsOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw new CommandFailure(`${path} cannot be looked at: ${messageOf(error)}`);
+  }
+}
+
+async function firstLine(path: string): Promise<string> {
+  const input = createReadStream(path, { end: firstLineBytesMax - 1 });
+  try {
+    for await (const line of createInterface({ input })) return line;
+    return '';
+  } catch (error) {
+    throw new CommandFailure(`${path} cannot be read: ${messageOf(error)}`);
+  } finally {
+    input.destroy();
+  }
+}
+
+function isRefusal(line: string): boolean {
+  try {
+    const { line: number, code, message }: Record<string, unknown> = JSON.parse(line);
+    return typeof number === 'number' && typeof code === 'string' && typeof message === 'string';
+  } catch {
+    return false;
+  }
+}
