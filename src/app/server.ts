@@ -174,6 +174,7 @@ class RunningServer implements TabulariumServer {
         tls: certificates,
         versions,
         checkClockSkew,
+        credentialRules: leniency.credentials,
         bearer: bearer?.verifier,
       });
     this.#http = {

@@ -3,6 +3,8 @@ import { describe, it } from 'node:test';
 import { lenientItemNames, type LenientItem } from '../../src/http/pipeline/leniency.js';
 import { sendChangeset, changesetError, assertChangesetDone, type Operation } from './kit/batch.js';
 import { entityPath, type WireClient } from './kit/client.js';
+import { lasting, sasQuery, tableSas } from './kit/sas.js';
+import { QueueWireClient } from './kit/queue-client.js';
 import { startFixture } from './kit/server.js';
 
 // Each item both ways: what the cloud service does, and what a server does that is told to be
@@ -142,8 +144,53 @@ const cases: Readonly<Partial<Record<LenientItem, Case>>> = {
   },
 };
 
+const reading = tableSas({ ...lasting, tn: 'tanycredential', sp: 'r' });
+
+const credentialCases: typeof cases = {
+  date: {
+    send: (client) => check(client, { headers: { 'x-ms-date': undefined } }),
+    refused: [403, 'AuthenticationFailed'],
+    accepted: [200, ''],
+  },
+  'any-credential': {
+    send: (client, table) => {
+      const wrong = { Authorization: 'SharedKeyLite devstoreaccount1:AAAA' };
+      const none = { Authorization: 'Basic YTpi' };
+      const path = (query: string) => `/${table}()?${query}`;
+      const spoilt = sasQuery({ ...reading, sp: 'raud' });
+      return Promise.all([
+        check(client, { path: path(sasQuery(reading)), headers: wrong }),
+        check(client, { path: path(sasQuery(reading)), headers: none }),
+        check(client, { path: path(spoilt) }),
+        check(client, { path: path(spoilt), headers: wrong }),
+        check(client, { path: path('sig=x'), headers: wrong }),
+        check(client, { path: path('$top=1'), headers: wrong }),
+      ]);
+    },
+    refused: [
+      [403, 'AuthenticationFailed'],
+      [400, 'InvalidAuthenticationInfo'],
+      [200, ''],
+      [403, 'AuthenticationFailed'],
+      [403, 'AuthenticationFailed'],
+      [403, 'AuthenticationFailed'],
+    ],
+    accepted: [
+      [200, ''],
+      [200, ''],
+      [200, ''],
+      [403, 'AuthenticationFailed'],
+      [403, 'AuthenticationFailed'],
+      [403, 'AuthenticationFailed'],
+    ],
+  },
+};
+
 describe('a lenient server', () => {
-  for (const [item, { send, refused, accepted }] of Object.entries(cases)) {
+  for (const [item, { send, refused, accepted }] of Object.entries({
+    ...cases,
+    ...credentialCases,
+  })) {
     it(`does with '${item}' what the cloud refuses, and nothing else`, async () => {
       const lenient = await startFixture({ lenient: [item as LenientItem] });
       const others = lenientItemNames.filter((name) => name !== item);
@@ -159,9 +206,30 @@ describe('a lenient server', () => {
 
   it('has no item without a test', () => {
     assert.deepEqual(
-      [...Object.keys(cases), 'upsert-permissions'].sort(),
+      [...Object.keys(cases), ...Object.keys(credentialCases), 'upsert-permissions'].sort(),
       [...lenientItemNames].sort(),
     );
+  });
+
+  it('compares a date that is there with the clock', async () => {
+    const { client } = await startFixture({ lenient: ['date'] });
+    for (const date of ['Fri, 01 Mar 2019 12:00:00 GMT', 'today']) {
+      const answer = await check(client, { headers: { 'x-ms-date': date } });
+      assert.deepEqual(answer, [403, 'AuthenticationFailed']);
+    }
+  });
+
+  it('takes requests to queues without a date as well', async () => {
+    for (const lenient of [false, ['date']] as const) {
+      const { server } = await startFixture({ lenient });
+      const queues = QueueWireClient.of(server);
+      const { status } = await queues.send({
+        path: '/?comp=list',
+        headers: { 'x-ms-date': undefined },
+      });
+      queues.close();
+      assert.equal(status, lenient === false ? 403 : 200);
+    }
   });
 
   it('checks signatures, whatever is allowed', async () => {

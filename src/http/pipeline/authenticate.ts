@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { invariant, unreachable } from '../../base/invariant.js';
 import { authenticationFailed } from '../../wire/auth/authentication-failed.js';
-import { readCredential } from '../../wire/auth/credential.js';
+import { readCredential, type Credential } from '../../wire/auth/credential.js';
 import type { Sas } from '../../wire/auth/sas/fields.js';
 import { verifySharedKey } from '../../wire/auth/shared-key.js';
 import type { SignedRequest, SigningForm } from '../../wire/auth/signed-request.js';
@@ -11,6 +11,7 @@ import type { BearerVerifier } from '../oauth/bearer-verifier.js';
 import { authenticateSas } from './authenticate-sas.js';
 import type { Caller } from './authorise.js';
 import type { Exchange } from './exchange.js';
+import type { CredentialRules } from './leniency.js';
 import type { SignedContainers } from './service.js';
 import type { VersionGate } from './version-gate.js';
 
@@ -21,6 +22,7 @@ export interface AuthenticateContext {
   readonly versions: VersionGate;
   readonly clock: Clock;
   readonly checkClockSkew: boolean;
+  readonly rules: CredentialRules;
   /** Undefined: bearer tokens are not taken. */
   readonly bearer: BearerVerifier | undefined;
 }
@@ -45,9 +47,56 @@ export function authenticate(
   exchange: Exchange,
   context: AuthenticateContext,
 ): Caller | Promise<Caller> {
-  const { signing, signatures, clock, checkClockSkew } = context;
+  const { service } = context.signatures;
+  const read = (header: string | undefined): Credential =>
+    readCredential(header, exchange.queryText, service);
   const header = exchange.header('authorization');
-  const credential = readCredential(header, exchange.queryText, signatures.service);
+  const verified = (): Caller | Promise<Caller> => verify(exchange, context, read(header));
+  if (!context.rules.triesAll || header === undefined || exchange.queryText === '') {
+    return verified();
+  }
+  return firstValid(verified, () => {
+    const credential = read(undefined);
+    return credential.kind === 'none' ? undefined : verify(exchange, context, credential);
+  });
+}
+
+/**
+ * What the first credential proves, or else what the second one does, if there is one. When neither
+ * proves anything, the refusal is that of the first.
+ */
+function firstValid(
+  first: () => Caller | Promise<Caller>,
+  second: () => Caller | Promise<Caller> | undefined,
+): Caller | Promise<Caller> {
+  const otherwise = (refusal: unknown): Caller | Promise<Caller> => {
+    if (!(refusal instanceof StorageError)) throw refusal;
+    const sameRefusal = (error: unknown): never => {
+      throw error instanceof StorageError ? refusal : error;
+    };
+    try {
+      const caller = second();
+      if (caller === undefined) throw refusal;
+      return caller instanceof Promise ? caller.catch(sameRefusal) : caller;
+    } catch (error) {
+      return sameRefusal(error);
+    }
+  };
+  try {
+    const caller = first();
+    return caller instanceof Promise ? caller.catch(otherwise) : caller;
+  } catch (error) {
+    return otherwise(error);
+  }
+}
+
+/** Throws, or rejects with, a `StorageError` for a credential that proves nothing. */
+function verify(
+  exchange: Exchange,
+  context: AuthenticateContext,
+  credential: Credential,
+): Caller | Promise<Caller> {
+  const { signing, clock, checkClockSkew, rules } = context;
   const { account } = exchange;
   invariant(account !== undefined, 'the address is known before the caller');
   switch (credential.kind) {
@@ -56,6 +105,7 @@ export function authenticate(
     case 'shared-key':
       verifySharedKey(credential, account, signedRequest(exchange, signing), {
         skewCheckedAtMicros: checkClockSkew ? clock.nowMicros() : undefined,
+        isDateOptional: rules.isDateOptional,
       });
       return credential.scheme === 'SharedKeyLite' ? ownerLite : owner;
     case 'bearer':

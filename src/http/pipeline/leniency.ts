@@ -14,6 +14,8 @@ export const lenientItems = {
   'delete-etag': 'Delete Entity without If-Match deletes any version',
   'property-count': 'an entity may have more than 252 properties',
   'property-names': 'names of properties may hold spaces and . : $ - and begin with a digit',
+  date: 'signed requests need no date; one that is there is compared with the clock',
+  'any-credential': 'a signature in the query counts where an Authorization header beside it fails',
   'upsert-permissions': 'a SAS with a or u, not both, may insert or replace and insert or merge',
 } as const;
 
@@ -21,11 +23,20 @@ export type LenientItem = keyof typeof lenientItems;
 
 export const lenientItemNames = Object.keys(lenientItems) as readonly LenientItem[];
 
+/** How strictly the credentials of a request are read. None makes a wrong signature a right one. */
+export interface CredentialRules {
+  /** Whether a request signed with a key may have no date. */
+  readonly isDateOptional: boolean;
+  /** Whether a signature in the query is tried when an `Authorization` header is refused. */
+  readonly triesAll: boolean;
+}
+
 /** What is allowed, each part in the form that the rule it loosens takes. */
 export interface Leniency {
   /** In the order of `lenientItems`. */
   readonly items: readonly LenientItem[];
   readonly ignoresClock: boolean;
+  readonly credentials: CredentialRules;
   readonly answersAnyAccept: boolean;
   readonly deletesWithoutEtag: boolean;
   readonly upsertsWithOnePermission: boolean;
@@ -46,6 +57,7 @@ export function leniencyOf(items: boolean | readonly string[]): Leniency {
   return Object.freeze({
     items: lenientItemNames.filter(has),
     ignoresClock: has('clock'),
+    credentials: Object.freeze({ isDateOptional: has('date'), triesAll: has('any-credential') }),
     answersAnyAccept: has('accept'),
     deletesWithoutEtag: has('delete-etag'),
     upsertsWithOnePermission: has('upsert-permissions'),

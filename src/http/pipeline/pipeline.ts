@@ -23,6 +23,7 @@ import type { HttpService, Reply, Route } from './service.js';
 import type { VersionGate } from './version-gate.js';
 import { spoil } from './spoil.js';
 import { WorkGate } from './work-gate.js';
+import { strictRules, type CredentialRules } from './leniency.js';
 
 export interface PipelineOptions {
   readonly service: HttpService;
@@ -37,6 +38,8 @@ export interface PipelineOptions {
   readonly versions: VersionGate;
   /** Refuse signatures over a date more than 15 minutes off. */
   readonly checkClockSkew: boolean;
+  /** Absent: those of the cloud. */
+  readonly credentialRules?: CredentialRules;
   /** Absent: bearer tokens are not taken. */
   readonly bearer?: BearerVerifier | undefined;
   /** Asked in order before the work of a request. Absent: nothing interferes. */
@@ -63,8 +66,9 @@ export class Pipeline {
     this.#interferences = options.interferences ?? [];
     this.#gate = options.gate ?? new WorkGate();
     const { service, versions, clock, checkClockSkew, bearer } = options;
+    const rules = options.credentialRules ?? strictRules.credentials;
     const { signing, signatures } = service;
-    this.#authentication = { signing, signatures, versions, clock, checkClockSkew, bearer };
+    this.#authentication = { signing, signatures, versions, clock, checkClockSkew, rules, bearer };
   }
 
   /** From now on answers ask the client to close its connection. */

@@ -19,6 +19,8 @@ export interface KeyHolder {
 export interface SharedKeyPolicy {
   /** Microseconds since 1970 to compare dates with; undefined when they are not checked. */
   readonly skewCheckedAtMicros: number | undefined;
+  /** Whether a request may have no date at all: its text to sign has an empty one. Default: no. */
+  readonly isDateOptional?: boolean;
 }
 
 /**
@@ -63,8 +65,12 @@ function stringsToSign(
   }
 }
 
-function isTimely(date: string, { skewCheckedAtMicros: now }: SharedKeyPolicy): boolean {
-  return date !== '' && (now === undefined || isDateWithinSkew(date, now));
+function isTimely(
+  date: string,
+  { skewCheckedAtMicros: now, isDateOptional = false }: SharedKeyPolicy,
+): boolean {
+  if (date === '') return isDateOptional;
+  return now === undefined || isDateWithinSkew(date, now);
 }
 
 function untimely(): StorageError {

@@ -11,11 +11,12 @@ export function* tableStringsToSign(
   account: string,
   request: TableSignedRequest,
 ): Generator<StringToSign> {
-  for (const date of new Set([request.xMsDate, request.date])) {
-    if (date === undefined) continue;
+  const { xMsDate, date } = request;
+  // Without any date there is one text, with an empty line for it.
+  for (const candidate of new Set([xMsDate ?? date ?? '', date ?? xMsDate ?? ''])) {
     for (const path of signedPaths(account, request.rawPath)) {
       const resource = canonicalizedResource(account, path, request.comp);
-      yield { date, text: stringToSign(scheme, request, date, resource) };
+      yield { date: candidate, text: stringToSign(scheme, request, candidate, resource) };
     }
   }
 }
