@@ -3,6 +3,7 @@ import { entityPath, type WireClient } from '../wire/kit/client.js';
 import { changesetBody, changesetParts, type Operation } from '../wire/kit/batch.js';
 import type { WireResponse } from '../wire/kit/response.js';
 import type { Changes, Ledger, Row, RowId } from './ledger.js';
+import { afterTrouble, throwFailure, type Troubles } from './unanswered.js';
 
 export const mainTable = 'crash';
 const rowsOfWorker = 150;
@@ -15,6 +16,8 @@ export interface Load {
   isOver: boolean;
   /** Answers that a sound server does not give. */
   readonly surprises: string[];
+  /** `killed` by default. */
+  readonly troubles?: Troubles;
 }
 
 export async function createMainTable(client: WireClient, ledger: Ledger): Promise<void> {
@@ -25,25 +28,29 @@ export async function createMainTable(client: WireClient, ledger: Ledger): Promi
   ledger.acknowledgeTable(mainTable, true);
 }
 
-/** Writes on one connection, request after request, until the load is over or the server gone. */
-export async function work(load: Load, worker: number, client: WireClient): Promise<void> {
-  const partition = `w${worker}`;
-  while (!load.isOver) {
+/** Runs the load on these connections and closes them; resolves when it has ended. */
+export async function runLoad(load: Load, clients: readonly WireClient[]): Promise<void> {
+  await Promise.all(clients.map((client, worker) => work(load, worker, client)));
+  for (const client of clients) client.close();
+}
+
+/**
+ * Writes on one connection, request after request, until the load is over or, by default, the server
+ * gone. After a request of unknown outcome the worker leaves its rows alone, and takes others.
+ */
+async function work(load: Load, worker: number, client: WireClient): Promise<void> {
+  let own = String(worker);
+  for (let lives = 1; !load.isOver;) {
     const kind = load.random.weighted({ single: 10, group: 3, contended: 2, table: 1 });
     try {
-      if (kind === 'single') await writeOne(load, partition, client);
-      else if (kind === 'group') await writeGroup(load, partition, client);
+      if (kind === 'single') await writeOne(load, `w${own}`, client);
+      else if (kind === 'group') await writeGroup(load, `w${own}`, client);
       else if (kind === 'contended') await writeContended(load, client);
-      else await cycleTable(load, worker, client);
+      else await cycleTable(load, own, client);
     } catch (error) {
-      // The connection broke: what was sent stays unanswered in the ledger.
-      if (
-        error instanceof Error &&
-        /closed without a whole answer|ECONN|EPIPE/.test(error.message)
-      ) {
-        return;
-      }
-      throw error;
+      if ((await afterTrouble(error, load)) === 'end') return;
+      own = `${worker}x${lives}`;
+      lives += 1;
     }
   }
 }
@@ -127,7 +134,9 @@ async function writeGroup(load: Load, partition: string, client: WireClient): Pr
   ledger.issue(changes);
   const operations = planned.map(({ operation }) => operation);
   const response = await sendGroup(client, operations);
+  throwFailure(response.status, load, response.text);
   const parts = response.status === 202 ? changesetParts(response) : [];
+  for (const { status, head } of parts) throwFailure(status, load, head);
   if (parts.length !== count || parts.some(({ status }) => status !== 204)) {
     load.surprises.push(`a group was answered ${response.status} ${response.text.slice(0, 500)}`);
     return ledger.refuse(changes);
@@ -165,9 +174,10 @@ async function writeContended(load: Load, client: WireClient): Promise<void> {
 }
 
 /** Creates or drops the worker's own table. It stays empty. */
-async function cycleTable(load: Load, worker: number, client: WireClient): Promise<void> {
-  const name = `own${worker}`;
-  const { status } = await client.send({ path: `/Tables('${name}')` });
+async function cycleTable(load: Load, own: string, client: WireClient): Promise<void> {
+  const name = `own${own}`;
+  const { status, text } = await client.send({ path: `/Tables('${name}')` });
+  throwFailure(status, load, text);
   load.ledger.issueTable(name);
   const response =
     status === 404
@@ -179,6 +189,7 @@ async function cycleTable(load: Load, worker: number, client: WireClient): Promi
 
 function isRefused(load: Load, response: WireResponse, expected: number): boolean {
   if (response.status === expected) return false;
+  throwFailure(response.status, load, response.text);
   load.surprises.push(`answered ${response.status}, not ${expected}: ${response.text}`);
   return true;
 }

@@ -10,109 +10,24 @@ import { systemRandomness } from '../../src/base/randomness.js';
 import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import { QueueService } from '../../src/services/queues/queue-service.js';
 import { ServerProcess } from '../support/crash-server.js';
-import { WireRefusal } from '../support/queue-operations.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { WireQueues } from '../support/wire-queues.js';
+import type { QueueWireClient } from '../wire/kit/queue-client.js';
 import { developmentAccount as account } from '../wire/kit/signature.js';
 import { QueueLedger, type Known } from './queue-ledger.js';
-import { crashQueue, holdSeconds, shown, workOnCrashQueue, type QueueLoad } from './queue-load.js';
+import { crashQueue, holdSeconds, runQueueLoad, type QueueLoad } from './queue-load.js';
+import { settleQueue } from './queue-settle.js';
 
 // How to repeat and to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_CRASH_SEED');
 const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', 10);
 const connections = 8;
-/** Held messages that a round leaves to the next, so that rounds stay short. */
-const heldMax = 100;
-const samples = 10;
 const dayMicros = 24 * 3600 * 1_000_000;
 
-/** Runs the load on fresh connections until the server dies. Workers share what is held. */
-async function runLoad(
-  server: ServerProcess,
-  load: QueueLoad,
-  held: readonly Known[],
-): Promise<void> {
-  const clients = Array.from({ length: connections }, () => server.queueClient());
-  await Promise.all(
-    clients.map((client, worker) => {
-      const own = held.filter((_, index) => index % connections === worker);
-      return workOnCrashQueue(load, new WireQueues({ [account]: client }), own);
-    }),
-  );
-  for (const client of clients) client.close();
-}
-
-/** Takes everything that can be got, to hold it. */
-async function takeAll(ledger: QueueLedger, queues: WireQueues): Promise<Known[]> {
-  const taken: Known[] = [];
-  for (;;) {
-    const count = 32;
-    ledger.issueGet(count);
-    const found = await queues.getMessages(account, crashQueue, {
-      count,
-      visibilitySeconds: holdSeconds,
-    });
-    taken.push(...ledger.acknowledgeGet(count, found, 1000 * (holdSeconds - 1)));
-    if (found.length === 0) return taken;
-  }
-}
-
-async function isDeletedNow(queues: WireQueues, message: Known): Promise<boolean> {
-  try {
-    await queues.deleteMessage(account, crashQueue, shown(message));
-    return true;
-  } catch (error) {
-    if (error instanceof WireRefusal && error.code === 'MessageNotFound') return false;
-    throw error;
-  }
-}
-
-/** Receipts that were given out before the crash do what they did. */
-async function tryReceipts(ledger: QueueLedger, queues: WireQueues, before: readonly Known[]) {
-  for (const message of before.slice(0, samples)) {
-    const change = { ...shown(message), visibilitySeconds: 0 };
-    const { popReceipt } = await queues.updateMessage(account, crashQueue, change);
-    message.receipt = popReceipt;
-    ledger.letGo(message, 0);
-  }
-  for (const message of before.slice(samples, 2 * samples)) {
-    assert.ok(await isDeletedNow(queues, message), `message ${message.serial} can be deleted`);
-    message.presence = 'deleted';
-  }
-  for (const message of ledger.all('deleted').slice(-samples)) {
-    assert.ok(!(await isDeletedNow(queues, message)), `message ${message.serial} stays deleted`);
-  }
-  // A deletion that was not answered: either outcome is right, and this one makes it certain.
-  for (const message of ledger.all('maybe')) {
-    if (message.receipt === undefined) continue;
-    await isDeletedNow(queues, message);
-    message.presence = 'deleted';
-  }
-}
-
-/** Compares what a restarted server holds with what it promised; what is held afterwards. */
-async function settle(ledger: QueueLedger, queues: WireQueues): Promise<Known[]> {
-  ledger.crash();
-  const count = async () => (await queues.getQueue(account, crashQueue)).approximateMessageCount;
-  ledger.checkCount(await count());
-  const isHeld = ({ hiddenUntilMs, receipt }: Known) => hiddenUntilMs > 0 && receipt !== undefined;
-  const before = ledger.all('stored').filter(isHeld);
-  const startMs = Date.now();
-  await takeAll(ledger, queues);
-  ledger.checkNothingLost(startMs);
-  await tryReceipts(ledger, queues, before);
-  const givenBackMs = Date.now();
-  await takeAll(ledger, queues);
-  ledger.checkNothingLost(givenBackMs);
-  const held = ledger.all('stored').filter(isHeld);
-  for (const message of held.splice(heldMax)) {
-    await queues.deleteMessage(account, crashQueue, shown(message));
-    message.presence = 'deleted';
-  }
-  ledger.checkCount(await count());
-  return held;
+function clientsOf(server: ServerProcess): QueueWireClient[] {
+  return Array.from({ length: connections }, () => server.queueClient());
 }
 
 /** A day later every timeout has passed: each message comes once, and nothing else does. */
@@ -162,7 +77,7 @@ it(`keeps every promise of a queue when it is killed ${rounds} times under load 
     first.close();
     for (let round = 1; round <= rounds; round += 1) {
       const load: QueueLoad = { ledger, random, isOver: false, surprises: [] };
-      const done = runLoad(server, load, held);
+      const done = runQueueLoad(load, clientsOf(server), held);
       await pause(random.between(20, 700));
       await server.end('SIGKILL');
       load.isOver = true;
@@ -170,7 +85,7 @@ it(`keeps every promise of a queue when it is killed ${rounds} times under load 
       assert.deepEqual(load.surprises, [], `round ${round}`);
       server = await ServerProcess.start(directory);
       const client = server.queueClient();
-      held = await settle(ledger, new WireQueues({ [account]: client }));
+      held = await settleQueue(ledger, new WireQueues({ [account]: client }));
       client.close();
       assert.deepEqual(ledger.violations, [], `round ${round}`);
     }

@@ -1,8 +1,10 @@
 import { WireRefusal } from '../support/queue-operations.js';
 import type { SimRandom } from '../support/sim-random.js';
-import type { WireQueues } from '../support/wire-queues.js';
+import { WireQueues } from '../support/wire-queues.js';
+import type { QueueWireClient } from '../wire/kit/queue-client.js';
 import { developmentAccount as account } from '../wire/kit/signature.js';
 import { textOf, type Known, type QueueLedger } from './queue-ledger.js';
+import { afterTrouble, FailedAnswer, throwFailure, type Troubles } from './unanswered.js';
 
 export const crashQueue = 'crash';
 /** Longer than the whole test. */
@@ -17,33 +19,53 @@ export interface QueueLoad {
   isOver: boolean;
   /** Answers that a sound server does not give. */
   readonly surprises: string[];
+  /** `killed` by default. */
+  readonly troubles?: Troubles;
 }
 
 /**
- * Puts, gets, updates and deletes on one connection until the load is over or the server gone.
- * `held` are the messages that this worker alone may change; what is left of them stays in it.
+ * Runs the load on these connections and closes them; resolves when it has ended. The workers share
+ * what is held.
  */
-export async function workOnCrashQueue(
+export async function runQueueLoad(
   load: QueueLoad,
-  queues: WireQueues,
-  held: Known[],
+  clients: readonly QueueWireClient[],
+  held: readonly Known[],
 ): Promise<void> {
+  await Promise.all(
+    clients.map((client, worker) => {
+      const own = held.filter((_, index) => index % clients.length === worker);
+      return workOnCrashQueue(load, new WireQueues({ [account]: client }), own);
+    }),
+  );
+  for (const client of clients) client.close();
+}
+
+/**
+ * Puts, gets, updates and deletes on one connection until the load is over or, by default, the server
+ * gone. `held` are the messages that this worker alone may change; what is left of them stays in it.
+ */
+async function workOnCrashQueue(load: QueueLoad, queues: WireQueues, held: Known[]): Promise<void> {
   const worker = new Worker(load, queues, held);
   while (!load.isOver) {
     try {
       await worker.step();
     } catch (error) {
-      if (error instanceof WireRefusal) load.surprises.push(error.message);
-      // The connection broke: what was sent stays unanswered in the ledger.
-      else if (isBroken(error)) return;
-      else throw error;
+      if ((await afterTrouble(asTrouble(error, load), load)) === 'end') return;
     }
   }
 }
 
-function isBroken(error: unknown): boolean {
-  const broken = /closed without a whole answer|ECONN|EPIPE/;
-  return error instanceof Error && broken.test(error.message);
+/** A refusal is noted as a surprise, unless it is a failure that counts as no answer. */
+function asTrouble(error: unknown, load: QueueLoad): unknown {
+  if (!(error instanceof WireRefusal)) return error;
+  try {
+    throwFailure(error.status, load, error.message);
+  } catch (failure) {
+    return failure;
+  }
+  load.surprises.push(error.message);
+  return new FailedAnswer(error.message);
 }
 
 class Worker {

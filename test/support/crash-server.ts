@@ -32,13 +32,14 @@ export class ServerProcess {
   readonly port: number;
   readonly queuePort: number;
   readonly #process: ChildProcess;
-  readonly #exit: Promise<ServerExit>;
+  /** Resolves when it has ended, with what it printed. */
+  readonly exit: Promise<ServerExit>;
 
   private constructor(child: ChildProcess, ports: Ports, exit: Promise<ServerExit>) {
     this.#process = child;
     this.port = ports.table;
     this.queuePort = ports.queue;
-    this.#exit = exit;
+    this.exit = exit;
   }
 
   /**
@@ -95,16 +96,20 @@ export class ServerProcess {
     return new QueueWireClient(this.queuePort);
   }
 
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
+  }
+
   /** Sends a signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<ServerExit> {
     this.#process.kill(signal);
-    return this.#exit;
+    return this.exit;
   }
 }
 
 function portsPrinted(output: string): Ports | undefined {
   const portOf = (label: string): string | undefined =>
-    new RegExp(`${label} +http://[^:]+:(\\d+)/`).exec(output)?.[1];
+    new RegExp(`${label} +https?://[^:]+:(\\d+)/`).exec(output)?.[1];
   const [table, queue] = [portOf('Tables'), portOf('Queues')];
   if (table === undefined || queue === undefined) return undefined;
   return { table: Number(table), queue: Number(queue) };

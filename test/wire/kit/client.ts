@@ -1,4 +1,5 @@
 import type { TabulariumServer } from '../../../src/app/index.js';
+import type { Dial } from './connection.js';
 import type { Headers } from './request-bytes.js';
 import type { WireResponse } from './response.js';
 import { authorizationOf, developmentAccount, developmentKey } from './signature.js';
@@ -38,8 +39,13 @@ export class WireClient extends SigningClient<WireRequest> {
   protected readonly scheme = 'SharedKeyLite';
   #tables = 0;
 
-  constructor(port: number, account = developmentAccount, key = developmentKey) {
-    super(port, { account, key });
+  constructor(
+    port: number,
+    account = developmentAccount,
+    key = developmentKey,
+    options: { readonly dial?: Dial } = {},
+  ) {
+    super(port, { account, key }, options.dial);
   }
 
   static of(server: TabulariumServer): WireClient {

@@ -10,19 +10,26 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** Opens a connection to a port of this machine. */
+export type Dial = (port: number) => Socket;
+
+export const plainDial: Dial = (port) => connect(port, '127.0.0.1');
+
 /**
  * One keep-alive connection that sends bytes as they are. Requests wait for one another; a
  * connection that the server has closed is opened again for the next.
  */
 export class WireConnection {
   readonly #port: number;
+  readonly #dial: Dial;
   #socket: Socket | undefined;
   #chunks: Buffer[] = [];
   #waiting: Waiting | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(port: number) {
+  constructor(port: number, dial: Dial = plainDial) {
     this.#port = port;
+    this.#dial = dial;
   }
 
   exchange(bytes: Buffer, toHead = false): Promise<WireResponse> {
@@ -60,7 +67,7 @@ export class WireConnection {
 
   #open(): Socket {
     if (this.#socket !== undefined) return this.#socket;
-    const socket = connect(this.#port, '127.0.0.1');
+    const socket = this.#dial(this.#port);
     socket.setNoDelay(true);
     socket.on('data', (chunk) => {
       this.#chunks.push(chunk);

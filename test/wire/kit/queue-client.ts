@@ -1,6 +1,7 @@
 import type { TabulariumServer } from '../../../src/app/index.js';
 import { messagesOf, type QueueMessage } from './queue-xml.js';
 import { queueAuthorizationOf } from './queue-signature.js';
+import type { Dial } from './connection.js';
 import type { Headers } from './request-bytes.js';
 import type { WireResponse } from './response.js';
 import { developmentAccount, developmentKey } from './signature.js';
@@ -52,10 +53,11 @@ export class QueueWireClient extends SigningClient<QueueRequest> {
     options: Partial<Signer> & {
       /** What `x-ms-date` says; default the time of the machine. */
       readonly now?: () => Date;
+      readonly dial?: Dial;
     } = {},
   ) {
     const { account = developmentAccount, key = developmentKey, now = () => new Date() } = options;
-    super(port, { account, key });
+    super(port, { account, key }, options.dial);
     this.#now = now;
   }
 

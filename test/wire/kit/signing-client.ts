@@ -1,4 +1,4 @@
-import { WireConnection } from './connection.js';
+import { WireConnection, type Dial } from './connection.js';
 import { bodyBytes, requestBytes, type Headers } from './request-bytes.js';
 import type { WireResponse } from './response.js';
 import type { Scheme } from './signature.js';
@@ -42,12 +42,12 @@ export abstract class SigningClient<Request extends WireRequest> implements Sign
   readonly authority: string;
   readonly #connection: WireConnection;
 
-  constructor(port: number, { account, key }: Signer) {
+  constructor(port: number, { account, key }: Signer, dial?: Dial) {
     this.port = port;
     this.account = account;
     this.key = key;
     this.authority = `127.0.0.1:${port}`;
-    this.#connection = new WireConnection(port);
+    this.#connection = new WireConnection(port, dial);
   }
 
   close(): void {
