@@ -1,5 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { WireClient } from '../wire/kit/client.js';
 import { QueueWireClient } from '../wire/kit/queue-client.js';
@@ -22,8 +23,21 @@ export interface ServerProcessOptions {
   /** Bounds the size of its files. */
   readonly fileKiBMax?: number;
   readonly flags?: readonly string[];
+  /** Where its standard error goes, a file to append to, instead of to the output of the exit. */
+  readonly logTo?: string;
   /** Beside what this process has. */
   readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The program ended instead of listening. */
+export class StartFailure extends Error {
+  override readonly name = 'StartFailure';
+  readonly exit: ServerExit;
+
+  constructor(exit: ServerExit) {
+    super(`the server ended with ${exit.code ?? exit.signal}:\n${exit.output}`);
+    this.exit = exit;
+  }
 }
 
 /** The real program in a process of its own, which a test may end in any way. */
@@ -44,24 +58,27 @@ export class ServerProcess {
 
   /**
    * Starts the program on a data directory and free ports; resolves when it has printed where it
-   * listens. Throws with its output when it ends instead.
+   * listens. Throws `StartFailure` when it ends instead.
    */
   static async start(location: string, options: ServerProcessOptions = {}): Promise<ServerProcess> {
     const { fileKiBMax, flags = [] } = options;
     const env = { ...process.env, ...options.env };
+    const log = options.logTo === undefined ? undefined : openSync(options.logTo, 'a');
+    const stdio: StdioOptions = ['pipe', 'pipe', log ?? 'pipe'];
     const args = [program, 'start', '--location', location, '--table-port', '0'];
     args.push('--queue-port', '0', '--log-level', 'error', ...flags);
     const child =
       fileKiBMax === undefined
-        ? spawn(process.execPath, args, { env })
+        ? spawn(process.execPath, args, { env, stdio })
         : spawn(
             'bash',
             ['-c', `ulimit -f ${fileKiBMax}; exec "$0" "$@"`, process.execPath, ...args],
-            { env },
+            { env, stdio },
           );
     let output = '';
-    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    if (log !== undefined) closeSync(log);
+    child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
     const exit = once(child, 'close').then(([code, signal]): ServerExit => {
       return { code: code as number | null, signal: signal as NodeJS.Signals | null, output };
     });
@@ -70,16 +87,17 @@ export class ServerProcess {
         child.kill('SIGKILL');
         reject(new Error(`no start within ${startTimeoutMs} ms:\n${output}`));
       }, startTimeoutMs);
-      child.stdout.on('data', () => {
+      child.stdout?.on('data', () => {
         const printed = portsPrinted(output);
         if (printed === undefined) return;
         clearTimeout(timer);
         resolve(printed);
       });
-      child.once('close', (code, signal) => {
+      const fail = (failed: ServerExit): void => {
         clearTimeout(timer);
-        reject(new Error(`the server ended with ${code ?? signal}:\n${output}`));
-      });
+        reject(new StartFailure(failed));
+      };
+      void exit.then(fail);
     });
     return new ServerProcess(child, ports, exit);
   }

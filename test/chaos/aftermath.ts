@@ -1,0 +1,40 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { assertEndedClearly } from './endings.js';
+import type { Outcome } from './scenario.js';
+import type { RunningLoad, World } from './world.js';
+
+/**
+ * The cause of trouble is gone: the server must get well again, or must have ended in words and start
+ * again. Either way it has what it acknowledged, and can be stopped.
+ */
+export async function afterTroubles(world: World, load: RunningLoad): Promise<Outcome> {
+  const outcome = await wellOrEnded(world);
+  await load.end();
+  if (outcome === 'ends clearly') await world.start();
+  await world.settle();
+  await world.restart();
+  await world.settle();
+  return outcome;
+}
+
+/** A server may be well for a moment, and then find that it cannot go on. */
+async function wellOrEnded(world: World): Promise<'goes on' | 'ends clearly'> {
+  const well = world.becomesHealthy().then(() => pause(500));
+  well.catch(() => undefined);
+  const ended = world.server.exit.then(() => 'ended' as const);
+  if (
+    (await Promise.race([ended, well.catch((error: unknown) => afterEnd(world, error))])) !==
+    'ended'
+  ) {
+    return 'goes on';
+  }
+  assertEndedClearly(await world.ended());
+  return 'ends clearly';
+}
+
+/** That it ended is no reason against it. */
+async function afterEnd(world: World, error: unknown): Promise<'ended'> {
+  const ended = await Promise.race([world.server.exit, pause(100)]);
+  if (ended === undefined) throw error;
+  return 'ended';
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startProxy, type Interference } from '../support/forwarding-proxy.js';
+import { SimRandom } from '../support/sim-random.js';
+import { killed } from '../crash/unanswered.js';
+import { assertEndedClearly, assertStopped } from './endings.js';
+import { Finding, within } from './finding.js';
+import { untroubled, World } from './world.js';
+
+// Servers that misbehave on purpose: the suite must notice each.
+
+const linux = process.platform === 'linux' ? false : 'processes are found in /proc';
+
+/** Two proxies that interfere with the clients of a world. */
+async function between(world: World, interfere: Interference): Promise<AsyncDisposable> {
+  const [table, queue] = await Promise.all(
+    [world.server.port, world.server.queuePort].map((port) =>
+      startProxy(`http://127.0.0.1:${port}`, interfere),
+    ),
+  );
+  assert.ok(table && queue);
+  world.through = {
+    table: Number(new URL(table.origin).port),
+    queue: Number(new URL(queue.origin).port),
+  };
+  return {
+    async [Symbol.asyncDispose]() {
+      world.through = undefined;
+      await table[Symbol.asyncDispose]();
+      await queue[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Every third of the writes that match are answered as if they had been done. */
+function dropping(matches: (method: string, url: string) => boolean, status: number): Interference {
+  let seen = 0;
+  return (request, response) => {
+    const { method = '', url = '' } = request;
+    if (!matches(method, url) || ++seen % 3 !== 0) return 'pass';
+    request.resume();
+    const stamp = encodeURIComponent(new Date(Date.now() + 5000).toISOString());
+    response.writeHead(status, { ETag: `W/"datetime'${stamp}'"` });
+    response.end();
+    return 'done';
+  };
+}
+
+async function loadAndSettle(world: World, interfere: Interference): Promise<void> {
+  {
+    await using _ = await between(world, interfere);
+    await world.loadFor(800);
+  }
+  await world.settle();
+}
+
+void describe('the chaos suite', () => {
+  void it('finds an acknowledged write of a table that was dropped', async () => {
+    await using world = await World.make(new SimRandom(1));
+    const isWrite = (method: string, url: string) => method !== 'GET' && url.includes('RowKey');
+    await assert.rejects(loadAndSettle(world, dropping(isWrite, 204)), Finding);
+  });
+
+  void it('finds an acknowledged deletion of a message that was dropped', async () => {
+    await using world = await World.make(new SimRandom(2));
+    const isDelete = (method: string, url: string) =>
+      method === 'DELETE' && url.includes('/messages/');
+    await assert.rejects(loadAndSettle(world, dropping(isDelete, 204)), Finding);
+  });
+
+  void it('finds a server that does not answer', async () => {
+    await using world = await World.make(new SimRandom(3));
+    const taken: Socket[] = [];
+    const silent = createServer((socket) => taken.push(socket)).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    world.through = { table: port, queue: port };
+    const client = world.tableClient();
+    const asked = client.send({});
+    await assert.rejects(within('an answer', asked, 200), /hangs: an answer within 200 ms/);
+    for (const socket of taken) socket.destroy();
+    silent.close();
+    await assert.rejects(asked);
+  });
+
+  void it('finds a server that does not end', { skip: linux }, async () => {
+    await using world = await World.make(new SimRandom(4));
+    process.kill(world.server.pid, 'SIGSTOP');
+    await assert.rejects(world.stop(300), /hangs: the server ends within 300 ms/);
+  });
+
+  void it(
+    'finds connections that break, failures, and an end by itself',
+    { skip: linux },
+    async () => {
+      await using world = await World.make(new SimRandom(5));
+      const load = world.beginLoad(untroubled);
+      await pause(100);
+      world.server.signal('SIGSEGV');
+      const exit = await world.server.exit;
+      await assert.rejects(load.end(), /closed without a whole answer/);
+      assert.throws(() => assertStopped(exit), /ended with SIGSEGV/);
+      assert.throws(() => assertEndedClearly(exit), /without a clear message, with SIGSEGV/);
+      await world.start();
+      await assert.rejects(
+        loadAndSettle(world, (request, response) => {
+          request.resume();
+          response.writeHead(500).end();
+          return 'done';
+        }),
+        Finding,
+      );
+    },
+  );
+
+  void it('finds an end that says nothing, and one with the stack of an exception', () => {
+    const ends = (output: string, code = 1) => ({ code, signal: null, output });
+    const clear = 'error: The data directory is in use. Stop the other server.';
+    assert.doesNotThrow(() => assertEndedClearly(ends(`${clear}\n`)));
+    assert.throws(() => assertEndedClearly(ends('')), Finding);
+    assert.throws(() => assertEndedClearly(ends(clear, 7)), Finding);
+    const stack = new Error('x').stack ?? '';
+    assert.throws(() => assertEndedClearly(ends(`${clear}\n${stack}`)), /with a stack/);
+  });
+
+  void it('finds a process that is left', { skip: linux }, async () => {
+    await using world = await World.make(new SimRandom(6), { workers: 2 });
+    const [worker = 0] = await world.workerPids();
+    process.kill(worker, 'SIGSTOP');
+    const load = world.beginLoad({ ...killed, failures: 'unanswered' });
+    world.server.signal('SIGKILL');
+    await assert.rejects(world.assertNobodyLeft(500), /all processes of the server end/);
+    await load.end().catch(() => undefined);
+  });
+});

@@ -1,0 +1,39 @@
+import type { ServerExit } from '../support/crash-server.js';
+import { Finding } from './finding.js';
+
+const stackLine = /^\s+at .*(\(|node:|file:|\/).*:\d+:\d+\)?$/m;
+const shownMax = 2000;
+
+/** What the end of a server is judged by. */
+export type Ending = Pick<ServerExit, 'code' | 'signal' | 'output'>;
+
+/** It ended as it does after a stop signal, or with one of the exit codes given. */
+export function assertStopped(ending: Ending, codes: readonly number[] = [0]): void {
+  if (ending.signal !== null || !codes.includes(ending.code ?? -1)) {
+    throw new Finding(`ended with ${shown(ending)}, not with ${codes.join(' or ')}`);
+  }
+  assertNoStack(ending);
+}
+
+/**
+ * It ended by itself, in a way that tells a person what to do: exit code 1 or 2 and a line that
+ * begins with `error:`, or is logged as fatal.
+ */
+export function assertEndedClearly(ending: Ending): void {
+  const hasCode = ending.code === 1 || ending.code === 2;
+  const hasLine = /^error: .{20}|"level":[56]0,.*"msg":"/m.test(ending.output);
+  if (ending.signal !== null || !hasCode || !hasLine) {
+    throw new Finding(`ended without a clear message, with ${shown(ending)}`);
+  }
+  assertNoStack(ending);
+}
+
+/** The stack of an exception on its own says that nobody was ready for it. */
+function assertNoStack(ending: Ending): void {
+  const own = ending.output.split('\n').filter((line) => !line.startsWith('{'));
+  if (stackLine.test(own.join('\n'))) throw new Finding(`ended with a stack: ${shown(ending)}`);
+}
+
+export function shown({ code, signal, output }: Ending): string {
+  return `${code ?? signal}:\n${output.slice(-shownMax)}`;
+}

@@ -1,0 +1,203 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { killed, type Troubles } from '../crash/unanswered.js';
+import { runCli } from '../support/cli-process.js';
+import { freePorts } from '../support/cli-server.js';
+import type { SimRandom } from '../support/sim-random.js';
+import { assertEndedClearly, assertStopped } from './endings.js';
+import { eventually, within } from './finding.js';
+import { afterTroubles } from './aftermath.js';
+import type { Scenario } from './scenario.js';
+import { untroubled, World } from './world.js';
+
+const skip = process.platform === 'linux' ? false : 'processes are found in /proc';
+const restarts = 'starts again' as const;
+
+/** Workers come and go under clients. */
+const churn: Troubles = { breaks: 'go on', failures: 'surprise' };
+
+function kill(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It was faster.
+  }
+}
+
+async function killPrimary(random: SimRandom) {
+  await using world = await World.make(random, { workers: random.pick([1, 2]) });
+  for (let round = 0; round < 2; round += 1) {
+    const load = world.beginLoad(killed);
+    await pause(random.between(20, 400));
+    await world.kill();
+    await load.end();
+    await world.start();
+    await world.settle();
+  }
+  return restarts;
+}
+
+/** One worker, or all of them, while the primary lives. */
+async function killWorkers(random: SimRandom) {
+  await using world = await World.make(random, { workers: random.pick([2, 3]) });
+  await world.whileServing(async () => {
+    const load = world.beginLoad(churn);
+    for (let round = 0; round < 2; round += 1) {
+      const pids = await world.workerPids();
+      await pause(random.between(20, 300));
+      const victims = random.chance(0.3) ? pids : [random.pick(pids)];
+      for (const pid of victims) kill(pid);
+      await eventually('killed workers are gone', () =>
+        world.processes().every((pid) => !victims.includes(pid)),
+      );
+    }
+    await world.workerPids();
+    await pause(100);
+    await load.end();
+    await world.settle();
+  });
+  await world.restart();
+  await world.settle();
+  return 'goes on' as const;
+}
+
+/** The primary and a worker, or all processes, within milliseconds. */
+async function killBoth(random: SimRandom) {
+  await using world = await World.make(random, { workers: 2 });
+  const pids = await world.workerPids();
+  const load = world.beginLoad(killed);
+  await pause(random.between(20, 400));
+  const victims = random.chance(0.5) ? pids : [random.pick(pids)];
+  const order = random.chance(0.5)
+    ? [world.server.pid, ...victims]
+    : [...victims, world.server.pid];
+  for (const pid of order) {
+    kill(pid);
+    await pause(random.int(5));
+  }
+  await world.ended();
+  await load.end();
+  await world.start();
+  await world.settle();
+  return restarts;
+}
+
+/** A worker that stands still for a while takes no promise with it. */
+async function freezeWorker(random: SimRandom) {
+  await using world = await World.make(random, { workers: 2 });
+  await world.whileServing(async () => {
+    const pid = random.pick(await world.workerPids());
+    const load = world.beginLoad(churn);
+    await pause(random.between(20, 200));
+    kill(pid, 'SIGSTOP');
+    await pause(random.between(100, 1000));
+    kill(pid, random.chance(0.5) ? 'SIGCONT' : 'SIGKILL');
+    await pause(200);
+    await load.end();
+    await world.settle();
+  });
+  await world.restart();
+  await world.settle();
+  return 'goes on' as const;
+}
+
+/** A stop while workers are killed. */
+async function stopWithDeadWorker(random: SimRandom) {
+  await using world = await World.make(random, { workers: 2 });
+  const pids = await world.workerPids();
+  const load = world.beginLoad({ ...killed, failures: 'unanswered' });
+  await pause(random.between(20, 300));
+  const victim = random.pick(pids);
+  if (random.chance(0.5)) kill(victim);
+  await pause(random.int(50));
+  world.server.signal('SIGTERM');
+  await pause(random.int(50));
+  kill(victim);
+  const exit = await world.ended();
+  await load.end();
+  assertStopped(exit, [0, 1]);
+  await world.start();
+  await world.settle();
+  return restarts;
+}
+
+/** A second server on the directory is refused in words, and harms nothing. */
+async function secondServer(random: SimRandom) {
+  await using world = await World.make(random, { workers: random.pick([1, 2]) });
+  await world.whileServing(async () => {
+    const load = world.beginLoad(untroubled);
+    const args = ['start', ...freePorts, '--location', world.location, ...world.flags];
+    const second = runCli(args, { env: world.env });
+    const { code, signal, stdout, stderr } = await within('a second server is refused', second);
+    assertEndedClearly({ code, signal, output: stdout + stderr });
+    await load.end();
+    await world.settle();
+  });
+  await world.restart();
+  await world.settle();
+  return 'goes on' as const;
+}
+
+const launcher = `
+  const { spawn } = require('node:child_process');
+  const child = spawn(process.execPath, process.argv.slice(1), { stdio: ['pipe', 'pipe', 'pipe'] });
+  child.stdout.on('data', (chunk) => process.stdout.write(chunk));
+  child.stderr.on('data', () => undefined);
+  process.stdout.write('child ' + child.pid + '\\n');
+`;
+
+/** Whoever started the server dies, and with it the readers of its output. */
+async function orphaned(random: SimRandom) {
+  await using world = await World.make(random, { workers: random.pick([1, 2]) });
+  await world.loadFor(100);
+  await world.stop();
+  const program = new URL('../../../bin/tabularium.js', import.meta.url).pathname;
+  const args = [program, 'start', ...freePorts, '--location', world.location, ...world.flags];
+  const parent = spawn(process.execPath, ['-e', launcher, ...args], {
+    env: { ...process.env, ...world.env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  parent.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  await eventually('a started child listens', () => printed.includes('to stop.'));
+  const pid = Number(/child (\d+)/.exec(printed)?.[1]);
+  parent.kill('SIGKILL');
+  await once(parent, 'exit');
+  // It may go on, or end by itself; then it must end when it is told to.
+  await pause(random.between(0, 1000));
+  const isAsked = world.processes().includes(pid);
+  if (isAsked) kill(pid, random.pick(['SIGTERM', 'SIGINT'] as const));
+  await world.assertNobodyLeft();
+  await world.start();
+  await world.settle();
+  return restarts;
+}
+
+/** Workers that die as soon as they are there. The server gives up in words, or outlives it. */
+async function crashLoop(random: SimRandom) {
+  await using world = await World.make(random, { workers: 2 });
+  const load = world.beginLoad({ breaks: 'go on', failures: 'unanswered' });
+  const { server } = world;
+  for (let round = 0; round < 12; round += 1) {
+    for (const pid of world.processes()) if (pid !== server.pid) kill(pid);
+    await pause(random.between(10, 300));
+  }
+  const outcome = await afterTroubles(world, load);
+  return outcome;
+}
+
+const runs = {
+  'kill-primary': killPrimary,
+  'kill-workers': killWorkers,
+  'kill-both': killBoth,
+  'freeze-worker': freezeWorker,
+  'stop-dead-worker': stopWithDeadWorker,
+  'second-server': secondServer,
+  orphaned,
+  'crash-loop': crashLoop,
+};
+
+export const processScenarios: readonly Scenario[] = Object.entries(runs).map(([name, run]) => {
+  return { area: 'processes', name, skip, run };
+});

@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** In the environment of every process of a world, and so of their children. */
+export const worldVariable = 'TABULARIUM_TEST_WORLD';
+
+/** Ids of the living processes of a world. Linux; elsewhere none is found. */
+export function processesOf(world: string): number[] {
+  return allProcesses().filter((pid) => {
+    const isOfWorld = read(pid, 'environ').includes(`${worldVariable}=${world}\0`);
+    return isOfWorld && !/^State:\s+[ZX]/m.test(read(pid, 'status'));
+  });
+}
+
+/** Ids of living children that are programs of Node, as workers are. */
+export function workersOf(pid: number): number[] {
+  return allProcesses().filter((each) => {
+    const status = read(each, 'status');
+    return parentIn(status) === pid && !/^State:\s+[ZX]/m.test(status) && isNode(each);
+  });
+}
+
+/** Memory of a process that is in use, in bytes. */
+export function residentBytes(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(read(pid, 'status'))?.[1] ?? 0) * 1024;
+}
+
+function parentIn(status: string): number {
+  return Number(/^PPid:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+}
+
+function isNode(pid: number): boolean {
+  return read(pid, 'cmdline').startsWith(process.execPath);
+}
+
+function allProcesses(): number[] {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** Empty when the process is gone. */
+function read(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,142 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { CliProcess } from '../support/cli-process.js';
+import { bannerEnd, freePorts } from '../support/cli-server.js';
+import type { SimRandom } from '../support/sim-random.js';
+import { killed } from '../crash/unanswered.js';
+import { assertStopped } from './endings.js';
+import { Finding, within } from './finding.js';
+import type { Scenario } from './scenario.js';
+import { untroubled, World } from './world.js';
+
+const stopSignals = ['SIGTERM', 'SIGINT'] as const;
+/** A second stop signal ends a process at once, as shells number it. */
+const stopCodes = [0, 130, 143];
+/** Starts and stops are met at each of these moments. */
+const stepMs = 10;
+const startMsMax = 900;
+const stopMsMax = 300;
+
+function withWorkers(random: SimRandom): { readonly workers: number } {
+  return { workers: random.chance(0.4) ? 2 : 1 };
+}
+
+function momentWithin(random: SimRandom, ms: number): number {
+  return stepMs * random.int(ms / stepMs);
+}
+
+/** The program as `world` starts it, without waiting until it listens. */
+function startOnly(world: World): CliProcess {
+  const args = ['start', ...freePorts, '--location', world.location, ...world.flags];
+  return new CliProcess(args, { env: world.env });
+}
+
+/** A signal during a start ends it, or the start goes on and the server can be stopped. */
+async function duringStart(random: SimRandom) {
+  await using world = await World.make(random, withWorkers(random));
+  await world.loadFor(100);
+  await world.stop();
+  for (let start = 0; start < 3; start += 1) {
+    const signal = random.pick([...stopSignals, 'SIGHUP'] as const);
+    const server = startOnly(world);
+    await pause(momentWithin(random, startMsMax));
+    server.child.kill(signal);
+    if (random.chance(0.3)) {
+      await pause(momentWithin(random, 100));
+      server.child.kill(signal);
+    }
+    if (signal === 'SIGHUP') await endAfterHangup(server);
+    const { code, signal: by, stdout, stderr } = await within(`${signal} ends it`, server.result);
+    // Before anybody listens to signals the system ends a process, and nothing is begun by then.
+    if (by !== signal) assertStopped({ code, signal: by, output: stdout + stderr }, stopCodes);
+    await world.assertNobodyLeft();
+  }
+  await world.start();
+  await world.settle();
+  return 'starts again' as const;
+}
+
+/** It ends by the signal, as long as the program does not know better, or goes on. */
+async function endAfterHangup(server: CliProcess): Promise<void> {
+  const listens = server.printed(bannerEnd).catch(() => undefined);
+  await within('a start goes on after SIGHUP, or ends', listens);
+  server.child.kill('SIGTERM');
+}
+
+/** Signals while a loaded server stops. */
+async function duringStop(random: SimRandom) {
+  await using world = await World.make(random, withWorkers(random));
+  const load = world.beginLoad(killed);
+  await pause(random.between(50, 400));
+  world.server.signal(random.pick(stopSignals));
+  const signals = random.between(0, 3);
+  for (let signal = 0; signal < signals; signal += 1) {
+    await pause(momentWithin(random, stopMsMax));
+    world.server.signal(random.pick([...stopSignals, 'SIGHUP'] as const));
+  }
+  const exit = await world.ended();
+  await load.end();
+  assertStopped(exit, signals === 0 ? [0] : stopCodes);
+  await world.start();
+  await world.settle();
+  return 'starts again' as const;
+}
+
+/** The same signal to every process, as a terminal and service managers send it. */
+async function toTheGroup(random: SimRandom) {
+  await using world = await World.make(random, { workers: 2 });
+  await world.workerPids();
+  const load = world.beginLoad(killed);
+  await pause(random.between(50, 400));
+  const signal = random.pick(stopSignals);
+  for (const pid of world.processes()) process.kill(pid, signal);
+  const exit = await world.ended();
+  await load.end();
+  assertStopped(exit);
+  await world.start();
+  await world.settle();
+  return 'starts again' as const;
+}
+
+/** SIGHUP asks a server for nothing that its clients could notice. */
+async function hangups(random: SimRandom) {
+  await using world = await World.make(random, withWorkers(random));
+  await world.whileServing(async () => {
+    const load = world.beginLoad(untroubled);
+    for (let hangup = 0; hangup < 10; hangup += 1) {
+      await pause(momentWithin(random, 100));
+      world.server.signal('SIGHUP');
+    }
+    await pause(100);
+    await load.end();
+    await world.settle();
+  });
+  await world.restart();
+  await world.settle();
+  return 'goes on' as const;
+}
+
+/** Nobody reads what it prints, and then it is stopped. */
+async function withoutReader(random: SimRandom) {
+  await using world = await World.make(random, withWorkers(random));
+  await world.stop();
+  const server = startOnly(world);
+  await pause(momentWithin(random, startMsMax));
+  server.child.stdout.destroy();
+  if (random.chance(0.5)) server.child.stderr.destroy();
+  await pause(momentWithin(random, startMsMax));
+  server.child.kill('SIGTERM');
+  const { signal } = await within('SIGTERM ends it', server.result);
+  if (signal !== null && signal !== 'SIGTERM') throw new Finding(`ended by ${signal}`);
+  await world.assertNobodyLeft();
+  await world.start();
+  await world.settle();
+  return 'starts again' as const;
+}
+
+export const signalScenarios: readonly Scenario[] = [
+  { area: 'signals', name: 'during-start', run: duringStart },
+  { area: 'signals', name: 'during-stop', run: duringStop },
+  { area: 'signals', name: 'group', run: toTheGroup },
+  { area: 'signals', name: 'hangups', run: hangups },
+  { area: 'signals', name: 'without-reader', run: withoutReader },
+];

@@ -1,0 +1,295 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Ledger } from '../crash/ledger.js';
+import { createMainTable, runLoad, type Load } from '../crash/load.js';
+import { QueueLedger, type Known } from '../crash/queue-ledger.js';
+import { crashQueue, runQueueLoad, type QueueLoad } from '../crash/queue-load.js';
+import { settleQueue } from '../crash/queue-settle.js';
+import { settle } from '../crash/settle.js';
+import type { Troubles } from '../crash/unanswered.js';
+import { ServerProcess, type ServerExit } from '../support/crash-server.js';
+import type { SimRandom } from '../support/sim-random.js';
+import { WireQueues } from '../support/wire-queues.js';
+import { WireClient } from '../wire/kit/client.js';
+import { plainDial, type Dial } from '../wire/kit/connection.js';
+import { QueueWireClient } from '../wire/kit/queue-client.js';
+import { developmentAccount as account } from '../wire/kit/signature.js';
+import { secureDial } from './dial.js';
+import { assertStopped, shown } from './endings.js';
+import { eventually, Finding, within } from './finding.js';
+import { processesOf, workersOf, worldVariable } from './processes.js';
+
+const tableConnections = 4;
+const queueConnections = 3;
+
+export interface WorldOptions {
+  /** 1 by default. */
+  readonly workers?: number;
+  readonly tls?: boolean;
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The name of a file beside the data directory, or a path, that takes the log. */
+  readonly logTo?: string;
+}
+
+/** Nothing may break: connections stay, and no request fails. */
+export const untroubled: Troubles = { breaks: 'surprise', failures: 'surprise' };
+
+export interface RunningLoad {
+  /** Ends it after the requests under way. A finding when a client was told what is wrong. */
+  end(): Promise<void>;
+}
+
+/**
+ * A data directory, the server on it, clients that write tables and queues and keep books of what was
+ * acknowledged, and everything that must be gone in the end.
+ */
+export class World implements AsyncDisposable {
+  readonly location: string;
+  readonly random: SimRandom;
+  readonly workers: number;
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly tables = new Ledger();
+  readonly queues = new QueueLedger();
+  readonly #id = randomUUID();
+  readonly #folder: string;
+  readonly #dial: Dial;
+  readonly #logTo: string | undefined;
+  #held: Known[] = [];
+  #server: ServerProcess | undefined;
+  /** Ports of something between the clients and the server. */
+  through: { readonly table: number; readonly queue: number } | undefined;
+
+  private constructor(folder: string, random: SimRandom, options: WorldOptions) {
+    const { workers = 1, tls = false, flags = [], env = {} } = options;
+    this.#folder = folder;
+    this.#logTo = options.logTo === undefined ? undefined : resolve(folder, options.logTo);
+    this.location = join(folder, 'data');
+    this.random = random;
+    this.workers = workers;
+    this.flags = [
+      ...(workers === 1 ? [] : ['--workers', String(workers)]),
+      ...(tls ? ['--tls', 'self-signed'] : []),
+      ...flags,
+    ];
+    this.env = { ...env, [worldVariable]: this.#id };
+    this.#dial = tls ? secureDial : plainDial;
+  }
+
+  /** With a server that has a table and a queue. */
+  static async make(random: SimRandom, options: WorldOptions = {}): Promise<World> {
+    const folder = await mkdtemp(join(tmpdir(), 'tabularium-chaos-'));
+    const world = new World(folder, random, options);
+    try {
+      await world.start();
+      const table = world.tableClient();
+      await createMainTable(table, world.tables);
+      table.close();
+      const queue = world.queueClient();
+      await new WireQueues({ [account]: queue }).createQueue(account, crashQueue, []);
+      queue.close();
+      return world;
+    } catch (error) {
+      await world[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  get server(): ServerProcess {
+    if (this.#server === undefined) throw new Error('the server does not run');
+    return this.#server;
+  }
+
+  /** A file or directory beside the data directory, removed with the world. */
+  beside(name: string): string {
+    return join(this.#folder, name);
+  }
+
+  /** Starts the server, which must succeed. `flags` are added. */
+  async start(flags: readonly string[] = []): Promise<void> {
+    try {
+      await this.tryStart(flags);
+    } catch (error) {
+      throw new Finding(`does not start again: ${String(error)}`, { cause: error });
+    }
+  }
+
+  /** Rejects with `StartFailure` when the server ends instead of listening. */
+  async tryStart(flags: readonly string[] = []): Promise<void> {
+    const options = {
+      flags: [...this.flags, ...flags],
+      env: this.env,
+      ...(this.#logTo === undefined ? {} : { logTo: this.#logTo }),
+    };
+    this.#server = await ServerProcess.start(this.location, options);
+  }
+
+  /** The ids of all workers, when there are as many as there should be; none of a single process. */
+  async workerPids(): Promise<readonly number[]> {
+    if (this.workers === 1) return [];
+    let pids: readonly number[] = [];
+    await eventually('there are all workers', () => {
+      pids = workersOf(this.server.pid);
+      return pids.length >= this.workers;
+    });
+    return pids;
+  }
+
+  tableClient(): WireClient {
+    const port = this.through?.table ?? this.server.port;
+    return new WireClient(port, undefined, undefined, { dial: this.#dial });
+  }
+
+  queueClient(): QueueWireClient {
+    return new QueueWireClient(this.through?.queue ?? this.server.queuePort, { dial: this.#dial });
+  }
+
+  dial(): ReturnType<Dial> {
+    return this.#dial(this.random.chance(0.7) ? this.server.port : this.server.queuePort);
+  }
+
+  /** Clients write until `end`, or until the server ends. */
+  beginLoad(troubles: Troubles): RunningLoad {
+    const { random } = this;
+    const base = { random, isOver: false, surprises: [], troubles };
+    const tables: Load = { ...base, ledger: this.tables };
+    const queues: QueueLoad = { ...base, ledger: this.queues };
+    const stop = () => {
+      tables.isOver = true;
+      queues.isOver = true;
+    };
+    // Another server may get its ports, and must not get its clients.
+    void this.server.exit.then(stop);
+    const times = <T>(count: number, make: () => T) => Array.from({ length: count }, make);
+    const done = Promise.all([
+      runLoad(
+        tables,
+        times(tableConnections, () => this.tableClient()),
+      ),
+      runQueueLoad(
+        queues,
+        times(queueConnections, () => this.queueClient()),
+        this.#held,
+      ),
+    ]).then(() => undefined);
+    done.catch(() => undefined);
+    return {
+      end: async () => {
+        stop();
+        await within('clients get their answers', done.catch(asFinding));
+        if (base.surprises.length > 0) throw new Finding(base.surprises.slice(0, 5).join('\n'));
+      },
+    };
+  }
+
+  /** The work, during which the server must not end: that it did says more than what came of it. */
+  async whileServing<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const ended = await Promise.race([this.server.exit, pause(1000)]);
+      if (ended === undefined) throw error;
+      throw new Finding(`the server ended with ${shown(ended)}`, { cause: error });
+    }
+  }
+
+  /** Runs the load for a while, undisturbed. */
+  async loadFor(ms: number): Promise<void> {
+    const load = this.beginLoad(untroubled);
+    await pause(ms);
+    await load.end();
+  }
+
+  /** Insists that the server says it is well, and holds what it acknowledged. No load may run. */
+  async settle(): Promise<void> {
+    await this.becomesHealthy();
+    const [table, queue] = [this.tableClient(), this.queueClient()];
+    try {
+      const all = async () => {
+        await settle(this.tables, table);
+        this.#held = await settleQueue(this.queues, new WireQueues({ [account]: queue }));
+      };
+      await within('everything is read', all().catch(asFinding), 2 * 60_000);
+    } finally {
+      table.close();
+      queue.close();
+    }
+    const { violations } = this.queues;
+    if (violations.length > 0) throw new Finding(violations.slice(0, 5).join('\n'));
+  }
+
+  /** Whether both services say that they are well; false also when they do not answer. */
+  async isHealthy(): Promise<boolean> {
+    const clients = [this.tableClient(), this.queueClient()];
+    try {
+      const ask = { target: '/healthz', auth: 'none' } as const;
+      const answers = await Promise.all(clients.map((client) => client.send(ask)));
+      return answers.every(({ status }) => status === 200);
+    } catch {
+      return false;
+    } finally {
+      for (const client of clients) client.close();
+    }
+  }
+
+  async becomesHealthy(): Promise<void> {
+    const ended = this.server.exit.then((exit) => {
+      throw new Finding(`the server ended with ${shown(exit)}`);
+    });
+    ended.catch(() => undefined);
+    await Promise.race([eventually('the server is healthy', () => this.isHealthy()), ended]);
+  }
+
+  /** The end of the server, which must come by itself or has been asked for. */
+  async ended(ms?: number): Promise<ServerExit> {
+    const exit = await within('the server ends', this.server.exit, ms);
+    await this.assertNobodyLeft(ms);
+    return exit;
+  }
+
+  /** SIGTERM, which must end it in an orderly way. */
+  async stop(ms?: number): Promise<void> {
+    this.server.signal('SIGTERM');
+    assertStopped(await this.ended(ms));
+  }
+
+  async kill(): Promise<void> {
+    this.server.signal('SIGKILL');
+    await this.ended();
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  /** No process outlives the first one. */
+  async assertNobodyLeft(ms?: number): Promise<void> {
+    await eventually('all processes of the server end', () => this.processes().length === 0, ms);
+  }
+
+  processes(): readonly number[] {
+    return processesOf(this.#id);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const pid of this.processes()) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // Gone by itself.
+      }
+    }
+    await this.#server?.end('SIGKILL');
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Clients stumble over what the server does wrong. */
+function asFinding(error: unknown): never {
+  throw error instanceof Finding ? error : new Finding(String(error), { cause: error });
+}
