@@ -1,47 +1,18 @@
-import { CommanderError } from 'commander';
-import { CommandFailure, messageOf, UsageError } from './failure.js';
+import { endWithOutput } from './closed-output.js';
 import { buildProgram } from './program.js';
-import { ConnectionError, ServiceError } from './service-error.js';
 import { commandWords } from './command-names.js';
-import { notice } from './notice.js';
-import { printable } from './terminal.js';
+import { report } from './report.js';
 
 /**
- * Runs one command line and ends the process: 0 done, 1 failed, 2 the command line is wrong.
+ * Runs one command line and ends the process: 0 done, 1 failed, 2 the command line is wrong. A
+ * server has codes of its own besides (`start/process-end.ts`).
  */
 export async function main(argv: readonly string[]): Promise<void> {
-  // A reader such as `head` may close our output early; that is no failure.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === 'EPIPE' ? 0 : 1);
-  });
+  endWithOutput();
   try {
     const program = buildProgram();
     await program.parseAsync(commandWords(program, argv), { from: 'user' });
   } catch (error) {
     process.exitCode = report(error);
   }
-}
-
-/** Tells the user what went wrong; returns the exit code. */
-function report(error: unknown): number {
-  if (error instanceof CommanderError) {
-    // Commander has printed help, the version or the message already.
-    return error.exitCode === 0 ? 0 : 2;
-  }
-  if (error instanceof UsageError) {
-    // A file can have several mistakes, each a line.
-    notice(`error: ${error.message.replaceAll('\n', '\n       ')}`);
-    return 2;
-  }
-  if (error instanceof ServiceError) {
-    notice(`error: ${printable(`${error.code} (${error.status}): ${error.message}`)}`);
-    return 1;
-  }
-  if (error instanceof CommandFailure || error instanceof ConnectionError) {
-    notice(`error: ${printable(error.message)}`);
-    return 1;
-  }
-  const detail = error instanceof Error ? error.stack : undefined;
-  notice(`error: ${detail ?? messageOf(error)}`);
-  return 1;
 }

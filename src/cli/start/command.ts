@@ -1,14 +1,12 @@
 import { Command, type Help } from 'commander';
-import { createServer } from '../../app/index.js';
-import { startFailure } from './failure.js';
-import { bannerText, listeningFields } from './banner.js';
-import { openStartLog } from './log.js';
+import { surviveClosedOutput } from '../closed-output.js';
+import { report } from '../report.js';
+import { runAlone } from './alone.js';
 import { prepareOAuth } from './oauth-options.js';
 import { addStartOptions, type StartFlags } from './options.js';
-import { planStart, settingsOf, type StartPlan } from './plan.js';
-import { withSeed } from './seeding.js';
-import { settingsChanger } from './changes.js';
-import { firstStopSignal } from './stop-signals.js';
+import { planStart, settingsOf } from './plan.js';
+import { endProcess } from './process-end.js';
+import { surviveHangup } from './reloading.js';
 import { lenientItemsText } from './strictness-options.js';
 import { runPrimary } from './workers/primary.js';
 import { runWorker, workerNumber } from './workers/worker.js';
@@ -42,33 +40,18 @@ function helpOf(command: Command): Help {
 }
 
 async function start(flags: StartFlags, command: Command): Promise<void> {
+  surviveClosedOutput();
+  surviveHangup();
   const sourceOf = (name: string): string | undefined => command.getOptionValueSource(name);
   const worker = workerNumber();
   if (worker !== undefined) return runWorker(settingsOf(flags, sourceOf), worker);
-  const plan = await planStart(flags, sourceOf);
-  const { settings } = plan;
-  await prepareOAuth(settings.flags);
-  for (const note of settings.notes) notice(`Note: ${note}`);
-  return settings.flags.workers > 1 ? runPrimary(plan) : runAlone(plan);
-}
-
-/** One process that does everything. */
-async function runAlone(plan: StartPlan): Promise<void> {
-  const { settings } = plan;
-  const { log, options: logging, flush } = openStartLog(settings.flags);
-  const stopSignal = firstStopSignal();
-  const server = await withSeed(settings.flags.init, (init) =>
-    createServer({ ...settings.options, ...logging, ...init }).catch((error: unknown) => {
-      throw startFailure(error);
-    }),
-  );
-  process.stdout.write(bannerText(server, settings, { isPrivate: process.stdout.isTTY }));
-  log.info(listeningFields(server, settings), 'listening');
-  const change = settingsChanger(server, settings);
-  const reloading = plan.reload(log, (next) => change(next.settings));
-  log.info({ signal: await stopSignal }, 'stopping: requests in flight are finished');
-  reloading.stop();
-  await server.close();
-  log.info('stopped');
-  flush();
+  try {
+    const plan = await planStart(flags, sourceOf);
+    const { settings } = plan;
+    await prepareOAuth(settings.flags);
+    for (const note of settings.notes) notice(`Note: ${note}`);
+    await (settings.flags.workers > 1 ? runPrimary(plan) : runAlone(plan));
+  } catch (error) {
+    await endProcess(report(error));
+  }
 }

@@ -1,9 +1,9 @@
-import { closeSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { destination, pino, type Logger } from 'pino';
-import { makeDirectory } from '../../base/make-directory.js';
+import { pino, type Logger } from 'pino';
 import { loggerOfPino, type ServerOptions } from '../../app/index.js';
+import { systemTimers } from '../../base/timers.js';
 import { CommandFailure, messageOf } from '../failure.js';
+import { LogOutput } from './log-output.js';
+import { fileTarget, standardErrorTarget, type LogTarget } from './log-target.js';
 import { requestLogger } from './request-log.js';
 import type { StartFlags } from './options.js';
 
@@ -12,8 +12,10 @@ export interface StartLog {
   readonly log: Logger;
   /** What a server needs to write into it. */
   readonly options: Required<Pick<ServerOptions, 'logger' | 'observers'>>;
-  /** Writes out what waits to be written; for the end of the process. */
-  readonly flush: () => void;
+  /** Writes out what waits to be written, if it can be; for the end of the process. */
+  readonly flush: () => Promise<void>;
+  /** Opens the file again, which may have been moved. Standard error stays what it is. */
+  readonly reopen: () => void;
 }
 
 /** `fields` are in every line. Throws `CommandFailure` when the file cannot be written. */
@@ -21,28 +23,31 @@ export function openStartLog(
   { debug, logLevel, silent }: StartFlags,
   fields: Readonly<Record<string, unknown>> | null = null,
 ): StartLog {
-  if (debug !== undefined) checkLogFile(debug);
-  const output = destination(
-    debug === undefined ? { fd: 2, sync: false } : { dest: debug, sync: false, append: true },
-  );
+  const output = new LogOutput({
+    target: debug === undefined ? standardErrorTarget() : openLogFile(debug, () => log),
+    timers: systemTimers,
+    dropped: (lines) => log.error({ lines }, 'lines of the log were lost: it could not be written'),
+  });
   const level = debug === undefined ? logLevel : 'debug';
   const timestamp = pino.stdTimeFunctions.isoTime;
-  const log = pino({ level, base: fields, timestamp }, output);
+  const log: Logger = pino({ level, base: fields, timestamp }, output);
   return {
     log,
     options: {
       logger: loggerOfPino(log),
       observers: silent === true ? [] : [requestLogger(log)],
     },
-    flush: () => output.flushSync(),
+    flush: () => output.flush(),
+    reopen: () => output.reopen(),
   };
 }
 
-/** Makes the file: who opens it later has nobody to tell that it cannot be opened. */
-function checkLogFile(file: string): void {
+function openLogFile(file: string, log: () => Logger): LogTarget {
   try {
-    makeDirectory(dirname(file));
-    closeSync(openSync(file, 'a'));
+    return fileTarget(file, (error) => {
+      if (error === undefined) log().info({ file }, 'log file opened again');
+      else log().error({ file, error: messageOf(error) }, 'log file not opened again');
+    });
   } catch (error) {
     throw new CommandFailure(
       `The log file ${file} of --debug cannot be written: ${messageOf(error)}`,

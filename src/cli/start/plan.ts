@@ -5,7 +5,6 @@ import { UsageError } from '../failure.js';
 import type { StartFlags } from './options.js';
 import {
   startReloading,
-  surviveHangup,
   type Reloaded,
   type Reloading,
   type ReloadingOptions,
@@ -30,7 +29,6 @@ export function settingsOf(flags: StartFlags, sourceOf: SourceOf): SettingsFor {
 export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<StartPlan> {
   const settingsFor = settingsOf(flags, sourceOf);
   if (flags.config === undefined) return planWithoutFile(settingsFor);
-  surviveHangup();
   const load = await configLoader(flags.config);
   const started = await load(() => undefined);
   if (started.isEmpty) throw new UsageError(emptyText(flags.config));
@@ -45,7 +43,6 @@ export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<
 /** A certificate is loaded again at SIGHUP without a configuration as well. */
 function planWithoutFile(settingsFor: SettingsFor): StartPlan {
   const settings = settingsFor({});
-  if (settings.options.tls !== undefined) surviveHangup();
   const started: LoadedConfig = { config: {}, isEmpty: false, files: [] };
   const load = (): Promise<LoadedConfig> => Promise.resolve(started);
   const reload: StartPlan['reload'] = (log, apply) =>

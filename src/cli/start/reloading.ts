@@ -30,8 +30,8 @@ export interface ReloadingOptions {
 }
 
 /**
- * Keeps SIGHUP from ending a process that will reload at it, as one does that comes while it
- * starts. Nothing is missed: reloading begins with a look at the files.
+ * Keeps SIGHUP from ending a server, also while it starts and when there is nothing to reload.
+ * Nothing is missed: reloading begins with a look at the files.
  */
 export function surviveHangup(): void {
   process.on('SIGHUP', () => undefined);

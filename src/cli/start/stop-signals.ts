@@ -2,15 +2,20 @@ const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const;
 
 export type StopSignal = keyof typeof signalNumbers;
 
+/** The exit code that shells give to the end by a signal. */
+export function signalExitCode(signal: StopSignal): number {
+  return 128 + signalNumbers[signal];
+}
+
 /**
- * Resolves with the first SIGINT or SIGTERM from now on. A second one ends the process at once,
- * with the exit code that shells give to it.
+ * Resolves with the first SIGINT or SIGTERM from now on. Calls back for each further one: whoever
+ * sends it does not want to wait.
  */
-export function firstStopSignal(): Promise<StopSignal> {
+export function firstStopSignal(again: (signal: StopSignal) => void): Promise<StopSignal> {
   return new Promise((resolve) => {
     let isStopping = false;
     const received = (signal: StopSignal): void => {
-      if (isStopping) process.exit(128 + signalNumbers[signal]);
+      if (isStopping) again(signal);
       isStopping = true;
       resolve(signal);
     };

@@ -2,6 +2,7 @@ import { systemRandomness } from '../../base/randomness.js';
 import type { Clock } from '../../base/clock.js';
 import { DataDirectoryError } from './data-directory-error.js';
 import type { Environment } from './environment.js';
+import { writeTransaction } from './write-transaction.js';
 import type { LockSocket } from './lock-socket.js';
 import { isListening, listenOn, removeSocket } from './lock-socket.js';
 
@@ -111,7 +112,7 @@ async function replaceOwner(
   expected: Owner | undefined,
   next: Owner | undefined,
 ): Promise<boolean> {
-  return root.childTransaction(() => {
+  return writeTransaction(root, () => {
     const found = parseOwner(meta.getBinary(ownerKey));
     if (found?.token !== expected?.token) return false;
     if (next === undefined) meta.removeSync(ownerKey);

@@ -9,6 +9,7 @@ import type { StoreCondition } from './condition.js';
 import { within } from './deadline.js';
 import type { DirectoryLock } from './directory-lock.js';
 import type { Environment } from './environment.js';
+import { writeTransaction } from './write-transaction.js';
 
 /** One group's bounds: it runs on the main thread and holds the lock that all writers share. */
 const groupCommitsMax = 512;
@@ -161,7 +162,7 @@ export class GroupCommit {
   async #transact(take: () => readonly Pending[]): Promise<readonly CommitResult[]> {
     const { root } = this.#environment;
     const { condition, lock, timers } = this.#parts;
-    const work = root.childTransaction(() => {
+    const work = writeTransaction(root, () => {
       if (condition.failure !== undefined) throw condition.failure;
       if (!lock.isHeld()) throw condition.fail('another process took over its data directory.');
       return this.#apply(take());

@@ -1,6 +1,7 @@
 import type { Entry } from '../../kv/store.js';
 import type { StoreSnapshot } from '../../kv/snapshots.js';
 import type { Environment } from './environment.js';
+import { writeTransaction } from './write-transaction.js';
 
 /** A snapshot is held in memory: it is meant for the data of tests. */
 export const snapshotBytesMax = 1 << 30;
@@ -46,7 +47,7 @@ export async function replaceEntries(
   { root, entries }: Environment,
   content: readonly Entry[],
 ): Promise<void> {
-  await root.childTransaction(() => {
+  await writeTransaction(root, () => {
     entries.clearSync();
     for (const { key, value, version } of content) entries.putSync(key, value, version);
   });

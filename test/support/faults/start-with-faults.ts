@@ -1,3 +1,5 @@
+import type { CliProcess } from '../cli-process.js';
+import { startCli } from '../cli-server.js';
 import { ServerProcess, type ServerProcessOptions } from '../crash-server.js';
 import { Faults, type FaultRule } from './faults.js';
 
@@ -29,4 +31,22 @@ export async function startWithFaults(
     await faults[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** The same for a test that looks at the program itself: its output, signals and exit code. */
+export async function startCliWithFaults(
+  args: readonly string[],
+): Promise<AsyncDisposable & { readonly server: CliProcess; readonly faults: Faults }> {
+  const faults = await Faults.make();
+  const server = await startCli(args, { env: faults.env });
+  return {
+    server,
+    faults,
+    async [Symbol.asyncDispose]() {
+      faults.clear();
+      server.child.kill('SIGKILL');
+      await server.result;
+      await faults[Symbol.asyncDispose]();
+    },
+  };
 }

@@ -15,6 +15,8 @@ export type PrimaryMessage =
   | { readonly kind: 'serve'; readonly ports: Ports; readonly config: Config }
   /** Serve with what can change of this from now on. */
   | { readonly kind: 'reload'; readonly config: Config }
+  /** Open the file of the log again: it has been moved. */
+  | { readonly kind: 'reopen-log' }
   /** Finish the requests in flight, then end. */
   | { readonly kind: 'stop' };
 

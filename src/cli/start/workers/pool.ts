@@ -21,6 +21,8 @@ export interface WorkerPoolOptions {
 
 /** How long a worker may take to end when it is told to; it cuts requests off well before. */
 const stopTimeoutMs = 20_000;
+/** How long a worker may take to end when it is cut off from this process; it needs a second. */
+const lingerMs = 3_000;
 /** How long a worker may take to answer that it has reloaded; it needs milliseconds. */
 const reloadTimeoutMs = 10_000;
 
@@ -101,13 +103,22 @@ export class WorkerPool {
     return (await Promise.all(answers)).find((answer) => answer !== undefined);
   }
 
+  /** Makes every worker open its log again. */
+  reopenLogs(): void {
+    for (const worker of this.#alive) tell(worker, { kind: 'reopen-log' });
+  }
+
+  /** Ends every worker at once. What they have acknowledged stays. */
+  kill(): void {
+    this.#stopping.abort();
+    for (const worker of this.#alive) worker.process.kill('SIGKILL');
+  }
+
   /** Lets requests in flight finish. Resolves when every process has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     for (const worker of this.#alive) tell(worker, { kind: 'stop' });
-    const timer = setTimeout(() => {
-      for (const worker of this.#alive) worker.process.kill('SIGKILL');
-    }, stopTimeoutMs);
+    const timer = setTimeout(() => this.kill(), stopTimeoutMs);
     await Promise.allSettled(this.#places);
     clearTimeout(timer);
   }
@@ -164,7 +175,15 @@ export class WorkerPool {
           listeningSinceMs === undefined ? undefined : systemClock.monotonicMs() - listeningSinceMs;
         resolve({ listenedMs, pid: worker.process.pid, exit, failure });
       };
-      worker.once('exit', (code, signal) => ended(signal ?? `exit code ${code}`));
+      worker.once('exit', (code, signal) => {
+        clearTimeout(lingering);
+        ended(signal ?? `exit code ${code}`);
+      });
+      // A worker that hangs in its end keeps its locks, and everybody waits for it.
+      let lingering: NodeJS.Timeout | undefined;
+      worker.once('disconnect', () => {
+        lingering = setTimeout(() => worker.process.kill('SIGKILL'), lingerMs);
+      });
       // A process that never was, or a message to one that has just ended.
       worker.on('error', (error) => {
         if (worker.process.pid === undefined) ended(error.message);

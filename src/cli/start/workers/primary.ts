@@ -1,31 +1,39 @@
-import { openDirectoryOwner } from '../../../app/directory-owner.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import { openDirectoryOwner, type DirectoryOwner } from '../../../app/directory-owner.js';
+import { startPatienceMs } from '../alone.js';
 import { bannerText, listeningFields } from '../banner.js';
 import { startFailure } from '../failure.js';
 import { openStartLog } from '../log.js';
-import { withSeed } from '../seeding.js';
 import type { StartPlan } from '../plan.js';
+import { guardProcess } from '../process-guard.js';
 import type { Reloading } from '../reloading.js';
-import { firstStopSignal } from '../stop-signals.js';
+import { withSeed } from '../seeding.js';
 import { WorkerPool } from './pool.js';
 
 /**
  * Owns the data directory and watches the workers that serve it, until a signal stops all of them.
  * Throws `CommandFailure` when they cannot serve.
  */
-export async function runPrimary(plan: StartPlan): Promise<void> {
+export async function runPrimary(plan: StartPlan): Promise<never> {
   const { settings, config } = plan;
   const { options, flags } = settings;
-  const { log, options: logging, flush } = openStartLog(flags);
-  const stopSignal = firstStopSignal();
-  const owner = await withSeed(flags.init, (init) =>
-    openDirectoryOwner({ ...options, ...logging, ...init }).catch((error: unknown) => {
+  const startLog = openStartLog(flags);
+  const { log } = startLog;
+  const ports = { table: options.tablePort, queue: options.queuePort };
+  const pool = new WorkerPool({ count: flags.workers, ports, config, log });
+  const guard = guardProcess({
+    log: startLog,
+    release: () => pool.kill(),
+    hangup: () => pool.reopenLogs(),
+  });
+  const opening = withSeed(flags.init, (init) =>
+    openDirectoryOwner({ ...options, ...startLog.options, ...init }).catch((error: unknown) => {
       throw startFailure(error);
     }),
   );
-  const ports = { table: options.tablePort, queue: options.queuePort };
-  const pool = new WorkerPool({ count: flags.workers, ports, config, log });
   let reloading: Reloading | undefined;
   const serve = async (): Promise<never> => {
+    const owner = await opening;
     const endpoints = owner.endpoints(await pool.start());
     const { certificate } = owner;
     const shown = { ...endpoints, certificate };
@@ -34,14 +42,25 @@ export async function runPrimary(plan: StartPlan): Promise<void> {
     reloading = plan.reload(log, (reloaded) => pool.reload(reloaded.config));
     return pool.broken();
   };
-  try {
-    const signal = await Promise.race([serve(), stopSignal]);
-    log.info({ signal }, 'stopping: requests in flight are finished');
-  } finally {
+  const stop = async (): Promise<void> => {
     reloading?.stop();
     await pool.stop();
-    await owner.close();
-    log.info('stopped');
-    flush();
+    await given(opening);
+  };
+  try {
+    const signal = await Promise.race([serve(), guard.stopSignal]);
+    log.info({ signal }, 'stopping: requests in flight are finished');
+  } catch (error) {
+    await stop();
+    await startLog.flush();
+    throw error;
   }
+  return guard.stop(stop());
+}
+
+/** Gives the directory up, unless it has not even been opened for some time. */
+async function given(opening: Promise<DirectoryOwner>): Promise<void> {
+  const opened = opening.catch(() => undefined);
+  const owner = await Promise.race([opened, pause(startPatienceMs, undefined)]);
+  await owner?.close();
 }

@@ -3,10 +3,14 @@ import { createWorkerServer } from '../../../app/server.js';
 import { messageOf } from '../../failure.js';
 import { startFailure } from '../failure.js';
 import { openStartLog } from '../log.js';
+import { endProcess, exitCodes } from '../process-end.js';
+import { endWhenBroken } from '../process-guard.js';
 import type { Config } from '../../config/config-file.js';
 import { settingsChanger } from '../changes.js';
 import type { SettingsFor } from '../settings.js';
 import { isMessage, type PrimaryMessage, type WorkerMessage } from './messages.js';
+
+type Told<Kind> = Extract<PrimaryMessage, { readonly kind: Kind }>;
 
 /** Set by the primary: a process manager may have made this process a worker of its own. */
 export const workerVariable = 'TABULARIUM_WORKER_NUMBER';
@@ -19,25 +23,30 @@ export function workerNumber(): number | undefined {
 
 /**
  * Serves until the primary says stop, and ends the process. A worker whose primary is gone ends at
- * once: nobody owns the data directory for it any more (`node:cluster` sees to that).
+ * once: nobody owns the data directory for it any more.
  */
 export async function runWorker(settingsFor: SettingsFor, number: number): Promise<never> {
   // A terminal and a service manager send them to every process; the primary decides.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => undefined);
+  endWithPrimary();
   const serve = told('serve');
   const stop = told('stop');
   const reloads = new Reloads();
   await tell({ kind: 'ready' });
   const order = await Promise.race([serve, stop]);
-  if (order.kind === 'stop') process.exit(0);
+  if (order.kind === 'stop') return endProcess(exitCodes.stopped);
   const { ports, config } = order;
-  const settings = settingsFor(config);
-  const { options: logging, flush } = openStartLog(settings.flags, { worker: number });
+  let flush: (() => Promise<void>) | undefined;
   try {
+    const settings = settingsFor(config);
+    const log = openStartLog(settings.flags, { worker: number });
+    ({ flush } = log);
+    endWhenBroken(log);
+    hear('reopen-log', () => log.reopen());
     const server = await createWorkerServer({
       ...settings.options,
-      ...logging,
+      ...log.options,
       tablePort: ports.table,
       queuePort: ports.queue,
     });
@@ -49,13 +58,20 @@ export async function runWorker(settingsFor: SettingsFor, number: number): Promi
     reloads.serve((next) => change(settingsFor(next)));
     await stop;
     await server.close();
-    flush();
   } catch (error) {
-    flush();
     await tell({ kind: 'failed', message: messageOf(startFailure(error)) });
-    process.exit(1);
+    return endProcess(exitCodes.failed, flush);
   }
-  process.exit(0);
+  return endProcess(exitCodes.stopped, flush);
+}
+
+/** Before `node:cluster` does it with `process.exit`, which may wait for ever. */
+function endWithPrimary(): void {
+  const { worker } = cluster;
+  worker?.once('disconnect', () => {
+    worker.exitedAfterDisconnect = true;
+    void endProcess(exitCodes.failed);
+  });
 }
 
 /** Does what the primary says about reloading, in order, those that came before serving as well. */
@@ -67,10 +83,7 @@ class Reloads {
   #last: Promise<void> = Promise.resolve();
 
   constructor() {
-    process.on('message', (message: unknown) => {
-      if (isMessage(message, 'reload'))
-        this.#last = this.#last.then(() => this.#run(message.config));
-    });
+    hear('reload', ({ config }) => (this.#last = this.#last.then(() => this.#run(config))));
   }
 
   serve(reload: (config: Config) => Promise<void>): void {
@@ -89,13 +102,17 @@ class Reloads {
 }
 
 /** Resolves with the first message of a kind. */
-function told<Kind extends PrimaryMessage['kind']>(
+function told<Kind extends PrimaryMessage['kind']>(kind: Kind): Promise<Told<Kind>> {
+  return new Promise((resolve) => hear(kind, resolve));
+}
+
+/** Calls back for every message of a kind from now on. */
+function hear<Kind extends PrimaryMessage['kind']>(
   kind: Kind,
-): Promise<Extract<PrimaryMessage, { readonly kind: Kind }>> {
-  return new Promise((resolve) => {
-    process.on('message', (message: unknown) => {
-      if (isMessage(message, kind)) resolve(message);
-    });
+  listener: (message: Told<Kind>) => unknown,
+): void {
+  process.on('message', (message: unknown) => {
+    if (isMessage(message, kind)) listener(message);
   });
 }
 

@@ -19,6 +19,7 @@ import {
   stopCli,
   temporaryDirectory,
 } from '../../../../test/support/cli-server.js';
+import { isRunning, untilEnded, workerPids } from '../../../../test/support/process-states.js';
 import { createServer as createTabularium } from '../../../app/index.js';
 
 const listens = '"msg":"a worker listens"';
@@ -29,25 +30,6 @@ async function startWorkers(location: string, ...args: readonly string[]): Promi
   const server = await startCli([...twoWorkers, '--location', location, ...args]);
   await server.printed(listens, 2);
   return server;
-}
-
-/** Process ids of the workers that have listened, in the order in which they did. */
-function workerPids({ stderr }: CliProcess): number[] {
-  return Array.from(stderr.matchAll(/"pid":(\d+),"msg":"a worker listens"/g), ([, pid]) =>
-    Number(pid),
-  );
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
-async function untilGone(pids: readonly number[]): Promise<void> {
-  while (pids.some(isAlive)) await pause(20);
 }
 
 function clients(server: CliProcess): { readonly table: TableClient; readonly queue: QueueClient } {
@@ -129,7 +111,7 @@ void describe('tabularium start --workers', () => {
     const server = await startWorkers(directory.path);
     const pids = workerPids(server);
     assert.equal(pids.length, 2);
-    assert.ok(pids.every(isAlive));
+    assert.ok(pids.every(isRunning));
     const held = await Promise.all([heldRequest(server), heldRequest(server)]);
     server.child.kill('SIGTERM');
     // As a terminal or a service manager does, which signal every process of the group.
@@ -138,7 +120,7 @@ void describe('tabularium start --workers', () => {
     const answers = await Promise.all(held.map(releasedAnswer));
     assert.deepEqual(answers.map((answer) => answer.slice(9, 12)).toSorted(), ['201', '409']);
     assert.equal((await server.result).code, 0);
-    assert.ok(!pids.some(isAlive));
+    assert.ok(!pids.some(isRunning));
     await assertReleased(directory.path);
   });
 
@@ -228,14 +210,14 @@ void describe('tabularium start --workers', () => {
     const { code, stderr } = await server.result;
     assert.equal(code, 1);
     assert.match(stderr, /error: Worker \d ends again and again.*There is no data directory/);
-    assert.ok(!pids.some(isAlive));
+    assert.ok(!pids.some(isRunning));
   });
 
   void it('has no worker without its primary', async () => {
     await using directory = await temporaryDirectory();
     const server = await startWorkers(directory.path);
     server.child.kill('SIGKILL');
-    await untilGone(workerPids(server));
+    await untilEnded(workerPids(server));
     await assertFree(directory.path);
   });
 

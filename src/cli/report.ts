@@ -1,0 +1,29 @@
+import { CommanderError } from 'commander';
+import { CommandFailure, messageOf, UsageError } from './failure.js';
+import { notice } from './notice.js';
+import { ConnectionError, ServiceError } from './service-error.js';
+import { printable } from './terminal.js';
+
+/** Tells the user what went wrong; returns the exit code: 1 failed, 2 the command line is wrong. */
+export function report(error: unknown): number {
+  if (error instanceof CommanderError) {
+    // Commander has printed help, the version or the message already.
+    return error.exitCode === 0 ? 0 : 2;
+  }
+  if (error instanceof UsageError) {
+    // A file can have several mistakes, each a line.
+    notice(`error: ${error.message.replaceAll('\n', '\n       ')}`);
+    return 2;
+  }
+  if (error instanceof ServiceError) {
+    notice(`error: ${printable(`${error.code} (${error.status}): ${error.message}`)}`);
+    return 1;
+  }
+  if (error instanceof CommandFailure || error instanceof ConnectionError) {
+    notice(`error: ${printable(error.message)}`);
+    return 1;
+  }
+  const detail = error instanceof Error ? error.stack : undefined;
+  notice(`error: ${detail ?? messageOf(error)}`);
+  return 1;
+}

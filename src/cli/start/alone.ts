@@ -1,0 +1,53 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createServer, type TabulariumServer } from '../../app/index.js';
+import { bannerText, listeningFields } from './banner.js';
+import { settingsChanger } from './changes.js';
+import { startFailure } from './failure.js';
+import { openStartLog, type StartLog } from './log.js';
+import type { StartPlan } from './plan.js';
+import { guardProcess } from './process-guard.js';
+import type { Reloading } from './reloading.js';
+import { withSeed } from './seeding.js';
+
+/** How long a stop waits for a start that is under way, to close what that opens. */
+export const startPatienceMs = 2_000;
+
+/** One process that does everything, until a signal stops it. Throws when it cannot start. */
+export async function runAlone(plan: StartPlan): Promise<never> {
+  const { settings } = plan;
+  const log = openStartLog(settings.flags);
+  const guard = guardProcess({ log });
+  const starting = withSeed(settings.flags.init, (init) =>
+    createServer({ ...settings.options, ...log.options, ...init }).catch((error: unknown) => {
+      throw startFailure(error);
+    }),
+  );
+  let isStopping = false;
+  let reloading: Reloading | undefined;
+  const serve = async (): Promise<never> => {
+    const server = await starting;
+    if (!isStopping) reloading = present(server, plan, log);
+    return new Promise(() => undefined);
+  };
+  const signal = await Promise.race([serve(), guard.stopSignal]);
+  isStopping = true;
+  log.log.info({ signal }, 'stopping: requests in flight are finished');
+  reloading?.stop();
+  return guard.stop(closed(starting));
+}
+
+/** Tells where it listens, and begins to follow its settings. */
+function present(server: TabulariumServer, plan: StartPlan, { log }: StartLog): Reloading {
+  const { settings } = plan;
+  process.stdout.write(bannerText(server, settings, { isPrivate: process.stdout.isTTY }));
+  log.info(listeningFields(server, settings), 'listening');
+  const change = settingsChanger(server, settings);
+  return plan.reload(log, (next) => change(next.settings));
+}
+
+/** Resolves when it has closed, or when it has not even started for some time. */
+async function closed(starting: Promise<TabulariumServer>): Promise<void> {
+  const started = starting.catch(() => undefined);
+  const server = await Promise.race([started, pause(startPatienceMs, undefined)]);
+  await server?.close();
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as pause } from 'node:timers/promises';
+import { TableClient } from '@azure/data-tables';
+import {
+  connectionStringOf,
+  startCli,
+  stopCli,
+  temporaryDirectory,
+} from '../../../test/support/cli-server.js';
+import { startCliWithFaults } from '../../../test/support/faults/start-with-faults.js';
+import { syncCalls, writeCalls } from '../../../test/support/faults/faults.js';
+import { withoutFaults } from '../../../test/support/faults/shim.js';
+import type { CliProcess } from '../../../test/support/cli-process.js';
+import { untilEnded, workerPids } from '../../../test/support/process-states.js';
+
+const child = fileURLToPath(new URL('../../../test/support/end-child.js', import.meta.url));
+const stuckWrites = {
+  path: 'data.mdb',
+  calls: [...writeCalls, ...syncCalls],
+  action: { kind: 'delay', ms: 600_000 },
+} as const;
+
+function tableOf(server: CliProcess): TableClient {
+  return TableClient.fromConnectionString(connectionStringOf(server), 'held', {
+    allowInsecureConnection: true,
+    retryOptions: { maxRetries: 0 },
+  });
+}
+
+/** A server starts on the directory, takes a write and stops. */
+async function assertUsable(location: string): Promise<void> {
+  const server = await startCli(['--location', location]);
+  const table = tableOf(server);
+  await table.createTable();
+  await table.upsertEntity({ partitionKey: 'p', rowKey: 'r' });
+  await table.deleteTable();
+  assert.equal(await stopCli(server), 0);
+}
+
+void describe('the end of a process', () => {
+  void it('waits for the write in which it was asked for, and has its code', async () => {
+    await using directory = await temporaryDirectory();
+    for (let round = 0; round < 2; round += 1) {
+      // The second one finds the lock of the data file free.
+      const ended = once(spawn(process.execPath, [child, directory.path]), 'exit');
+      assert.deepEqual(await ended, [7, null]);
+    }
+  });
+
+  void it('comes at a second signal, also while the disk answers no write', async (t) => {
+    if (withoutFaults !== false) return t.skip(withoutFaults);
+    await using directory = await temporaryDirectory();
+    const location = join(directory.path, 'data');
+    for (const workers of ['1', '2']) {
+      await using faulty = await startCliWithFaults(['--location', location, '--workers', workers]);
+      const { server, faults } = faulty;
+      faults.set(stuckWrites);
+      const writing = tableOf(server)
+        .createTable()
+        .catch(() => undefined);
+      await faults.hit();
+      server.child.kill('SIGTERM');
+      await server.printed('stopping');
+      server.child.kill('SIGTERM');
+      const { code, signal } = await server.result;
+      // Killed by itself when it is the one whose write does not end.
+      assert.ok(code === 143 || signal === 'SIGKILL', `${code} ${signal}`);
+      await untilEnded(workerPids(server));
+      await writing;
+      faults.clear();
+      await assertUsable(location);
+    }
+  });
+
+  void it('comes to workers whose primary was killed in the middle of their writes', async () => {
+    await using directory = await temporaryDirectory();
+    const location = join(directory.path, 'data');
+    for (let round = 0; round < 3; round += 1) {
+      const server = await startCli(['--location', location, '--workers', '2']);
+      await server.printed('a worker listens', 2);
+      const table = tableOf(server);
+      await table.createTable();
+      const over = new AbortController();
+      const write = async (client: number): Promise<void> => {
+        for (let at = 0; !over.signal.aborted; at += 1)
+          await table.upsertEntity({ partitionKey: `p${client}`, rowKey: `r${at}` });
+      };
+      const writers = Promise.allSettled(Array.from({ length: 12 }, (_, client) => write(client)));
+      await pause(100);
+      server.child.kill('SIGKILL');
+      await untilEnded(workerPids(server));
+      over.abort();
+      await writers;
+      await assertUsable(location);
+    }
+  });
+});
