@@ -17,10 +17,13 @@ export async function runAlone(plan: StartPlan): Promise<never> {
   const { settings } = plan;
   const log = openStartLog(settings.flags);
   const guard = guardProcess({ log });
+  const { onFatal } = guard;
   const starting = withSeed(settings.flags.init, (init) =>
-    createServer({ ...settings.options, ...log.options, ...init }).catch((error: unknown) => {
-      throw startFailure(error);
-    }),
+    createServer({ ...settings.options, ...log.options, onFatal, ...init }).catch(
+      (error: unknown) => {
+        throw startFailure(error);
+      },
+    ),
   );
   let isStopping = false;
   let reloading: Reloading | undefined;

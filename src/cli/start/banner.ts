@@ -23,12 +23,13 @@ export function bannerText(
   { accounts, flags, options, storage }: ShownSettings,
   { isPrivate }: { readonly isPrivate: boolean },
 ): string {
-  const { durability, workers } = flags;
+  const { workers } = flags;
+  const isRelaxed = options.inMemory !== true && flags.durability === 'relaxed';
   const lines = [
     'Tabularium',
     `  Tables      ${server.tableEndpoint}`,
     `  Queues      ${server.queueEndpoint}`,
-    `  Data        ${storage}${durability === 'relaxed' && options.inMemory !== true ? ' (relaxed durability)' : ''}`,
+    `  Data        ${storage}${isRelaxed ? ' (relaxed durability)' : ''}`,
     ...(workers > 1 ? [`  Workers     ${workers}`] : []),
     ...tlsLines(server.certificate),
     ...oauthLines(options),

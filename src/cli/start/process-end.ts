@@ -9,6 +9,8 @@ export const exitCodes = {
   failed: 1,
   /** An error that nobody expected, after which nothing can be relied on. */
   broken: 70,
+  /** The storage engine cannot go on, for instance because a disk failed. */
+  storeFailed: 74,
 } as const;
 
 /** How long writes and file operations may take to end before the process is killed. */
@@ -26,9 +28,9 @@ let isEnding = false;
  *
  * `process.exit` is not certain: it joins the threads of the pool. One that writes to the store
  * waits for the main thread, which no longer answers, and keeps the lock of the data file for as
- * long; one that opens a FIFO or writes to a pipe that nobody reads may never come back. So the pool
- * is left to become idle first. What does not end in time is killed with the process (137 for a
- * shell), which loses nothing that was acknowledged, and the kernel gives its locks to others.
+ * long; one that opens a FIFO or writes to a pipe that nobody reads may never come back. So the
+ * pool is left to become idle first. What does not end in time is killed with the process (137 for
+ * a shell), which loses nothing that was acknowledged, and the kernel gives its locks to others.
  *
  * `flush` writes out the log; it need not be certain to end.
  */

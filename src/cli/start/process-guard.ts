@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { ServerOptions } from '../../app/index.js';
 import type { StartLog } from './log.js';
 import { endProcess, exitCodes } from './process-end.js';
 import { firstStopSignal, signalExitCode, type StopSignal } from './stop-signals.js';
@@ -15,7 +16,7 @@ export interface GuardOptions {
 }
 
 /** How a process of a server ends, whatever happens to it. */
-export interface ProcessGuard {
+export interface ProcessGuard extends Required<Pick<ServerOptions, 'onFatal'>> {
   readonly stopSignal: Promise<StopSignal>;
   /** Waits for an orderly stop, but not for ever, and ends the process. */
   stop(stopped: Promise<unknown>): Promise<never>;
@@ -23,15 +24,23 @@ export interface ProcessGuard {
 
 /**
  * From now on an error that nobody caught is logged and ends the process, because nobody knows what
- * it left half done. `release` is called before.
+ * it left half done. Returns what ends it for an error of the store. `release` is called before.
  */
-export function endWhenBroken({ log, flush }: StartLog, release?: () => void): void {
+export function endWhenBroken(
+  { log, flush }: StartLog,
+  release: () => void = () => undefined,
+): Required<Pick<ServerOptions, 'onFatal'>> {
+  const end = (code: number): void => {
+    release();
+    void endProcess(code, flush);
+  };
   // A rejection that nobody handles comes here as well.
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'unexpected error: the process ends');
-    release?.();
-    void endProcess(exitCodes.broken, flush);
+    end(exitCodes.broken);
   });
+  // The server has logged why.
+  return { onFatal: () => end(exitCodes.storeFailed) };
 }
 
 /**
@@ -43,12 +52,13 @@ export function guardProcess({ log, release, hangup }: GuardOptions): ProcessGua
     release?.();
     return endProcess(code, log.flush);
   };
-  endWhenBroken(log, release);
+  const { onFatal } = endWhenBroken(log, release);
   process.on('SIGHUP', () => {
     log.reopen();
     hangup?.();
   });
   return {
+    onFatal,
     stopSignal: firstStopSignal((signal) => void end(signalExitCode(signal))),
     async stop(stopped) {
       const inTime = stopped.then(() => true);

@@ -26,10 +26,13 @@ export async function runPrimary(plan: StartPlan): Promise<never> {
     release: () => pool.kill(),
     hangup: () => pool.reopenLogs(),
   });
+  const { onFatal } = guard;
   const opening = withSeed(flags.init, (init) =>
-    openDirectoryOwner({ ...options, ...startLog.options, ...init }).catch((error: unknown) => {
-      throw startFailure(error);
-    }),
+    openDirectoryOwner({ ...options, ...startLog.options, onFatal, ...init }).catch(
+      (error: unknown) => {
+        throw startFailure(error);
+      },
+    ),
   );
   let reloading: Reloading | undefined;
   const serve = async (): Promise<never> => {

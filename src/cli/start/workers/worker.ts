@@ -42,11 +42,12 @@ export async function runWorker(settingsFor: SettingsFor, number: number): Promi
     const settings = settingsFor(config);
     const log = openStartLog(settings.flags, { worker: number });
     ({ flush } = log);
-    endWhenBroken(log);
+    const { onFatal } = endWhenBroken(log);
     hear('reopen-log', () => log.reopen());
     const server = await createWorkerServer({
       ...settings.options,
       ...log.options,
+      onFatal,
       tablePort: ports.table,
       queuePort: ports.queue,
     });
