@@ -3,6 +3,7 @@ import type { ServedStore } from '../kv/served-store.js';
 import { healthEndpoint } from '../http/admin/health.js';
 import type { HttpService } from '../http/pipeline/service.js';
 import { HttpServer } from '../http/pipeline/server.js';
+import { HeldMemory } from '../http/pipeline/held-memory.js';
 import { WorkGate } from '../http/pipeline/work-gate.js';
 import type { ControlServer } from '../http/control/server.js';
 import type { Faults } from '../http/faults/injector.js';
@@ -158,6 +159,7 @@ class RunningServer implements TabulariumServer {
     this.#snapshots = new Snapshots({ store, sharing, gate, clock, onReplaced });
     const { leniency, strictApiVersions } = strictness;
     const versions = new VersionGate({ strict: strictApiVersions, logger });
+    const memory = new HeldMemory({ clock, logger });
     const serve = (name: ServiceName, service: HttpService): HttpServer =>
       new HttpServer({
         service,
@@ -169,6 +171,7 @@ class RunningServer implements TabulariumServer {
         clock,
         randomness,
         timers,
+        memory,
         limits: settings.listeners[name].limits,
         logger,
         tls: certificates,

@@ -1,6 +1,7 @@
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import type { Timers } from '../../src/base/timers.js';
+import { HeldMemory } from '../../src/http/pipeline/held-memory.js';
 import { defaultLimits, type HttpLimits } from '../../src/http/pipeline/limits.js';
 import { silentLogger } from '../../src/http/pipeline/logger.js';
 import type { RequestRecord } from '../../src/http/pipeline/record.js';
@@ -17,6 +18,7 @@ export interface EchoServer extends AsyncDisposable {
   readonly records: RequestRecord[];
   readonly errors: string[];
   readonly timers: ManualTimers;
+  readonly memory: HeldMemory;
   readonly clock: ReturnType<typeof manualClock>;
 }
 
@@ -41,10 +43,10 @@ function manualTimers(): ManualTimers {
   };
 }
 
-function serviceOf(run: () => Promise<string>): HttpService {
+function serviceOf(run: () => Promise<string>, bodyBytesMax: number): HttpService {
   const operation: Operation<unknown, unknown, string> = {
     access: { kind: 'granted', scope: 'object', permissions: ['read'], needs: 'all' },
-    bodyBytesMax: 1000,
+    bodyBytesMax,
     parse: () => undefined,
     run,
     render: (text) => ({ status: 200, headers: [], body: Buffer.from(text) }),
@@ -77,13 +79,15 @@ export async function startEcho(
     readonly observer?: () => void;
     readonly service?: Partial<HttpService>;
     readonly gate?: WorkGate;
+    readonly bodyBytesMax?: number;
   } = {},
 ): Promise<EchoServer> {
   const [records, errors]: [RequestRecord[], string[]] = [[], []];
   const clock = manualClock();
   const timers = manualTimers();
+  const memory = new HeldMemory({ clock, logger: silentLogger });
   const server = new HttpServer({
-    service: { ...serviceOf(run), ...more.service },
+    service: { ...serviceOf(run, more.bodyBytesMax ?? 1000), ...more.service },
     accounts: makeAccountDirectory([developmentAccount]),
     endpoints: [],
     observers: [() => more.observer?.(), (record) => records.push(record)],
@@ -98,9 +102,10 @@ export async function startEcho(
     checkClockSkew: false,
     clock,
     timers,
+    memory,
     ...(more.gate === undefined ? {} : { gate: more.gate }),
   });
   const port = await server.listen('127.0.0.1', 0);
   const close = () => server.close();
-  return { server, port, records, errors, timers, clock, [Symbol.asyncDispose]: close };
+  return { server, port, records, errors, timers, clock, memory, [Symbol.asyncDispose]: close };
 }

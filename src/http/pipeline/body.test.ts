@@ -4,6 +4,41 @@ import { Socket } from 'node:net';
 import { it } from 'node:test';
 import { AbortedError, readBody } from './body.js';
 
+/** A body that has come, in pieces of so many bytes. */
+function inPieces(bytes: Buffer, size: number): IncomingMessage {
+  const request = new IncomingMessage(new Socket());
+  for (let at = 0; at < bytes.length; at += size) request.push(bytes.subarray(at, at + size));
+  request.push(null);
+  request.complete = true;
+  return request;
+}
+
+for (const size of [1, 7, 1000, 100_000]) {
+  it(`a body in pieces of ${size} bytes takes little more memory than its bytes`, async () => {
+    const bytes = Buffer.from(Array.from({ length: 50_000 }, (_, at) => at % 251));
+    const growths: number[] = [];
+    const body = await readBody(inPieces(bytes, size), 4_194_304, (more) => growths.push(more));
+    assert.ok(body.equals(bytes));
+    assert.ok(growths.length <= 5, String(growths));
+    assert.ok(growths.reduce((sum, each) => sum + each, 0) <= 2 * bytes.length);
+    // Not a view of as many pieces.
+    assert.ok(body.buffer.byteLength <= 2 * bytes.length);
+  });
+}
+
+it('a body may be refused whenever it grows, and no more of it is taken then', async () => {
+  const refusal = new Error('no room');
+  const request = inPieces(Buffer.alloc(100_000), 1000);
+  const growths: number[] = [];
+  const read = readBody(request, 4_194_304, (more) => {
+    growths.push(more);
+    if (growths.length === 3) throw refusal;
+  });
+  await assert.rejects(read, refusal);
+  assert.equal(growths.length, 3);
+  assert.equal(request.isPaused(), true);
+});
+
 it('a body whose client has left before it is read ends the request', async () => {
   const request = new IncomingMessage(new Socket());
   request.destroy();

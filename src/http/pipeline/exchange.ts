@@ -86,6 +86,11 @@ export class Exchange {
   bytesReceived = 0;
   awaitsContinue: boolean;
 
+  /** Bytes of its body and its answer that are in memory, as `HeldMemory` counts them. */
+  heldBytes = 0;
+  /** It has its record: nothing of it is held any more. */
+  concluded = false;
+
   /** Set before run, on the monotonic clock. */
   deadlineMs = Infinity;
   /** Set once its answer has been seen waiting for the client: when that has to have taken it. */

@@ -1,6 +1,6 @@
 import { requestBodyTooLarge } from '../../wire/errors/query-errors.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
-import { readBody } from './body.js';
+import { readBody, type OnGrowth } from './body.js';
 import type { Exchange } from './exchange.js';
 import type { Operation } from './service.js';
 
@@ -19,13 +19,17 @@ export function expectsBody(exchange: Exchange, operation: Operation): boolean {
  * Fifth stage, first half: brings the body in. Runs after the caller is known and allowed, so that
  * nobody else's bytes are buffered. A length that is too large is refused before a byte is read.
  */
-export async function receiveBody(exchange: Exchange, bytesMax: number): Promise<void> {
+export async function receiveBody(
+  exchange: Exchange,
+  bytesMax: number,
+  onGrowth: OnGrowth,
+): Promise<void> {
   const declared = exchange.bodyBytesDeclared;
   if (declared !== Infinity && declared > bytesMax) throw requestBodyTooLarge(bytesMax);
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false;
     exchange.response.writeContinue();
   }
-  exchange.body = await readBody(exchange.request, bytesMax);
+  exchange.body = await readBody(exchange.request, bytesMax, onGrowth);
   exchange.bytesReceived = exchange.body.length;
 }

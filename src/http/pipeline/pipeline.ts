@@ -7,11 +7,12 @@ import { address } from './address.js';
 import { authenticate, type AuthenticateContext } from './authenticate.js';
 import type { BearerVerifier } from '../oauth/bearer-verifier.js';
 import { authorise, checkContainer, checkEndpoint } from './authorise.js';
-import { AbortedError } from './body.js';
+import { AbortedError, type OnGrowth } from './body.js';
 import { verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
 import type { Exchange } from './exchange.js';
 import type { AdmittedRequest, Interference } from './interference.js';
+import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
 import type { Logger } from './logger.js';
 import { Outbox } from './outbox.js';
@@ -19,7 +20,7 @@ import { expectsBody, receiveBody } from './parse.js';
 import { receive } from './receive.js';
 import { render } from './render.js';
 import { setDeadline } from './run.js';
-import type { HttpService, Reply, Route } from './service.js';
+import type { HttpService, Operation, Reply, Route } from './service.js';
 import type { VersionGate } from './version-gate.js';
 import { spoil } from './spoil.js';
 import { WorkGate } from './work-gate.js';
@@ -33,6 +34,8 @@ export interface PipelineOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly limits: HttpLimits;
+  /** One for all services of a process. */
+  readonly memory: HeldMemory;
   readonly logger: Logger;
   /** Which versions of the protocol may be asked for. */
   readonly versions: VersionGate;
@@ -78,7 +81,7 @@ export class Pipeline {
 
   /** Answers one exchange. Never rejects: whatever goes wrong becomes an answer or a log entry. */
   async serve(exchange: Exchange): Promise<void> {
-    const { service, clock, limits } = this.#options;
+    const { service, clock, limits, memory } = this.#options;
     const gate = this.#gate;
     let isRevocable = false;
     try {
@@ -100,10 +103,11 @@ export class Pipeline {
       const route = this.#admit(exchange);
       const { operation, request } = route;
       if (expectsBody(exchange, operation)) {
-        await receiveBody(exchange, operation.bodyBytesMax);
+        await receiveBody(exchange, operation.bodyBytesMax, this.#onGrowthOf(exchange));
         if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, route);
       }
       if (service.verifiesContentMd5) verifyContentMd5(exchange, operation);
+      memory.ensureRoom(0, limits.heldBytesMax);
       const input = operation.parse(request);
       if (this.#isInterferedWith) await this.#interfere(exchange, route, input);
       while (gate.isShut) await gate.opened();
@@ -116,7 +120,10 @@ export class Pipeline {
         gate.leave();
       }
       if (exchange.wantsLoad) exchange.load = operation.load?.(output, input);
-      this.#reply(exchange, operation.render(output, input, request));
+      const reply = operation.render(output, input, request);
+      if (reply.body !== undefined && isRepeatable(exchange, operation))
+        memory.ensureRoom(reply.body.length, limits.heldBytesMax);
+      this.#reply(exchange, reply);
     } catch (error) {
       if (exchange.account === undefined) await this.#learnLate(exchange);
       this.#fail(exchange, error);
@@ -153,6 +160,15 @@ export class Pipeline {
     authorise(caller, operation.access, container);
     checkEndpoint(exchange, operation.access);
     return route;
+  }
+
+  /** Bodies are counted in the order in which they grow, so that who stands still is found. */
+  #onGrowthOf(exchange: Exchange): OnGrowth {
+    const { memory, limits } = this.#options;
+    return (bytes) => {
+      memory.ensureRoom(bytes, limits.heldBytesMax);
+      memory.take(exchange, bytes);
+    };
   }
 
   #hasOtherKeys({ account }: Exchange): boolean {
@@ -215,8 +231,17 @@ export class Pipeline {
 
   #reply(exchange: Exchange, reply: Reply): void {
     if (exchange.fate !== undefined) return spoil(exchange, reply, exchange.fate);
-    const { timers, limits } = this.#options;
+    const { timers, limits, memory } = this.#options;
+    if (!exchange.replied && reply.body !== undefined) memory.take(exchange, reply.body.length);
     const outbox = this.#outbox;
     render(exchange, reply, { timers, limits, outbox, closing: this.#closing });
   }
 }
+
+/** Whether its answer may be dropped and asked for again: it has changed nothing. */
+function isRepeatable(exchange: Exchange, { access }: Operation): boolean {
+  if (exchange.query !== undefined) return true;
+  return access.kind === 'granted' && access.permissions.every((each) => reading.has(each));
+}
+
+const reading: ReadonlySet<string> = new Set(['read', 'list']);

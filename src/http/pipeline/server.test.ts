@@ -166,6 +166,51 @@ describe('the server', () => {
     patient.socket.destroy();
   });
 
+  it('refuses work while answers that nobody takes fill its memory, then cuts their clients off', async () => {
+    const large = 'x'.repeat(12 * 1024 * 1024);
+    const limits = { heldBytesMax: large.length + 1000 };
+    const answers = [large, large, 'small', large];
+    await using harness = await start(() => Promise.resolve(answers.shift() ?? ''), { limits });
+    using idler = new RawConnection(harness.port);
+    idler.socket.pause();
+    idler.write(signedRequest(echo));
+    while (answers.length === 4 || harness.memory.bytes === 0) await turns(1);
+    const refused = await sendBytes(harness.port, signedRequest(echo));
+    assert.deepEqual([refused.status, refused.text], [503, 'ServerBusy']);
+    assert.equal(refused.header('retry-after'), '1');
+    assert.equal((await sendBytes(harness.port, signedRequest(echo))).text, 'small');
+    harness.clock.advanceMicros(1_001_000);
+    const served = await sendBytes(harness.port, signedRequest(echo));
+    assert.deepEqual([served.status, served.text.length], [200, large.length]);
+    while (harness.records.length < 4) await turns(1);
+    assert.deepEqual(
+      harness.records.map(({ status, aborted }) => [status, aborted]),
+      [
+        [503, false],
+        [200, false],
+        [200, true],
+        [200, false],
+      ],
+    );
+    assert.equal(harness.memory.bytes, 0);
+  });
+
+  it('cuts off clients that stand still in the middle of a body when memory is short', async () => {
+    const limits = { heldBytesMax: 60_000 };
+    const more = { limits, bodyBytesMax: 100_000 };
+    await using harness = await start(() => Promise.resolve('fine'), more);
+    const body = 'x'.repeat(40_000);
+    const post = signedRequest({ ...echo, method: 'POST', body });
+    using idler = new RawConnection(harness.port);
+    idler.write(post.subarray(0, post.length - 1));
+    while (harness.memory.bytes < 20_000) await turns(1);
+    assert.equal((await sendBytes(harness.port, post)).text, 'ServerBusy');
+    harness.clock.advanceMicros(1_001_000);
+    assert.equal((await sendBytes(harness.port, post)).text, 'fine');
+    assert.equal(await idler.read(), undefined);
+    while (harness.memory.bytes > 0) await turns(1);
+  });
+
   it('answers what came before a broken body, and then refuses it', async () => {
     let finish: (text: string) => void = () => undefined;
     await using harness = await start(() => new Promise((resolve) => (finish = resolve)));

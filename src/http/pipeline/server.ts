@@ -231,6 +231,8 @@ export class HttpServer {
   #concluded(exchange: Exchange, connection: Connection, aborted: boolean): void {
     if (!connection.open.delete(exchange)) return;
     this.#inFlight--;
+    exchange.concluded = true;
+    this.#options.memory.release(exchange);
     conclude(exchange, { aborted, endMs: this.#options.clock.monotonicMs() }, this.#options);
     if (aborted) return;
     if (connection.refusalIsDue) this.#endRefused(connection);
