@@ -127,6 +127,8 @@ const choices: Readonly<Record<string, () => Promise<void>>> = {
   'position in `Syntax error at position`': async () => {
     const { text } = await tables.query(table, { filter: 'n eq' });
     assert.match(text, /Syntax error at position 4 in 'n eq'\./);
+    const words = await tables.query(table, { filter: 'aaa bbb ccc' });
+    assert.match(words.text, /Syntax error at position 7 in 'aaa bbb ccc'\./);
   },
   'operation of a changeset on another table': async () => {
     const response = await sendChangeset(tables, [

@@ -413,10 +413,6 @@ export const tableDifferences: readonly Difference<WireClient>[] = [
     },
   },
   { request: '`timeout=soon`', ask: (client) => asked(client, '/Tables?timeout=soon') },
-  {
-    request: 'statistics on the primary endpoint',
-    ask: (client) => asked(client, '/?restype=service&comp=stats'),
-  },
 ];
 
 /** Puts a message and changes it with the receipt of the put. */

@@ -396,9 +396,9 @@ describe('§6.2: service properties', () => {
   const metrics = (name: string, includeApis = '<IncludeAPIs>true</IncludeAPIs>') =>
     `<${name}><Version>1.0</Version><Enabled>true</Enabled>${includeApis}${retention}</${name}>`;
   const rule =
-    '<CorsRule><AllowedOrigins>http://a.example</AllowedOrigins><AllowedMethods>GET,PUT</AllowedMethods>' +
-    '<MaxAgeInSeconds>500</MaxAgeInSeconds><ExposedHeaders>x-ms-meta-data*</ExposedHeaders>' +
-    '<AllowedHeaders>x-ms-meta-target*</AllowedHeaders></CorsRule>';
+    '<CorsRule><AllowedMethods>GET,PUT</AllowedMethods><AllowedOrigins>http://a.example</AllowedOrigins>' +
+    '<AllowedHeaders>x-ms-meta-target*</AllowedHeaders><ExposedHeaders>x-ms-meta-data*</ExposedHeaders>' +
+    '<MaxAgeInSeconds>500</MaxAgeInSeconds></CorsRule>';
 
   it('answer PUT with 202 and come back', async () => {
     const body = root(

@@ -229,9 +229,10 @@ describe('the queue service over the wire', () => {
     const path = '/?restype=service&comp=properties';
     const before = await queues.expect(200, { path });
     const rules =
-      '<Cors><CorsRule><AllowedOrigins>http://a.example</AllowedOrigins>' +
-      '<AllowedMethods>GET,PUT</AllowedMethods><MaxAgeInSeconds>500</MaxAgeInSeconds>' +
-      '<ExposedHeaders>x-ms-meta-*</ExposedHeaders><AllowedHeaders /></CorsRule></Cors>';
+      '<Cors><CorsRule><AllowedMethods>GET,PUT</AllowedMethods>' +
+      '<AllowedOrigins>http://a.example</AllowedOrigins><AllowedHeaders />' +
+      '<ExposedHeaders>x-ms-meta-*</ExposedHeaders><MaxAgeInSeconds>500</MaxAgeInSeconds>' +
+      '</CorsRule></Cors>';
     const body = `<StorageServiceProperties>${rules}</StorageServiceProperties>`;
     assert.deepEqual(answer(await queues.send({ method: 'PUT', path, body })), empty(202));
     const [status, headers, text] = answer(await queues.send({ path }));

@@ -55,7 +55,7 @@ const tableCases: readonly Case[] = [
     name: 'GetTableServiceStats',
     srt: 's',
     sp: ['r'],
-    request: () => get('/?restype=service&comp=stats'),
+    request: () => ({ target: '/devstoreaccount1-secondary/?restype=service&comp=stats' }),
   },
   { name: 'QueryTables', srt: 'c', sp: ['l'], request: () => get('/Tables') },
   { name: 'GetTable', srt: 'c', sp: ['l'], request: (name) => get(`/Tables('${name}')`) },
@@ -223,8 +223,10 @@ function isOfTables(one: Case): boolean {
 }
 
 function send(one: Case, request: WireRequest, token: SasParameters): Promise<WireResponse> {
-  const { path = '', ...rest } = request;
-  const signed = { ...rest, path: withSas(path, token), auth: 'none' as const };
+  const { path = '', target, ...rest } = request;
+  const place =
+    target === undefined ? { path: withSas(path, token) } : { target: withSas(target, token) };
+  const signed = { ...rest, ...place, auth: 'none' as const };
   return isOfTables(one) ? client.send(signed) : queues.send(signed);
 }
 

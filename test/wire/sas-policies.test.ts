@@ -97,7 +97,7 @@ describe('the policies of a table', () => {
       ['<SignedIdentifiers>', 'InvalidXmlDocument'],
       [policiesXml([{ id: 'a', permission: 'w' }]), 'InvalidXmlNodeValue'],
       [policiesXml([{ id: 'a', expiry: 'soon' }]), 'InvalidXmlNodeValue'],
-      [policiesXml([{ id: 'x'.repeat(65) }]), 'InvalidXmlNodeValue'],
+      [policiesXml([{ id: 'x'.repeat(65) }]), 'InvalidXmlDocument'],
     ] as const) {
       const response = await client.send({ method: 'PUT', path, body });
       assertFrontDoorError(response, { status: 400, code });

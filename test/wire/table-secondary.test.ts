@@ -22,7 +22,6 @@ describe('the secondary endpoint of tables', () => {
     entity,
     `/${table}?comp=acl`,
     properties,
-    '/?restype=service&comp=stats',
   ]) {
     it(`reads GET ${path} as the primary does`, async () => {
       const [here, there] = [
@@ -31,8 +30,7 @@ describe('the secondary endpoint of tables', () => {
       ];
       assert.equal(here.status, 200, here.text);
       const local = here.text.replaceAll(secondary, `/${client.account}`);
-      const time = /<LastSyncTime>.*<\/LastSyncTime>/;
-      assert.equal(local.replace(time, ''), there.text.replace(time, ''));
+      assert.equal(local, there.text);
     });
   }
 

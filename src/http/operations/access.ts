@@ -5,6 +5,11 @@ export const publicAccess: Access = { kind: 'public' };
 /** What no shared access signature can allow. */
 export const ownerAccess: Access = { kind: 'owner' };
 
+/** The same, or a token whose roles give what is said. */
+export function ownerAccessOr(byRole: GrantedAccess | undefined): Access {
+  return byRole === undefined ? ownerAccess : { kind: 'owner', byRole };
+}
+
 export function serviceAccess(...permissions: readonly Permission[]): GrantedAccess {
   return { kind: 'granted', scope: 'service', permissions, needs: 'all' };
 }

@@ -6,7 +6,7 @@ import {
 } from '../../wire/xml/service-properties.js';
 import type { Operation } from '../pipeline/service.js';
 import { serviceAccess } from './access.js';
-import { emptyReply, xmlReply } from './replies.js';
+import { documentReply, emptyReply } from './replies.js';
 import type { ServiceRequest } from './request.js';
 import { xmlBodyBytesMax } from './xml-body.js';
 
@@ -25,7 +25,7 @@ export function getServiceProperties(
     },
 
     render(properties, _input, { exchange }) {
-      return xmlReply(200, renderServiceProperties(properties, exchange.version));
+      return documentReply(exchange, renderServiceProperties(properties, exchange.version));
     },
   };
 }

@@ -4,8 +4,9 @@ import {
   renderSignedIdentifiers,
 } from '../../wire/xml/signed-identifiers.js';
 import type { Operation } from '../pipeline/service.js';
-import { ownerAccess } from './access.js';
-import { emptyReply, xmlReply } from './replies.js';
+import type { GrantedAccess } from '../pipeline/authorise.js';
+import { ownerAccessOr } from './access.js';
+import { documentReply, emptyReply } from './replies.js';
 import type { ServiceRequest } from './request.js';
 import { xmlBodyBytesMax } from './xml-body.js';
 
@@ -13,6 +14,8 @@ import { xmlBodyBytesMax } from './xml-body.js';
 export interface StoredPolicies<Request extends ServiceRequest> {
   /** The letters that a policy may grant, in the order in which they are written. */
   readonly letters: string;
+  /** What the bearer of a token needs; undefined: no token will do. */
+  readonly byRole?: { readonly get: GrantedAccess; readonly set: GrantedAccess };
   /** The name of the container that a request addresses. Throws when none can have it. */
   containerOf(request: Request): string;
   read(request: Request, container: string): Promise<readonly SignedIdentifier[]>;
@@ -29,7 +32,7 @@ export function getSignedIdentifiers<Request extends ServiceRequest>(
   policies: StoredPolicies<Request>,
 ): Operation<Request, string, readonly SignedIdentifier[]> {
   return {
-    access: ownerAccess,
+    access: ownerAccessOr(policies.byRole?.get),
     bodyBytesMax: 0,
 
     parse(request) {
@@ -40,8 +43,8 @@ export function getSignedIdentifiers<Request extends ServiceRequest>(
       return policies.read(request, container);
     },
 
-    render(identifiers) {
-      return xmlReply(200, renderSignedIdentifiers(identifiers));
+    render(identifiers, _container, { exchange }) {
+      return documentReply(exchange, renderSignedIdentifiers(identifiers));
     },
   };
 }
@@ -56,7 +59,7 @@ export function setSignedIdentifiers<Request extends ServiceRequest>(
   policies: StoredPolicies<Request>,
 ): Operation<Request, Replacement, void> {
   return {
-    access: ownerAccess,
+    access: ownerAccessOr(policies.byRole?.set),
     bodyBytesMax: xmlBodyBytesMax,
 
     parse(request) {

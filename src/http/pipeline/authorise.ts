@@ -262,8 +262,7 @@ export function checkEndpoint(
   if (readingMethods.has(method) && !takes) return;
   throw new StorageError('InsufficientAccountPermissions', {
     message:
-      'The account being accessed does not have sufficient permissions to execute this operation. ' +
-      'The secondary endpoint only reads: ask the primary.',
+      'Write operations are not allowed. The secondary endpoint only reads: ask the primary.',
   });
 }
 

@@ -49,7 +49,6 @@ const getAcl = getSignedIdentifiers(queuePolicies);
 const setAcl = setSignedIdentifiers(queuePolicies);
 const getProperties = getServiceProperties('queue');
 const setProperties = setServiceProperties('queue', queueProperties);
-const getStats = getServiceStats('refused');
 
 function isPeek({ query }: RoutedQueueRequest): boolean {
   return peekOnlyOf(query);
@@ -82,7 +81,7 @@ export const queueRoutes: readonly QueueRoute[] = [
   routeTo('SetQueueACL', { methods: ['PUT'], ...acl }, setAcl),
   routeTo('GetQueueServiceProperties', { methods: ['GET'], ...properties }, getProperties),
   routeTo('SetQueueServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
-  routeTo('GetQueueServiceStats', { methods: ['GET'], ...stats }, getStats),
+  routeTo('GetQueueServiceStats', { methods: ['GET'], ...stats }, getServiceStats),
   routeTo('GetUserDelegationKey', { methods: ['POST'], ...delegationKey }, getUserDelegationKey),
   queuePreflight,
 ];

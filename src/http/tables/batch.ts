@@ -11,6 +11,7 @@ import { runBatchQuery } from './batch-query.js';
 import { checkSameTable, readChange, writtenPart, type Change } from './changeset.js';
 import { errorLevelOf } from './format.js';
 import { bodyBytesMax, type TableOperation } from './operation.js';
+import { preferenceOf, type Preference } from './preference.js';
 import { odataHeaders } from './replies.js';
 import type { TableRequest } from './request.js';
 
@@ -109,7 +110,7 @@ function parseChangeset(parts: readonly BatchOperation[], request: TableRequest)
       changes.push(change);
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
-      const { failure, part } = firstFailure(changes, atOperation(error, index), parts);
+      const { failure, part } = firstFailure(changes, error.atOperation(index), parts);
       return failed(failure, { part, operationCount: parts.length, request });
     }
   }
@@ -142,32 +143,32 @@ function brokenRule(changes: readonly Change[]): StorageError | undefined {
   }
 }
 
-function atOperation(error: StorageError, operationIndex: number): StorageError {
-  const { code, message, layer } = error;
-  return new StorageError(code, { message, layer, operationIndex, cause: error });
-}
-
 /** The operation of a changeset that failed, and what it was part of. */
-interface FailedPlace {
-  readonly part: Pick<BatchOperation, 'contentId' | 'headers'>;
+interface FailedPlace<Part> {
+  readonly part: Part;
   readonly operationCount: number;
   readonly request: TableRequest;
-  readonly change?: Change;
 }
 
-function failed(error: StorageError, place: FailedPlace): Input {
-  return { kind: 'failed', outcome: writeFailed(error, place) };
+function failed(error: StorageError, place: FailedPlace<BatchOperation>): Input {
+  const { method, headers } = place.part;
+  const preference = method === 'POST' ? preferenceOf(headers.get('prefer')) : undefined;
+  return { kind: 'failed', outcome: writeFailed(error, place, preference) };
 }
 
-function writeFailed(error: StorageError, place: FailedPlace): BatchOutcome {
-  const { part, operationCount, request, change } = place;
+function writeFailed(
+  error: StorageError,
+  place: FailedPlace<Pick<BatchOperation, 'contentId' | 'headers'>>,
+  preferenceApplied: Preference | undefined,
+): BatchOutcome {
+  const { part, operationCount, request } = place;
   return {
     kind: 'write-failed',
     error,
     operationCount,
     contentId: part.contentId,
     level: errorLevelOf(part.headers.get('accept'), undefined, request.backend.leniency),
-    preferenceApplied: change?.input.preference,
+    preferenceApplied,
   };
 }
 
@@ -191,6 +192,7 @@ async function runChangeset(
     if (!isAboutOperation(error)) throw error;
     const change = changes[error.operationIndex ?? 0];
     invariant(change !== undefined, 'an error names one of the operations');
-    return writeFailed(error, { part: change, operationCount: changes.length, request, change });
+    const place = { part: change, operationCount: changes.length, request };
+    return writeFailed(error, place, change.input.preference);
   }
 }

@@ -6,6 +6,7 @@ import type { TableInfo } from '../../services/tables/types.js';
 import { createContainerAccess } from '../operations/access.js';
 import type { Reply } from '../pipeline/service.js';
 import { levelOf, requireJsonBody } from './format.js';
+import { locationHeaders } from './location-headers.js';
 import { bodyBytesMax, type TableOperation } from './operation.js';
 import { preferenceOf, type Preference } from './preference.js';
 import { jsonReply, noContentReply, tableRenderContext } from './replies.js';
@@ -48,10 +49,10 @@ function created(name: string, level: MetadataLevel | undefined, request: TableR
   const location = `${request.exchange.base}/Tables('${name}')`;
   if (level === undefined) {
     const reply = noContentReply();
-    reply.headers.push('Location', location, 'DataServiceId', location);
+    reply.headers.push(...locationHeaders(location, 'with-id'));
     return reply;
   }
   const reply = jsonReply(201, level, renderTable(name, tableRenderContext(request, level)));
-  reply.headers.push('Location', location);
+  reply.headers.push(...locationHeaders(location, 'alone'));
   return reply;
 }

@@ -10,6 +10,7 @@ import type { Reply } from '../pipeline/service.js';
 import { levelOf, requireJsonBody } from './format.js';
 import { bodyBytesMax } from './operation.js';
 import { preferenceOf } from './preference.js';
+import { locationHeaders } from './location-headers.js';
 import { jsonReply, noContentReply, renderContext } from './replies.js';
 import type { TableRequest } from './request.js';
 import {
@@ -30,7 +31,7 @@ export const insertEntity: WriteEntityOperation = {
     const preference = preferenceOf(request.header('prefer'));
     const level = preference === 'return-no-content' ? undefined : levelOf(request);
     requireJsonBody(request);
-    const { partitionKey, rowKey, properties } = entityBodyOf(request);
+    const { partitionKey, rowKey, properties } = entityBodyOf(request, 'body');
     if (partitionKey === undefined || rowKey === undefined) {
       throw new StorageError('PropertiesNeedValue');
     }
@@ -55,12 +56,12 @@ function created(result: WriteResult, input: WriteInput, request: TableRequest):
   const etag = formatEtag(result.version);
   if (input.level === undefined) {
     const reply = noContentReply();
-    reply.headers.push('ETag', etag, 'Location', location, 'DataServiceId', location);
+    reply.headers.push('ETag', etag, ...locationHeaders(location, 'with-id'));
     return reply;
   }
   const context = renderContext(request, { table: input.table, level: input.level });
   const reply = jsonReply(201, input.level, renderEntity(result, context));
-  reply.headers.push('ETag', etag, 'Location', location);
+  reply.headers.push('ETag', etag, ...locationHeaders(location, 'alone'));
   return reply;
 }
 

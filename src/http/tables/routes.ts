@@ -21,8 +21,6 @@ const getAcl = getSignedIdentifiers(tablePolicies);
 const setAcl = setSignedIdentifiers(tablePolicies);
 const getProperties = getServiceProperties('table');
 const setProperties = setServiceProperties('table', tableProperties);
-/** Clients that are given an IP address ask the primary: they know no other. */
-const getStats = getServiceStats('answered');
 
 /** Reached before routing, whatever the path. */
 export const tablePreflight: TableRoute = routeTo(
@@ -48,6 +46,6 @@ export const tableRoutes: readonly TableRoute[] = [
   routeTo('SetTableAcl', { methods: ['PUT'], ...acl }, setAcl),
   routeTo('GetTableServiceProperties', { methods: ['GET'], ...properties }, getProperties),
   routeTo('SetTableServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
-  routeTo('GetTableServiceStats', { methods: ['GET'], ...stats }, getStats),
+  routeTo('GetTableServiceStats', { methods: ['GET'], ...stats }, getServiceStats),
   tablePreflight,
 ];

@@ -1,7 +1,5 @@
 import type { StorageError } from '../../wire/errors/storage-error.js';
-import { errorDefinition } from '../../wire/errors/registry.js';
 import { renderError } from '../../wire/errors/render.js';
-import { parseResourcePath } from '../../wire/odata/resource.js';
 import { originRulesOf } from '../cors/origin-rules.js';
 import { preflightRoute } from '../cors/preflight.js';
 import type { Exchange } from '../pipeline/exchange.js';
@@ -11,6 +9,7 @@ import { tableOf } from './access.js';
 import { errorLevelOfExchange } from './format.js';
 import { effectiveMethod } from './method.js';
 import { preferenceOf, type Preference } from './preference.js';
+import { parseRequestPath } from './request-path.js';
 import { ExchangeRequest, type TableBackend } from './request.js';
 import { tableRouteOf } from './route.js';
 import { tablePreflight, tableRoutes } from './routes.js';
@@ -36,7 +35,7 @@ export function tableHttpService(backend: TableBackend): HttpService {
 
 function routeOf(backend: TableBackend, exchange: Exchange): Route {
   const method = effectiveMethod(exchange.method, exchange.header('x-http-method'));
-  const resource = parseResourcePath(exchange.resourcePath);
+  const resource = parseRequestPath(exchange.resourcePath, method);
   const container = tableOf(resource);
   exchange.resource = container;
   const request = new ExchangeRequest(backend, exchange, {
@@ -61,7 +60,6 @@ function errorReply(error: StorageError, exchange: Exchange, leniency: Leniency)
 /** A failed creation confirms what it was asked, once storage had to do with it (spec §3.1). */
 function confirmedPreference(error: StorageError, exchange: Exchange): Preference | undefined {
   if (exchange.method !== 'POST' || !exchange.running) return undefined;
-  const isStorage = errorDefinition(error.code).layer === 'storage';
-  if (!isStorage && exchange.operation !== 'CreateTable') return undefined;
+  if (!error.noCache && exchange.operation !== 'CreateTable') return undefined;
   return preferenceOf(exchange.header('prefer'));
 }

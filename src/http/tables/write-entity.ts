@@ -62,7 +62,7 @@ export function grantedUnder<O extends TableOperation>(
 
 /** The keys are those of the path; a body may repeat them, and may be missing altogether. */
 function propertiesOf(request: TableRequest): PropertyBag {
-  return entityBodyOf(request).properties;
+  return entityBodyOf(request, 'path').properties;
 }
 
 function operationOf(

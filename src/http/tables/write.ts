@@ -21,8 +21,8 @@ export interface WriteInput {
 export type WriteEntityOperation = TableOperation<WriteInput, WriteResult>;
 
 /** The entity in the body of a write. */
-export function entityBodyOf(request: TableRequest): EntityBody {
-  return parseEntityBody(request.text(), request.backend.leniency.properties);
+export function entityBodyOf(request: TableRequest, keysFrom: 'body' | 'path'): EntityBody {
+  return parseEntityBody(request.text(), request.backend.leniency.properties, keysFrom);
 }
 
 export function runWrite(

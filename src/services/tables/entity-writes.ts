@@ -59,6 +59,7 @@ export function checkGroup(operations: readonly WriteOperation[]): void {
     throw new StorageError('InvalidInput', {
       message: `The batch request operation exceeds the maximum ${changesMax} changes per change set.`,
       operationIndex: changesMax - 1,
+      noCache: true,
     });
   }
   const { partitionKey } = keysOf(first);
@@ -92,7 +93,7 @@ export async function writeGroup(
     const failed = writes[operationIndex];
     invariant(failed !== undefined, 'a failed check belongs to an operation');
     const failure = failureOf(failed.operation, result.actual);
-    if (failure !== undefined) throw at(operationIndex, failure);
+    if (failure !== undefined) throw failure.atOperation(operationIndex);
   }
   throw new StorageError('ServerBusy');
 }
@@ -146,11 +147,6 @@ function attempt<T>(operationIndex: number, run: () => T): T {
   try {
     return run();
   } catch (error) {
-    throw error instanceof StorageError ? at(operationIndex, error) : error;
+    throw error instanceof StorageError ? error.atOperation(operationIndex) : error;
   }
-}
-
-function at(operationIndex: number, error: StorageError): StorageError {
-  const { code, message, cause } = error;
-  return new StorageError(code, { message, operationIndex, cause });
 }

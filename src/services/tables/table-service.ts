@@ -166,5 +166,5 @@ function holdOf(clock: Clock, delayMs: number): NameHold | undefined {
 /** A group whose table is missing fails at its first operation. */
 function rethrowForFirst(error: unknown): never {
   if (!(error instanceof StorageError)) throw error;
-  throw new StorageError(error.code, { message: error.message, operationIndex: 0, cause: error });
+  throw error.atOperation(0);
 }

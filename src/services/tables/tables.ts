@@ -46,7 +46,7 @@ export class Tables {
 
   async getSignedIdentifiers(account: string, name: string): Promise<readonly SignedIdentifier[]> {
     const record = await this.#find(account, name);
-    if (record === undefined) throw new StorageError('TableNotFound');
+    if (record === undefined) throw missing(name);
     return record.identifiers;
   }
 
@@ -59,7 +59,7 @@ export class Tables {
     const changed = isTableName(name)
       ? await this.#containers.update(account, tableIdentity(name), change)
       : undefined;
-    if (changed === undefined) throw new StorageError('TableNotFound');
+    if (changed === undefined) throw missing(name);
   }
 
   query(account: string, query: TableQuery): Promise<TablePage> {
@@ -69,11 +69,22 @@ export class Tables {
   /** The prefix of a table's entities. */
   async prefixOf(account: string, name: string): Promise<Bytes> {
     const prefix = await this.#containers.prefixOf(account, name);
-    if (prefix === undefined) throw new StorageError('TableNotFound');
+    if (prefix === undefined) throw missing(name);
     return prefix;
   }
 
   async #find(account: string, name: string): Promise<PolicedRecord | undefined> {
     return isTableName(name) ? this.#containers.find(account, tableIdentity(name)) : undefined;
   }
+}
+
+/** Why the entities and policies of a table are not there: it is missing, or no table's name. */
+function missing(name: string): StorageError {
+  try {
+    checkTableName(name);
+  } catch (error) {
+    if (error instanceof StorageError) return error;
+    throw error;
+  }
+  return new StorageError('TableNotFound');
 }

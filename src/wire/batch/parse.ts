@@ -83,6 +83,7 @@ function refusal(operation: BatchOperation, index: number): StorageError | undef
     return new StorageError('InvalidInput', {
       message: 'The batch request operation exceeds the maximum 100 changes per change set.',
       operationIndex: batchOperationsMax - 1,
+      noCache: true,
     });
   }
   return isQuery(operation)

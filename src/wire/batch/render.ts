@@ -1,9 +1,9 @@
 import { unreachable } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import { batchMessage, type ErrorStamp } from '../errors/message.js';
-import { errorDefinition } from '../errors/registry.js';
 import { errorJson, errorODataXml } from '../errors/render.js';
 import type { StorageError } from '../errors/storage-error.js';
+import { fittingLocations, type LocationHeader } from '../http/header-block.js';
 import { contentType, type MetadataLevel } from '../odata/media-type.js';
 import type { MalformedBatchError } from './malformed.js';
 
@@ -150,14 +150,14 @@ function writeWritten(writer: BodyWriter, open: string, part: WrittenPart): void
     case 'inserted-no-content':
       writer.text(
         `${open}${noContent}${common}Preference-Applied: return-no-content\r\n${version3}` +
-          `Location: ${part.location}\r\nDataServiceId: ${part.location}\r\nETag: ${part.etag}\r\n\r\n\r\n`,
+          `${locationLines(part.location, ['Location', 'DataServiceId'])}ETag: ${part.etag}\r\n\r\n\r\n`,
       );
       break;
     case 'inserted':
       writer.text(
         `${open}HTTP/1.1 201 Created\r\n${version3}${contentTypeLine(part.level)}${common}` +
           preferenceLine(part.preferred ? 'return-content' : undefined) +
-          `Location: ${part.location}\r\nETag: ${part.etag}\r\n\r\n`,
+          `${locationLines(part.location, ['Location'])}ETag: ${part.etag}\r\n\r\n`,
       );
       writer.bytes(part.body);
       writer.text('\r\n');
@@ -184,17 +184,16 @@ function writeFound(writer: BodyWriter, found: Extract<BatchOutcome, { kind: 'fo
   writer.text('\r\n');
 }
 
-/** A validation error has not reached storage, which adds the cache header and the preference. */
+/** What was not understood as an operation has neither the cache header nor the preference. */
 function writeFailed(
   writer: BodyWriter,
   { error, contentId, level }: FailedPart,
   preferenceApplied: string | undefined,
   json: string,
 ): void {
-  const isStorage = errorDefinition(error.code).layer === 'storage';
-  const fromStorage = isStorage ? noCache + preferenceLine(preferenceApplied) : '';
+  const understood = error.noCache ? noCache + preferenceLine(preferenceApplied) : '';
   writer.text(
-    `${statusLine(error.status)}${contentIdLine(contentId)}${noSniff}${fromStorage}` +
+    `${statusLine(error.status)}${contentIdLine(contentId)}${noSniff}${understood}` +
       `${version3}${contentTypeLine(level ?? 'minimal')}\r\n`,
   );
   writer.bytes(Buffer.from(json));
@@ -218,6 +217,11 @@ function writeMalformed(writer: BodyWriter, error: MalformedBatchError, context:
   );
   writer.bytes(errorODataXml(error.code, error.message, context));
   writer.text('\r\n');
+}
+
+function locationLines(location: string, wanted: readonly LocationHeader[]): string {
+  const names = fittingLocations(location, wanted);
+  return names.map((name) => `${name}: ${location}\r\n`).join('');
 }
 
 function statusLine(status: number): string {

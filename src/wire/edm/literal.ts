@@ -189,10 +189,16 @@ function defined<Value>(value: Value | undefined): Value {
   return value;
 }
 
+/** In any case: clients write `False` as their languages do. */
 function booleanValue(text: string): boolean {
-  if (text === 'true') return true;
-  if (text === 'false') return false;
-  throw malformedInput();
+  switch (text.toLowerCase()) {
+    case 'true':
+      return true;
+    case 'false':
+      return false;
+    default:
+      throw malformedInput();
+  }
 }
 
 function dateTimeValue(text: string, propertyName: string): bigint {

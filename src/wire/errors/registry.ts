@@ -16,29 +16,36 @@ export interface ErrorDefinition {
   readonly message: string;
   readonly shape: ErrorShape;
   readonly layer: ErrorLayer;
+  /** Whether the answer, in JSON, says `Cache-Control: no-cache` (spec table-service §3.1). */
+  readonly noCache: boolean;
   /** The code as the table service sends it, where that is another one. */
   readonly tableCode?: string;
 }
 
 function validation(status: number, message: string): ErrorDefinition {
-  return { status, message, shape: 'odata-json', layer: 'validation' };
+  return { status, message, shape: 'odata-json', layer: 'validation', noCache: false };
+}
+
+/** An error of an operation that was understood: found before storage, and answered like it. */
+function operation(status: number, message: string): ErrorDefinition {
+  return { ...validation(status, message), noCache: true };
 }
 
 function storage(status: number, message: string): ErrorDefinition {
-  return { status, message, shape: 'odata-json', layer: 'storage' };
+  return { status, message, shape: 'odata-json', layer: 'storage', noCache: true };
 }
 
 function frontDoor(status: number, message: string): ErrorDefinition {
-  return { status, message, shape: 'front-door-xml', layer: 'validation' };
+  return { status, message, shape: 'front-door-xml', layer: 'validation', noCache: false };
 }
 
 function format(status: number, message: string): ErrorDefinition {
-  return { status, message, shape: 'odata-xml', layer: 'validation' };
+  return { status, message, shape: 'odata-xml', layer: 'validation', noCache: false };
 }
 
 /** A code of the services whose every error is `<Error>`. */
 function storageXml(status: number, message: string): ErrorDefinition {
-  return { status, message, shape: 'storage-xml', layer: 'storage' };
+  return { status, message, shape: 'storage-xml', layer: 'storage', noCache: false };
 }
 
 /**
@@ -53,11 +60,8 @@ export const errorRegistry = {
     403,
     'Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.',
   ),
-  AuthorizationFailure: validation(
-    403,
-    'This request is not authorized to perform this operation.',
-  ),
-  AuthorizationPermissionMismatch: validation(
+  AuthorizationFailure: operation(403, 'This request is not authorized to perform this operation.'),
+  AuthorizationPermissionMismatch: operation(
     403,
     'This request is not authorized to perform this operation using this permission.',
   ),
@@ -77,7 +81,7 @@ export const errorRegistry = {
     403,
     'This request is not authorized to perform this operation using this source IP.',
   ),
-  CommandsInBatchActOnDifferentPartitions: validation(
+  CommandsInBatchActOnDifferentPartitions: operation(
     400,
     'All commands in a batch must operate on same entity group.',
   ),
@@ -85,7 +89,7 @@ export const errorRegistry = {
     403,
     'CORS not enabled or no matching rule found for this request.',
   ),
-  DuplicatePropertiesSpecified: validation(400, 'A property is specified more than one time.'),
+  DuplicatePropertiesSpecified: operation(400, 'A property is specified more than one time.'),
   EmptyMetadataKey: storageXml(400, 'The key for one of the metadata key-value pairs is empty.'),
   EntityAlreadyExists: storage(409, 'The specified entity already exists.'),
   EntityTooLarge: storage(400, 'The entity is larger than the maximum allowed size (1MB).'),
@@ -105,7 +109,7 @@ export const errorRegistry = {
     400,
     'Authentication information is not given in the correct format. Check the value of Authorization header.',
   ),
-  InvalidDuplicateRow: validation(
+  InvalidDuplicateRow: operation(
     400,
     'The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.',
   ),
@@ -186,12 +190,12 @@ export const errorRegistry = {
     400,
     'The specified pop receipt did not match the pop receipt for a dequeued message.',
   ),
-  PropertiesNeedValue: validation(
+  PropertiesNeedValue: operation(
     400,
     'The values are not specified for all properties in the entity.',
   ),
-  PropertyNameInvalid: validation(400, 'The property name is invalid.'),
-  PropertyNameTooLong: validation(
+  PropertyNameInvalid: operation(400, 'The property name is invalid.'),
+  PropertyNameTooLong: operation(
     400,
     'The property name exceeds the maximum allowed length (255).',
   ),
@@ -217,7 +221,7 @@ export const errorRegistry = {
   TableAlreadyExists: storage(409, 'The table specified already exists.'),
   TableBeingDeleted: storage(409, 'The specified table is being deleted. Try operation later.'),
   TableNotFound: validation(404, 'The table specified does not exist.'),
-  TooManyProperties: validation(
+  TooManyProperties: operation(
     400,
     'The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.',
   ),

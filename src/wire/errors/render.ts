@@ -61,7 +61,7 @@ export function renderError(error: StorageError, context: ErrorContext): Rendere
       return {
         status,
         reason: undefined,
-        headers: [...jsonHeaders(code, context.level ?? 'minimal'), codeHeader],
+        headers: [...jsonHeaders(error, context.level ?? 'minimal'), codeHeader],
         body: Buffer.from(errorJson(code, message, context)),
       };
     case 'odata-xml':
@@ -80,11 +80,10 @@ export function renderError(error: StorageError, context: ErrorContext): Rendere
   }
 }
 
-function jsonHeaders(code: ErrorCode, level: MetadataLevel): RenderedError['headers'] {
+function jsonHeaders({ noCache }: StorageError, level: MetadataLevel): RenderedError['headers'] {
   const common = [
     ['Content-Type', contentType(level)],
     ['X-Content-Type-Options', 'nosniff'],
   ] as const;
-  const isStorage = errorDefinition(code).layer === 'storage';
-  return isStorage ? [['Cache-Control', 'no-cache'], ...common] : common;
+  return noCache ? [['Cache-Control', 'no-cache'], ...common] : common;
 }

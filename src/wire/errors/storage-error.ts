@@ -16,6 +16,8 @@ export interface StorageErrorOptions {
   readonly operationIndex?: number;
   /** The layer that found it, where that is not the one that finds its code otherwise. */
   readonly layer?: ErrorLayer;
+  /** Whether its answer forbids caching, where that is not so for its code otherwise. */
+  readonly noCache?: boolean;
   /** How tables write it, where that is not the shape of its code otherwise. */
   readonly shape?: ErrorShape;
   /** In the order written. The shapes of the table service leave them out. */
@@ -37,6 +39,7 @@ export class StorageError extends Error {
   readonly operationIndex: number | undefined;
   readonly layer: ErrorLayer;
   readonly shape: ErrorShape;
+  readonly noCache: boolean;
   readonly details: readonly ErrorDetail[];
   readonly challenge: string | undefined;
   readonly retryAfterSeconds: number | undefined;
@@ -47,9 +50,17 @@ export class StorageError extends Error {
     this.operationIndex = options.operationIndex;
     this.layer = options.layer ?? errorDefinition(code).layer;
     this.shape = options.shape ?? errorDefinition(code).shape;
+    this.noCache = options.noCache ?? errorDefinition(code).noCache;
     this.details = options.details ?? [];
     this.challenge = options.challenge;
     this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+
+  /** The same error, of one operation of an entity group transaction. */
+  atOperation(operationIndex: number): StorageError {
+    const { code, message, layer, shape, noCache, details } = this;
+    const options = { message, layer, shape, noCache, details, operationIndex, cause: this };
+    return new StorageError(code, options);
   }
 
   get status(): number {

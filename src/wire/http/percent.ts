@@ -6,6 +6,18 @@ export function querySyntaxError(cause?: unknown): StorageError {
   return new StorageError('InvalidInput', { message, cause });
 }
 
+const lone = /\p{Surrogate}/gu;
+
+/** A text that percent encoding exists for: a surrogate without its partner is U+FFFD. */
+export function wellFormed(text: string): string {
+  return text.replaceAll(lone, '\ufffd');
+}
+
+/** A text as a URI shows it: only what no URI may hold is percent-encoded. */
+export function encodeUriText(text: string): string {
+  return encodeURI(wellFormed(text));
+}
+
 /** Decodes percent encoding as UTF-8, once. Throws `InvalidInput` where it is malformed. */
 export function decodeOnce(text: string): string {
   if (!text.includes('%')) return text;

@@ -22,13 +22,12 @@ export class FilterLexer {
     this.#text = text;
   }
 
-  /** Offset of the next character; the end of the last token. */
-  get at(): number {
-    return this.#at;
+  /** The error of a token that stands where it makes no sense: its end is where reading stopped. */
+  error(): StorageError {
+    return this.#errorAt(this.#at);
   }
 
-  /** The error of a filter that stops making sense at an offset, counted from 0. */
-  errorAt(position: number): StorageError {
+  #errorAt(position: number): StorageError {
     return new StorageError('InvalidInput', {
       message: `Syntax error at position ${position} in '${this.#text}'.`,
     });
@@ -51,14 +50,14 @@ export class FilterLexer {
   }
 
   #literal(at: number, value: EdmValue | undefined): Token {
-    if (value === undefined) throw this.errorAt(at);
+    if (value === undefined) throw this.#errorAt(at);
     return { kind: 'literal', at, value };
   }
 
   /** The text between the quote at an offset and the one that closes it. */
   #quoted(open: number): string {
     const close = closingQuote(this.#text, open);
-    if (close < 0) throw this.errorAt(this.#text.length);
+    if (close < 0) throw this.#errorAt(this.#text.length);
     this.#at = close + 1;
     return unquoted(this.#text, open, close);
   }
@@ -70,7 +69,7 @@ export class FilterLexer {
     const word = text.slice(at, end);
     const after = text.charCodeAt(end);
     if (after === 0x27) return this.#literal(at, typedValue(word, this.#quoted(end)));
-    if (!isPropertyName(word)) throw this.errorAt(at);
+    if (!isPropertyName(word)) throw this.#errorAt(at);
     this.#at = end;
     if (word === 'NaN' || word === 'INF' || word === 'Infinity') {
       return { kind: 'literal', at, value: { type: 'Edm.Double', value: doubleNamed(word) } };
@@ -90,11 +89,11 @@ export class FilterLexer {
       return { kind: 'literal', at, value: { type: 'Edm.Double', value: -Infinity } };
     }
     const whole = digitsEnd(text, start);
-    if (whole === start) throw this.errorAt(at);
+    if (whole === start) throw this.#errorAt(at);
     let end = whole;
     if (text.charCodeAt(end) === 0x2e) {
       end = digitsEnd(text, whole + 1);
-      if (end === whole + 1) throw this.errorAt(end);
+      if (end === whole + 1) throw this.#errorAt(end);
     }
     end = exponentEnd(text, end);
     const suffix = text.charCodeAt(end) | 0x20;
@@ -109,7 +108,7 @@ export class FilterLexer {
   /** A number must not run into a word. */
   #expectBoundary(): void {
     const code = this.#text.charCodeAt(this.#at);
-    if (isWordPart(code) || code === 0x2e || code === 0x27) throw this.errorAt(this.#at);
+    if (isWordPart(code) || code === 0x2e || code === 0x27) throw this.#errorAt(this.#at);
   }
 }
 

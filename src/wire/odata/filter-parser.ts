@@ -118,7 +118,7 @@ class FilterParser {
       if (operandDue) {
         operandDue = this.#operand(token);
       } else if (token.kind === 'end') {
-        return this.#finish(token.at);
+        return this.#finish();
       } else {
         operandDue = this.#operator(token);
       }
@@ -139,7 +139,7 @@ class FilterParser {
         return this.#wordOperand(token);
       case 'close':
       case 'end':
-        throw this.#lexer.errorAt(token.at);
+        throw this.#lexer.error();
       default:
         return token;
     }
@@ -149,7 +149,7 @@ class FilterParser {
     const level = this.#level;
     switch (token.text.toLowerCase()) {
       case 'not':
-        if (level.pending !== undefined) throw this.#lexer.errorAt(token.at);
+        if (level.pending !== undefined) throw this.#lexer.error();
         level.negated = !level.negated;
         return true;
       case 'true':
@@ -181,31 +181,31 @@ class FilterParser {
     const level = this.#level;
     if (token.kind === 'close') {
       const outer = this.#outer.pop();
-      if (outer === undefined) throw this.#lexer.errorAt(token.at);
+      if (outer === undefined) throw this.#lexer.error();
       this.#completeOperand();
       const value = this.#alternation(level);
       this.#level = outer;
       outer.conjuncts.push(value);
       return false;
     }
-    if (token.kind !== 'word') throw this.#lexer.errorAt(token.at);
+    if (token.kind !== 'word') throw this.#lexer.error();
     const word = token.text.toLowerCase();
     const comparison = comparisonOperators.get(word);
     if (comparison !== undefined) {
-      this.#beginComparison(comparison, token.at);
+      this.#beginComparison(comparison);
       return true;
     }
     if (arithmeticOperators.has(word)) throw new StorageError('NotImplemented');
-    if (word !== 'and' && word !== 'or') throw this.#lexer.errorAt(token.at);
+    if (word !== 'and' && word !== 'or') throw this.#lexer.error();
     this.#completeOperand();
     if (word === 'or') this.#endConjunction(level);
     return true;
   }
 
-  #beginComparison(operator: ComparisonOperator, at: number): void {
+  #beginComparison(operator: ComparisonOperator): void {
     const level = this.#level;
     const left = level.conjuncts.pop();
-    if (left === undefined || level.pending !== undefined) throw this.#lexer.errorAt(at);
+    if (left === undefined || level.pending !== undefined) throw this.#lexer.error();
     level.pending = { left, operator };
   }
 
@@ -214,7 +214,7 @@ class FilterParser {
     const level = this.#level;
     const { pending, conjuncts } = level;
     let operand = conjuncts.pop();
-    if (operand === undefined) throw this.#lexer.errorAt(this.#lexer.at);
+    if (operand === undefined) throw this.#lexer.error();
     if (pending !== undefined) {
       operand = this.#comparison(pending.left, pending.operator, operand);
       level.pending = undefined;
@@ -302,8 +302,8 @@ class FilterParser {
     return { kind: 'condition', filter, depth: 1 };
   }
 
-  #finish(at: number): Filter {
-    if (this.#outer.length > 0) throw this.#lexer.errorAt(at);
+  #finish(): Filter {
+    if (this.#outer.length > 0) throw this.#lexer.error();
     this.#completeOperand();
     const result = this.#condition(this.#alternation(this.#level), notBoolean);
     if (result.depth > filterDepthMax) throw new StorageError('InvalidInput');

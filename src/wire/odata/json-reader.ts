@@ -7,7 +7,7 @@ import type { EdmType, PropertyBag } from '../edm/value.js';
 import { StorageError } from '../errors/storage-error.js';
 import { JsonLexer } from './json-lexer.js';
 import { markOf, NameMemory, type MemberName } from './member-name.js';
-import { addMember, type MemberSource } from './member-value.js';
+import { addMember, checkValue, type MemberSource } from './member-value.js';
 
 /** What the body of a write says. A key that is absent or null is undefined. */
 export interface EntityBody {
@@ -30,7 +30,8 @@ interface Member extends MemberSource {
  * Reads an entity from the body of a write (spec table-service §2.4 and §2.5). Annotations may
  * stand before or behind what they annotate. Members `odata.*` and `Timestamp` are ignored; a text
  * of white space is an entity without members. Any legal name is an ordinary one, `__proto__` too.
- * Characters of keys and sizes of values are not judged here.
+ * Characters of keys and sizes of values are not judged here. Where the keys are those of the path,
+ * the body's may have any type, and are undefined unless they are strings.
  *
  * Throws `InvalidInput` for malformed JSON and values that are not of their type,
  * `OutOfRangeInput` for dates, `DuplicatePropertiesSpecified`, `PropertyNameInvalid`,
@@ -39,6 +40,7 @@ interface Member extends MemberSource {
 export function parseEntityBody(
   text: string,
   rules: PropertyRules = cloudPropertyRules,
+  keysFrom: 'body' | 'path' = 'body',
 ): EntityBody {
   const members = new EntityReader(text, rules.countMax).read();
   builder.begin();
@@ -46,8 +48,8 @@ export function parseEntityBody(
   let partitionKey: string | undefined;
   let rowKey: string | undefined;
   for (const member of members) {
-    if (member.name === 'PartitionKey') partitionKey = keyOf(member);
-    else if (member.name === 'RowKey') rowKey = keyOf(member);
+    if (member.name === 'PartitionKey') partitionKey = keyOf(member, keysFrom);
+    else if (member.name === 'RowKey') rowKey = keyOf(member, keysFrom);
     else addProperty(member, isCopied, rules);
   }
   return { partitionKey, rowKey, properties: builder.finish() };
@@ -267,9 +269,13 @@ function annotatedType(member: Member): EdmType | undefined {
   return type;
 }
 
-function keyOf(member: Member): string | undefined {
+function keyOf(member: Member, keysFrom: 'body' | 'path'): string | undefined {
   const type = annotatedType(member);
-  if (type !== undefined && type !== 'Edm.String') throw malformedInput();
+  if (type !== undefined && type !== 'Edm.String') {
+    if (keysFrom === 'body') throw malformedInput();
+    checkValue(member, type);
+    return undefined;
+  }
   if (member.kind === 'null') return undefined;
   if (member.kind !== 'string') throw malformedInput();
   return builder.ownText(member.text);

@@ -51,6 +51,13 @@ export function addMember(
   }
 }
 
+/** Throws as `addMember` does for a value that is not of its type. */
+export function checkValue({ name, kind, text }: MemberSource, type: EdmType): void {
+  if (kind === 'string') valueFromText(type, text, name);
+  else if (kind === 'number') valueFromNumber(type, text);
+  else if (kind !== 'null' && type !== 'Edm.Boolean') throw malformedInput();
+}
+
 function addText(
   builder: BagBuilder,
   member: MemberSource,

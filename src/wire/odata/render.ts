@@ -1,5 +1,6 @@
 import { jsonText } from '../edm/json-bytes.js';
 import type { StoredEntity } from '../edm/value.js';
+import { encodeUriText } from '../http/percent.js';
 import { EntityWriter } from './entity-writer.js';
 import type { RenderContext, TableRenderContext } from './render-context.js';
 
@@ -56,7 +57,8 @@ function leading(member: string): string {
 /** `"odata.metadata":"…"` or nothing. */
 function metadataMember(context: TableRenderContext, fragment: string): string {
   if (context.level === 'none') return '';
-  const suffix = context.selectText === undefined ? '' : `&$select=${context.selectText}`;
+  const suffix =
+    context.selectText === undefined ? '' : `&$select=${encodeUriText(context.selectText)}`;
   return `"odata.metadata":"${jsonText(`${context.base}/$metadata#${fragment}${suffix}`)}"`;
 }
 

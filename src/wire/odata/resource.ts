@@ -1,6 +1,6 @@
 import { forbiddenKeyCharacterAt } from '../edm/key.js';
 import { StorageError } from '../errors/storage-error.js';
-import { decodeOnce, querySyntaxError } from '../http/percent.js';
+import { decodeOnce, querySyntaxError, wellFormed } from '../http/percent.js';
 import { closingQuote, unquoted } from './quoted-text.js';
 
 /** What a request's path names, below the account (spec table-service §1.2). */
@@ -25,15 +25,24 @@ const batch: Resource = { kind: 'batch' };
  * Reads the path as sent, from behind the account on and without the query string. Percent encoding
  * is decoded exactly once, before the quotes are looked at. Table names are not judged.
  *
+ * Empty segments do not count, wherever they stand: `/Tables/` and `//Tables` are `/Tables`.
+ *
  * Throws `InvalidInput` (`Bad Request - Error in query syntax.`) for a path of another shape, bad
  * percent encoding or UTF-8, and a `/` or `\` in a key; `OutOfRangeInput` for the other characters
  * that no key may hold (spec §1.3 and §2.3).
  */
 export function parseResourcePath(rawPathAfterAccount: string): Resource {
-  let start = 0;
-  while (rawPathAfterAccount.charCodeAt(start) === 0x2f) start++;
-  const raw = start === 0 ? rawPathAfterAccount : rawPathAfterAccount.slice(start);
-  if (raw.includes('/')) throw querySyntaxError();
+  const [segment = '', ...more] = pathSegments(rawPathAfterAccount);
+  if (more.length > 0) throw querySyntaxError();
+  return resourceOfSegment(segment);
+}
+
+/** The segments of a path as sent, without the empty ones. */
+export function pathSegments(path: string): readonly string[] {
+  return path.split('/').filter((segment) => segment !== '');
+}
+
+function resourceOfSegment(raw: string): Resource {
   const path = decodeOnce(raw);
   const open = path.indexOf('(');
   if (open < 0) return resourceOfName(path);
@@ -143,9 +152,8 @@ export function entityPath(table: string, partitionKey: string, rowKey: string):
 
 /** Characters that stand for themselves in a path; most keys have no others. */
 const unreserved = /^[A-Za-z0-9\-_.!~*()]*$/;
-const lone = /\p{Surrogate}/gu;
 
 function encodeKey(key: string): string {
   if (unreserved.test(key)) return key;
-  return encodeURIComponent(key.replaceAll(lone, '\ufffd')).replaceAll("'", "''");
+  return encodeURIComponent(wellFormed(key)).replaceAll("'", "''");
 }

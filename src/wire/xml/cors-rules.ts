@@ -114,13 +114,14 @@ export function renderCors(rules: readonly CorsRule[]): string {
   return element('Cors', rules.map(renderRule).join(''));
 }
 
+/** In the order in which the service shows them, whatever that of the request was. */
 function renderRule(rule: CorsRule): string {
   const children = [
-    textElement('AllowedOrigins', rule.allowedOrigins.join(',')),
     textElement('AllowedMethods', rule.allowedMethods.join(',')),
-    element('MaxAgeInSeconds', String(rule.maxAgeSeconds)),
-    textElement('ExposedHeaders', rule.exposedHeaders.join(',')),
+    textElement('AllowedOrigins', rule.allowedOrigins.join(',')),
     textElement('AllowedHeaders', rule.allowedHeaders.join(',')),
+    textElement('ExposedHeaders', rule.exposedHeaders.join(',')),
+    element('MaxAgeInSeconds', String(rule.maxAgeSeconds)),
   ];
   return element('CorsRule', children.join(''));
 }

@@ -19,10 +19,11 @@ const metrics = (name: string) =>
   `<${name}><Version>1.0</Version><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs>` +
   `<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></${name}>`;
 const cors =
-  '<Cors><CorsRule><AllowedOrigins>http://a.example,http://b.example</AllowedOrigins>' +
-  '<AllowedMethods>GET,PUT</AllowedMethods><MaxAgeInSeconds>500</MaxAgeInSeconds>' +
+  '<Cors><CorsRule><AllowedMethods>GET,PUT</AllowedMethods>' +
+  '<AllowedOrigins>http://a.example,http://b.example</AllowedOrigins>' +
+  '<AllowedHeaders>x-ms-meta-target*,x-ms-meta-customheader</AllowedHeaders>' +
   '<ExposedHeaders>x-ms-meta-data*,x-ms-meta-customheader</ExposedHeaders>' +
-  '<AllowedHeaders>x-ms-meta-target*,x-ms-meta-customheader</AllowedHeaders></CorsRule></Cors>';
+  '<MaxAgeInSeconds>500</MaxAgeInSeconds></CorsRule></Cors>';
 
 const expected: ServiceProperties = {
   logging: {

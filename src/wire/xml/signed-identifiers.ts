@@ -1,7 +1,7 @@
 import { dateTimeMax, formatFullDateTime, parseUtcTime } from '../edm/date-time.js';
 import { invalidXmlDocument, invalidXmlNode } from '../errors/query-errors.js';
 import { signedIdentifiersMax, type SignedIdentifier } from '../resources/signed-identifier.js';
-import { childrenOf, expectRoot, itemsOf, required, textOf } from './content-model.js';
+import { childrenOf, expectRoot, itemsOf, textOf } from './content-model.js';
 import { element, textElement, xmlDocument } from './element.js';
 import { parseXml, type XmlElement } from './reader.js';
 
@@ -13,9 +13,9 @@ const idLengthMax = 64;
  * are the letters that a policy of the resource may have, in the order in which they are written.
  * Times come out in one form, letters in that order. An empty element says nothing.
  *
- * @throws InvalidXmlDocument for no such document or too many policies; InvalidXmlNodeValue for an
- *   id that is empty, too long or used twice, a malformed time, another letter;
- *   MissingRequiredXmlNode for an absent id; UnsupportedXmlNode.
+ * @throws InvalidXmlDocument for no such document, too many policies, an id that is absent, empty
+ *   or too long; InvalidXmlNodeValue for an id that is used twice, a malformed time, another
+ *   letter; UnsupportedXmlNode.
  */
 export function parseSignedIdentifiers(
   body: Buffer,
@@ -44,7 +44,7 @@ function checkUnique(identifiers: readonly SignedIdentifier[]): void {
 
 function parseIdentifier(item: XmlElement, permissions: string): SignedIdentifier {
   const children = childrenOf(item, ['Id', 'AccessPolicy']);
-  const id = parseId(required(children, 'Id'));
+  const id = parseId(children.get('Id'));
   const policy = children.get('AccessPolicy');
   if (policy === undefined) return { id };
   const members = childrenOf(policy, ['Start', 'Expiry', 'Permission']);
@@ -59,10 +59,10 @@ function parseIdentifier(item: XmlElement, permissions: string): SignedIdentifie
   };
 }
 
-function parseId(leaf: XmlElement): string {
-  const id = textOf(leaf);
+function parseId(leaf: XmlElement | undefined): string {
+  const id = leaf === undefined ? '' : textOf(leaf);
   if (id.length === 0 || id.length > idLengthMax) {
-    throw invalidXmlNode('Id', id, `It must have 1 to ${idLengthMax} characters.`);
+    throw invalidXmlDocument(`An identifier needs an Id of 1 to ${idLengthMax} characters.`);
   }
   return id;
 }

@@ -97,7 +97,7 @@ describe('a signature in the query', () => {
       [service, 'queue', ['sv', 'se', 'sp']],
       [account, 'table', ['sv', 'se', 'sp', 'ss', 'srt']],
       [account, 'queue', ['sv', 'se', 'sp', 'ss', 'srt']],
-      [delegated, 'queue', ['se', 'sp', 'sr', 'skoid', 'sktid', 'skt', 'ske', 'sks', 'skv']],
+      [delegated, 'queue', ['se', 'sp', 'skoid', 'sktid', 'skt', 'ske', 'sks', 'skv']],
     ];
     for (const [query, where, names] of cases) {
       for (const name of names) {
@@ -107,6 +107,13 @@ describe('a signature in the query', () => {
       }
     }
     refuses(table.replace('sig=x', 'sig='), 'table', /^The signature lacks sig: it is empty/);
+  });
+
+  it('by a user delegation key is for a queue, whether sr says so or not', () => {
+    for (const query of [delegated, without(delegated, 'sr'), `${without(delegated, 'sr')}&sr=`]) {
+      assert.equal(readSas(query, 'queue')?.kind, 'user-delegation-queue-sas');
+    }
+    refuses(delegated.replace('sr=q', 'sr=b'), 'queue', /^sr must be q, for a queue/);
   });
 
   it('takes permissions and expiry from a stored policy', () => {

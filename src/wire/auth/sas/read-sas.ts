@@ -140,7 +140,8 @@ function userDelegationQueueSas(parameters: Parameters): UserDelegationQueueSas 
   required(parameters, 'sp', reason);
   required(parameters, 'se', reason);
   refuse(parameters, ['si'], 'by a user delegation key');
-  if (required(parameters, 'sr', reason) !== 'q') {
+  // Not signed; several clients leave it out.
+  if ((parameters.get('sr') ?? 'q') !== 'q') {
     throw authenticationFailed('sr must be q, for a queue.');
   }
   return {

@@ -1,0 +1,32 @@
+import { StorageError } from '../../wire/errors/storage-error.js';
+import { decodeOnce } from '../../wire/http/percent.js';
+import { parseResourcePath, pathSegments, type Resource } from '../../wire/odata/resource.js';
+import { isTableName } from '../../services/tables/table-name.js';
+
+/** A name with one key, such as `Tables('people')`. */
+const keyed = /^([^(]+)\('.*'\)$/;
+
+/**
+ * What an HTTP request addresses, from its path behind the account as sent. Throws as
+ * `parseResourcePath` does.
+ *
+ * A client whose account URL ends in a table's name asks for what is below the table. The service
+ * takes that for an insert into the table whatever is behind its name, or refuses it in its own
+ * way. Paths inside of batches do not come of an account URL, and have no such meaning.
+ */
+export function parseRequestPath(path: string, method: string): Resource {
+  const [table = '', below, ...deeper] = pathSegments(path);
+  if (below === undefined || deeper.length > 0 || !isTableName(table)) {
+    return parseResourcePath(path);
+  }
+  if (method === 'POST') return parseResourcePath(table);
+  if (method === 'GET') throw new StorageError('NotImplemented');
+  const [, name] = keyed.exec(decodeOnce(below)) ?? [];
+  return name === undefined ? parseResourcePath(path) : refuseKeyCount(name);
+}
+
+function refuseKeyCount(name: string): never {
+  throw new StorageError('InvalidInput', {
+    message: `The number of keys specified in the URI does not match number of key properties for the resource '${name}'.`,
+  });
+}
