@@ -311,6 +311,19 @@ holdRows('Request headers', [
   ],
   [['Range', 'both'], 'absent', ignored({ Range: 'bytes=0-1' })],
   [
+    ['Sec-Fetch-Site', 'both'],
+    'differs',
+    () =>
+      onBoth(async (service) => {
+        for (const [site, status] of [
+          ['none', 200],
+          ['same-origin', 200],
+        ] as const) {
+          assertStatus(await service.send({ headers: { 'Sec-Fetch-Site': site } }), status);
+        }
+      }),
+  ],
+  [
     ['Transfer-Encoding', 'both'],
     'supported',
     () =>

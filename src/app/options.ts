@@ -7,6 +7,7 @@ import { silentLogger, type Logger } from '../http/pipeline/logger.js';
 import type { RequestObserver } from '../http/pipeline/record.js';
 import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
 import type { SeedData } from './seed/seed-data.js';
+import { allowedHostsOf } from './allowed-hosts.js';
 import { controlPortOf, type ControlOptions } from './control-options.js';
 import type { InterferenceOptions } from './interference-options.js';
 import { oauthSettingsOf, type OAuthOptions, type OAuthSettings } from './oauth/options.js';
@@ -35,6 +36,13 @@ export interface ServerOptions extends StrictnessOptions, InterferenceOptions, C
   readonly tableHost?: string;
   /** Where the queue service listens instead of `host`. */
   readonly queueHost?: string;
+  /**
+   * Host names to which an account with a public key answers, such as the development account. It
+   * always answers to addresses, names of one label (`localhost`, a container), names under
+   * `.localhost`, `.local`, `.internal`, `.home.arpa`, and the name of the machine: what pages of the
+   * web cannot have. `.example.com` stands for all names under it, `*` for all. Default: none more.
+   */
+  readonly allowHosts?: readonly string[];
   /** Speak https instead of http, on every port. Default: http. */
   readonly tls?: TlsOptions;
   /** Default: the development account that clients know by `UseDevelopmentStorage=true`. */
@@ -98,6 +106,8 @@ export interface ListenerSettings {
 export interface ServerSettings {
   readonly storage: StorageChoice;
   readonly listeners: Readonly<Record<ServiceName, ListenerSettings>>;
+  /** Besides those that no stranger can have. */
+  readonly allowedHosts: readonly string[];
   /** Undefined: plain http. */
   readonly tls: TlsChoice | undefined;
   readonly accounts: readonly AccountSettings[];
@@ -122,9 +132,14 @@ export interface ServerSettings {
 export function settingsOf(options: ServerOptions): ServerSettings {
   const strictness = strictnessOf(options);
   const clock = options.clock ?? systemClock;
+  const listeners = listenersOf(options);
   return {
     storage: storageOf(options),
-    listeners: listenersOf(options),
+    listeners,
+    allowedHosts: allowedHostsOf(
+      options.allowHosts ?? [],
+      serviceNames.map((service) => listeners[service].host),
+    ),
     tls: options.tls && tlsChoiceOf(options.tls),
     accounts: accountsOf(options.accounts ?? [developmentAccount]),
     durability: durabilityOf(options.durability ?? 'durable'),

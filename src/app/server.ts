@@ -2,6 +2,7 @@ import { invariant } from '../base/invariant.js';
 import type { ServedStore } from '../kv/served-store.js';
 import { healthEndpoint } from '../http/admin/health.js';
 import type { HttpService } from '../http/pipeline/service.js';
+import { PublicKeyGuard } from '../http/pipeline/public-key-guard.js';
 import { HttpServer } from '../http/pipeline/server.js';
 import { HeldMemory } from '../http/pipeline/held-memory.js';
 import { WorkGate } from '../http/pipeline/work-gate.js';
@@ -160,6 +161,7 @@ class RunningServer implements TabulariumServer {
     const { leniency, strictApiVersions } = strictness;
     const versions = new VersionGate({ strict: strictApiVersions, logger });
     const memory = new HeldMemory({ clock, logger });
+    const publicKeyGuard = new PublicKeyGuard(settings.allowedHosts);
     const serve = (name: ServiceName, service: HttpService): HttpServer =>
       new HttpServer({
         service,
@@ -176,6 +178,7 @@ class RunningServer implements TabulariumServer {
         logger,
         tls: certificates,
         versions,
+        publicKeyGuard,
         checkClockSkew,
         credentialRules: leniency.credentials,
         bearer: bearer?.verifier,

@@ -23,6 +23,12 @@ export function duration(min: number, max: number): (text: string) => number {
   };
 }
 
+/** Names of an option that may be repeated, and may have several with commas between them. */
+export function names(text: string, before: readonly string[] = []): string[] {
+  const given = text.split(',').map((name) => name.trim());
+  return [...before, ...given.filter((name) => name !== '')];
+}
+
 /** The values of an option that may be repeated. */
 export function repeated(text: string, before: readonly string[] = []): string[] {
   return [...before, text];

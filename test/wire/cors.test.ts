@@ -12,10 +12,12 @@ import type { WireResponse } from './kit/response.js';
 
 // Queue-service §10 and table-service §11, over raw requests: what pages of other origins may do.
 
-const started = await startServer();
+// With the public key other rules hold as well: test/wire/public-key-guard.test.ts.
+const own = { name: 'devstoreaccount1', key: Buffer.from('a key of its own').toString('base64') };
+const started = await startServer({ accounts: [own] });
 const { server, records } = started;
-const tables = WireClient.of(server);
-const queues = QueueWireClient.of(server);
+const tables = new WireClient(server.tablePort, own.name, own.key);
+const queues = new QueueWireClient(server.queuePort, { account: own.name, key: own.key });
 const table = await tables.newTable();
 const queue = await queues.newQueue();
 after(async () => {
@@ -340,8 +342,8 @@ describe('a method that is tunnelled through POST', () => {
 
 describe('rules of a server that is reset', () => {
   it('are gone at once, also for requests without an origin', async () => {
-    await using fresh = await startServer();
-    const client = WireClient.of(fresh.server);
+    await using fresh = await startServer({ accounts: [own] });
+    const client = new WireClient(fresh.server.tablePort, own.name, own.key);
     await setRules(client, ruleXml({}));
     const shownTo = async (headers: Headers) => shown(await client.send({ headers }));
     assert.deepEqual(await shownTo({}), { vary: 'Origin' });

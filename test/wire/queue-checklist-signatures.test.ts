@@ -13,7 +13,7 @@ const accounts = [
   { name: developmentAccount, keys: [developmentKey, 'c2Vjb25k'] },
   { name: 'myaccount', key: developmentKey },
 ];
-const { queues, wait } = await startQueueFixture({ accounts });
+const { queues, wait } = await startQueueFixture({ accounts, allowHosts: ['.core.windows.net'] });
 const date = 'Fri, 01 Mar 2024 12:00:00 GMT';
 const version = '2021-12-02';
 const failed = {

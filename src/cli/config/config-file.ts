@@ -28,6 +28,7 @@ export interface Config {
   readonly location?: string;
   readonly inMemory?: boolean;
   readonly host?: string;
+  readonly allowHosts?: readonly string[];
   readonly tables?: ServiceConfig;
   readonly queues?: ServiceConfig;
   readonly limits?: Partial<HttpLimits>;

@@ -28,6 +28,7 @@ const oauth: readonly FlagName[] = ['oauth', 'oauthJwks', 'oauthAudience', 'oaut
 const bindings: readonly Binding[] = [
   { options: storage, flags: ({ location, inMemory }) => ({ location, inMemory }) },
   { options: ['host'], flags: ({ host }) => ({ host }) },
+  { options: ['allowHost'], flags: ({ allowHosts }) => ({ allowHost: allowHosts }) },
   { options: ['tableHost'], flags: ({ tables }) => ({ tableHost: tables?.host }) },
   { options: ['tablePort'], flags: ({ tables }) => ({ tablePort: tables?.port }) },
   { options: ['queueHost'], flags: ({ queues }) => ({ queueHost: queues?.host }) },

@@ -10,6 +10,7 @@ export function startFailure(error: unknown): Error {
       .replaceAll(/\b(table|queue|control)Port\b/g, '--$1-port')
       .replaceAll(/\boauth\.(jwks|audience)\b/g, '--oauth-$1')
       .replace('Give its passphrase.', 'Give its passphrase with --tls-passphrase-file.')
+      .replaceAll(/\ballowHosts\b/g, '--allow-host')
       .replaceAll(/\boauth\.issuer\b/g, '--oauth');
     return new UsageError(text);
   }

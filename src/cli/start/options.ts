@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { defaultPorts } from '../connection.js';
-import { repeated, wholeNumber } from '../option-parsers.js';
+import { names, repeated, wholeNumber } from '../option-parsers.js';
 import { initOptions, type InitFlags } from './init-options.js';
 import { oauthOptions, type OAuthFlags } from './oauth-options.js';
 import { addPeerFlags } from './peer-flags.js';
@@ -19,6 +19,7 @@ export interface StartFlags
   readonly inMemory?: boolean;
   readonly inMemoryPersistence?: boolean;
   readonly host: string;
+  readonly allowHost?: readonly string[];
   readonly tableHost?: string | true;
   readonly queueHost?: string | true;
   readonly tablePort: number;
@@ -99,6 +100,13 @@ function addressOptions(): Option[] {
     new Option('--host <address>', 'the address to listen on; 0.0.0.0 for every network')
       .env('TABULARIUM_HOST')
       .default('127.0.0.1'),
+    new Option(
+      '--allow-host <name>',
+      'answer requests for the development account under this host name as well; .example.com for ' +
+        'all names under it, * for all; may be repeated',
+    )
+      .env('TABULARIUM_ALLOW_HOST')
+      .argParser(names),
     new Option('--table-port <port>', 'the port of the table service; 0 picks a free one')
       .env('TABULARIUM_TABLE_PORT')
       .argParser(port)

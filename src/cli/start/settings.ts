@@ -63,6 +63,7 @@ export function startSettings(
       host: flags.host,
       ...(typeof tableHost === 'string' ? { tableHost } : {}),
       ...(typeof queueHost === 'string' ? { queueHost } : {}),
+      ...(flags.allowHost === undefined ? {} : { allowHosts: flags.allowHost }),
       tablePort: flags.tablePort,
       queuePort: flags.queuePort,
       accounts,

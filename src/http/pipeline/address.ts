@@ -3,8 +3,7 @@ import type { Account, AccountDirectory } from '../../services/accounts/director
 import type { Exchange } from './exchange.js';
 
 const secondarySuffix = '-secondary';
-/** Bounds of the error for an unknown account: names listed, characters of a name. */
-const namesShownMax = 10;
+/** Of a name in the error for an unknown account. */
 const nameCharactersMax = 63;
 
 interface Found {
@@ -44,7 +43,7 @@ export function resolveAddress(path: string, host: string, accounts: AccountDire
   }
   const label = firstLabel(host);
   const inHost = find(label, accounts);
-  if (inHost === undefined) throw unknownAccount([segment, label], accounts.names());
+  if (inHost === undefined) throw unknownAccount([segment, label]);
   return { ...inHost, accountPath: '', resourcePath: path };
 }
 
@@ -68,13 +67,13 @@ function find(name: string, accounts: AccountDirectory): Found | undefined {
   return primary && { account: primary, secondary: true };
 }
 
-function unknownAccount(tried: readonly string[], known: readonly string[]): StorageError {
+/** Says what was tried, and not what there is: anybody may ask. */
+function unknownAccount(tried: readonly string[]): StorageError {
   const names = [...new Set(tried.filter((name) => name !== ''))];
-  const shown = known.slice(0, namesShownMax).join(', ');
-  const others = known.length > namesShownMax ? `, and ${known.length - namesShownMax} more` : '';
-  const asked = names.length === 0 ? 'The request names no account' : `No account ${either(names)}`;
+  const asked =
+    names.length === 0 ? 'The request names no account' : `There is no account ${either(names)}`;
   return new StorageError('ResourceNotFound', {
-    message: `The specified resource does not exist. ${asked}; this server has: ${shown}${others}.`,
+    message: `The specified resource does not exist. ${asked}.`,
   });
 }
 

@@ -17,6 +17,7 @@ import type { HttpLimits } from './limits.js';
 import type { Logger } from './logger.js';
 import { Outbox } from './outbox.js';
 import { expectsBody, receiveBody } from './parse.js';
+import { PublicKeyGuard } from './public-key-guard.js';
 import { receive } from './receive.js';
 import { render } from './render.js';
 import { setDeadline } from './run.js';
@@ -45,6 +46,8 @@ export interface PipelineOptions {
   readonly credentialRules?: CredentialRules;
   /** Absent: bearer tokens are not taken. */
   readonly bearer?: BearerVerifier | undefined;
+  /** Who keeps pages from accounts with a public key. Absent: no further host is allowed. */
+  readonly publicKeyGuard?: PublicKeyGuard;
   /** Asked in order before the work of a request. Absent: nothing interferes. */
   readonly interferences?: readonly Interference[];
   /** Where the work of requests passes. Absent: nobody else wants to work alone. */
@@ -61,6 +64,7 @@ export class Pipeline {
   readonly #outbox = new Outbox();
   readonly #interferences: readonly Interference[];
   readonly #gate: WorkGate;
+  readonly #guard: PublicKeyGuard;
   readonly #authentication: AuthenticateContext;
   #closing = false;
 
@@ -68,6 +72,7 @@ export class Pipeline {
     this.#options = options;
     this.#interferences = options.interferences ?? [];
     this.#gate = options.gate ?? new WorkGate();
+    this.#guard = options.publicKeyGuard ?? new PublicKeyGuard();
     const { service, versions, clock, checkClockSkew, bearer } = options;
     const rules = options.credentialRules ?? strictRules.credentials;
     const { signing, signatures } = service;
@@ -93,9 +98,12 @@ export class Pipeline {
         return;
       }
       address(exchange, this.#options.accounts);
+      this.#guard.checkHost(exchange);
       if (!isPreflight(exchange)) {
         const rules = learnOriginRules(exchange, service.originRules);
         if (rules !== undefined) await rules;
+        const origin = this.#guard.checkOrigin(exchange, service.originRules);
+        if (origin !== undefined) await origin;
         const caller = authenticate(exchange, this.#authentication);
         isRevocable = caller instanceof Promise;
         exchange.caller = caller instanceof Promise ? await caller : caller;

@@ -5,6 +5,8 @@ export interface Account {
   readonly name: string;
   /** Secrets of its signatures, all equally valid. */
   readonly keys: readonly KeyObject[];
+  /** Everybody knows one of its keys, so that a signature proves nothing. */
+  readonly isPublic: boolean;
 }
 
 /** An account as a person configures it. Keys are base64. */
@@ -15,8 +17,6 @@ export interface AccountSettings {
 
 export interface AccountDirectory {
   find(name: string): Account | undefined;
-  /** In the order configured. */
-  names(): readonly string[];
 }
 
 /** An account that cannot be served as configured. The message tells the person what to change. */
@@ -34,6 +34,11 @@ export const developmentAccount: AccountSettings = Object.freeze({
     'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==',
   ]),
 });
+
+/** Whether everybody knows one of the keys, in whatever account it is. */
+export function hasPublicKey({ keys }: Pick<AccountSettings, 'keys'>): boolean {
+  return keys.some((key) => developmentAccount.keys.includes(key));
+}
 
 export const accountNameLengthMax = 24;
 const accountName = /^[a-z0-9]{3,24}$/;
@@ -55,8 +60,7 @@ export function makeAccountDirectory(accounts: readonly AccountSettings[]): Acco
     }
     byName.set(account.name, account);
   }
-  const names = Object.freeze(Array.from(byName.keys()));
-  return { find: (name) => byName.get(name), names: () => names };
+  return { find: (name) => byName.get(name) };
 }
 
 /**
@@ -74,10 +78,6 @@ export class CurrentAccounts implements AccountDirectory {
     return this.#directory.find(name);
   }
 
-  names(): readonly string[] {
-    return this.#directory.names();
-  }
-
   /** Data of an account that is gone stay, and are there again when it comes back. */
   replace(directory: AccountDirectory): void {
     this.#directory = directory;
@@ -91,7 +91,11 @@ function makeAccount({ name, keys }: AccountSettings): Account {
     );
   }
   if (keys.length === 0) throw new AccountSettingsError(`The account '${name}' has no key.`);
-  return Object.freeze({ name, keys: Object.freeze(keys.map((key) => secretKey(name, key))) });
+  return Object.freeze({
+    name,
+    keys: Object.freeze(keys.map((key) => secretKey(name, key))),
+    isPublic: hasPublicKey({ keys }),
+  });
 }
 
 /** What is longer than any name may be a key in its place. */
