@@ -24,6 +24,8 @@ export type ServerName = (typeof serverNames)[number];
 export interface ServerProcess {
   readonly name: ServerName;
   readonly target: Target;
+  /** Where its services listen. */
+  readonly ports: Ports;
   /** Where its data is. */
   readonly directory: string;
   readonly usage: () => ProcessUsage;
@@ -254,7 +256,7 @@ export async function startServer(
     const ports = launch.reportsPorts ? await reportedPorts(child) : asked;
     await listening(child, ports[service]);
     const target = { host, port: ports[service], account };
-    return { name, target, directory, usage: () => readUsage(child.pid ?? 0), stop };
+    return { name, target, ports, directory, usage: () => readUsage(child.pid ?? 0), stop };
   } catch (error) {
     await stop();
     throw error;

@@ -3,6 +3,7 @@ import { encodeToken } from '../../wire/odata/continuation.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { parseEntityQuery, type EntityQueryOptions } from '../../wire/odata/query-options.js';
 import { renderEntities } from '../../wire/odata/render.js';
+import { nullBytes } from '../../wire/odata/selection.js';
 import { planQuery } from '../../services/tables/plan.js';
 import type { EntityPage, QueryReport } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
@@ -37,7 +38,12 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
   async run({ table, query }, request) {
     const { backend, account, exchange } = request;
     const within = rangeOf(request);
-    const permitted = within === undefined ? query : { ...query, within };
+    const permitted = {
+      ...query,
+      ...(within === undefined ? {} : { within }),
+      // An answer names what an entity lacks: long lists would make it many times as large.
+      rowBytesMin: nullBytes(query.select ?? []),
+    };
     const page = await backend.tables.queryEntities(account, table, permitted);
     exchange.query = page.report;
     return page;

@@ -109,7 +109,7 @@ for (const engine of engineNames) {
       const store = await open(engine, t);
       const containers = new Containers(store, noteKind);
       const names = Array.from({ length: 50 }, (_, index) => `c${String(index + 10)}`);
-      const long = 'x'.repeat(200_000);
+      const long = 'x'.repeat(50_000);
       for (const name of names) await containers.create(account, name, note(name, long));
       const read: string[] = [];
       let pages = 0;

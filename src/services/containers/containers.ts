@@ -1,5 +1,6 @@
 import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
+import { nextTurn } from '../../base/turns.js';
 import type { CommitBatch, Entry, KeyRange, Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
@@ -22,8 +23,14 @@ const knownContainersMax = 10_000;
 /** No identity is longer, in UTF-16 code units, so that every directory entry has a legal key. */
 const identityLengthMax = 1024;
 
-/** A page ends here too, which is far beyond what any one record takes. */
-const pageBytesMax = 4 << 20;
+/**
+ * A page ends here too, which is far beyond what any one record takes: it is decoded and rendered
+ * in one piece each.
+ */
+const pageBytesMax = 1 << 20;
+
+/** Records that are decoded without giving way in between. */
+const decodedAtOnceMax = 200;
 
 /** What is stored of every container. `name` is as created. */
 export interface ContainerRecord {
@@ -240,7 +247,11 @@ export class Containers<R extends ContainerRecord> {
     // One more than the page holds: it starts the next page.
     const options = { limit: limit + 1, bytesMax: pageBytesMax };
     const { entries, more } = await this.#store.range(range, options);
-    const records = entries.map(({ value }) => this.#kind.decode(value));
+    const records: R[] = [];
+    for (const { value } of entries) {
+      records.push(this.#kind.decode(value));
+      if (records.length % decodedAtOnceMax === 0) await nextTurn();
+    }
     const last = entries.at(-1);
     if (last === undefined || (!more && entries.length <= limit)) return { records };
     return { records: records.slice(0, -1), next: stringAt(last.key, names.length) };

@@ -273,6 +273,13 @@ describe('a query that takes long', () => {
     assert.ok(turns >= 4 * rows, `${turns} turns`);
   });
 
+  it('ends its page where the answer would be too large, though its rows are small', async (t) => {
+    const { service, query } = await openTable(t, grid(1, 40));
+    const given = { rowBytesMin: defaultQueryBudget.bytesMax / 16 };
+    assert.equal((await query(given)).entities.length, 16);
+    assert.equal((await pages(service, given)).flatMap(keysOf).length, 40);
+  });
+
   it('finds every point whatever the sizes of the rows before it', async (t) => {
     const large = Array.from({ length: 12 }, (_, index): EntityInput => {
       const properties = Array.from({ length: 15 }, (__, place) =>

@@ -13,7 +13,7 @@ import type { EntityPage, EntityPosition, EntityQuery } from './types.js';
 
 /** What one page of results may cost (spec table-service §6). */
 export interface QueryBudget {
-  /** Stored values in the page; the first entity is returned whatever its size. */
+  /** Stored values in the page, or what their rows count as; the first is always returned. */
   readonly bytesMax: number;
   /** Milliseconds of reading, after which the page ends where it is. */
   readonly timeMsMax: number;
@@ -49,7 +49,13 @@ export async function queryEntities(
   const top = pageSize(query.top);
   const plan = planQuery(query.filter, query.within);
   const rows = new RowSource(store, tablePrefix, plan.intervals, query.from);
-  const page = new PageBuilder(plan, { tablePrefix, top, budget, slice });
+  const page = new PageBuilder(plan, {
+    tablePrefix,
+    top,
+    budget,
+    slice,
+    rowBytesMin: query.rowBytesMin ?? 0,
+  });
   if (top === 0) return page.finish();
   for (;;) {
     await slice.endOnTime();
@@ -64,6 +70,7 @@ interface PageOptions {
   readonly top: number;
   readonly budget: QueryBudget;
   readonly slice: Slice;
+  readonly rowBytesMin: number;
 }
 
 /** Fills one page of results from the rows read. */
@@ -83,16 +90,18 @@ class PageBuilder {
   #sliceRows = 0;
   #sliceBytes = 0;
   readonly #slice: Slice;
+  readonly #rowBytesMin: number;
   readonly #rowsBetweenLooks: number;
   #rowsToLook: number;
 
-  constructor(plan: QueryPlan, { tablePrefix, top, budget, slice }: PageOptions) {
+  constructor(plan: QueryPlan, { tablePrefix, top, budget, slice, rowBytesMin }: PageOptions) {
     this.#plan = plan;
     this.#predicate = plan.residual === undefined ? undefined : compilePredicate(plan.residual);
     this.#keys = new KeyReader(tablePrefix);
     this.#top = top;
     this.#budget = budget;
     this.#slice = slice;
+    this.#rowBytesMin = rowBytesMin;
     const weight = this.#predicate?.weight ?? 1;
     this.#rowsBetweenLooks = Math.max(1, Math.floor(weightBetweenLooks / (weight + 3)));
     this.#rowsToLook = this.#rowsBetweenLooks;
@@ -113,7 +122,7 @@ class PageBuilder {
     this.#rowsScanned += 1;
     this.#rowsLeft -= 1;
     if (!this.#matches(row)) return 'skip';
-    const bytes = this.#bytes + row.valueLength;
+    const bytes = this.#bytes + Math.max(row.valueLength, this.#rowBytesMin);
     const isFull = this.#taken > 0 && bytes > this.#budget.bytesMax;
     if (this.#taken === this.#top || isFull) return this.#stopBefore(row);
     this.#bytes = bytes;

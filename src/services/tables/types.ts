@@ -61,6 +61,8 @@ export interface EntityQuery {
   readonly from?: EntityPosition;
   /** Nothing outside of it is read, whatever the filter and the position say. */
   readonly within?: EntityRange;
+  /** What a row counts as at least against the bytes of a page: what its answer costs. */
+  readonly rowBytesMin?: number;
 }
 
 /**

@@ -13,11 +13,10 @@ export function membershipTest(literals: readonly EdmValue[]): PropertyTest {
   const texts = new Map<number, TextSet>();
   const int32s = new Set<number>();
   const doubles = new Set<number>();
-  const addText = (literal: EdmValue): void => {
-    const tag = tagOf(literal.type);
+  const addText = (tag: number, text: string): void => {
     const set = texts.get(tag) ?? new TextSet();
     texts.set(tag, set);
-    set.add(literal);
+    set.add(text);
   };
   for (const literal of literals) addLiteral(literal, { int32s, doubles, addText });
   return (bag, at) => {
@@ -31,7 +30,12 @@ export function membershipTest(literals: readonly EdmValue[]): PropertyTest {
 interface Sets {
   readonly int32s: Set<number>;
   readonly doubles: Set<number>;
-  readonly addText: (literal: EdmValue) => void;
+  readonly addText: (tag: number, text: string) => void;
+}
+
+/** How bags write an Int64. */
+function quoted(value: number | bigint): string {
+  return `"${value}"`;
 }
 
 /** A literal widens to the types of the properties that it may equal. */
@@ -40,11 +44,11 @@ function addLiteral(literal: EdmValue, { int32s, doubles, addText }: Sets): void
     case 'Edm.Int32':
       int32s.add(literal.value);
       doubles.add(literal.value);
-      addText({ type: 'Edm.Int64', value: BigInt(literal.value) });
+      addText(propertyTags.int64, quoted(literal.value));
       return;
     case 'Edm.Int64':
       doubles.add(Number(literal.value));
-      addText(literal);
+      addText(propertyTags.int64, quoted(literal.value));
       return;
     case 'Edm.Double':
       // A set would find NaN, which equals nothing.
@@ -55,7 +59,7 @@ function addLiteral(literal: EdmValue, { int32s, doubles, addText }: Sets): void
     case 'Edm.DateTime':
     case 'Edm.Guid':
     case 'Edm.Binary':
-      addText(literal);
+      addText(tagOf(literal.type), asBuffer(valueBytes(literal)).toString('latin1'));
       return;
     default:
       unreachable(literal);
@@ -67,10 +71,10 @@ class TextSet {
   readonly #texts = new Set<string>();
   readonly #lengths = new Set<number>();
 
-  add(literal: EdmValue): void {
-    const bytes = valueBytes(literal);
-    this.#texts.add(asBuffer(bytes).toString('latin1'));
-    this.#lengths.add(bytes.length);
+  /** Bytes of a stored value as characters. */
+  add(text: string): void {
+    this.#texts.add(text);
+    this.#lengths.add(text.length);
   }
 
   has(bag: Bytes, at: number): boolean {

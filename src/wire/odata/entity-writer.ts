@@ -145,7 +145,10 @@ export class EntityWriter {
       const end = fragmentEnd(bag, header);
       this.#at = writeBytes(target, this.#at + 1, bag, start + 1 + skipped, end);
     }
-    for (const name of selection.missing()) this.raw(`,"${jsonText(name)}":null`);
+    selection.forMissing((member) => {
+      this.#reserve(member.length);
+      this.#at = writeBytes(this.#target, this.#at, member, 0, member.length);
+    });
   }
 }
 

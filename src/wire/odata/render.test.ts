@@ -123,6 +123,19 @@ describe('a page of entities', () => {
 });
 
 describe('selected properties', () => {
+  it('are shown whatever their number and order, null where the entity lacks them', () => {
+    const value: EdmValue = { type: 'Edm.Int32', value: 7 };
+    const properties = Array.from({ length: 40 }, (_, place) => ({ name: `é${place}`, value }));
+    const missing = Array.from({ length: 20 }, (_, place) => `none${place}`);
+    const select = [...properties.map(({ name }) => name).toReversed(), ...missing];
+    const shown = renderEntity(stored(properties), { ...context('none'), select });
+    const expected = Object.fromEntries([
+      ...properties.map(({ name }) => [name, 7]),
+      ...missing.map((name) => [name, null]),
+    ]);
+    assert.deepEqual(JSON.parse(shown.toString()), expected);
+  });
+
   const entity = stored(example);
   const suffix = (text: string) => `&$select=${text}`;
 

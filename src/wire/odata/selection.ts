@@ -1,6 +1,10 @@
-import type { Bytes } from '../../base/bytes.js';
-import { hasName } from '../edm/bag.js';
+import { asBuffer, type Bytes } from '../../base/bytes.js';
+import { hasName, nameLength, nameStart } from '../edm/bag.js';
+import { jsonText } from '../edm/json-bytes.js';
 import { textBytes } from '../edm/text.js';
+
+/** Up to this many names, comparing with each beats a map. */
+const comparedMax = 16;
 
 /** What a `$select` list shows of each entity, prepared once for a response. */
 export class Selection {
@@ -10,6 +14,9 @@ export class Selection {
   /** The client's own properties, in the order asked. */
   readonly names: readonly string[];
   readonly #nameBytes: readonly Bytes[];
+  /** Places of many names, by their UTF-8 bytes as characters. */
+  readonly #places: ReadonlyMap<string, number> | undefined;
+  readonly #nulls: readonly Bytes[];
   readonly #found: Uint8Array;
   #next = 0;
 
@@ -19,6 +26,11 @@ export class Selection {
     this.timestamp = select.includes('Timestamp');
     this.names = select.filter((name) => !isSystemName(name));
     this.#nameBytes = this.names.map(textBytes);
+    this.#nulls = this.names.map((name) => Buffer.from(nullMember(name)));
+    this.#places =
+      this.names.length > comparedMax
+        ? new Map(this.#nameBytes.map((name, index) => [latin1(name, 0, name.length), index]))
+        : undefined;
     this.#found = new Uint8Array(this.names.length);
   }
 
@@ -33,23 +45,45 @@ export class Selection {
    * because lists tend to follow the order in which properties are stored.
    */
   take(bag: Bytes, at: number): boolean {
-    const count = this.#nameBytes.length;
-    for (let step = 0; step < count; step++) {
-      const index = this.#next + step < count ? this.#next + step : this.#next + step - count;
-      const name = this.#nameBytes[index];
-      if (name !== undefined && hasName(bag, at, name)) {
-        this.#found[index] = 1;
-        this.#next = index + 1 < count ? index + 1 : 0;
-        return true;
-      }
-    }
-    return false;
+    const index = this.#placeOf(bag, at);
+    if (index === -1) return false;
+    this.#found[index] = 1;
+    this.#next = index + 1 < this.names.length ? index + 1 : 0;
+    return true;
   }
 
-  /** The names that the entity did not have. */
-  missing(): readonly string[] {
-    return this.names.filter((_, index) => this.#found[index] === 0);
+  #placeOf(bag: Bytes, at: number): number {
+    const count = this.#nameBytes.length;
+    const stepsMax = this.#places === undefined ? count : 1;
+    for (let step = 0; step < stepsMax; step++) {
+      const index = this.#next + step < count ? this.#next + step : this.#next + step - count;
+      const name = this.#nameBytes[index];
+      if (name !== undefined && hasName(bag, at, name)) return index;
+    }
+    if (this.#places === undefined) return -1;
+    const start = nameStart(bag, at);
+    return this.#places.get(latin1(bag, start, start + nameLength(bag, at))) ?? -1;
   }
+
+  /** Calls back with `,"name":null` for each name that the entity did not have. */
+  forMissing(each: (member: Bytes) => void): void {
+    for (const [index, member] of this.#nulls.entries()) {
+      if (this.#found[index] === 0) each(member);
+    }
+  }
+}
+
+/** Bytes of the members that show the names of a list as null: what an empty entity costs. */
+export function nullBytes(select: readonly string[]): number {
+  return select.reduce((bytes, name) => bytes + Buffer.byteLength(nullMember(name)), 0);
+}
+
+function nullMember(name: string): string {
+  return `,"${jsonText(name)}":null`;
+}
+
+function latin1(bytes: Bytes, start: number, end: number): string {
+  return asBuffer(bytes).toString('latin1', start, end);
 }
 
 function isSystemName(name: string): boolean {

@@ -4,6 +4,9 @@
  */
 const special = /[&<>"]|[^\t\n\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
+/** Most texts: printable ASCII without markup. */
+const plain = /^[ !#-%'-;=?-~]*$/;
+
 function escapeCharacter(character: string): string {
   switch (character) {
     case '&':
@@ -26,7 +29,7 @@ function escapeCharacter(character: string): string {
  * that the document stays well-formed whatever a client sent.
  */
 export function escapeXml(text: string): string {
-  return text.replace(special, escapeCharacter);
+  return plain.test(text) ? text : text.replace(special, escapeCharacter);
 }
 
 /** Whether XML 1.0 can express a text: it has only characters that documents may have. */

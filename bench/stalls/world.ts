@@ -1,0 +1,69 @@
+import { filled, type PlainRequest } from './hostile-request.js';
+
+/** What the server holds while hostile requests come. */
+export const wideTable = 'wide';
+export const bigTable = 'big';
+export const queueName = 'stalls';
+/** 1,200 rows of 250 properties: what long filters are held against. */
+const wideRows = 1_200;
+const wideProperties = 250;
+const bigRows = 16;
+const stringLength = 32_000;
+const tables = 1_000;
+const queues = 5_000;
+
+const json = { 'Content-Type': 'application/json', Prefer: 'return-no-content' };
+
+export function rowKey(place: number): string {
+  return `r${String(place).padStart(4, '0')}`;
+}
+
+/** An entity of nearly 1 MiB: strings that have to be escaped in part. */
+export function bigEntity(row: string): string {
+  const text = '"\\é'.repeat(stringLength / 4).slice(0, stringLength / 2);
+  const members = Array.from({ length: 30 }, (_, place) => [`P${place}`, text]);
+  return JSON.stringify({ PartitionKey: 'p', RowKey: row, ...Object.fromEntries(members) });
+}
+
+export function wideEntity(row: string): string {
+  const members = Array.from({ length: wideProperties }, (_, place) => [`P${place}`, place]);
+  return JSON.stringify({ PartitionKey: 'p', RowKey: row, ...Object.fromEntries(members) });
+}
+
+export function messageBody(text: string): string {
+  return `<QueueMessage><MessageText>${text}</MessageText></QueueMessage>`;
+}
+
+/** Metadata in as many headers as fit. */
+export function manyMetadata(charactersMax: number): Record<string, string> {
+  const names = filled(charactersMax, '\n', (place) => `x-ms-meta-n${place}`).split('\n');
+  return Object.fromEntries(names.map((name) => [name, 'value']));
+}
+
+/** The requests that make it, in order; those of one list may go side by side. */
+export function worldRequests(): readonly (readonly PlainRequest[])[] {
+  const insert = (table: string, body: string): PlainRequest => {
+    return { service: 'table', method: 'POST', path: `/${table}`, headers: json, body };
+  };
+  const createTable = (name: string): PlainRequest => {
+    return insert('Tables', JSON.stringify({ TableName: name }));
+  };
+  const createQueue = (name: string): PlainRequest => {
+    return { service: 'queue', method: 'PUT', path: `/${name}`, headers: manyMetadata(400) };
+  };
+  const list = <T>(count: number, make: (place: number) => T): readonly T[] =>
+    Array.from({ length: count }, (_, place) => make(place));
+  return [
+    [createTable(wideTable), createTable(bigTable), createQueue(queueName)],
+    list(wideRows, (place) => insert(wideTable, wideEntity(rowKey(place)))),
+    list(bigRows, (place) => insert(bigTable, bigEntity(rowKey(place)))),
+    list(tables, (place) => createTable(`T${place}${'x'.repeat(55)}`)),
+    list(queues, (place) => createQueue(`q${place}-${'x'.repeat(50)}`)),
+    list(64, () => ({
+      service: 'queue',
+      method: 'POST',
+      path: `/${queueName}/messages`,
+      body: messageBody('&lt;'.repeat(16_000)),
+    })),
+  ];
+}
