@@ -32,8 +32,20 @@ function openEngine(settings: ServerSettings, sharing: Sharing): Promise<ServedS
   return openLmdbStore({ directory, clock, timers, durability, sharing, events });
 }
 
-function eventsFor({ logger, onFatal }: Pick<ServerSettings, 'logger' | 'onFatal'>): StoreEvents {
+const progressMs = 1_000;
+
+function eventsFor({
+  logger,
+  onFatal,
+  clock,
+}: Pick<ServerSettings, 'logger' | 'onFatal' | 'clock'>): StoreEvents {
+  let toldMs = clock.monotonicMs();
   return {
+    checking(pages, pagesMax) {
+      if (clock.monotonicMs() - toldMs < progressMs) return;
+      toldMs = clock.monotonicMs();
+      logger.info('checking the data file', { pages, pagesMax });
+    },
     failed(error) {
       logger.error('the store has failed: this process has to end', { error });
       onFatal(error);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { checkCommand } from './check.js';
 import { devTokenCommand } from './dev-token.js';
 import { queueClearCommand } from './queue-clear.js';
 import { queueGetCommand } from './queue-get.js';
@@ -47,6 +48,7 @@ export function buildProgram(): Command {
     );
   for (const make of sasCommands) sas.addCommand(make());
   program.addCommand(startCommand());
+  program.addCommand(checkCommand());
   program.addCommand(devTokenCommand());
   program.addCommand(table);
   program.addCommand(queue);

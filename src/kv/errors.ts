@@ -24,6 +24,14 @@ export class StoreFailedError extends Error {
   override readonly name = 'StoreFailedError';
 }
 
+/**
+ * What was read is not what was written: the disk, or somebody else, changed the data. Other reads
+ * may still succeed.
+ */
+export class StoreDamagedError extends Error {
+  override readonly name = 'StoreDamagedError';
+}
+
 /** Every attempt of `transact` met a commit of someone else. */
 export class TransactionConflictError extends Error {
   override readonly name = 'TransactionConflictError';

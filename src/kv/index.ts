@@ -24,6 +24,7 @@ export type { SnapshotStore, StoreSnapshot } from './snapshots.js';
 export { decodeCounter, encodeCounter } from './counter.js';
 export {
   StoreClosedError,
+  StoreDamagedError,
   StoreFailedError,
   StoreWriteError,
   TransactionConflictError,

@@ -11,6 +11,8 @@ export interface StoreEvents {
   /** The files of the store are not where they were. Writes are refused until `restored`. */
   detached(error: Error): void;
   restored(): void;
+  /** Before a store opens: how much of its files was read to see whether they are intact. */
+  checking(done: number, total: number): void;
   /** Others than the owner of its files may have access to them. The text is for people. */
   exposed(warning: string): void;
 }

@@ -7,6 +7,6 @@ const [directory = ''] = process.argv.slice(2);
 const { root, meta } = openEnvironment(directory, { sync: false });
 
 void writeTransaction(root, () => {
-  meta.putSync(Buffer.from('key'), Buffer.from('value'), 1);
+  meta.put(Buffer.from('key'), Buffer.from('value'), 1);
   void endProcess(7);
 });

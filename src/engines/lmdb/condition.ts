@@ -65,11 +65,11 @@ export class StoreCondition {
     if (this.#failure !== undefined) return this.#failure;
     const { entries } = this.#environment;
     try {
-      entries.getBinaryFast(probeKey);
+      entries.get(probeKey);
     } catch {
       return this.fail('the disk failed in the middle of a commit.', cause);
     } finally {
-      entries.resetReadTxn();
+      entries.endRead();
     }
     return undefined;
   }

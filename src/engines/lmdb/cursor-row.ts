@@ -1,6 +1,8 @@
+import { crc32 } from 'node:zlib';
 import { getLastVersion } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Candidate, Entry } from '../../kv/store.js';
+import { checksumAt, checksumBytes, seedOf } from './record.js';
 import { SlabCopier } from './slab-copier.js';
 
 const noBytes: Bytes = Buffer.alloc(0);
@@ -32,7 +34,7 @@ export class CursorRow implements Candidate {
   }
 
   setValue(source: Bytes, length: number): void {
-    this.valueLength = length;
+    this.valueLength = length - checksumBytes;
     if (source === this.#valueSource && this.#valueView.length >= length) return;
     this.#valueSource = source;
     // The package shortens the `length` of its buffers without moving their end.
@@ -55,6 +57,15 @@ export class CursorRow implements Candidate {
 
   get version(): number {
     return getLastVersion();
+  }
+
+  /** Whether key, version and value are those that were written. */
+  isIntact(): boolean {
+    const length = this.valueLength;
+    if (length < 0) return false;
+    const value = this.#valueView.subarray(0, length);
+    const sum = crc32(value, seedOf(this.key, this.keyLength, getLastVersion()));
+    return sum === checksumAt(this.#valueView, length);
   }
 
   /** The entry in memory of its own. */

@@ -1,3 +1,4 @@
+import type { Bytes } from '../../base/bytes.js';
 import { systemRandomness } from '../../base/randomness.js';
 import type { Clock } from '../../base/clock.js';
 import { DataDirectoryError } from './data-directory-error.js';
@@ -95,15 +96,15 @@ async function release(environment: Environment, owner: Owner, socket: LockSocke
 
 function readOwner({ meta }: Environment): Owner | undefined {
   try {
-    return parseOwner(meta.getBinary(ownerKey));
+    return parseOwner(meta.get(ownerKey)?.value);
   } finally {
-    meta.resetReadTxn();
+    meta.endRead();
   }
 }
 
 /** The record holds a token that is never used twice, so equal bytes are enough. */
 function isOwner({ meta }: Environment, owner: Owner): boolean {
-  return parseOwner(meta.getBinary(ownerKey))?.token === owner.token;
+  return parseOwner(meta.get(ownerKey)?.value)?.token === owner.token;
 }
 
 /** Whether the record was still `expected` and is `next` now. */
@@ -113,15 +114,15 @@ async function replaceOwner(
   next: Owner | undefined,
 ): Promise<boolean> {
   return writeTransaction(root, () => {
-    const found = parseOwner(meta.getBinary(ownerKey));
+    const found = parseOwner(meta.get(ownerKey)?.value);
     if (found?.token !== expected?.token) return false;
-    if (next === undefined) meta.removeSync(ownerKey);
-    else meta.putSync(ownerKey, Buffer.from(JSON.stringify(next)), noVersion);
+    if (next === undefined) meta.remove(ownerKey);
+    else meta.put(ownerKey, Buffer.from(JSON.stringify(next)), noVersion);
     return true;
   });
 }
 
-function parseOwner(bytes: Buffer | undefined): Owner | undefined {
+function parseOwner(bytes: Bytes | undefined): Owner | undefined {
   if (bytes === undefined) return undefined;
   // Written by this file alone, in a transaction, so never half.
   return JSON.parse(Buffer.from(bytes).toString('utf8')) as Owner;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -45,7 +45,7 @@ describe('data directory', () => {
     const directory = join(await location(t), 'deep', 'down');
     await open(t, { directory });
     const format: unknown = JSON.parse(await readFile(join(directory, 'format'), 'utf8'));
-    assert.deepEqual(format, { product: 'tabularium', format: 1 });
+    assert.deepEqual(format, { product: 'tabularium', format: 2 });
   });
 
   it('is made of an empty directory, whatever the file system keeps in it', async (t) => {
@@ -97,9 +97,28 @@ describe('data directory', () => {
     const directory = await location(t);
     await mkdir(directory);
     await writeFile(join(directory, 'format'), '{"product":"tabularium","format":7}');
-    const message = /has format 7; this release reads up to format 1\. Use the release that wrote/;
+    const message = /has format 7; this release reads up to format 2\. Use the release that wrote/;
     await assert.rejects(open(t, { directory }), { reason: 'newer-format', message });
     assert.deepEqual(await readdir(directory), ['format']);
+  });
+
+  it('of an older format is refused, with both numbers and what to do', async (t) => {
+    const directory = await location(t);
+    await mkdir(directory);
+    await writeFile(join(directory, 'format'), '{"product":"tabularium","format":1}');
+    const message = /has format 1; this release reads format 2 only\. Use the release that wrote/;
+    await assert.rejects(open(t, { directory }), { reason: 'older-format', message });
+    assert.deepEqual(await readdir(directory), ['format']);
+  });
+
+  it('is refused when its data file is gone, and not begun anew', async (t) => {
+    const directory = await location(t);
+    await (await openLmdbStore({ directory, clock })).close();
+    await rm(join(directory, 'data.mdb'));
+    const refused = { reason: 'damaged', message: /data\.mdb is damaged: it is missing or empty/ };
+    await assert.rejects(open(t, { directory }), refused);
+    await writeFile(join(directory, 'data.mdb'), '');
+    await assert.rejects(open(t, { directory }), refused);
   });
 
   it('is refused when its format or its data file is damaged', async (t) => {

@@ -6,8 +6,11 @@ import { keepPrivate, privateDirectoryMode, privateFileMode } from '../../base/p
 import { systemRandomness } from '../../base/randomness.js';
 import { DataDirectoryError } from './data-directory-error.js';
 
-/** The format this release reads and writes: key layout, value layout and the engine's files. */
-export const formatVersion = 1;
+/**
+ * The format this release reads and writes: key layout, value layout and the engine's files. Since
+ * 2, values have checksums.
+ */
+export const formatVersion = 2;
 const product = 'tabularium';
 const formatFile = 'format';
 /** What a file system or an interrupted creation may have left in an empty directory. */
@@ -16,16 +19,23 @@ const ignorable = /^(lost\+found|\.DS_Store|format\.new-.*)$/;
 interface Format {
   readonly product: string;
   readonly format: number;
+  /** Until there is a data file: afterwards one that is missing was lost. */
+  readonly state?: 'new';
+}
+
+export interface PreparedDirectory {
+  /** Whether it has had no data yet. */
+  readonly isNew: boolean;
 }
 
 /** Makes sure that a directory is a data directory of a format that this release knows. */
 export async function prepareDirectory(
   directory: string,
   options: { readonly create: boolean },
-): Promise<void> {
+): Promise<PreparedDirectory> {
   if (options.create) makeDirectory(directory, privateDirectoryMode);
   const text = await readFormat(directory);
-  if (text !== undefined) return assertFormat(directory, text);
+  if (text !== undefined) return knownFormat(directory, text);
   if (!options.create) {
     throw new DataDirectoryError('no-owner', `There is no data directory at ${directory}.`);
   }
@@ -33,7 +43,13 @@ export async function prepareDirectory(
   // Another process may have made it a data directory since.
   if (others.includes(formatFile)) return prepareDirectory(directory, options);
   if (others.length > 0) throw foreign(directory, others);
-  await writeFormat(directory);
+  await writeFormat(directory, { product, format: formatVersion, state: 'new' });
+  return { isNew: true };
+}
+
+/** Notes that a new directory has its data file from now on. */
+export function noteDataFile(directory: string): Promise<void> {
+  return writeFormat(directory, { product, format: formatVersion });
 }
 
 async function readFormat(directory: string): Promise<string | undefined> {
@@ -46,8 +62,7 @@ async function readFormat(directory: string): Promise<string | undefined> {
 }
 
 /** Whole or not at all, and on disk before anything else is written to the directory. */
-async function writeFormat(directory: string): Promise<void> {
-  const format: Format = { product, format: formatVersion };
+async function writeFormat(directory: string, format: Format): Promise<void> {
   const unfinished = join(directory, `${formatFile}.new-${systemRandomness.uuid()}`);
   const file = await open(unfinished, 'wx', privateFileMode);
   try {
@@ -83,7 +98,7 @@ export async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-function assertFormat(directory: string, text: string): void {
+function knownFormat(directory: string, text: string): PreparedDirectory {
   const found = parseFormat(text);
   if (found === undefined) {
     throw new DataDirectoryError(
@@ -92,17 +107,26 @@ function assertFormat(directory: string, text: string): void {
         'Restore it from a backup, or choose another directory.',
     );
   }
-  if (found > formatVersion) {
+  const { format } = found;
+  if (format < formatVersion) {
+    throw new DataDirectoryError(
+      'older-format',
+      `The data directory ${directory} has format ${format}; this release reads format ` +
+        `${formatVersion} only. Use the release that wrote it, or choose another directory.`,
+    );
+  }
+  if (format > formatVersion) {
     throw new DataDirectoryError(
       'newer-format',
-      `The data directory ${directory} has format ${found}; this release reads up to ` +
+      `The data directory ${directory} has format ${format}; this release reads up to ` +
         `format ${formatVersion}. Use the release that wrote it or a later one, or choose ` +
         'another directory.',
     );
   }
+  return { isNew: found.state === 'new' };
 }
 
-function parseFormat(text: string): number | undefined {
+function parseFormat(text: string): Format | undefined {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -110,9 +134,10 @@ function parseFormat(text: string): number | undefined {
     return undefined;
   }
   if (typeof parsed !== 'object' || parsed === null) return undefined;
-  const { product: name, format } = parsed as Partial<Format>;
-  const known = name === product && Number.isSafeInteger(format) && Number(format) >= 1;
-  return known ? format : undefined;
+  const { product: name, format, state } = parsed as Partial<Format>;
+  if (name !== product || format === undefined || !Number.isSafeInteger(format)) return undefined;
+  if (format < 1 || (state !== undefined && state !== 'new')) return undefined;
+  return parsed as Format;
 }
 
 function foreign(directory: string, names: readonly string[]): DataDirectoryError {

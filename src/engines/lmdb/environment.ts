@@ -1,12 +1,14 @@
-import { closeSync, openSync, readSync } from 'node:fs';
-import { endianness } from 'node:os';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Database, RootDatabase } from 'lmdb';
+import type { RootDatabase } from 'lmdb';
 import { open } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import { privateFileMode } from '../../base/private-files.js';
 import { DataDirectoryError } from './data-directory-error.js';
+import { dataFile } from './check/directory-check.js';
+import { pageBytes } from './check/page.js';
 import { CursorRow } from './cursor-row.js';
+import { Records } from './records.js';
 
 /**
  * The LMDB environment of a data directory. `entries` holds what the store holds, `meta` what the
@@ -14,18 +16,11 @@ import { CursorRow } from './cursor-row.js';
  */
 export interface Environment {
   readonly root: RootDatabase<Bytes, Bytes>;
-  readonly entries: Database<Bytes, Bytes>;
+  readonly entries: Records;
   /** What a range over `entries` stands on. */
   readonly row: CursorRow;
-  readonly meta: Database<Bytes, Bytes>;
+  readonly meta: Records;
 }
-
-/** Keys up to 4,026 bytes need pages of 8 KiB; rows of 1 KB also scan faster than with 4 KiB. */
-const pageBytes = 8192;
-const dataFile = 'data.mdb';
-/** How a data file begins: LMDB's mark, in the byte order of the machine. */
-const mark = 0xbeefc0de;
-const markOffset = 24;
 
 /** The files of an environment that have to stay where they are while it is open. */
 export function filesOf(directory: string): string[] {
@@ -35,7 +30,6 @@ export function filesOf(directory: string): string[] {
 /** Opens the environment, creating it in an empty directory. `sync` false leaves syncing to the OS. */
 export function openEnvironment(directory: string, options: { sync: boolean }): Environment {
   const path = join(directory, dataFile);
-  assertDataFile(path);
   // The package would make them for everybody to read; what is empty it takes for new.
   for (const file of filesOf(directory)) closeSync(openSync(file, 'a', privateFileMode));
   try {
@@ -74,41 +68,17 @@ export function openEnvironment(directory: string, options: { sync: boolean }): 
       keyEncoding: 'binary',
       encoding: 'binary',
     } as const;
-    return { root, entries: root.openDB(entries), row, meta: root.openDB(meta) };
+    return {
+      root,
+      entries: new Records(root.openDB<Bytes, Bytes>(entries), path),
+      row,
+      meta: new Records(root.openDB<Bytes, Bytes>(meta), path),
+    };
   } catch (error) {
     throw new DataDirectoryError(
       'damaged',
       `The data file ${path} cannot be opened: ${String(error)}`,
       { cause: error },
     );
-  }
-}
-
-/** The package crashes the process when a file is no data file at all. A missing one is created. */
-function assertDataFile(path: string): void {
-  const header = Buffer.alloc(markOffset + 4);
-  const count = readBeginning(path, header);
-  const found =
-    endianness() === 'LE' ? header.readUInt32LE(markOffset) : header.readUInt32BE(markOffset);
-  if (count === 0 || (count === header.length && found === mark)) return;
-  throw new DataDirectoryError(
-    'damaged',
-    `The file ${path} is not a data file. Restore it from a backup, or choose another directory.`,
-  );
-}
-
-/** How many bytes the file has, up to those of the buffer. */
-function readBeginning(path: string, into: Buffer): number {
-  let file: number;
-  try {
-    file = openSync(path, 'r');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
-    throw error;
-  }
-  try {
-    return readSync(file, into, 0, into.length, 0);
-  } finally {
-    closeSync(file);
   }
 }

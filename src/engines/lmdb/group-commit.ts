@@ -1,4 +1,3 @@
-import { getLastVersion } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import type { Timers } from '../../base/timers.js';
@@ -26,7 +25,7 @@ const lastVersionKey = Buffer.from('last-version');
 
 /** The greatest version that any process has given out; 0 before the first. */
 export function readLastVersion({ meta }: Environment): number {
-  return meta.getBinaryFast(lastVersionKey) === undefined ? 0 : getLastVersion();
+  return meta.get(lastVersionKey)?.version ?? 0;
 }
 
 interface Pending {
@@ -185,7 +184,7 @@ export class GroupCommit {
       this.#write(batch, version);
       return { ok: true, version };
     });
-    if (version > before) meta.putSync(lastVersionKey, noBytes, version);
+    if (version > before) meta.put(lastVersionKey, noBytes, version);
     return results;
   }
 
@@ -201,18 +200,17 @@ export class GroupCommit {
   }
 
   #versionOf(key: Bytes): number | 'absent' {
-    const value = this.#environment.entries.getBinaryFast(key);
-    return value === undefined ? 'absent' : getLastVersion();
+    return this.#environment.entries.get(key)?.version ?? 'absent';
   }
 
   #write(batch: CommitBatch, version: number): void {
     const { entries } = this.#environment;
-    for (const key of batch.deletes) entries.removeSync(key);
-    for (const { key, value } of batch.puts) entries.putSync(key, value, version);
+    for (const key of batch.deletes) entries.remove(key);
+    for (const { key, value } of batch.puts) entries.put(key, value, version);
     if (batch.adds === undefined) return;
     // Reads what the commits before this one in its group have added.
     for (const { key, delta } of batch.adds) {
-      entries.putSync(key, addToCounter(entries.getBinaryFast(key), delta), version);
+      entries.put(key, addToCounter(entries.get(key)?.value, delta), version);
     }
   }
 }

@@ -22,10 +22,11 @@ export function dumpEntries({ entries, row }: Environment): LmdbSnapshot {
   const content: Entry[] = [];
   let bytes = 0;
   // Without a start the package passes over keys that begin with a byte below 5.
-  const found = entries.getRange({ start: Buffer.of(0), versions: true });
+  const found = entries.database.getRange({ start: Buffer.of(0), versions: true });
   const iterator: Iterator<unknown> = found[Symbol.iterator]();
   try {
     while (iterator.next().done !== true) {
+      if (!row.isIntact()) throw entries.damaged(row.key);
       bytes += row.keyLength + row.valueLength;
       if (bytes > snapshotBytesMax) {
         throw new RangeError(
@@ -37,7 +38,7 @@ export function dumpEntries({ entries, row }: Environment): LmdbSnapshot {
     }
   } finally {
     iterator.return?.();
-    entries.resetReadTxn();
+    entries.endRead();
   }
   return new LmdbSnapshot(content);
 }
@@ -48,7 +49,7 @@ export async function replaceEntries(
   content: readonly Entry[],
 ): Promise<void> {
   await writeTransaction(root, () => {
-    entries.clearSync();
-    for (const { key, value, version } of content) entries.putSync(key, value, version);
+    entries.database.clearSync();
+    for (const { key, value, version } of content) entries.put(key, value, version);
   });
 }

@@ -38,9 +38,9 @@ describe('snapshots', () => {
       assert.deepEqual(activeReaders(beside.root.readerList()), []);
     }
     // So that the check above means something: a snapshot that is held is listed.
-    beside.entries.getBinary(keyOf(1));
+    beside.entries.get(keyOf(1));
     assert.equal(activeReaders(beside.root.readerList()).length, 1);
-    beside.entries.resetReadTxn();
+    beside.entries.endRead();
   });
 
   it('do not keep the space of replaced values while a long range is paged through', async (t) => {

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
-import type { Database, RangeOptions as LmdbRangeOptions } from 'lmdb';
-import { getLastVersion } from 'lmdb';
+import type { RangeOptions as LmdbRangeOptions } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
@@ -18,15 +17,18 @@ import type {
   RangePage,
 } from '../../kv/store.js';
 import { keyBytesMax } from '../../kv/store.js';
+import type { CheckProgress } from './check/check.js';
+import { assertIntact } from './check/directory-check.js';
 import { StoreCondition } from './condition.js';
 import type { CursorRow } from './cursor-row.js';
 import { within } from './deadline.js';
 import type { DirectoryLock } from './directory-lock.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
-import { prepareDirectory, secureDirectory, syncDirectory } from './directory.js';
+import { noteDataFile, prepareDirectory, secureDirectory, syncDirectory } from './directory.js';
 import type { Environment } from './environment.js';
 import { filesOf, openEnvironment } from './environment.js';
 import { FileWatch } from './file-watch.js';
+import type { Records } from './records.js';
 import type { CommitStats } from './group-commit.js';
 import { GroupCommit, readLastVersion } from './group-commit.js';
 import { claimDirectory } from './open-directories.js';
@@ -57,22 +59,25 @@ const closeMs = 10_000;
 /** Opens the store in a data directory. Throws `DataDirectoryError` when that is refused. */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStore> {
   const { directory, clock, durability = 'durable', sharing = 'exclusive' } = options;
-  await prepareDirectory(directory, { create: sharing === 'exclusive' });
+  const isOwner = sharing === 'exclusive';
+  const { isNew } = await prepareDirectory(directory, { create: isOwner });
   const { events = {}, timers = systemTimers } = options;
   const closing: (() => unknown)[] = [claimDirectory(directory)];
   try {
-    if (sharing === 'exclusive') {
+    if (isOwner) {
       for (const warning of await secureDirectory(directory)) events.exposed?.(warning);
+      const progress = (each: CheckProgress) => events.checking?.(each.pages, each.pagesMax);
+      await assertIntact(directory, { mayBeMissing: isNew, progress });
     }
     const environment = openEnvironment(directory, { sync: durability === 'durable' });
     closing.unshift(() => environment.root.close());
-    const lock =
-      sharing === 'exclusive'
-        ? await lockDirectory(environment, { directory, clock })
-        : await joinDirectory(environment, directory);
+    const lock = isOwner
+      ? await lockDirectory(environment, { directory, clock })
+      : await joinDirectory(environment, directory);
     closing.unshift(() => lock.release());
     // The data file may be new; its own syncs do not cover its name.
     await syncDirectory(directory);
+    if (isNew && isOwner) await noteDataFile(directory);
     const watch = watchFiles(directory, { events, timers });
     closing.unshift(() => watch.close());
     const condition = new StoreCondition(environment, { watch, events });
@@ -112,7 +117,7 @@ interface StoreParts {
  */
 export class LmdbStore implements ServedStore {
   readonly #environment: Environment;
-  readonly #entries: Database<Bytes, Bytes>;
+  readonly #entries: Records;
   readonly #row: CursorRow;
   readonly #commits: GroupCommit;
   readonly #parts: StoreParts;
@@ -130,9 +135,9 @@ export class LmdbStore implements ServedStore {
     this.#assertOpen();
     assertKey(key);
     try {
-      return this.#read(key);
+      return this.#entries.get(key);
     } finally {
-      this.#entries.resetReadTxn();
+      this.#entries.endRead();
     }
   }
 
@@ -140,9 +145,9 @@ export class LmdbStore implements ServedStore {
     this.#assertOpen();
     for (const key of keys) assertKey(key);
     try {
-      return keys.map((key) => this.#read(key));
+      return keys.map((key) => this.#entries.get(key));
     } finally {
-      this.#entries.resetReadTxn();
+      this.#entries.endRead();
     }
   }
 
@@ -151,7 +156,7 @@ export class LmdbStore implements ServedStore {
     assertRangeOptions(options);
     // The package takes an empty bound for none.
     if (range.end?.length === 0) return { entries: [], more: false };
-    const found = this.#entries.getRange(
+    const found = this.#entries.database.getRange(
       options.reverse === true ? backward(range) : forward(range),
     );
     const iterator: Iterator<unknown> = found[Symbol.iterator]();
@@ -159,7 +164,7 @@ export class LmdbStore implements ServedStore {
       return this.#readPage(iterator, options);
     } finally {
       iterator.return?.();
-      this.#entries.resetReadTxn();
+      this.#entries.endRead();
     }
   }
 
@@ -174,7 +179,7 @@ export class LmdbStore implements ServedStore {
     try {
       return readLastVersion(this.#environment);
     } finally {
-      this.#environment.meta.resetReadTxn();
+      this.#environment.meta.endRead();
     }
   }
 
@@ -226,15 +231,6 @@ export class LmdbStore implements ServedStore {
     for (const close of this.#parts.closing) await close();
   }
 
-  #read(key: Bytes): Entry | undefined {
-    const found = this.#entries.getBinaryFast(key);
-    if (found === undefined) return undefined;
-    // A copy of just the value: the package's buffer is overwritten by the next read.
-    const value = Buffer.allocUnsafe(found.length);
-    value.set(new Uint8Array(found.buffer, found.byteOffset, found.length));
-    return { key, value, version: getLastVersion() };
-  }
-
   #readPage(iterator: Iterator<unknown>, { limit, bytesMax, judge }: RangeOptions): RangePage {
     const row = this.#row;
     const entries: Entry[] = [];
@@ -246,6 +242,7 @@ export class LmdbStore implements ServedStore {
       bytes += row.keyLength + row.valueLength;
       const full = entries.length >= limit || bytes > bytesMax;
       if (full && entries.length > 0) return { entries, more: true };
+      if (!row.isIntact()) throw this.#entries.damaged(row.key);
       entries.push(row.copy());
     }
     return { entries, more: false };

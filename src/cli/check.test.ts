@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { runCli } from '../../test/support/cli-process.js';
+import {
+  connectionStringOf,
+  freePorts,
+  startCli,
+  stopCli,
+  temporaryDirectory,
+} from '../../test/support/cli-server.js';
+
+void it('tells whether a data directory is intact, and lists what is not', async () => {
+  await using directory = await temporaryDirectory();
+  const location = join(directory.path, 'data');
+  const check = () => runCli(['check', '--location', location]);
+  assert.match((await check()).stderr, /error: There are no data to check in /);
+  const server = await startCli(['--location', location]);
+  const row = ['PartitionKey=a', 'RowKey=b', 'text=the value to look for'];
+  const connection = ['-c', connectionStringOf(server)];
+  await runCli(['table', 'insert', '-t', 'people', '--create', ...row, ...connection]);
+  const busy = await check();
+  assert.equal(busy.code, 1);
+  assert.match(busy.stderr, /error: A server uses the data directory .* Stop it first/);
+  assert.equal(await stopCli(server), 0);
+
+  const intact = await check();
+  assert.equal(intact.code, 0, intact.stderr);
+  assert.match(intact.stdout, /^No damage: \d+ entries are intact\.\n$/);
+
+  const file = join(location, 'data.mdb');
+  const bytes = await readFile(file);
+  // Free pages keep what was there before.
+  for (let at = bytes.indexOf('look for'); at >= 0; at = bytes.indexOf('look for', at + 1)) {
+    bytes.write('look fox', at);
+  }
+  await writeFile(file, bytes);
+  const damaged = await check();
+  assert.equal(damaged.code, 1);
+  assert.match(damaged.stdout, /^page \d+ of the tree 'entries' has a value that does not match/);
+  assert.match(damaged.stderr, /error: The data file .* is damaged in \d+ places?\. Restore/);
+
+  const start = await runCli(['start', '--location', location, ...freePorts]);
+  assert.equal(start.code, 1);
+  assert.match(start.stderr, /data\.mdb is damaged: page \d+ .* tabularium check --location /);
+});

@@ -1,0 +1,64 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command, Option } from 'commander';
+import { checkDataDirectory, type CheckReport } from '../app/check.js';
+import { CommandFailure, messageOf } from './failure.js';
+import { grouped } from './terminal.js';
+
+interface CheckFlags {
+  readonly location: string;
+}
+
+/** Shown where nobody sees a line being written over: every tenth of the file. */
+const steps = 10;
+
+export function checkCommand(): Command {
+  return new Command('check')
+    .summary('look for damage in a data directory that no server uses')
+    .description(
+      'Read all of a data directory that no server uses and tell whether it holds everything that ' +
+        'was written to it. Changes nothing. Exit code 0: it does; 1: it is damaged, or could not ' +
+        'be read.',
+    )
+    .addOption(
+      new Option('-l, --location <directory>', 'the data directory')
+        .env('TABULARIUM_LOCATION')
+        .default('./.tabularium'),
+    )
+    .addHelpText('after', '\nExample:\n  tabularium check --location /var/lib/tabularium')
+    .action(run);
+}
+
+async function run({ location }: CheckFlags): Promise<void> {
+  const file = join(location, 'data.mdb');
+  const { size } = await stat(file).catch((error: unknown) => {
+    throw new CommandFailure(`There are no data to check in ${location}: ${messageOf(error)}`);
+  });
+  process.stderr.write(`Checking ${file} (${grouped(size)} bytes)\n`);
+  const report = await checkDataDirectory(location, progressLines()).catch((error: unknown) => {
+    throw new CommandFailure(messageOf(error), { cause: error });
+  });
+  tell(report);
+  if (report.damages === 0) return;
+  throw new CommandFailure(
+    `The data file ${file} is damaged in ${grouped(report.damages)} places. Restore a backup of the ` +
+      'data directory.',
+  );
+}
+
+function progressLines(): (progress: { pages: number; pagesMax: number }) => void {
+  let told = 0;
+  return ({ pages, pagesMax }) => {
+    const step = Math.floor((pages / pagesMax) * steps);
+    if (step <= told) return;
+    told = step;
+    process.stderr.write(`  ${(step * 100) / steps} % of ${grouped(pagesMax)} pages\n`);
+  };
+}
+
+function tell({ entries, findings, damages }: CheckReport): void {
+  for (const finding of findings) process.stdout.write(`${finding}\n`);
+  const rest = damages - findings.length;
+  if (rest > 0) process.stdout.write(`and ${grouped(rest)} more\n`);
+  if (damages === 0) process.stdout.write(`No damage: ${grouped(entries)} entries are intact.\n`);
+}

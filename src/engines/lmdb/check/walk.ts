@@ -1,0 +1,246 @@
+import type { Bytes } from '../../../base/bytes.js';
+import { headerBytes, nodeBytes, nodeFlags, Page, pageBytes, pageFlags } from './page.js';
+import type { PageFile } from './page.js';
+import { isEmptyTree, type SnapshotHead, type TreeHead } from './snapshot-head.js';
+
+const roomBytes = pageBytes - headerBytes;
+const overflowReferenceBytes = 24;
+/** Deeper trees would hold more than any file does. */
+const depthMax = 32;
+
+/** Where a value is: in the leaf, or on pages of its own. */
+export interface FoundEntry {
+  readonly page: Page;
+  readonly node: number;
+  readonly key: Bytes;
+  readonly data: Bytes;
+}
+
+/** How keys of a tree compare, and what is done with its entries. */
+export interface TreeVisitor {
+  readonly name: string;
+  compare(left: Bytes, right: Bytes): number;
+  /** Throws an error that says what is wrong. Absent: pages with entries are not read. */
+  readonly entry?: (found: FoundEntry) => void;
+}
+
+/** The bounds that the pages above give to the keys of a page. */
+interface Bounds {
+  readonly from: Bytes | undefined;
+  readonly to: Bytes | undefined;
+}
+
+interface Counts {
+  branchPages: number;
+  leafPages: number;
+  overflowPages: number;
+  entries: number;
+}
+
+/**
+ * Goes through the trees of a data file, page by page, and holds each page to everything that LMDB
+ * relies on: its number, the room that its nodes fill, the order of its keys, and that it is used
+ * once. So whoever maps a file that passed meets nothing that would end the process, and no entry
+ * is out of reach.
+ */
+export class Walk {
+  /** One for each page of the file: whether it was come across. */
+  readonly #used: Uint8Array;
+  #count = 0;
+  readonly #file: PageFile;
+  readonly #head: SnapshotHead;
+  readonly #found: (what: string) => void;
+  /** One a level, so that the keys of the pages above stay in memory. */
+  readonly #pages: Page[] = [];
+
+  constructor(file: PageFile, head: SnapshotHead, found: (what: string) => void) {
+    this.#file = file;
+    this.#head = head;
+    this.#found = found;
+    this.#used = new Uint8Array(head.lastPage + 1);
+  }
+
+  /** Yields after each page with entries. What is wrong is reported, and the rest gone through. */
+  *tree(head: TreeHead, visitor: TreeVisitor): Generator<void, void> {
+    const counts: Counts = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 };
+    if (!isEmptyTree(head)) {
+      if (head.depth < 1 || head.depth > depthMax) {
+        this.#found(`the tree '${visitor.name}' has an impossible depth of ${head.depth}`);
+        return;
+      }
+      const place = { level: 1, head, visitor, counts };
+      yield* this.#page(head.root, { from: undefined, to: undefined }, place);
+    }
+    if (visitor.entry !== undefined) this.#compareCounts(head, counts, visitor.name);
+  }
+
+  #compareCounts(head: TreeHead, counts: Counts, name: string): void {
+    for (const [what, count] of Object.entries(counts)) {
+      const told = head[what as keyof Counts];
+      if (isEmptyTree(head) ? told === 0 : told === count) continue;
+      this.#found(`the tree '${name}' should have ${told} ${wordsOf(what)} and has ${count}`);
+    }
+  }
+
+  *#page(number: number, bounds: Bounds, place: Place): Generator<void, void> {
+    try {
+      if (place.level === place.head.depth) {
+        if (place.visitor.entry === undefined) this.use(number);
+        else this.#leaf(this.#read(number, pageFlags.leaf, place.level), bounds, place);
+        place.counts.leafPages += 1;
+        return;
+      }
+      const page = this.#read(number, pageFlags.branch, place.level);
+      place.counts.branchPages += 1;
+      checkNodes(page, pageFlags.branch);
+      checkKeys(page, bounds, place.visitor, 1);
+      yield* this.#children(page, bounds, place);
+    } catch (error) {
+      this.#found(`page ${number} of the tree '${place.visitor.name}' ${textOf(error)}`);
+    }
+  }
+
+  *#children(page: Page, bounds: Bounds, place: Place): Generator<void, void> {
+    const below = { ...place, level: place.level + 1 };
+    for (let index = 0; index < page.count; index += 1) {
+      const from = index === 0 ? bounds.from : keyOf(page, index);
+      const to = index + 1 < page.count ? keyOf(page, index + 1) : bounds.to;
+      yield* this.#page(page.childOf(page.nodeAt(index)), { from, to }, below);
+      yield;
+    }
+  }
+
+  #leaf(page: Page, bounds: Bounds, { visitor, counts }: Place): void {
+    checkNodes(page, pageFlags.leaf);
+    checkKeys(page, bounds, visitor, 0);
+    for (let index = 0; index < page.count; index += 1) {
+      const node = page.nodeAt(index);
+      const data = this.#dataOf(page, node, counts);
+      visitor.entry?.({ page, node, key: keyOf(page, index), data });
+      counts.entries += 1;
+    }
+  }
+
+  #dataOf(page: Page, node: number, counts: Counts): Bytes {
+    const at = node + nodeBytes + page.keyBytesOf(node);
+    const bytes = page.dataBytesOf(node);
+    if ((page.nodeFlagsOf(node) & nodeFlags.overflow) === 0) {
+      return page.bytes.subarray(at, at + bytes);
+    }
+    const reference = page.bytes.subarray(at, at + overflowReferenceBytes);
+    const [first, pages] = [numberAt(reference, 0), numberAt(reference, 16)];
+    const needed = Math.floor((headerBytes - 1 + bytes) / pageBytes) + 1;
+    if (pages !== needed) throw new Error(`has a value of ${bytes} bytes on ${pages} pages`);
+    this.#checkTransaction(numberAt(reference, 8));
+    const header = new Page();
+    for (let index = 0; index < pages; index += 1) this.use(first + index);
+    if (!this.#file.read(first, header)) throw new Error(`needs page ${first}, which is missing`);
+    const isOther = header.pageNumber !== first || header.flags !== pageFlags.overflow;
+    if (isOther || header.overflowPages !== pages) {
+      throw new Error(`needs page ${first} for a value, which is another page`);
+    }
+    this.#checkTransaction(header.transaction);
+    counts.overflowPages += pages;
+    const data = Buffer.allocUnsafe(bytes);
+    if (this.#file.readBytes(first * pageBytes + headerBytes, data)) return data;
+    throw new Error(`has a value on page ${first}, where the file ends`);
+  }
+
+  #read(number: number, flags: number, level: number): Page {
+    this.use(number);
+    const page = (this.#pages[level] ??= new Page());
+    if (!this.#file.read(number, page)) throw new Error('is missing: the file is too short');
+    if (page.pageNumber !== number) throw new Error('is not the page that should be there');
+    if (page.flags !== flags) throw new Error('is not of the kind that should be there');
+    this.#checkTransaction(page.transaction);
+    return page;
+  }
+
+  #checkTransaction(transaction: number): void {
+    if (transaction > this.#head.transaction) throw new Error('is of a transaction to come');
+  }
+
+  /** How many pages were come across. */
+  get pages(): number {
+    return this.#count;
+  }
+
+  /** Notes that a page has its place, which it can have once only. */
+  use(number: number): void {
+    if (!(number >= 2 && number <= this.#head.lastPage)) throw new Error('is not in the file');
+    if (this.#used[number] !== 0) throw new Error('is used twice');
+    this.#used[number] = 1;
+    this.#count += 1;
+  }
+}
+
+interface Place {
+  /** 1 is the root. */
+  readonly level: number;
+  readonly head: TreeHead;
+  readonly visitor: TreeVisitor;
+  readonly counts: Counts;
+}
+
+/** Nodes stand one behind the other up to the end of the page, in any order. */
+function checkNodes(page: Page, flags: number): void {
+  const { lower, upper, count } = page;
+  if (lower % 2 !== 0 || lower > upper || upper > roomBytes || count === 0) {
+    throw new Error('has impossible bounds');
+  }
+  let filled = 0;
+  for (let index = 0; index < count; index += 1) {
+    const node = page.nodeAt(index);
+    const isOutside = node < upper + headerBytes || node + nodeBytes > pageBytes || node % 2 !== 0;
+    const bytes = isOutside ? pageBytes : nodeBytes + nodeDataBytes(page, node, flags);
+    if (isOutside || node + bytes > pageBytes) throw new Error('has an entry outside of itself');
+    filled += bytes + (bytes % 2);
+  }
+  if (filled !== roomBytes - upper) throw new Error('has entries that do not fill it');
+}
+
+function nodeDataBytes(page: Page, node: number, flags: number): number {
+  const keyBytes = page.keyBytesOf(node);
+  if (flags === pageFlags.branch) return keyBytes;
+  const nodeFlagsFound = page.nodeFlagsOf(node);
+  if ((nodeFlagsFound & ~(nodeFlags.overflow | nodeFlags.tree)) !== 0) {
+    throw new Error('has an entry of an unknown kind');
+  }
+  const isOverflow = (nodeFlagsFound & nodeFlags.overflow) !== 0;
+  return keyBytes + (isOverflow ? overflowReferenceBytes : page.dataBytesOf(node));
+}
+
+/** The first key of a branch means nothing. */
+function checkKeys(page: Page, bounds: Bounds, visitor: TreeVisitor, first: number): void {
+  let before = first === 0 ? undefined : bounds.from;
+  for (let index = first; index < page.count; index += 1) {
+    const key = keyOf(page, index);
+    const isLow = before !== undefined && visitor.compare(before, key) >= 0;
+    if (isLow) throw new Error('has keys out of order');
+    before = key;
+  }
+  if (first === 0 && bounds.from !== undefined && visitor.compare(bounds.from, keyOf(page, 0)) > 0)
+    throw new Error('has keys that belong elsewhere');
+  const last = before;
+  if (last !== undefined && bounds.to !== undefined && visitor.compare(last, bounds.to) >= 0) {
+    throw new Error('has keys that belong elsewhere');
+  }
+}
+
+function keyOf(page: Page, index: number): Bytes {
+  const node = page.nodeAt(index);
+  const at = node + nodeBytes;
+  return page.bytes.subarray(at, at + page.keyBytesOf(node));
+}
+
+function numberAt(bytes: Bytes, at: number): number {
+  return Number(new DataView(bytes.buffer, bytes.byteOffset + at, 8).getBigUint64(0, true));
+}
+
+function wordsOf(name: string): string {
+  return name.replace(/[A-Z]/, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

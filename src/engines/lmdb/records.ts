@@ -1,0 +1,54 @@
+import type { Database } from 'lmdb';
+import { getLastVersion } from 'lmdb';
+import type { Bytes } from '../../base/bytes.js';
+import { StoreDamagedError } from '../../kv/errors.js';
+import type { Entry } from '../../kv/store.js';
+import { checksumBytes, isIntact, sealed } from './record.js';
+
+/**
+ * One tree of the environment. A value is stored behind its version and before its checksum, which
+ * every read verifies.
+ */
+export class Records {
+  readonly database: Database<Bytes, Bytes>;
+  readonly #file: string;
+
+  constructor(database: Database<Bytes, Bytes>, file: string) {
+    this.database = database;
+    this.#file = file;
+  }
+
+  /** The entry in memory of its own. Throws `StoreDamagedError` when it is not what was written. */
+  get(key: Bytes): Entry | undefined {
+    const found = this.database.getBinaryFast(key);
+    if (found === undefined) return undefined;
+    const version = getLastVersion();
+    // A copy: the package's buffer is overwritten by the next read.
+    const stored = Buffer.allocUnsafe(found.length);
+    stored.set(new Uint8Array(found.buffer, found.byteOffset, found.length));
+    if (!isIntact(key, version, stored)) throw this.damaged(key);
+    return { key, value: stored.subarray(0, stored.length - checksumBytes), version };
+  }
+
+  put(key: Bytes, value: Bytes, version: number): void {
+    this.database.putSync(key, sealed(key, version, value), version);
+  }
+
+  remove(key: Bytes): void {
+    this.database.removeSync(key);
+  }
+
+  /** Ends the snapshot that reads outside of a transaction have begun. */
+  endRead(): void {
+    this.database.resetReadTxn();
+  }
+
+  damaged(key: Bytes): StoreDamagedError {
+    const shown = Buffer.from(key).toString('hex');
+    return new StoreDamagedError(
+      `The data file ${this.#file} is damaged: the value of the key ${shown} does not match its ` +
+        'checksum. Stop the server, look at the whole file with: tabularium check, and restore a ' +
+        'backup of the data directory.',
+    );
+  }
+}
