@@ -82,6 +82,22 @@ describe('the head of a request', () => {
     assert.equal(response.header('x-ms-error-code'), 'HostInformationNotPresent');
   });
 
+  for (const [what, header, statuses] of [
+    ['two hosts', 'Host: other', [400]],
+    ['two credentials', 'Authorization: SharedKey devstoreaccount1:x', [400, 401, 403]],
+  ] as const) {
+    it(`is refused when it has ${what}`, async () => {
+      const text = signedRequest(insert('twice')).toString();
+      const bytes = text.replace('\r\n\r\n', `\r\n${header}\r\n\r\n`);
+      const { status } = await sendBytes(port, bytes);
+      assert.ok(
+        statuses.some((each) => each === status),
+        String(status),
+      );
+      assert.deepEqual((await send(port, { target: `${account}/rows()` })).items, []);
+    });
+  }
+
   it('may not ask for a tunnel', async () => {
     const response = await sendBytes(port, 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n');
     assert.equal(response.status, 405);

@@ -135,12 +135,14 @@ describe('requests that fit no operation', () => {
 
   it('a method that the resource never has is 405 MethodNotAllowed', async () => {
     const message = 'The requested method is not allowed on the specified resource.';
-    for (const [method, path] of [
-      ['PUT', '/Tables'],
-      ['POST', "/people(PartitionKey='p',RowKey='r')"],
-      ['GET', '/$batch'],
+    for (const [method, path, allowed] of [
+      ['PUT', '/Tables', 'POST, GET'],
+      ['POST', "/people(PartitionKey='p',RowKey='r')", 'GET, PUT, MERGE, PATCH, DELETE'],
+      ['GET', '/$batch', 'POST'],
     ] as const) {
       const response = await client.send({ method, path });
+      const methods = (text = '') => text.split(', ').toSorted();
+      assert.deepEqual(methods(response.header('allow')), methods(allowed));
       assertJsonError(response, { status: 405, code: 'MethodNotAllowed', message });
     }
   });

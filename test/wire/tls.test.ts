@@ -147,6 +147,38 @@ describe('a server with TLS', () => {
     assert.equal(code, 'ERR_TLS_CERT_ALTNAME_INVALID');
   });
 
+  it('agrees on no suite of TLS 1.2 without forward secrecy and authenticated encryption', async () => {
+    const host = '127.0.0.1';
+    for (const name of [
+      'AES128-GCM-SHA256',
+      'AES256-SHA',
+      'ECDHE-ECDSA-AES128-SHA',
+      'ECDHE-ECDSA-AES256-SHA384',
+      'ECDHE-RSA-AES128-SHA256',
+    ]) {
+      const options = { port, host, ca, maxVersion: 'TLSv1.2', ciphers: name } as const;
+      assert.match(await failureOf(options), /HANDSHAKE_FAILURE|NO_CIPHER/, name);
+    }
+    const strong = { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' } as const;
+    const socket = await secured(port, ca, strong);
+    assert.equal(socket.getCipher().name, strong.ciphers);
+    socket.destroy();
+  });
+
+  it('shakes hands once over a connection', async () => {
+    const socket = await secured(port, ca, { maxVersion: 'TLSv1.2' });
+    let isAgreed = false;
+    socket.renegotiate({}, (error) => (isAgreed = error === null));
+    for (let round = 0; round < 5; round++) {
+      const other = await secured(port, ca, { maxVersion: 'TLSv1.2' });
+      const headers = { Host: 'x', Connection: 'close' };
+      other.write(plainRequest({ target: '/healthz', headers }));
+      assert.match(await textOf(other as AsyncIterable<Buffer>), /^HTTP\/1\.1 200 /);
+    }
+    assert.equal(isAgreed, false);
+    socket.destroy();
+  });
+
   it('speaks HTTP/1.1 over TLS 1.2 and 1.3, and nothing else', async () => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const options = {

@@ -13,6 +13,8 @@ import { answerControl, type ControlTarget } from './routes.js';
 export const controlHost = '127.0.0.1';
 
 const bodyBytesMax = 1024 * 1024;
+/** Of JSON: deeper than any rule, and far from what the checks of rules cannot follow. */
+const depthMax = 64;
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
 
@@ -109,10 +111,27 @@ function segmentsOf(url: string): readonly string[] {
 
 function jsonOf(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
+  if (isTooDeep(bytes)) {
+    throw new ControlError(400, `The body may be nested ${depthMax} levels deep at most.`);
+  }
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ControlError(400, `The body must be JSON: ${reason}.`);
   }
+}
+
+const opening: ReadonlySet<number> = new Set(Buffer.from('[{'));
+const closing: ReadonlySet<number> = new Set(Buffer.from(']}'));
+
+/** Counts brackets inside of strings as well: a text with so many open ones says nothing here. */
+function isTooDeep(bytes: Buffer): boolean {
+  let depth = 0;
+  for (const byte of bytes) {
+    if (opening.has(byte)) depth++;
+    else if (closing.has(byte)) depth--;
+    if (depth > depthMax) return true;
+  }
+  return false;
 }

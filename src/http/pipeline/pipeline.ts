@@ -225,6 +225,7 @@ export class Pipeline {
     if (exchange.replied) return;
     exchange.errorCode = failure.code;
     const reply = this.#options.service.renderError(failure, exchange);
+    if (failure.allowed !== undefined) reply.headers.push('Allow', failure.allowed.join(', '));
     if (failure.retryAfterSeconds !== undefined) {
       reply.headers.push('Retry-After', String(failure.retryAfterSeconds));
     }

@@ -1,5 +1,6 @@
 import { authKindOf } from './authorise.js';
 import type { Exchange } from './exchange.js';
+import { loggable } from './loggable.js';
 import type { Logger } from './logger.js';
 import type { RequestObserver, RequestRecord } from './record.js';
 
@@ -40,9 +41,9 @@ function recordOf(
     service: exchange.service,
     operation: exchange.operation,
     method: exchange.method,
-    path: exchange.path,
+    path: loggable(exchange.path),
     account: exchange.account?.name,
-    resource: exchange.resource,
+    resource: exchange.resource && loggable(exchange.resource),
     partitionKey: exchange.partitionKey,
     authKind: authKindOf(exchange.caller),
     query: exchange.query,

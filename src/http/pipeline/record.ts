@@ -20,7 +20,7 @@ export interface RequestRecord {
   /** The REST operation, e.g. `QueryEntities`; `Unknown` when the request named none. */
   readonly operation: string;
   readonly method: string;
-  /** The path as sent, without the query string, so that no signature reaches a log. */
+  /** The path as sent, without the query string and whatever looks like a signature. */
   readonly path: string;
   readonly account: string | undefined;
   /** The table or queue that the request addressed. */

@@ -309,6 +309,8 @@ function nodeOptions(limits: HttpLimits): ServerOptions {
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: slowClientCheckMs,
+    // Of two hosts or credentials, which others may read otherwise, none is taken silently.
+    joinDuplicateHeaders: true,
     // A request without Host gets the protocol's own error and its record.
     requireHostHeader: false,
   };

@@ -23,7 +23,7 @@ export function queueHttpService(backend: QueueBackend): HttpService {
     originRules: originRulesOf('queue', backend),
     preflight: (exchange) => preflightRoute(queuePreflight, backend, exchange),
     route: (exchange) => routeOf(backend, exchange),
-    renderError: (error, exchange) => errorReply(error, backend, exchange),
+    renderError: (error, exchange) => errorReply(error, exchange),
   };
 }
 
@@ -54,15 +54,12 @@ function queueOfPath(path: string): string | undefined {
 export function queueRouteOf(request: RoutedQueueRequest): QueueRoute {
   const route = findRoute(queueRoutes, request);
   if (route !== undefined) return route;
-  if (methodsOf(queueRoutes, request).length > 0) throw new StorageError('UnsupportedHttpVerb');
+  const allowed = methodsOf(queueRoutes, request);
+  if (allowed.length > 0) throw new StorageError('UnsupportedHttpVerb', { allowed });
   throw unknownSelector(queueRoutes, request);
 }
 
-function errorReply(error: StorageError, backend: QueueBackend, exchange: Exchange): Reply {
+function errorReply(error: StorageError, exchange: Exchange): Reply {
   const { status, reason, headers, body } = renderStorageXmlError(error, exchange);
-  const flat = headers.flat();
-  if (error.code === 'UnsupportedHttpVerb') {
-    flat.push('Allow', methodsOf(queueRoutes, new QueueRequest(backend, exchange)).join(', '));
-  }
-  return { status, reason, headers: flat, body };
+  return { status, reason, headers: headers.flat(), body };
 }

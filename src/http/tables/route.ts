@@ -27,7 +27,8 @@ export function tableRouteOf<O extends TableOperation>(
   const route = findRoute(routes, request);
   if (route !== undefined) return route;
   const isBare = !request.query.has('comp') && !request.query.has('restype');
-  if (isBare || methodsOf(routes, request).length > 0) throw new StorageError('MethodNotAllowed');
+  const allowed = methodsOf(routes, request);
+  if (isBare || allowed.length > 0) throw new StorageError('MethodNotAllowed', { allowed });
   throw unknownSelector(routes, request);
 }
 

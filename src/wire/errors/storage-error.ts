@@ -24,6 +24,8 @@ export interface StorageErrorOptions {
   readonly details?: readonly ErrorDetail[];
   /** What to authenticate with instead, the value of `WWW-Authenticate`. The status is then 401. */
   readonly challenge?: string | undefined;
+  /** The methods that the addressed resource has, when it does not have that of the request. */
+  readonly allowed?: readonly string[] | undefined;
   /** After how long to try again. */
   readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
@@ -42,6 +44,7 @@ export class StorageError extends Error {
   readonly noCache: boolean;
   readonly details: readonly ErrorDetail[];
   readonly challenge: string | undefined;
+  readonly allowed: readonly string[] | undefined;
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorCode, options: StorageErrorOptions = {}) {
@@ -53,6 +56,7 @@ export class StorageError extends Error {
     this.noCache = options.noCache ?? errorDefinition(code).noCache;
     this.details = options.details ?? [];
     this.challenge = options.challenge;
+    this.allowed = options.allowed;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 

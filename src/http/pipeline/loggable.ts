@@ -1,0 +1,23 @@
+/** More layers of encoding than anything undoes. */
+const layersMax = 8;
+
+/**
+ * A part of a URL as records may show it. Where a client has put the query string into the path,
+ * however often it has encoded it, a signature would stand in the log; it is cut off before.
+ */
+export function loggable(text: string): string {
+  if (!text.includes('%') && !hasSignature(text)) return text;
+  let plain = text;
+  for (let layer = 0; layer < layersMax; layer++) {
+    const next = plain.replace(/%([0-9a-f]{2})/gi, (_, digits: string) =>
+      String.fromCharCode(Number.parseInt(digits, 16)),
+    );
+    if (next === plain) break;
+    plain = next;
+  }
+  return hasSignature(plain) ? `${text.slice(0, text.search(/[?%]|sig/i))}…` : text;
+}
+
+function hasSignature(text: string): boolean {
+  return /sig\s*=/i.test(text);
+}
