@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { checkCommand } from './check.js';
 import { devTokenCommand } from './dev-token.js';
+import { importAzuriteCommand } from './import-azurite.js';
 import { queueClearCommand } from './queue-clear.js';
 import { queueGetCommand } from './queue-get.js';
 import { queueListCommand } from './queue-list.js';
@@ -47,12 +48,17 @@ export function buildProgram(): Command {
         'a time. Works for this server, Azurite and the cloud.',
     );
   for (const make of sasCommands) sas.addCommand(make());
+  const imports = new Command('import')
+    .summary('take over the data of another emulator')
+    .description('Take over the data of another emulator.');
+  imports.addCommand(importAzuriteCommand());
   program.addCommand(startCommand());
   program.addCommand(checkCommand());
   program.addCommand(devTokenCommand());
   program.addCommand(table);
   program.addCommand(queue);
   program.addCommand(sas);
+  program.addCommand(imports);
   prepare(program);
   return program;
 }

@@ -2,6 +2,10 @@ import { parseHttpDate } from '../wire/http/http-date.js';
 import type { Metadata } from '../wire/resources/metadata.js';
 import { element, textElement, xmlDocument } from '../wire/xml/element.js';
 import type { XmlElement } from '../wire/xml/reader.js';
+import type { ServiceProperties } from '../wire/resources/service-properties.js';
+import type { SignedIdentifier } from '../wire/resources/signed-identifier.js';
+import { renderServiceProperties } from '../wire/xml/service-properties.js';
+import { renderSignedIdentifiers } from '../wire/xml/signed-identifiers.js';
 import type { Connection } from './connection.js';
 import { ServiceError } from './service-error.js';
 import { StorageClient, type ClientResponse, type ServiceManner } from './storage-client.js';
@@ -54,6 +58,26 @@ export class QueueClient {
   /** Ends idle connections, so that the process can end. */
   close(): void {
     this.#storage.close();
+  }
+
+  async setPolicies(queue: string, policies: readonly SignedIdentifier[]): Promise<void> {
+    await this.#storage.request({
+      method: 'PUT',
+      path: queue,
+      query: 'comp=acl',
+      headers: { 'Content-Type': 'application/xml' },
+      body: renderSignedIdentifiers(policies),
+    });
+  }
+
+  async setProperties(properties: ServiceProperties): Promise<void> {
+    await this.#storage.request({
+      method: 'PUT',
+      path: '',
+      query: 'restype=service&comp=properties',
+      headers: { 'Content-Type': 'application/xml' },
+      body: renderServiceProperties(properties, manner.version),
+    });
   }
 
   /** Does nothing when it exists. */

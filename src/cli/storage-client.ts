@@ -142,7 +142,7 @@ function signedParts(
         form: signing,
         method,
         rawPath,
-        comp: undefined,
+        comp: new URLSearchParams(query).get('comp') ?? undefined,
         contentMd5: undefined,
         contentType: headers['Content-Type'],
         xMsDate: headers['x-ms-date'],

@@ -3,6 +3,10 @@ import { unreachable } from '../base/invariant.js';
 import type { Entity } from '../wire/edm/value.js';
 import { composeBatch, type ComposedOperation } from '../wire/batch/compose.js';
 import { entityPath } from '../wire/odata/resource.js';
+import type { ServiceProperties } from '../wire/resources/service-properties.js';
+import type { SignedIdentifier } from '../wire/resources/signed-identifier.js';
+import { renderServiceProperties } from '../wire/xml/service-properties.js';
+import { renderSignedIdentifiers } from '../wire/xml/signed-identifiers.js';
 import type { Connection } from './connection.js';
 import { entityJson } from './entity-json.js';
 import { batchFailure, ServiceError } from './service-error.js';
@@ -33,6 +37,26 @@ export class TableClient {
   /** Ends idle connections, so that the process can end. */
   close(): void {
     this.#storage.close();
+  }
+
+  async setPolicies(table: string, policies: readonly SignedIdentifier[]): Promise<void> {
+    await this.#storage.request({
+      method: 'PUT',
+      path: table,
+      query: 'comp=acl',
+      headers: { 'Content-Type': 'application/xml' },
+      body: renderSignedIdentifiers(policies),
+    });
+  }
+
+  async setProperties(properties: ServiceProperties): Promise<void> {
+    await this.#storage.request({
+      method: 'PUT',
+      path: '',
+      query: 'restype=service&comp=properties',
+      headers: { 'Content-Type': 'application/xml' },
+      body: renderServiceProperties(properties, manner.version),
+    });
   }
 
   /** True when it did not exist yet. */

@@ -22,14 +22,20 @@ export interface StartedAzurite extends AsyncDisposable {
   readonly connectionString: string;
 }
 
-/** A service of Azurite in a process of its own, in memory, on a free port. */
-export async function startAzurite(service: AzuriteService): Promise<StartedAzurite> {
+/**
+ * A service of Azurite in a process of its own, on a free port; in memory unless it is given a
+ * directory, to which it has written everything when it has ended.
+ */
+export async function startAzurite(
+  service: AzuriteService,
+  location?: string,
+): Promise<StartedAzurite> {
   const program = extraFile(`azurite/dist/src/${service}/main.js`);
   const port = await freePort();
   const options = [
     `--${service}Host=127.0.0.1`,
     `--${service}Port=${port}`,
-    '--inMemoryPersistence',
+    location === undefined ? '--inMemoryPersistence' : `--location=${location}`,
     '--skipApiVersionCheck',
     '--disableTelemetry',
     '--silent',

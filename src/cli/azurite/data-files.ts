@@ -1,0 +1,103 @@
+import { constants } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf, CommandFailure, messageOf } from '../failure.js';
+
+/** A document of one of Azurite's collections, as it lies in the file. */
+export type Document = Readonly<Record<string, unknown>>;
+
+/** Documents by the name of their collection. */
+export type Collections = ReadonlyMap<string, readonly Document[]>;
+
+/** What a string of JavaScript can hold, and a little less. */
+const databaseBytesMax = 500 * 1024 * 1024;
+/** The longest text of a message is 64 KiB; its form in the file may be larger. */
+export const storedTextBytesMax = 512 * 1024;
+
+/** Throws `CommandFailure` unless it is a directory. */
+export async function requireDirectory(path: string): Promise<void> {
+  const facts = await stat(path).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') throw new CommandFailure(`There is no directory ${path}.`);
+    throw new CommandFailure(`${path} cannot be read: ${messageOf(error)}`);
+  });
+  if (!facts.isDirectory()) throw new CommandFailure(`${path} is a file, not a directory.`);
+}
+
+/**
+ * The collections of one of Azurite's database files; undefined where there is no such file. Throws
+ * `CommandFailure` that names the file and what is wrong with it.
+ */
+export async function readCollections(path: string): Promise<Collections | undefined> {
+  const bytes = await readBounded(path);
+  if (bytes === undefined) return undefined;
+  let database: unknown;
+  try {
+    database = JSON.parse(bytes.toString('utf8'));
+  } catch (error) {
+    throw new CommandFailure(
+      `${path} is no complete file of Azurite: ${messageOf(error)}. Stop Azurite first, so that it ` +
+        'writes everything.',
+    );
+  }
+  const collections = isDocument(database) ? database['collections'] : undefined;
+  if (!Array.isArray(collections)) {
+    throw new CommandFailure(`${path} is no file of Azurite: it has no collections.`);
+  }
+  return new Map(collections.flatMap(namedCollection));
+}
+
+function namedCollection(collection: unknown): [string, readonly Document[]][] {
+  if (!isDocument(collection)) return [];
+  const { name, data } = collection;
+  if (typeof name !== 'string' || !Array.isArray(data)) return [];
+  return [[name, data.filter(isDocument)]];
+}
+
+export function isDocument(value: unknown): value is Document {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function textIn(document: Document, name: string): string {
+  const value = document[name];
+  return typeof value === 'string' ? value : '';
+}
+
+async function readBounded(path: string): Promise<Buffer | undefined> {
+  try {
+    // A named pipe under this name must not block.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const facts = await file.stat();
+    if (!facts.isFile()) throw new CommandFailure(`${path} is no file.`);
+    if (facts.size > databaseBytesMax) {
+      throw new CommandFailure(
+        `${path} is larger than ${databaseBytesMax / 1024 / 1024} MiB. Copy its tables with ` +
+          'tabularium table query --all -o jsonl and tabularium table import instead.',
+      );
+    }
+    return await file.readFile();
+  } catch (error) {
+    if (error instanceof CommandFailure) throw error;
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw new CommandFailure(`${path} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+/** Part of a file beside the database, by name; undefined when the file does not have all of it. */
+export async function readPart(
+  folder: string,
+  name: string,
+  { offset, count }: { readonly offset: number; readonly count: number },
+): Promise<Buffer | undefined> {
+  const isPlain = /^[\w-]+$/.test(name);
+  const isRange = Number.isSafeInteger(offset) && Number.isSafeInteger(count) && offset >= 0;
+  if (!isPlain || !isRange || count < 0 || count > storedTextBytesMax) return undefined;
+  try {
+    await using file = await open(join(folder, name), constants.O_RDONLY | constants.O_NONBLOCK);
+    if (!(await file.stat()).isFile()) return undefined;
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(count), 0, count, offset);
+    return bytesRead === count ? buffer : undefined;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw new CommandFailure(`${join(folder, name)} cannot be read: ${messageOf(error)}`);
+  }
+}

@@ -1,0 +1,53 @@
+import { SeedError, type SeedEntity, type SeedMessage } from '../../app/index.js';
+import type { ServiceProperties } from '../../wire/resources/service-properties.js';
+import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import { messageOf } from '../failure.js';
+
+/** What one account of Azurite holds, in the form in which it is written here. */
+export interface StoredAccount {
+  readonly tables: Map<string, StoredTable>;
+  readonly queues: Map<string, StoredQueue>;
+  tableProperties?: Partial<ServiceProperties>;
+  queueProperties?: Partial<ServiceProperties>;
+}
+
+export interface StoredTable {
+  readonly entities: readonly SeedEntity[];
+  readonly policies: readonly SignedIdentifier[];
+}
+
+export interface StoredQueue {
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly messages: readonly SeedMessage[];
+  readonly policies: readonly SignedIdentifier[];
+}
+
+/** Told of everything that cannot be taken over: where it is, and why. */
+export type Refuse = (place: string, reason: string) => void;
+
+/** Accounts by name. */
+export type StoredAccounts = Map<string, StoredAccount>;
+
+export function accountIn(accounts: StoredAccounts, name: string): StoredAccount {
+  const known = accounts.get(name);
+  if (known !== undefined) return known;
+  const account: StoredAccount = { tables: new Map(), queues: new Map() };
+  accounts.set(name, account);
+  return account;
+}
+
+/** Runs a check that throws; what it throws is the reason of a refusal. */
+export function isAccepted(place: string, refuse: Refuse, check: () => unknown): boolean {
+  try {
+    check();
+    return true;
+  } catch (error) {
+    refuse(place, error instanceof SeedError ? reasonOf(error) : messageOf(error));
+    return false;
+  }
+}
+
+function reasonOf({ path, reason }: SeedError): string {
+  const name = path.at(-1);
+  return typeof name === 'string' ? `${name}: ${reason}` : reason;
+}

@@ -1,0 +1,113 @@
+import { join } from 'node:path';
+import type { SeedMessage } from '../../app/index.js';
+import { checkSeedQueue } from '../../app/seed/seed-queues.js';
+import { isDocument, readPart, textIn, type Collections, type Document } from './data-files.js';
+import { accountIn, isAccepted, type Refuse, type StoredAccounts } from './stored-data.js';
+import { policiesOf, propertiesOf } from './stored-settings.js';
+
+/** The folder beside the database in which the texts of messages are. */
+const extentsFolder = '__queuestorage__';
+/** Year of the expiry of messages that live for ever. */
+const neverPrefix = '9999-';
+
+export interface QueueSource {
+  readonly folder: string;
+  /** Of `__azurite_db_queue__.json`. */
+  readonly queues: Collections;
+  /** Of `__azurite_db_queue_extent__.json`. */
+  readonly extents: Collections;
+  readonly nowMs: number;
+}
+
+/** Adds the queues with their messages. Resolves with how many messages had expired. */
+export async function addQueues(
+  accounts: StoredAccounts,
+  source: QueueSource,
+  refuse: Refuse,
+): Promise<number> {
+  const messages = messagesByQueue(source.queues);
+  const paths = new Map(
+    (source.extents.get('$EXTENTS_COLLECTION$') ?? []).map((extent) => [
+      textIn(extent, 'id'),
+      textIn(extent, 'path'),
+    ]),
+  );
+  let expired = 0;
+  for (const document of source.queues.get('$QUEUES_COLLECTION$') ?? []) {
+    const [account, queue] = [textIn(document, 'accountName'), textIn(document, 'name')];
+    const place = `${account}/${queue}`;
+    const metadata = textsOf(document['metadata']);
+    if (!isAccepted(place, refuse, () => checkSeedQueue(queue, { metadata }, []))) continue;
+    const kept: SeedMessage[] = [];
+    for (const stored of messages.get(place) ?? []) {
+      const times = timesOf(stored, source.nowMs);
+      if (times === 'expired') expired += 1;
+      else kept.push(...(await messageOf(stored, times, { source, paths, place, refuse })));
+    }
+    const policies = policiesOf(document['queueAcl'], 'queue', place, refuse);
+    accountIn(accounts, account).queues.set(queue, { metadata, messages: kept, policies });
+  }
+  for (const document of source.queues.get('$SERVICES_COLLECTION$') ?? []) {
+    const name = textIn(document, 'accountName');
+    if (name !== '') accountIn(accounts, name).queueProperties = propertiesOf(document);
+  }
+  return expired;
+}
+
+/** In the order in which Azurite would hand them out. */
+function messagesByQueue(collections: Collections): ReadonlyMap<string, readonly Document[]> {
+  const byQueue = new Map<string, Document[]>();
+  for (const message of collections.get('$MESSAGES_COLLECTION$') ?? []) {
+    const place = `${textIn(message, 'accountName')}/${textIn(message, 'queueName')}`;
+    const messages = byQueue.get(place) ?? [];
+    messages.push(message);
+    byQueue.set(place, messages);
+  }
+  const visible = ({ timeNextVisible }: Document): number => Number(timeNextVisible);
+  for (const messages of byQueue.values()) messages.sort((a, b) => visible(a) - visible(b));
+  return byQueue;
+}
+
+type Times = Required<Pick<SeedMessage, 'visibilitySeconds' | 'timeToLiveSeconds'>>;
+
+/** How long from now on; what would be gone before it is seen has expired. */
+function timesOf(message: Document, nowMs: number): Times | 'expired' {
+  const visibleMs = Number(message['timeNextVisible']) - nowMs;
+  const visibilitySeconds = Math.max(0, Math.ceil(visibleMs / 1000) || 0);
+  const expiration = textIn(message, 'expirationTime');
+  if (expiration.startsWith(neverPrefix)) return { visibilitySeconds, timeToLiveSeconds: -1 };
+  const timeToLiveSeconds = Math.floor((Date.parse(expiration) - nowMs) / 1000);
+  if (timeToLiveSeconds < 1 || visibilitySeconds >= timeToLiveSeconds) return 'expired';
+  return { visibilitySeconds, timeToLiveSeconds };
+}
+
+async function messageOf(
+  message: Document,
+  times: Times,
+  context: {
+    readonly source: QueueSource;
+    readonly paths: ReadonlyMap<string, string>;
+    readonly place: string;
+    readonly refuse: Refuse;
+  },
+): Promise<readonly SeedMessage[]> {
+  const { source, paths, place, refuse } = context;
+  const own = `${place}/messages/${textIn(message, 'messageId')}`;
+  const part = isDocument(message['persistency']) ? message['persistency'] : {};
+  const path = paths.get(textIn(part, 'id')) ?? textIn(part, 'id');
+  const range = { offset: Number(part['offset']), count: Number(part['count']) };
+  const bytes = await readPart(join(source.folder, extentsFolder), path, range);
+  if (bytes === undefined) {
+    refuse(own, `its text is not in ${extentsFolder}`);
+    return [];
+  }
+  const made = { text: bytes.toString('utf8'), ...times };
+  return isAccepted(own, refuse, () => checkSeedQueue('any', { messages: [made] }, []))
+    ? [made]
+    : [];
+}
+
+function textsOf(value: unknown): Readonly<Record<string, string>> {
+  if (!isDocument(value)) return {};
+  return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, String(text)]));
+}

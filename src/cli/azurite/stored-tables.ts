@@ -1,0 +1,64 @@
+import type { SeedEntity, SeedValue } from '../../app/index.js';
+import { entityInputOf } from '../../app/seed/seed-entity.js';
+import { checkEntity, checkNewKeys } from '../../services/tables/limits.js';
+import { checkTableName } from '../../services/tables/table-name.js';
+import { isInt32 } from '../../wire/edm/literal.js';
+import { isDocument, textIn, type Collections, type Document } from './data-files.js';
+import { accountIn, isAccepted, type Refuse, type StoredAccounts } from './stored-data.js';
+import { policiesOf, propertiesOf } from './stored-settings.js';
+
+const typeSuffix = '@odata.type';
+const guid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Adds the tables of `__azurite_db_table__.json`: a collection of tables, and one for each. */
+export function addTables(
+  accounts: StoredAccounts,
+  collections: Collections,
+  refuse: Refuse,
+): void {
+  for (const document of collections.get('$TABLES_COLLECTION$') ?? []) {
+    const [account, table] = [textIn(document, 'account'), textIn(document, 'table')];
+    const place = `${account}/${table}`;
+    if (!isAccepted(place, refuse, () => checkTableName(table))) continue;
+    const rows = collections.get(`${account}$${table}`) ?? [];
+    accountIn(accounts, account).tables.set(table, {
+      entities: rows.flatMap((row) => entityOf(row, place, refuse)),
+      policies: policiesOf(document['tableAcl'], 'table', place, refuse),
+    });
+  }
+  for (const document of collections.get('$SERVICES_COLLECTION$') ?? []) {
+    const name = textIn(document, 'accountName');
+    if (name !== '') accountIn(accounts, name).tableProperties = propertiesOf(document);
+  }
+}
+
+function entityOf(row: Document, table: string, refuse: Refuse): readonly SeedEntity[] {
+  const place = `${table}(PartitionKey='${textIn(row, 'PartitionKey')}',RowKey='${textIn(row, 'RowKey')}')`;
+  const stored = isDocument(row['properties']) ? row['properties'] : {};
+  const { PartitionKey, RowKey } = row;
+  const entity = Object.fromEntries(
+    Object.entries({ ...stored, PartitionKey, RowKey }).map(([name, value]) => [
+      name,
+      valueOf(value, stored[name + typeSuffix]),
+    ]),
+  );
+  const isGood = isAccepted(place, refuse, () => {
+    const input = entityInputOf(entity, []);
+    checkNewKeys(input.partitionKey, input.rowKey);
+    checkEntity(input);
+  });
+  return isGood ? [entity] : [];
+}
+
+/** The value as a seed takes it: a Guid lies in the file as the base64 of its text. */
+function valueOf(value: unknown, type: unknown): SeedValue {
+  if (type === 'Edm.Guid' && typeof value === 'string' && !guid.test(value)) {
+    return Buffer.from(value, 'base64').toString('latin1');
+  }
+  // A number without a type that is no Int32 was written, and is answered, as a Double.
+  if (typeof value === 'number' && type === undefined && !isInt32(value)) {
+    return { type: 'Double', value };
+  }
+  const isScalar = ['string', 'number', 'boolean'].includes(typeof value);
+  return isScalar ? (value as string | number | boolean) : null;
+}

@@ -1,0 +1,103 @@
+import { createServer, type SeedAccount, type SeedData } from '../../app/index.js';
+import { systemRandomness } from '../../base/randomness.js';
+import { defaultServiceProperties } from '../../services/accounts/service-properties.js';
+import type { ServiceProperties } from '../../wire/resources/service-properties.js';
+import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import { parseConnectionString } from '../connection.js';
+import { QueueClient } from '../queue-client.js';
+import { ServiceError } from '../service-error.js';
+import { startFailure } from '../start/failure.js';
+import { TableClient } from '../table-client.js';
+import type { Refuse, StoredAccount, StoredAccounts } from './stored-data.js';
+
+const accountKeyBytes = 64;
+
+export interface WriteOptions {
+  /** The data directory. */
+  readonly location: string;
+  readonly ifExists: 'skip' | 'replace';
+  /** Called now and then with the entities and messages that are done. */
+  readonly progress: (done: number) => void;
+}
+
+/**
+ * Writes what was read into a data directory, by a server on it that nobody else has the keys of.
+ * Stopped anywhere, it can be done again: with `skip`, what is there stays as it is.
+ */
+export async function writeAccounts(
+  accounts: StoredAccounts,
+  options: WriteOptions,
+  refuse: Refuse,
+): Promise<void> {
+  const key = (): string => Buffer.from(systemRandomness.bytes(accountKeyBytes)).toString('base64');
+  const { location, ifExists, progress } = options;
+  const init: SeedData = {
+    accounts: Object.fromEntries([...accounts].map(([name, account]) => [name, seedOf(account)])),
+    ifExists,
+    progress: ({ entities, messages }) => progress(entities + messages),
+  };
+  await using server = await createServer({
+    location,
+    accounts: [...accounts.keys()].map((name) => ({ name, key: key() })),
+    init,
+  }).catch((error: unknown) => {
+    throw startFailure(error);
+  });
+  for (const [name, account] of accounts) {
+    await writeSettings(account, server.connectionString(name), { name, refuse });
+  }
+}
+
+function seedOf({ tables, queues }: StoredAccount): SeedAccount {
+  return {
+    tables: Object.fromEntries([...tables].map(([name, { entities }]) => [name, { entities }])),
+    queues: Object.fromEntries(
+      [...queues].map(([name, { metadata, messages }]) => [name, { metadata, messages }]),
+    ),
+  };
+}
+
+/** Policies and service properties, which become those of Azurite. */
+async function writeSettings(
+  { tables, queues, tableProperties, queueProperties }: StoredAccount,
+  connection: string,
+  { name, refuse }: { readonly name: string; readonly refuse: Refuse },
+): Promise<void> {
+  const table = new TableClient(parseConnectionString(connection, 'table'));
+  const queue = new QueueClient(parseConnectionString(connection, 'queue'));
+  try {
+    await setAll(table, tables, tableProperties, { place: `${name}, tables`, refuse });
+    await setAll(queue, queues, queueProperties, { place: `${name}, queues`, refuse });
+  } finally {
+    table.close();
+    queue.close();
+  }
+}
+
+interface SettingsClient {
+  setPolicies(container: string, policies: readonly SignedIdentifier[]): Promise<void>;
+  setProperties(properties: ServiceProperties): Promise<void>;
+}
+
+async function setAll(
+  client: SettingsClient,
+  containers: ReadonlyMap<string, { readonly policies: readonly SignedIdentifier[] }>,
+  properties: Partial<ServiceProperties> | undefined,
+  { place, refuse }: { readonly place: string; readonly refuse: Refuse },
+): Promise<void> {
+  const attempt = async (what: string, work: Promise<void>): Promise<void> => {
+    try {
+      await work;
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      refuse(`${place}: ${what}`, `${error.code}: ${error.message}`);
+    }
+  };
+  for (const [container, { policies }] of containers) {
+    if (policies.length === 0) continue;
+    await attempt(`policies of ${container}`, client.setPolicies(container, policies));
+  }
+  if (properties === undefined) return;
+  const all = { ...defaultServiceProperties, ...properties };
+  await attempt('service properties', client.setProperties(all));
+}

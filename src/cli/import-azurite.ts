@@ -1,0 +1,114 @@
+import { Command, Option } from 'commander';
+import { systemClock } from '../base/clock.js';
+import { readAzuriteData } from './azurite/read-data.js';
+import type { StoredAccounts } from './azurite/stored-data.js';
+import { writeAccounts } from './azurite/write-data.js';
+import { CommandFailure } from './failure.js';
+import { reportProgress } from './import/progress.js';
+import { notice } from './notice.js';
+import { counted } from './terminal.js';
+
+interface ImportFlags {
+  readonly location: string;
+  readonly ifExists: 'skip' | 'replace';
+  readonly dryRun?: boolean;
+}
+
+/** Refusals that are printed; the rest is counted. */
+const printedMax = 20;
+
+export function importAzuriteCommand(): Command {
+  return new Command('azurite')
+    .summary('take over the tables and queues of Azurite')
+    .description(
+      'Copy tables and queues from the data directory of Azurite into one of this server. Neither ' +
+        'may be in use. An interrupted import continues when it is run again.',
+    )
+    .argument('<directory>', 'what Azurite was given with --location')
+    .addOption(
+      new Option('-l, --location <directory>', 'the data directory to write to; made when absent')
+        .env('TABULARIUM_LOCATION')
+        .default('./.tabularium'),
+    )
+    .addOption(
+      new Option(
+        '--if-exists <what>',
+        'entities and queues that are there: leave or overwrite them',
+      )
+        .choices(['skip', 'replace'])
+        .default('skip'),
+    )
+    .option('--dry-run', 'read and check everything, say what would be done, and write nothing')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tabularium import azurite ./azurite-data --dry-run
+  tabularium import azurite ./azurite-data --location ./data`,
+    )
+    .action(importAzurite);
+}
+
+async function importAzurite(directory: string, flags: ImportFlags): Promise<void> {
+  let refused = 0;
+  const refuse = (place: string, reason: string): void => {
+    refused += 1;
+    if (refused <= printedMax) notice(`Refused: ${place}: ${reason}`);
+  };
+  const nowMs = systemClock.nowMicros() / 1000;
+  const { accounts, expired, blobs } = await readAzuriteData(directory, nowMs, refuse);
+  if (accounts.size === 0) throw new CommandFailure(`${directory} holds no tables and no queues.`);
+  if (flags.dryRun !== true) await write(accounts, flags, refuse);
+  for (const line of summary(accounts, flags.dryRun === true)) notice(line);
+  if (expired > 0) notice(`Left out: ${counted(expired, 'expired message')}.`);
+  if (blobs > 0) notice(`Left out: ${counted(blobs, 'blob')}; blobs are not served here.`);
+  if (refused > printedMax) notice(`${counted(refused - printedMax, 'refusal')} more.`);
+  if (refused > 0) process.exitCode = 1;
+}
+
+async function write(
+  accounts: StoredAccounts,
+  { location, ifExists }: ImportFlags,
+  refuse: (place: string, reason: string) => void,
+): Promise<void> {
+  let rows = 0;
+  const report = reportProgress({
+    stream: process.stderr,
+    bytesTotal: sum(accounts, 'entities') + sum(accounts, 'messages'),
+    counts: () => ({ rows, refused: 0, bytes: rows }),
+  });
+  try {
+    await writeAccounts(
+      accounts,
+      { location, ifExists, progress: (done) => (rows = done) },
+      refuse,
+    );
+  } finally {
+    report.stop();
+  }
+}
+
+function sum(accounts: StoredAccounts, what: 'entities' | 'messages'): number {
+  const lists = [...accounts.values()].flatMap(({ tables, queues }) =>
+    what === 'entities'
+      ? [...tables.values()].map(({ entities }) => entities.length)
+      : [...queues.values()].map(({ messages }) => messages.length),
+  );
+  return lists.reduce((total, length) => total + length, 0);
+}
+
+function summary(accounts: StoredAccounts, isDry: boolean): readonly string[] {
+  return [...accounts].map(([name, account]) => {
+    const one: StoredAccounts = new Map([[name, account]]);
+    const { tables, queues } = account;
+    return (
+      `${isDry ? 'Would import' : 'Imported'} ${name}: ${counted(tables.size, 'table')} with ` +
+      `${entitiesText(sum(one, 'entities'))}, ${counted(queues.size, 'queue')} with ` +
+      `${counted(sum(one, 'messages'), 'message')}.`
+    );
+  });
+}
+
+function entitiesText(count: number): string {
+  return count === 1 ? '1 entity' : `${count.toLocaleString('en-US')} entities`;
+}
