@@ -123,6 +123,21 @@ describe('the packed package', { timeout: 120_000 }, () => {
     await assert.rejects(node(start, folder), /config\.yaml:1:11: inMemory must be true or false/);
   });
 
+  it('carries every page that its README links, and says in words what is not there', async () => {
+    const { stdout } = await run('tar', ['-tzf', tarball]);
+    const packed = new Set(stdout.split('\n').map((file) => file.replace(/^package\//, '')));
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    const links = [...readme.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)];
+    const targets = links.map(([, target = '']) => target);
+    assert.ok(targets.length > 10);
+    assert.deepEqual(
+      targets.filter((target) => !packed.has(target)),
+      [],
+    );
+    assert.match(readme, /## What is not there\n[^]*blobs[^]*\.NET/);
+    assert.ok(readme.split('\n').length < 140, 'the README stays short');
+  });
+
   it('models tables with the client of tables and nothing else', async () => {
     const folder = await install('modeling', ['@azure/data-tables']);
     const names = await importedNames(folder, 'tabularium/modeling');
