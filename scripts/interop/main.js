@@ -6,9 +6,10 @@ import { go } from './go.js';
 import { java } from './java.js';
 import { javascript } from './javascript.js';
 import { python } from './python.js';
+import { rust } from './rust.js';
 import { startServers } from './server.js';
 
-const languages = [javascript, python, go, java];
+const languages = [javascript, python, go, java, rust];
 
 /** The languages to run: those named, or all of them. */
 function chosen(names) {

@@ -5,9 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { answers, runInView, succeeds } from './process.js';
 
 const clients = ['azure-data-tables==12.7.0', 'azure-storage-queue==12.18.1', 'azure-core==1.41.0'];
+/** What stands on the clients. */
+const frameworks = ['celery==5.7.0', 'kombu==5.7.0'];
 const tests = fileURLToPath(new URL('../../test/interop/python', import.meta.url));
 /** Named after what is in it, so that another pin makes another one. */
-const environment = join(tmpdir(), `tabularium-${clients.join('-').replaceAll('==', '-')}`);
+const environment = join(
+  tmpdir(),
+  `tabularium-${[...clients, ...frameworks].join('-').replaceAll('==', '-')}`,
+);
 const interpreter = join(
   environment,
   process.platform === 'win32' ? 'Scripts/python' : 'bin/python',
@@ -21,15 +26,16 @@ function found() {
 
 export const python = {
   name: 'python',
-  clients,
+  clients: [...clients, ...frameworks],
   missing: () => (found() === undefined ? 'it needs Python 3.9 or newer with venv' : undefined),
 
   /** Makes the virtual environment unless an earlier run left a whole one. */
   prepare() {
-    const imports = 'import azure.data.tables, azure.storage.queue';
+    const imports = 'import azure.data.tables, azure.storage.queue, celery, kombu';
     if (existsSync(interpreter) && answers(interpreter, ['-c', imports])) return true;
     rmSync(environment, { recursive: true, force: true });
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...clients];
+    const install = ['install', '--quiet', '--disable-pip-version-check'];
+    const pip = ['-m', 'pip', ...install, ...clients, ...frameworks];
     return succeeds(found(), ['-m', 'venv', environment]) && succeeds(interpreter, pip);
   },
 

@@ -6,11 +6,16 @@ import { createServer } from '../../dist/src/app/index.js';
 
 const issuer = 'https://issuer.interop.example/';
 const roles = ['Storage Table Data Contributor', 'Storage Queue Data Contributor'];
+/** Whose the token is: user delegation keys name it. */
+const identity = {
+  oid: '11111111-2222-4333-8444-555555555555',
+  tid: '66666666-7777-4888-9999-aaaaaaaaaaaa',
+};
 
 /** The keys of an issuer, and a token that it has signed for an hour. */
 async function makeIssuer() {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
-  const token = await new SignJWT({ roles })
+  const token = await new SignJWT({ roles, ...identity })
     .setProtectedHeader({ alg: 'ES256' })
     .setIssuer(issuer)
     .setAudience('https://storage.azure.com')
