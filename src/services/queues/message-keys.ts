@@ -1,7 +1,13 @@
 import { asBuffer, type Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import type { KeyRange } from '../../kv/store.js';
-import { appendNumber, appendString, appendTuple, decodeTuple } from '../../kv/tuple.js';
+import {
+  appendNumber,
+  appendString,
+  appendTuple,
+  decodeTuple,
+  prefixRange,
+} from '../../kv/tuple.js';
 
 // Permanent: these values are in every data directory. See docs/internals/queue-keys.md.
 const partition = '';
@@ -58,6 +64,11 @@ export class MessageKeys {
   /** Places of messages that have expired by now. */
   expiredAt(nowMicros: number): KeyRange {
     return { start: this.#expiry, end: appendNumber(this.#expiry, nowMicros + 1) };
+  }
+
+  /** Places of all messages in the order of expiry. */
+  expiries(): KeyRange {
+    return prefixRange(this.#expiry);
   }
 
   /** The moment and the id in the key of a state or of a place in the order of expiry. */

@@ -1,4 +1,5 @@
 import type { ForwardClock } from '../../base/forward-clock.js';
+import { nextTurn } from '../../base/turns.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Store } from '../../kv/store.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
@@ -12,6 +13,7 @@ import { ReclaimRound, type Reclaimed } from '../containers/reclaim-round.js';
 import type { PagingPolicy } from '../paging/paging-policy.js';
 import { shapedQueues } from '../paging/shaped-queues.js';
 import { dequeue, type DequeueContext } from './dequeue.js';
+import { ExpirySchedule } from './expiry-schedule.js';
 import { countExpired, countStored, deleteExpired } from './expiry.js';
 import { MessageIds } from './message-id.js';
 import { MessageKeys } from './message-keys.js';
@@ -39,6 +41,9 @@ import type {
   Renewal,
 } from './types.js';
 
+/** Idle queues that one read looks at before others get their turn. */
+const queuesPerLook = 200;
+
 export interface QueueServiceOptions {
   readonly store: Store;
   /** Never steps back, so that no message stays hidden when a machine's clock does. */
@@ -62,6 +67,7 @@ export class QueueService {
   readonly #open: OpenQueues;
   readonly #paging: PagingPolicy | undefined;
   readonly #dropped: ReclaimRound<DroppedContainer>;
+  readonly #schedule: ExpirySchedule;
   readonly #expired: ReclaimRound<MessageKeys>;
 
   constructor({ store, clock, randomness, paging }: QueueServiceOptions) {
@@ -70,9 +76,14 @@ export class QueueService {
     this.#queues = new Containers(store, queueKind);
     this.#open = new OpenQueues(store, clock);
     this.#dropped = droppedContainersRound(store, clock, queueKind.service);
+    this.#schedule = new ExpirySchedule(store);
     this.#expired = new ReclaimRound(
-      () => this.#allKeys(),
-      (keys, messagesMax) => deleteExpired(store, keys, clock.nowMicros(), messagesMax),
+      () => this.#dueQueues(),
+      async (keys, messagesMax) => {
+        const reclaimed = await deleteExpired(store, keys, clock.nowMicros(), messagesMax);
+        if (!reclaimed.more) await this.#schedule.look(keys);
+        return reclaimed;
+      },
     );
   }
 
@@ -206,10 +217,17 @@ export class QueueService {
     return { deleted: dropped.deleted + expired.deleted, more: dropped.more || expired.more };
   }
 
-  async *#allKeys(): AsyncGenerator<MessageKeys> {
+  /** The queues in which a message may have expired. Idle ones are looked at many at a time. */
+  async *#dueQueues(): AsyncGenerator<MessageKeys> {
+    let looked: MessageKeys[] = [];
     for await (const { account, record } of this.#queues.all()) {
-      yield new MessageKeys(containerPrefix(queueKind.service, account, record.id));
+      looked.push(new MessageKeys(containerPrefix(queueKind.service, account, record.id)));
+      if (looked.length < queuesPerLook) continue;
+      yield* await this.#schedule.due(looked, this.#context.clock.nowMicros());
+      looked = [];
+      await nextTurn();
     }
+    yield* await this.#schedule.due(looked, this.#context.clock.nowMicros());
   }
 
   async #openQueue(account: string, name: string): Promise<OpenQueue> {
