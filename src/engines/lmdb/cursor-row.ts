@@ -1,8 +1,8 @@
-import { crc32 } from 'node:zlib';
 import { getLastVersion } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Candidate, Entry } from '../../kv/store.js';
-import { checksumAt, checksumBytes, seedOf } from './record.js';
+import type { WordBytes } from './record.js';
+import { checksumBytes, isIntact, isIntactThere, seedOf, wordBytesOf } from './record.js';
 import { SlabCopier } from './slab-copier.js';
 
 const noBytes: Bytes = Buffer.alloc(0);
@@ -21,7 +21,9 @@ export class CursorRow implements Candidate {
   #keyView = noBytes;
   #valueSource = noBytes;
   /** Reaches beyond the value, so that it serves for the next ones too. */
-  #valueView = noBytes;
+  #valueView: Buffer = Buffer.alloc(0);
+  /** The same by words, where it begins at one. */
+  #valueWords: WordBytes | undefined;
   keyLength = 0;
   valueLength = 0;
 
@@ -41,6 +43,7 @@ export class CursorRow implements Candidate {
     const room = source.buffer.byteLength - source.byteOffset;
     const reach = Math.min(room, Math.max(length, viewBytesMin));
     this.#valueView = Buffer.from(source.buffer, source.byteOffset, reach);
+    this.#valueWords = wordBytesOf(this.#valueView);
   }
 
   get key(): Bytes {
@@ -61,11 +64,13 @@ export class CursorRow implements Candidate {
 
   /** Whether key, version and value are those that were written. */
   isIntact(): boolean {
-    const length = this.valueLength;
-    if (length < 0) return false;
-    const value = this.#valueView.subarray(0, length);
-    const sum = crc32(value, seedOf(this.key, this.keyLength, getLastVersion()));
-    return sum === checksumAt(this.#valueView, length);
+    const { key, valueLength } = this;
+    const version = getLastVersion();
+    if (valueLength < 0) return false;
+    if (this.#valueWords === undefined) {
+      return isIntact(key, version, this.#valueView.subarray(0, valueLength + checksumBytes));
+    }
+    return isIntactThere(this.#valueWords, valueLength, seedOf(key, this.keyLength, version));
   }
 
   /** The entry in memory of its own. */
