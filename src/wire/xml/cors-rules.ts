@@ -114,13 +114,20 @@ export function renderCors(rules: readonly CorsRule[]): string {
   return element('Cors', rules.map(renderRule).join(''));
 }
 
+/** Names before prefixes, as the service shows them. */
+function shownHeaders(headers: readonly string[]): string {
+  const isPrefix = (header: string): boolean => header.endsWith('*');
+  const names = headers.filter((header) => !isPrefix(header));
+  return [...names, ...headers.filter(isPrefix)].join(',');
+}
+
 /** In the order in which the service shows them, whatever that of the request was. */
 function renderRule(rule: CorsRule): string {
   const children = [
     textElement('AllowedMethods', rule.allowedMethods.join(',')),
     textElement('AllowedOrigins', rule.allowedOrigins.join(',')),
-    textElement('AllowedHeaders', rule.allowedHeaders.join(',')),
-    textElement('ExposedHeaders', rule.exposedHeaders.join(',')),
+    textElement('AllowedHeaders', shownHeaders(rule.allowedHeaders)),
+    textElement('ExposedHeaders', shownHeaders(rule.exposedHeaders)),
     element('MaxAgeInSeconds', String(rule.maxAgeSeconds)),
   ];
   return element('CorsRule', children.join(''));

@@ -21,8 +21,8 @@ const metrics = (name: string) =>
 const cors =
   '<Cors><CorsRule><AllowedMethods>GET,PUT</AllowedMethods>' +
   '<AllowedOrigins>http://a.example,http://b.example</AllowedOrigins>' +
-  '<AllowedHeaders>x-ms-meta-target*,x-ms-meta-customheader</AllowedHeaders>' +
-  '<ExposedHeaders>x-ms-meta-data*,x-ms-meta-customheader</ExposedHeaders>' +
+  '<AllowedHeaders>x-ms-meta-customheader,x-ms-meta-target*</AllowedHeaders>' +
+  '<ExposedHeaders>x-ms-meta-customheader,x-ms-meta-data*</ExposedHeaders>' +
   '<MaxAgeInSeconds>500</MaxAgeInSeconds></CorsRule></Cors>';
 
 const expected: ServiceProperties = {
@@ -49,8 +49,8 @@ const expected: ServiceProperties = {
     {
       allowedOrigins: ['http://a.example', 'http://b.example'],
       allowedMethods: ['GET', 'PUT'],
-      allowedHeaders: ['x-ms-meta-target*', 'x-ms-meta-customheader'],
-      exposedHeaders: ['x-ms-meta-data*', 'x-ms-meta-customheader'],
+      allowedHeaders: ['x-ms-meta-customheader', 'x-ms-meta-target*'],
+      exposedHeaders: ['x-ms-meta-customheader', 'x-ms-meta-data*'],
       maxAgeSeconds: 500,
     },
   ],
