@@ -1,15 +1,16 @@
-// Runs programs written with the official clients of several languages against this server:
-// `npm run test:interop [language…]`. Each language gets servers of its own. A language whose
-// runtime is not there is left out and named, unless it was asked for. The first run of a language
-// needs its package index, which may fail once.
+// Runs programs written with the official clients of several languages against this server, and
+// replays recordings of the cloud: `npm run test:interop [language… | recordings]`. Each language
+// gets servers of its own. A language whose runtime is not there is left out and named, unless it
+// was asked for. The first run of a language needs its package index, which may fail once.
 import { go } from './go.js';
 import { java } from './java.js';
 import { javascript } from './javascript.js';
 import { python } from './python.js';
+import { recordingsOfCloud } from './recordings.js';
 import { rust } from './rust.js';
 import { startServers } from './server.js';
 
-const languages = [javascript, python, go, java, rust];
+const languages = [javascript, python, go, java, rust, recordingsOfCloud];
 
 /** The languages to run: those named, or all of them. */
 function chosen(names) {
@@ -27,7 +28,9 @@ async function outcomeOf(language, wasNamed) {
   const missing = language.missing();
   if (missing !== undefined) return `${wasNamed ? 'failed' : 'left out'}: ${missing}`;
   process.stdout.write(`\n── ${language.name}: ${language.clients.join(', ')}\n`);
-  if (!language.prepare() && !language.prepare()) return 'failed';
+  if (!language.prepare() && !language.prepare()) {
+    return 'failed: its clients could not be fetched; is the package index out of reach?';
+  }
   const servers = await startServers();
   try {
     const code = await language.run({ ...process.env, ...servers.settings });

@@ -19,7 +19,7 @@ const interpreter = join(
 );
 
 /** The first of the usual names under which Python 3.9 or newer answers. */
-function found() {
+export function pythonInterpreter() {
   const isRecent = 'import sys, venv; sys.exit(sys.version_info < (3, 9))';
   return ['python3', 'python'].find((name) => answers(name, ['-c', isRecent]));
 }
@@ -27,7 +27,8 @@ function found() {
 export const python = {
   name: 'python',
   clients: [...clients, ...frameworks],
-  missing: () => (found() === undefined ? 'it needs Python 3.9 or newer with venv' : undefined),
+  missing: () =>
+    pythonInterpreter() === undefined ? 'it needs Python 3.9 or newer with venv' : undefined,
 
   /** Makes the virtual environment unless an earlier run left a whole one. */
   prepare() {
@@ -36,7 +37,7 @@ export const python = {
     rmSync(environment, { recursive: true, force: true });
     const install = ['install', '--quiet', '--disable-pip-version-check'];
     const pip = ['-m', 'pip', ...install, ...clients, ...frameworks];
-    return succeeds(found(), ['-m', 'venv', environment]) && succeeds(interpreter, pip);
+    return succeeds(pythonInterpreter(), ['-m', 'venv', environment]) && succeeds(interpreter, pip);
   },
 
   run: (env) =>
