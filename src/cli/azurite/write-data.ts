@@ -1,9 +1,10 @@
-import { createServer, type SeedAccount, type SeedData } from '../../app/index.js';
+import { createServer, SeedError, type SeedAccount, type SeedData } from '../../app/index.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { defaultServiceProperties } from '../../services/accounts/service-properties.js';
 import type { ServiceProperties } from '../../wire/resources/service-properties.js';
 import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
 import { parseConnectionString } from '../connection.js';
+import { CommandFailure } from '../failure.js';
 import { QueueClient } from '../queue-client.js';
 import { ServiceError } from '../service-error.js';
 import { startFailure } from '../start/failure.js';
@@ -41,7 +42,7 @@ export async function writeAccounts(
     accounts: [...accounts.keys()].map((name) => ({ name, key: key() })),
     init,
   }).catch((error: unknown) => {
-    throw startFailure(error);
+    throw error instanceof SeedError ? new CommandFailure(error.message) : startFailure(error);
   });
   for (const [name, account] of accounts) {
     await writeSettings(account, server.connectionString(name), { name, refuse });
