@@ -2,6 +2,12 @@ import type { Socket } from 'node:net';
 import type { Exchange } from './exchange.js';
 import { ignoreLostClient } from './lost-client.js';
 
+/** Bounds of how long a connection without a request is believed to be about to send one. */
+const quietMsMin = 25;
+const quietMsMax = 250;
+/** How much of a long pause counts after one more request. */
+const pauseDecay = 0.9;
+
 /**
  * A client's connection and what is under way on it. A client may send requests before it has the
  * answers to earlier ones; they wait, so that a connection has one request at work and one answer
@@ -18,10 +24,21 @@ export class Connection {
   /** A request has asked for a tunnel, after which node reads no other. */
   isDetached = false;
 
-  constructor(socket: Socket) {
+  /** When the last answer had gone or, before the first, when the connection was accepted. */
+  answeredMs: number;
+  /** The longest time that the client has lately taken from an answer to its next request. */
+  #pauseMs = 0;
+
+  constructor(socket: Socket, nowMs: number) {
     this.socket = socket;
+    this.answeredMs = nowMs;
     // Node takes its own listener off when a request asks for another protocol.
     socket.on('error', ignoreLostClient);
+  }
+
+  /** From when on, without a request, none is to be expected soon. */
+  get quietFromMs(): number {
+    return this.answeredMs + Math.min(Math.max(4 * this.#pauseMs, quietMsMin), quietMsMax);
   }
 
   /** The exchange whose body is still arriving: what breaks the connection now breaks this one. */
@@ -50,7 +67,10 @@ export class Connection {
   /** Takes in a request. True: it is its turn. Otherwise it waits, and nothing more is read. */
   enter(exchange: Exchange): boolean {
     this.open.add(exchange);
-    if (this.open.size === 1) return true;
+    if (this.open.size === 1) {
+      this.#pauseMs = Math.max(exchange.startMs - this.answeredMs, this.#pauseMs * pauseDecay);
+      return true;
+    }
     this.#waiting.push(exchange);
     this.socket.pause();
     return false;

@@ -97,6 +97,7 @@ describe('the server', () => {
     using busy = new RawConnection(harness.port);
     busy.write(signedRequest(echo));
     await running;
+    harness.clock.advanceMicros(1_000_000);
     const closed = harness.server.close();
     assert.equal(await idle.read(), undefined);
     finish('done');

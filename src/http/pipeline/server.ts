@@ -106,18 +106,38 @@ export class HttpServer {
     const { timers, limits } = this.#options;
     this.#pipeline.beginClosing();
     if (!this.#listener.listening) return;
+    const timer = timers.start(limits.closeTimeoutMs, () => this.#destroyAll(), undefined);
+    await takeWhatHasArrived();
     // The http server's own close destroys connections whose answer has not been flushed yet.
     const closed = new Promise<void>((resolve) => {
       NetServer.prototype.close.call(this.#listener, () => resolve());
     });
     this.#doorway?.closeWaiting();
-    for (const { open, socket } of this.#connections.values())
-      if (open.size === 0) socket.destroy();
-    const timer = timers.start(limits.closeTimeoutMs, () => this.#destroyAll(), undefined);
+    for (const connection of this.#connections.values())
+      if (connection.open.size === 0) this.#endIdle(connection);
     await closed;
     timer.close();
     this.#sweeper?.close();
     this.#server.close();
+  }
+
+  /**
+   * Ends a connection without a request. A client that is about to send one gets the time to do so,
+   * and its answer; what it sends while both sides end is read and thrown away, because closing a
+   * connection with unread bytes resets it.
+   */
+  #endIdle(connection: Connection): void {
+    const { clock, timers } = this.#options;
+    const waitMs = connection.quietFromMs - clock.monotonicMs();
+    const end = () => {
+      const { open, socket } = connection;
+      if (open.size > 0) return;
+      socket.end();
+      const timer = timers.start(crossingMs, () => socket.destroy(), undefined);
+      socket.once('close', () => timer.close());
+    };
+    if (waitMs > 0) timers.start(waitMs, end, undefined);
+    else end();
   }
 
   /**
@@ -186,7 +206,7 @@ export class HttpServer {
   }
 
   #connected(socket: Socket): void {
-    const connection = new Connection(socket);
+    const connection = new Connection(socket, this.#options.clock.monotonicMs());
     this.#connections.set(socket, connection);
     socket.once('end', () => {
       // Node has ended its side as well. Over TLS that may never be finished.
@@ -218,7 +238,8 @@ export class HttpServer {
       if (!connection.socket.destroyed) this.#concluded(exchange, connection, false);
     });
     response.on('error', ignoreLostClient);
-    if (isItsTurn) void this.#pipeline.serve(exchange);
+    // A request that crosses with the end of its connection can have no answer and does no work.
+    if (isItsTurn && connection.socket.writable) void this.#pipeline.serve(exchange);
     else if (connection.waiting > this.#options.limits.waitingRequestsMax) this.#cutOff(connection);
   }
 
@@ -233,11 +254,14 @@ export class HttpServer {
     this.#inFlight--;
     exchange.concluded = true;
     this.#options.memory.release(exchange);
-    conclude(exchange, { aborted, endMs: this.#options.clock.monotonicMs() }, this.#options);
+    const endMs = this.#options.clock.monotonicMs();
+    conclude(exchange, { aborted, endMs }, this.#options);
     if (aborted) return;
+    const { socket } = connection;
+    connection.answeredMs = endMs;
     if (connection.refusalIsDue) this.#endRefused(connection);
     else if (connection.open.size > 0) this.#serveNext(connection);
-    else if (this.#closed !== undefined) connection.socket.destroySoon();
+    else if (this.#closed !== undefined && socket.writable) this.#endIdle(connection);
   }
 
   /** After an answer that closes the connection no other request has its turn. */
@@ -297,6 +321,14 @@ export class HttpServer {
       logger: this.#options.logger,
     });
   }
+}
+
+/** So long is read what a client has sent before it has seen that its connection ends. */
+const crossingMs = 100;
+
+/** Connections and requests that the system holds ready are taken in by two turns of the loop. */
+async function takeWhatHasArrived(): Promise<void> {
+  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** How often node looks for clients that are too slow; by default it would be every 30 s. */
