@@ -20,7 +20,7 @@ export class Records {
 
   /** The entry in memory of its own. Throws `StoreDamagedError` when it is not what was written. */
   get(key: Bytes): Entry | undefined {
-    const found = this.database.getBinaryFast(key);
+    const found = this.guard(() => this.database.getBinaryFast(key));
     if (found === undefined) return undefined;
     const version = getLastVersion();
     // A copy: the package's buffer is overwritten by the next read.
@@ -43,12 +43,34 @@ export class Records {
     this.database.resetReadTxn();
   }
 
+  /** Runs a read. What the package finds broken in the file is told as such. */
+  guard<Result>(read: () => Result): Result {
+    try {
+      return read();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      throw new StoreDamagedError(
+        `The data file ${this.#file} is damaged: ${error.message}. ${advice}`,
+        { cause: error },
+      );
+    }
+  }
+
   damaged(key: Bytes): StoreDamagedError {
     const shown = Buffer.from(key).toString('hex');
     return new StoreDamagedError(
       `The data file ${this.#file} is damaged: the value of the key ${shown} does not match its ` +
-        'checksum. Stop the server, look at the whole file with: tabularium check, and restore a ' +
-        'backup of the data directory.',
+        `checksum. ${advice}`,
     );
   }
+}
+
+const advice =
+  'Stop the server, look at the whole file with: tabularium check, and restore a backup of the ' +
+  'data directory.';
+/** MDB_CORRUPTED, MDB_PAGE_NOTFOUND. */
+const damageCodes: ReadonlySet<unknown> = new Set([-30796, -30797]);
+
+function isDamage(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && damageCodes.has(error.code);
 }

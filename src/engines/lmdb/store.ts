@@ -161,7 +161,7 @@ export class LmdbStore implements ServedStore {
     );
     const iterator: Iterator<unknown> = found[Symbol.iterator]();
     try {
-      return this.#readPage(iterator, options);
+      return this.#entries.guard(() => this.#readPage(iterator, options));
     } finally {
       iterator.return?.();
       this.#entries.endRead();

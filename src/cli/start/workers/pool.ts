@@ -6,7 +6,7 @@ import type { Config } from '../../config/config-file.js';
 import { CommandFailure } from '../../failure.js';
 import { closeUntakenConnections } from './untaken-connections.js';
 import { isMessage, samePorts, type Ports, type PrimaryMessage } from './messages.js';
-import { Restarts, type Death } from './restarts.js';
+import { adviceAfter, Restarts, type Death } from './restarts.js';
 import { workerVariable } from './worker.js';
 
 export interface WorkerPoolOptions {
@@ -140,7 +140,7 @@ export class WorkerPool {
       if (failure !== undefined && !hasServed) throw new CommandFailure(failure);
       const verdict = restarts.after(end);
       log.error(
-        { worker: number, pid, exit, failure, next: verdict.kind },
+        { worker: number, pid, exit, failure, next: verdict.kind, advice: adviceAfter(exit) },
         'a worker ended unexpectedly',
       );
       if (verdict.kind === 'give-up') {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { failedStartsMax, Restarts, type Death } from './restarts.js';
+import { adviceAfter, failedStartsMax, Restarts, type Death } from './restarts.js';
 
 function delays(deaths: readonly Death[]): (number | 'give-up')[] {
   const restarts = new Restarts();
@@ -32,4 +32,13 @@ void describe('restarts of a worker', () => {
     assert.ok(!delays(failures.slice(1)).includes('give-up'));
     assert.ok(!delays([...failures.slice(1), quick, ...failures.slice(1)]).includes('give-up'));
   });
+});
+
+void it('points at the data file when a worker crashed, and not when it was ended', () => {
+  for (const exit of ['SIGSEGV', 'SIGBUS', 'SIGABRT']) {
+    assert.match(adviceAfter(exit) ?? '', /tabularium check --location/);
+  }
+  for (const exit of ['SIGKILL', 'SIGTERM', 'exit code 1']) {
+    assert.equal(adviceAfter(exit), undefined);
+  }
 });

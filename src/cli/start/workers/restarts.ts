@@ -34,3 +34,15 @@ export class Restarts {
     return { kind: 'restart', delayMs };
   }
 }
+
+/** How the system ends a process that meets memory which is not what it should be. */
+const crashes: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL']);
+
+/** What whoever reads the log should do about the end of a worker; undefined where nothing. */
+export function adviceAfter(exit: string): string | undefined {
+  if (!crashes.has(exit)) return undefined;
+  return (
+    'The data file may be damaged. Stop the server and look with: tabularium check --location ' +
+    'DIRECTORY'
+  );
+}
