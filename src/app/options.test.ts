@@ -32,6 +32,25 @@ describe('server options', () => {
     });
   }
 
+  const unknown: readonly [options: object, message: RegExp][] = [
+    [{ tabelPort: 1 }, /createServer has no member 'tabelPort'.*Did you mean 'tablePort'\?/],
+    [{ acounts: [] }, /Did you mean 'accounts'\?/],
+    [{ accounts: { name: 'a', key: 'a' } }, /accounts must be a list/],
+    [{ accounts: [{ name: 'abc', kye: 'a2V5' }] }, /accounts\[0\] has no member 'kye'/],
+  ];
+  for (const [options, message] of unknown) {
+    it(`refuse ${JSON.stringify(options)} instead of leaving it out`, async () => {
+      const given = { inMemory: true, ...options };
+      await assert.rejects(createServer(given), { name: 'ServerOptionsError', message });
+    });
+  }
+
+  it('of a running server are refused by name as well', async () => {
+    await using server = await createServer({ inMemory: true });
+    const changes = { acounts: [] };
+    await assert.rejects(server.reload(changes as object), /Did you mean 'accounts'\?/);
+  });
+
   it('refuse a key that is not base64 before anything is opened', async () => {
     const accounts = [{ name: 'acct', key: 'not base64!' }];
     const location = '/nonexistent/never-made';

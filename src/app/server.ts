@@ -16,6 +16,7 @@ import { backendOver, openStore, reclaimSteps, seedBackend, type Sharing } from 
 import { openControl } from './control.js';
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
 import { Interferences, type ThrottleControl } from './interferences.js';
+import { checkChangeNames, checkOptionNames } from './known-options.js';
 import { ListenError } from './listen-error.js';
 import { liveBackend, type LiveBackend } from './live-backend.js';
 import {
@@ -81,6 +82,7 @@ export function createWorkerServer(options: ServerOptions): Promise<TabulariumSe
 }
 
 async function startServer(options: ServerOptions, sharing: Sharing): Promise<TabulariumServer> {
+  checkOptionNames(options);
   const settings = settingsOf(options);
   const accounts = new CurrentAccounts(makeAccountDirectory(settings.accounts));
   const interferences = new Interferences(options, settings);
@@ -210,7 +212,9 @@ class RunningServer implements TabulariumServer {
     if (port !== undefined) this.#control = await openControl(this, { port, logger });
   }
 
-  async reload({ accounts, tls, ...interference }: ServerChanges): Promise<void> {
+  async reload(changes: ServerChanges): Promise<void> {
+    checkChangeNames(changes);
+    const { accounts, tls, ...interference } = changes;
     const next = accounts && accountsOf(accounts);
     const directory = next && makeAccountDirectory(next);
     const interfere = this.#interferences.prepare(interference);

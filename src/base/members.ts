@@ -1,3 +1,5 @@
+import { nearestName } from './nearest-name.js';
+
 /** A setting from outside that cannot be used; the message says which member, and what would do. */
 export class InvalidSettingError extends Error {
   override readonly name = 'InvalidSettingError';
@@ -37,8 +39,10 @@ export class Members {
     this.#values = new Map(Object.entries(value).filter((entry) => entry[1] !== undefined));
     for (const name of this.#values.keys()) {
       if (known.includes(name)) continue;
+      const meant = nearestName(name, known);
+      const hint = meant === undefined ? '' : ` Did you mean '${meant}'?`;
       throw new InvalidSettingError(
-        `${place} has no member '${name.slice(0, shownCharactersMax)}'; it may have: ${known.join(', ')}.`,
+        `${place} has no member '${name.slice(0, shownCharactersMax)}'; it may have: ${known.join(', ')}.${hint}`,
       );
     }
   }

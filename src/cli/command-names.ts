@@ -1,6 +1,6 @@
 import { basename, extname } from 'node:path';
 import type { Command } from 'commander';
-import { nearestName } from './config/nearest-name.js';
+import { nearestName } from '../base/nearest-name.js';
 import { UsageError } from './failure.js';
 
 /** What scripts call Azurite, whether as a program or behind ours: here it starts the server. */

@@ -76,11 +76,24 @@ export class SeedError extends Error {
   readonly path: SeedPath;
   /** The entity that it is about, as it was given. */
   readonly entity: SeedEntity | undefined;
+  /** What else is wrong, as far as that was found out. */
+  readonly others: readonly SeedError[];
 
-  constructor(path: SeedPath, reason: string, entity?: SeedEntity) {
-    super(`The seed cannot be made: ${path.length === 0 ? '' : `${path.join('.')}: `}${reason}`);
+  constructor(
+    path: SeedPath,
+    reason: string,
+    entity?: SeedEntity,
+    others: readonly SeedError[] = [],
+  ) {
+    const lines = [{ path, reason }, ...others].map(placed);
+    super(`The seed cannot be made: ${lines.join('\n')}`);
     this.reason = reason;
     this.path = path;
     this.entity = entity;
+    this.others = others;
   }
+}
+
+function placed({ path, reason }: Pick<SeedError, 'path' | 'reason'>): string {
+  return path.length === 0 ? reason : `${path.join('.')}: ${reason}`;
 }

@@ -8,6 +8,8 @@ import type { Metadata } from '../../wire/resources/metadata.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { isXmlText } from '../../wire/xml/escape.js';
 import { SeedError, type SeedMessage, type SeedPath, type SeedQueue } from './seed-data.js';
+import { SeedMistakes } from './seed-mistakes.js';
+import { checkList, checkMembers, checkObject } from './seed-shape.js';
 import { refused, seedErrorOf } from './seed-tables.js';
 
 /** Where a queue is made, and how. */
@@ -27,28 +29,57 @@ export interface QueueTarget {
  */
 const unfinished: Metadata = [['tabularium_seed', 'unfinished']];
 
-/** Refuses what can be refused before anything is made. */
+/** Throws `SeedError` for what can be refused before anything is made. */
 export function checkSeedQueue(name: string, content: SeedQueue, path: SeedPath): void {
-  refused(path, () => checkQueueName(name));
-  refused([...path, 'metadata'], () => checkMetadata(metadataOf(content)));
-  for (const [at, message] of (content.messages ?? []).entries()) {
-    const messagePath = [...path, 'messages', at];
-    const { text, visibilitySeconds, timeToLiveSeconds } = messageOf(message);
-    refused(messagePath, () => void encodeMessageText(text));
-    if (!isXmlText(text)) {
-      throw new SeedError(messagePath, 'the text has characters that no message can have');
-    }
-    const isVisibilityGood =
-      isWhole(visibilitySeconds, 0, visibilitySecondsMax) && visibilitySeconds < timeToLiveSeconds;
-    if (!isVisibilityGood) {
-      throw new SeedError(
-        messagePath,
-        `visibilitySeconds must be 0 to ${visibilitySecondsMax}, and less than the message lives`,
-      );
-    }
-    if (timeToLiveSeconds !== Infinity && !isWhole(timeToLiveSeconds, 1, Number.MAX_SAFE_INTEGER)) {
-      throw new SeedError(messagePath, 'timeToLiveSeconds must be at least 1, or -1 for ever');
-    }
+  const mistakes = new SeedMistakes();
+  noteQueueMistakes(name, content, path, mistakes);
+  mistakes.throwAll();
+}
+
+/** Notes what can be refused before anything is made. */
+export function noteQueueMistakes(
+  name: string,
+  content: SeedQueue,
+  path: SeedPath,
+  mistakes: SeedMistakes,
+): void {
+  mistakes.note(() => refused(path, () => checkQueueName(name)));
+  let messages: readonly (string | SeedMessage)[] = [];
+  mistakes.note(() => {
+    checkMembers(content, path, ['metadata', 'messages']);
+    checkObject(content.metadata, [...path, 'metadata']);
+    refused([...path, 'metadata'], () => checkMetadata(metadataOf(content)));
+  });
+  mistakes.note(() => {
+    checkList(content.messages, [...path, 'messages']);
+    messages = content.messages ?? [];
+  });
+  for (const [at, message] of messages.entries()) {
+    if (mistakes.isFull) return;
+    mistakes.note(() => checkSeedMessage(message, [...path, 'messages', at]));
+  }
+}
+
+function checkSeedMessage(message: string | SeedMessage, path: SeedPath): void {
+  if (typeof message !== 'string') {
+    checkMembers(message, path, ['text', 'visibilitySeconds', 'timeToLiveSeconds']);
+    if (typeof message?.text !== 'string') throw new SeedError(path, 'a message needs a text');
+  }
+  const { text, visibilitySeconds, timeToLiveSeconds } = messageOf(message);
+  refused(path, () => void encodeMessageText(text));
+  if (!isXmlText(text)) {
+    throw new SeedError(path, 'the text has characters that no message can have');
+  }
+  const isVisibilityGood =
+    isWhole(visibilitySeconds, 0, visibilitySecondsMax) && visibilitySeconds < timeToLiveSeconds;
+  if (!isVisibilityGood) {
+    throw new SeedError(
+      path,
+      `visibilitySeconds must be 0 to ${visibilitySecondsMax}, and less than the message lives`,
+    );
+  }
+  if (timeToLiveSeconds !== Infinity && !isWhole(timeToLiveSeconds, 1, Number.MAX_SAFE_INTEGER)) {
+    throw new SeedError(path, 'timeToLiveSeconds must be at least 1, or -1 for ever');
   }
 }
 

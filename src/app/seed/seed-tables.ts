@@ -5,6 +5,8 @@ import type { EntityInput } from '../../wire/edm/value.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { SeedError, type SeedEntity, type SeedPath, type SeedTable } from './seed-data.js';
 import { entityInputOf } from './seed-entity.js';
+import type { SeedMistakes } from './seed-mistakes.js';
+import { checkList, checkMembers, checkObject } from './seed-shape.js';
 
 /** Where a table is made, and how. */
 export interface TableTarget {
@@ -27,18 +29,32 @@ interface SeedRow {
 const heldRowsMax = 20_000;
 const heldBytesMax = 32 * 1024 * 1024;
 
-/** Refuses what can be refused before anything is made. */
-export function checkSeedTable(name: string, { entities = [] }: SeedTable, path: SeedPath): void {
-  refused(path, () => checkTableName(name));
+/** Notes what can be refused before anything is made. */
+export function noteTableMistakes(
+  name: string,
+  content: SeedTable,
+  path: SeedPath,
+  mistakes: SeedMistakes,
+): void {
+  mistakes.note(() => refused(path, () => checkTableName(name)));
+  let entities: readonly SeedEntity[] = [];
+  mistakes.note(() => {
+    checkMembers(content, path, ['entities', 'stream']);
+    checkList(content.entities, [...path, 'entities']);
+    entities = content.entities ?? [];
+  });
   const keys = new Set<string>();
   for (const [at, entity] of entities.entries()) {
-    const entityPath = [...path, 'entities', at];
-    const key = keyId(entityInputOf(entity, entityPath));
-    if (keys.has(key)) {
-      throw new SeedError(entityPath, 'an entity before has the same keys', entity);
-    }
-    keys.add(key);
+    if (mistakes.isFull) return;
+    mistakes.note(() => checkSeedEntity(entity, [...path, 'entities', at], keys));
   }
+}
+
+function checkSeedEntity(entity: SeedEntity, path: SeedPath, keys: Set<string>): void {
+  checkObject(entity, path, 'an entity');
+  const key = keyId(entityInputOf(entity, path));
+  if (keys.has(key)) throw new SeedError(path, 'an entity before has the same keys', entity);
+  keys.add(key);
 }
 
 /** Makes the table and its entities, in transactions as large as they can be. */

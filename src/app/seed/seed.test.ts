@@ -275,6 +275,58 @@ describe('a seed', () => {
     });
   }
 
+  const misshapen: readonly [data: object, path: string, reason: RegExp][] = [
+    [{ tabels: {} }, 'tabels', /did you mean 'tables'\?/],
+    [{ tables: [] }, 'tables', /must be an object .*, not a list/],
+    [{ tables: { people: [] } }, 'tables.people', /not a list/],
+    [{ tables: { people: { entitys: [] } } }, 'entitys', /did you mean 'entities'\?/],
+    [{ tables: { people: { entities: {} } } }, 'entities', /must be a list, not an object/],
+    [{ tables: { people: { entities: [null] } } }, 'entities.0', /an entity, not null/],
+    [{ queues: { work: ['a'] } }, 'queues.work', /not a list/],
+    [{ queues: { work: { mesages: ['a'] } } }, 'mesages', /did you mean 'messages'\?/],
+    [{ queues: { work: { messages: 'a' } } }, 'messages', /must be a list, not a string/],
+    [{ queues: { work: { messages: [{ txt: 'a' }] } } }, 'txt', /did you mean 'text'\?/],
+    [{ queues: { work: { messages: [{}] } } }, 'messages.0', /needs a text/],
+    [{ accounts: { [account]: { tabels: {} } } }, 'tabels', /did you mean 'tables'\?/],
+    [{ accounts: [] }, 'accounts', /not a list/],
+  ];
+  for (const [data, path, reason] of misshapen) {
+    it(`refuses ${JSON.stringify(data)}, which would be left out otherwise`, async (context) => {
+      const world = await openWorld(context);
+      await assert.rejects(world.seed(data), (error: unknown) => {
+        assert.ok(error instanceof SeedError, String(error));
+        assert.ok(error.path.join('.').endsWith(path), error.path.join('.'));
+        assert.match(error.reason, reason);
+        return true;
+      });
+      assert.equal(world.commits, 0);
+    });
+  }
+
+  it('tells all mistakes at once, up to a bound', async (context) => {
+    const world = await openWorld(context);
+    const bad = { ...keys, Number: { type: 'Int32', value: 'x' } } as SeedEntity;
+    const data: SeedData = {
+      tables: { people: { entities: [bad, keys, keys] }, x: null },
+      queues: { 'Not-Good': null, work: { messages: [{ text: 'a', visibilitySeconds: -1 }] } },
+    };
+    const pathsOf = async (seeded: SeedData): Promise<string[]> => {
+      const error = await world.seed(seeded).catch((thrown: unknown) => thrown);
+      assert.ok(error instanceof SeedError);
+      return [error, ...error.others].map(({ path }) => path.join('.'));
+    };
+    assert.deepEqual(await pathsOf(data), [
+      'tables.people.entities.0.Number',
+      'tables.people.entities.2',
+      'tables.x',
+      'queues.Not-Good',
+      'queues.work.messages.0',
+    ]);
+    const many = Array.from({ length: 1000 }, () => bad);
+    assert.equal((await pathsOf({ tables: { people: { entities: many } } })).length, 20);
+    assert.equal(world.commits, 0);
+  });
+
   it('names the entity that the service refuses', async (context) => {
     const world = await openWorld(context);
     const large = { ...keys, RowKey: '2', Text: 'x'.repeat(40_000) };

@@ -1,8 +1,10 @@
 import type { QueueService } from '../../services/queues/queue-service.js';
 import type { TableService } from '../../services/tables/table-service.js';
 import { SeedError, type SeedAccount, type SeedData, type SeedPath } from './seed-data.js';
-import { checkSeedQueue, seedQueue } from './seed-queues.js';
-import { checkSeedTable, seedTable } from './seed-tables.js';
+import { SeedMistakes } from './seed-mistakes.js';
+import { checkMembers, checkObject } from './seed-shape.js';
+import { noteQueueMistakes, seedQueue } from './seed-queues.js';
+import { noteTableMistakes, seedTable } from './seed-tables.js';
 
 export interface SeedTarget {
   readonly tables: TableService;
@@ -34,12 +36,16 @@ export interface SeedCounts {
  *   is stored, is found out after something has been made.
  */
 export async function seed(target: SeedTarget, data: SeedData): Promise<SeedCounts> {
+  checkMembers(data, [], [...accountMembers, 'accounts', 'ifExists', 'progress']);
+  checkObject(data.accounts, ['accounts']);
   const { ifExists = 'skip' } = data;
   if (!['skip', 'replace'].includes(ifExists)) {
     throw new SeedError(['ifExists'], `it may be skip or replace, not '${ifExists}'`);
   }
   const parts = partsOf(data, target.accounts);
-  for (const part of parts) check(part);
+  const mistakes = new SeedMistakes();
+  for (const part of parts) check(part, mistakes);
+  mistakes.throwAll();
   const counts = { tables: 0, queues: 0, entities: 0, messages: 0 };
   const done = (what: 'entities' | 'messages') => (count: number) => {
     counts[what] += count;
@@ -76,17 +82,40 @@ function partsOf(data: SeedData, names: readonly string[]): readonly AccountPart
   return first === undefined ? others : [{ account: first, content: data, path: [] }, ...others];
 }
 
-function check({ content, path }: AccountPart): void {
-  if ('containers' in content) {
-    throw new SeedError(
-      [...path, 'containers'],
-      'blobs are not served here; take containers away, and make them where blobs are served',
-    );
+const accountMembers = ['tables', 'queues', 'containers'];
+
+function check({ content, path }: AccountPart, mistakes: SeedMistakes): void {
+  mistakes.note(() => {
+    if (path.length > 0) checkMembers(content, path, accountMembers);
+    checkServices(content, path);
+  });
+  if (mistakes.isFull) return;
+  for (const [name, table] of namedParts(content.tables, [...path, 'tables'], mistakes)) {
+    noteTableMistakes(name, table ?? {}, [...path, 'tables', name], mistakes);
   }
-  for (const [name, table] of Object.entries(content.tables ?? {})) {
-    checkSeedTable(name, table ?? {}, [...path, 'tables', name]);
+  for (const [name, queue] of namedParts(content.queues, [...path, 'queues'], mistakes)) {
+    noteQueueMistakes(name, queue ?? {}, [...path, 'queues', name], mistakes);
   }
-  for (const [name, queue] of Object.entries(content.queues ?? {})) {
-    checkSeedQueue(name, queue ?? {}, [...path, 'queues', name]);
-  }
+}
+
+function checkServices(content: SeedAccount, path: SeedPath): void {
+  if (!('containers' in content)) return;
+  throw new SeedError(
+    [...path, 'containers'],
+    'blobs are not served here; take containers away, and make them where blobs are served',
+  );
+}
+
+/** Tables or queues by name; none when they are no such thing, which is noted. */
+function namedParts<Part>(
+  parts: Readonly<Record<string, Part | null>> | undefined,
+  path: SeedPath,
+  mistakes: SeedMistakes,
+): readonly (readonly [string, Part | null])[] {
+  let isObject = false;
+  mistakes.note(() => {
+    checkObject(parts, path, 'an object with a member for each name');
+    isObject = true;
+  });
+  return isObject ? Object.entries(parts ?? {}) : [];
 }

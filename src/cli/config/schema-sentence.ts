@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv';
 import { printable, truncated } from '../terminal.js';
 import { looksLikeKey } from './key-like.js';
-import { nearestName } from './nearest-name.js';
+import { nearestName } from '../../base/nearest-name.js';
 import type { MemberPath } from './structured-file.js';
 
 /** Names listed as allowed, and characters of a value, at most. */

@@ -68,11 +68,14 @@ export async function loadSeed(name: string): Promise<LoadedSeed> {
     },
     bytesTotal: rows.bytesTotal,
     bytesRead: () => rows.bytesRead,
-    explain({ path, reason, entity }) {
-      const origin = entity === undefined ? undefined : rows.originOf(entity);
-      const what = path.filter((part) => part !== 'stream' && part !== 'entities').slice(-4);
-      const place = origin ?? file.place(path);
-      return new CommandFailure(`${place}: ${subject(what, entity)}${reason.replace(/\.$/, '')}.`);
+    explain(error) {
+      const lines = [error, ...error.others].map(({ path, reason, entity }) => {
+        const origin = entity === undefined ? undefined : rows.originOf(entity);
+        const what = path.filter((part) => part !== 'stream' && part !== 'entities').slice(-4);
+        const place = origin ?? file.place(path);
+        return `${place}: ${subject(what, entity)}${reason.replace(/\.$/, '')}.`;
+      });
+      return new CommandFailure(lines.join('\n'));
     },
   };
 }

@@ -8,6 +8,7 @@ import type { StartPlan } from './plan.js';
 import { guardProcess } from './process-guard.js';
 import type { Reloading } from './reloading.js';
 import { withSeed } from './seeding.js';
+import { warnOfExposure } from './reach.js';
 
 /** How long a stop waits for a start that is under way, to close what that opens. */
 export const startPatienceMs = 2_000;
@@ -44,6 +45,7 @@ function present(server: TabulariumServer, plan: StartPlan, { log }: StartLog): 
   const { settings } = plan;
   process.stdout.write(bannerText(server, settings, { isPrivate: process.stdout.isTTY }));
   log.info(listeningFields(server, settings), 'listening');
+  warnOfExposure(log, settings);
   const change = settingsChanger(server, settings);
   return plan.reload(log, (next) => change(next.settings));
 }

@@ -4,6 +4,7 @@ import { defaultPorts } from '../connection.js';
 import type { StartSettings } from './settings.js';
 import { interferenceLines } from './interference-options.js';
 import { oauthLines } from './oauth-options.js';
+import { exposureWarning, reachLines } from './reach.js';
 import { strictnessFields, strictnessLines } from './strictness-options.js';
 import { tlsLines, trustLines } from './tls-options.js';
 
@@ -29,6 +30,7 @@ export function bannerText(
     'Tabularium',
     `  Tables      ${server.tableEndpoint}`,
     `  Queues      ${server.queueEndpoint}`,
+    ...reachLines({ options }),
     `  Data        ${storage}${isRelaxed ? ' (relaxed durability)' : ''}`,
     ...(workers > 1 ? [`  Workers     ${workers}`] : []),
     ...tlsLines(server.certificate),
@@ -45,6 +47,8 @@ export function bannerText(
     lines.push(`    ${shownConnectionString(account, server, isPrivate)}`);
   }
   lines.push(...trustLines(server.certificate, options));
+  const warning = exposureWarning({ accounts, options });
+  if (warning !== undefined) lines.push('', `  WARNING     ${warning}`);
   lines.push('', 'Press Ctrl+C, or send SIGTERM, to stop.', '');
   return lines.join('\n');
 }

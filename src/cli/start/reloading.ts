@@ -4,6 +4,7 @@ import { systemTimers } from '../../base/timers.js';
 import type { Config, LoadedConfig } from '../config/config-file.js';
 import { FileWatch } from '../config/file-watch.js';
 import { messageOf, UsageError } from '../failure.js';
+import { warnOfExposure } from './reach.js';
 import { changeableMembers, type SettingsFor, type StartSettings } from './settings.js';
 
 /** Reloads until it is stopped. */
@@ -69,6 +70,7 @@ export function startReloading(options: ReloadingOptions): Reloading {
       ({ areAccountsNamed } = settings);
       const accounts = settings.accounts.map(({ name }) => name);
       log.info({ reason, accounts }, 'configuration reloaded');
+      warnOfExposure(log, settings);
       const members = restartMembers(started.config, config);
       if (members.length > 0) {
         log.warn({ members }, 'changes of these settings need a restart, the old ones still hold');

@@ -9,6 +9,7 @@ import { guardProcess } from '../process-guard.js';
 import type { Reloading } from '../reloading.js';
 import { withSeed } from '../seeding.js';
 import { WorkerPool } from './pool.js';
+import { warnOfExposure } from '../reach.js';
 
 /**
  * Owns the data directory and watches the workers that serve it, until a signal stops all of them.
@@ -42,6 +43,7 @@ export async function runPrimary(plan: StartPlan): Promise<never> {
     const shown = { ...endpoints, certificate };
     process.stdout.write(bannerText(shown, settings, { isPrivate: process.stdout.isTTY }));
     log.info(listeningFields(endpoints, settings), 'listening');
+    warnOfExposure(log, settings);
     reloading = plan.reload(log, (reloaded) => pool.reload(reloaded.config));
     return pool.broken();
   };
