@@ -1,3 +1,4 @@
+import { exitCodes } from '../../src/cli/start/process-end.js';
 import type { ServerExit } from '../support/crash-server.js';
 import { Finding } from './finding.js';
 
@@ -15,12 +16,15 @@ export function assertStopped(ending: Ending, codes: readonly number[] = [0]): v
   assertNoStack(ending);
 }
 
+/** Of ends with a reason. `broken` is none: nobody expected the error. */
+const clearCodes = new Set<number | null>([exitCodes.failed, 2, exitCodes.storeFailed]);
+
 /**
- * It ended by itself, in a way that tells a person what to do: exit code 1 or 2 and a line that
- * begins with `error:`, or is logged as fatal.
+ * It ended by itself, in a way that tells a person what to do: a documented exit code and a line that
+ * begins with `error:`, or is logged as an error.
  */
 export function assertEndedClearly(ending: Ending): void {
-  const hasCode = ending.code === 1 || ending.code === 2;
+  const hasCode = clearCodes.has(ending.code);
   const hasLine = /^error: .{20}|"level":[56]0,.*"msg":"/m.test(ending.output);
   if (ending.signal !== null || !hasCode || !hasLine) {
     throw new Finding(`ended without a clear message, with ${shown(ending)}`);

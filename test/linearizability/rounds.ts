@@ -1,0 +1,251 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Finding, within } from '../chaos/finding.js';
+import { World } from '../chaos/world.js';
+import { mainTable } from '../crash/load.js';
+import { SimRandom } from '../support/sim-random.js';
+import { WireQueues } from '../support/wire-queues.js';
+import { developmentAccount as account } from '../wire/kit/signature.js';
+import { check, type Model } from './checker.js';
+import { History } from './history.js';
+import { drawPartitionInput, PartitionClient } from './partition-client.js';
+import {
+  partitionModel,
+  type PartitionInput,
+  type PartitionOutput,
+  type Partition,
+} from './partition-model.js';
+import { HistoryQueueClient, type Told } from './queue-client.js';
+import { queueModel, type QueueInput, type QueueOutput } from './queue-model.js';
+
+const clientsOfObject = 4;
+const partitions = 3;
+const queues = 2;
+const phases = 3;
+/** Of one client in one phase: more make histories that take long to check. */
+const requestsMax = 20;
+
+export interface Checked {
+  readonly histories: number;
+  readonly operations: number;
+  /** Operations whose answer never came. */
+  readonly unanswered: number;
+  readonly kills: number;
+}
+
+type PartitionHistory = History<PartitionInput, PartitionOutput>;
+interface QueueHistory {
+  readonly history: History<QueueInput, QueueOutput>;
+  readonly told: Told[];
+}
+
+/** What ends each phase. */
+type Trouble = 'kill workers' | 'kill primary' | 'stop' | 'nothing';
+
+/**
+ * Clients use a few partitions and queues of a server of several processes, of which some are killed,
+ * or all of them; then one order must explain what each partition and each queue answered. Throws
+ * `Finding` when none does.
+ */
+export class LinearizabilityRound {
+  readonly #random: SimRandom;
+  readonly #partitions: readonly PartitionHistory[];
+  readonly #queues: readonly QueueHistory[];
+  #serial = 0;
+  #kills = 0;
+
+  constructor(seed: number) {
+    this.#random = new SimRandom(seed);
+    this.#partitions = Array.from({ length: partitions }, () => new History());
+    this.#queues = Array.from({ length: queues }, () => ({ history: new History(), told: [] }));
+  }
+
+  /** `prepare`: for tests that put something between the clients and the server. */
+  async run(prepare?: (world: World) => Promise<AsyncDisposable>): Promise<Checked> {
+    const random = this.#random;
+    await using world = await World.make(random, { workers: random.between(2, 4) });
+    await this.#makeQueues(world);
+    await using _ = await prepare?.(world);
+    for (let phase = 1; phase <= phases; phase += 1) {
+      const trouble: Trouble = random.weighted({
+        'kill workers': 4,
+        'kill primary': 3,
+        stop: 1,
+        nothing: phase === phases || prepare !== undefined ? 100 : 1,
+      });
+      await this.#phase(world, trouble);
+    }
+    await this.#drain(world);
+    return this.#check();
+  }
+
+  /** With nobody beside, a queue gives everything that is visible. */
+  async #drain(world: World): Promise<void> {
+    const wire = world.queueClient();
+    for (const [index, { history, told }] of this.#queues.entries()) {
+      const client = new HistoryQueueClient(
+        new WireQueues({ [account]: wire }),
+        queueName(index),
+        told,
+      );
+      const input = { kind: 'get', alone: true } as const;
+      while ((await history.record(input, () => client.ask(input))).kind === 'held');
+    }
+    wire.close();
+  }
+
+  async #makeQueues(world: World): Promise<void> {
+    const client = world.queueClient();
+    const wire = new WireQueues({ [account]: client });
+    for (const index of this.#queues.keys()) await wire.createQueue(account, queueName(index), []);
+    client.close();
+  }
+
+  async #phase(world: World, trouble: Trouble): Promise<void> {
+    let isOver = false;
+    void world.server.exit.then(() => (isOver = true));
+    const over = () => isOver;
+    const done = Promise.all([
+      ...this.#partitions.flatMap((history, index) =>
+        clients(() => this.#usePartition(world, history, `p${index}`, over)),
+      ),
+      ...this.#queues.flatMap((queue, index) =>
+        clients(() => this.#useQueue(world, queue, queueName(index), over)),
+      ),
+    ]);
+    done.catch(() => undefined);
+    if (trouble === 'kill workers') await this.#killWorkers(world);
+    if (trouble === 'kill primary' || trouble === 'stop') {
+      await pause(this.#random.between(10, 300));
+      if (trouble === 'stop') await world.stop();
+      else await world.kill();
+      this.#kills += 1;
+    }
+    await within('clients get their answers', done);
+    if (trouble === 'kill primary' || trouble === 'stop') await world.start();
+    await world.becomesHealthy();
+  }
+
+  async #killWorkers(world: World): Promise<void> {
+    const kills = this.#random.between(1, 2);
+    for (let kill = 0; kill < kills; kill += 1) {
+      const pid = this.#random.pick(await world.workerPids());
+      await pause(this.#random.between(10, 150));
+      killIfThere(pid);
+      this.#kills += 1;
+    }
+  }
+
+  async #usePartition(
+    world: World,
+    history: PartitionHistory,
+    partition: string,
+    isOver: () => boolean,
+  ): Promise<void> {
+    const wire = world.tableClient();
+    const client = new PartitionClient(wire, mainTable, partition);
+    const seen = new Map<string, string>();
+    for (let request = 0; request < requestsMax && !isOver(); request += 1) {
+      const input = drawPartitionInput(this.#random, seen, () => ++this.#serial);
+      const ask = async () => {
+        const output = await history.record(input, () => client.ask(input));
+        if (output.kind !== 'rows') return;
+        for (const [row, { etag }] of Object.entries(output.rows)) seen.set(row, etag);
+      };
+      if (!(await isAnswered(ask))) break;
+      await pause(this.#random.int(15));
+    }
+    wire.close();
+  }
+
+  async #useQueue(
+    world: World,
+    { history, told }: QueueHistory,
+    queue: string,
+    isOver: () => boolean,
+  ): Promise<void> {
+    const wire = world.queueClient();
+    const client = new HistoryQueueClient(new WireQueues({ [account]: wire }), queue, told);
+    for (let request = 0; request < requestsMax && !isOver(); request += 1) {
+      const input = client.draw(this.#random, () => ++this.#serial);
+      const ask = () => history.record(input, () => client.ask(input));
+      if (!(await isAnswered(ask))) break;
+      await pause(this.#random.int(15));
+    }
+    wire.close();
+  }
+
+  #check(): Checked {
+    for (const [index, history] of this.#partitions.entries()) {
+      assertLinearizable<Partition, PartitionInput, PartitionOutput>(
+        `p${index}`,
+        partitionModel,
+        history,
+      );
+    }
+    for (const [index, { history }] of this.#queues.entries()) {
+      assertLinearizable(queueName(index), queueModel, history);
+    }
+    const all = [
+      ...this.#partitions.flatMap(({ operations }) => operations.map((each) => each.respondedAt)),
+      ...this.#queues.flatMap(({ history }) => history.operations.map((each) => each.respondedAt)),
+    ];
+    return {
+      histories: partitions + queues,
+      operations: all.length,
+      unanswered: all.filter((respondedAt) => respondedAt === Infinity).length,
+      kills: this.#kills,
+    };
+  }
+}
+
+/** A worker may have ended with one that was killed before. */
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+function queueName(index: number): string {
+  return `history${index}`;
+}
+
+function clients(make: () => Promise<void>): Promise<void>[] {
+  return Array.from({ length: clientsOfObject }, make);
+}
+
+/**
+ * Whether an answer came. What was asked over a connection that broke stays unanswered in the history,
+ * and its client asks no more in this phase: many such operations make a history long to check.
+ */
+async function isAnswered(request: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await request();
+    return true;
+  } catch (error) {
+    const broken = /closed without a whole answer|ECONN|EPIPE/;
+    if (!(error instanceof Error) || !broken.test(error.message)) throw error;
+    return false;
+  }
+}
+
+function assertLinearizable<State, Input, Output>(
+  name: string,
+  model: Model<State, Input, Output>,
+  { operations }: History<Input, Output>,
+): void {
+  const verdict = check(model, operations);
+  if (verdict.kind === 'linearizable') return;
+  if (verdict.kind === 'undecided') throw new Error(`${name}: too long a history to check`);
+  const { reached, stuck } = verdict;
+  const lines = operations.map((operation) => JSON.stringify(operation));
+  throw new Finding(
+    [
+      `${name} is not linearizable: ${reached} of ${operations.length} operations explained`,
+      ...stuck,
+      'all of it:',
+      ...lines,
+    ].join('\n'),
+  );
+}
