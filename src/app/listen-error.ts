@@ -1,3 +1,4 @@
+import { messageOf } from '../base/thrown.js';
 import type { ServiceName } from './options.js';
 
 /** A service cannot listen where it was told to. */
@@ -11,7 +12,7 @@ export class ListenError extends Error {
 
   constructor(place: Pick<ListenError, 'service' | 'host' | 'port'>, cause: unknown) {
     const { service, host, port } = place;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     super(`the ${service} service cannot listen on ${service}Port ${port} of ${host}: ${reason}`, {
       cause,
     });

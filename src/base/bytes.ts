@@ -17,8 +17,8 @@ export function asBuffer(bytes: Bytes): Buffer {
 }
 
 /** A text for each byte string and no other, so that maps and sets can hold them. */
-export function nameOfBytes(bytes: Bytes): string {
-  return asBuffer(bytes).toString('latin1');
+export function nameOfBytes(bytes: Bytes, start = 0, end = bytes.length): string {
+  return asBuffer(bytes).toString('latin1', start, end);
 }
 
 export function concatBytes(...parts: readonly Bytes[]): Bytes {

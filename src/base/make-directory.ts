@@ -1,5 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { codeOf } from './thrown.js';
 
 /**
  * Makes a directory and those above it that are missing, all with this mode; one that is there
@@ -38,8 +39,4 @@ function makeOne(path: string, mode: number): void {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
     throw error;
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

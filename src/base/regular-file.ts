@@ -1,5 +1,6 @@
 import { constants, type BigIntStats } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
+import { codeOf, messageOf } from './thrown.js';
 
 /** Why a file cannot be read. */
 export type FileProblem =
@@ -101,17 +102,14 @@ function tooLarge(path: string, bytesMax: number): FileReadError {
 
 function readErrorOf(path: string, error: unknown): FileReadError {
   if (error instanceof FileReadError) return error;
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  switch (code) {
+  switch (codeOf(error)) {
     case 'ENOENT':
     case 'ENOTDIR':
       return new FileReadError(path, 'absent', 'does not exist', error);
     case 'EACCES':
     case 'EPERM':
       return new FileReadError(path, 'forbidden', 'may not be read by this user', error);
-    default: {
-      const why = error instanceof Error ? error.message : String(error);
-      return new FileReadError(path, 'failed', `cannot be read: ${why}`, error);
-    }
+    default:
+      return new FileReadError(path, 'failed', `cannot be read: ${messageOf(error)}`, error);
   }
 }

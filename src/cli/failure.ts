@@ -1,3 +1,5 @@
+export { codeOf, messageOf } from '../base/thrown.js';
+
 /** The command line itself is wrong: nothing was done. Exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
@@ -17,14 +19,4 @@ export class RowError extends Error {
     super(message);
     this.code = code;
   }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** The `code` of a Node.js or library error, such as `EADDRINUSE`. */
-export function codeOf(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
-  return typeof error.code === 'string' ? error.code : undefined;
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/thrown.js';
 import { FileReadError } from '../../base/regular-file.js';
 import { unreachable } from '../../base/invariant.js';
 import type { Clock } from '../../base/clock.js';
@@ -78,7 +79,7 @@ export async function openIssuerKeys(
 
 function reasonOf(error: unknown): string {
   if (error instanceof FileReadError) return `it ${error.reason}`;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 function fixedKeys(value: unknown): OpenIssuerKeys {

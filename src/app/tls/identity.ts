@@ -1,6 +1,7 @@
 import { constants, createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import { createSecureContext, TLSSocket, type SecureContext } from 'node:tls';
+import { codeOf, messageOf } from '../../base/thrown.js';
 import { FileReadError, readRegularFile, type FileProblem } from '../../base/regular-file.js';
 import { ServerOptionsError } from '../server-options-error.js';
 import type { TlsChoice, TlsSource } from './options.js';
@@ -192,11 +193,3 @@ const adviceOf: Readonly<Record<FileProblem, string>> = {
   'too-large': 'Check the path.',
   failed: '',
 };
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
-}

@@ -1,7 +1,8 @@
 /**
  * Why a data directory was refused. `in-use`: another server owns it. `no-owner`: it was to be
  * joined, but nobody owns it. `newer-format`: a later release wrote it. `older-format`: an earlier
- * one did, in a way that is not read any more. `foreign`: it holds other things. `damaged`: its files cannot be read as what they should be.
+ * one did, in a way that is not read any more. `foreign`: it holds other things. `damaged`: its
+ * files cannot be read as what they should be.
  */
 export type DataDirectoryProblem =
   'in-use' | 'no-owner' | 'newer-format' | 'older-format' | 'foreign' | 'damaged';

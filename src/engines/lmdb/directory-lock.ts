@@ -102,7 +102,7 @@ function readOwner({ meta }: Environment): Owner | undefined {
   }
 }
 
-/** The record holds a token that is never used twice, so equal bytes are enough. */
+/** A token is never used twice. */
 function isOwner({ meta }: Environment, owner: Owner): boolean {
   return parseOwner(meta.get(ownerKey)?.value)?.token === owner.token;
 }

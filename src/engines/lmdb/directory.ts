@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { open, readFile, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf } from '../../base/thrown.js';
 import { makeDirectory } from '../../base/make-directory.js';
 import { keepPrivate, privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
 import { systemRandomness } from '../../base/randomness.js';
@@ -56,7 +57,7 @@ async function readFormat(directory: string): Promise<string | undefined> {
   try {
     return await readFile(join(directory, formatFile), 'utf8');
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
@@ -148,8 +149,4 @@ function foreign(directory: string, names: readonly string[]): DataDirectoryErro
     `The directory ${directory} is not a data directory, and it is not empty: it holds ${shown}` +
       `${rest}. Choose an empty or a new directory.`,
   );
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

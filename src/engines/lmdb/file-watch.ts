@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { codeOf, messageOf } from '../../base/thrown.js';
 import type { Timer, Timers } from '../../base/timers.js';
 
 /** How long it takes at most until it is noticed that files of an idle store are gone. */
@@ -76,7 +77,7 @@ export class FileWatch {
         );
       } catch (error) {
         return new Error(
-          `The file ${path} is gone or cannot be looked at (${codeOf(error)}). Put its directory ` +
+          `The file ${path} is gone or cannot be looked at (${codeOf(error) ?? messageOf(error)}). Put its directory ` +
             'back, or stop the server and restore a backup.',
           { cause: error },
         );
@@ -89,8 +90,4 @@ export class FileWatch {
 function identityOf(path: string): string {
   const { dev, ino } = statSync(path, { bigint: true });
   return `${dev} ${ino}`;
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }

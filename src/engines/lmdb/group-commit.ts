@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/thrown.js';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import type { Timers } from '../../base/timers.js';
@@ -227,8 +228,8 @@ function batchBytes(batch: CommitBatch): number {
 /** The package rejects with a general error, and tells the reason in a promise beside it. */
 async function writeError(error: unknown): Promise<StoreWriteError> {
   const reason = hasCommitError(error) ? await reasonOf(error.commitError) : error;
-  const text = reason instanceof Error ? reason.message : String(reason);
-  return new StoreWriteError(`The commit could not be written: ${text}`, { cause: reason });
+  const text = `The commit could not be written: ${messageOf(reason)}`;
+  return new StoreWriteError(text, { cause: reason });
 }
 
 function hasCommitError(error: unknown): error is { readonly commitError: Promise<unknown> } {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { messageOf } from '../../base/thrown.js';
 import { InvalidSettingError } from '../../base/members.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { AbortedError, readBody } from '../pipeline/body.js';
@@ -117,8 +118,7 @@ function jsonOf(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ControlError(400, `The body must be JSON: ${reason}.`);
+    throw new ControlError(400, `The body must be JSON: ${messageOf(error)}.`);
   }
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Timers } from '../../base/timers.js';
 import { backOff, type BackOff } from '../../base/back-off.js';
+import { codeOf, messageOf } from '../../base/thrown.js';
 import {
   decodeEnvelope,
   excuse,
@@ -183,7 +184,7 @@ export class Deliverer {
     const { message, envelope } = received;
     const note = {
       reason,
-      error: error instanceof Error ? error.message : String(error),
+      error: messageOf(error),
       queue: source.queue.name,
       deliveries: message.dequeueCount,
     };
@@ -255,7 +256,7 @@ export class Deliverer {
 /** The message was deleted, expired or handed to somebody else; the emulator answers 400 then. */
 function isGone(error: unknown): boolean {
   const status = statusOf(error);
-  const code = error instanceof Error && 'code' in error ? error.code : '';
+  const code = codeOf(error);
   if (code === 'QueueNotFound') return false;
   return status === 404 || (status === 400 && code === 'PopReceiptMismatch');
 }

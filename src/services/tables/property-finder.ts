@@ -1,4 +1,4 @@
-import { asBuffer, type Bytes } from '../../base/bytes.js';
+import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import {
   findProperty,
   firstProperty,
@@ -28,7 +28,7 @@ interface Sought {
  * comparisons. All names are asked for before the first row; `begin` announces each row.
  */
 export class PropertyFinder {
-  /** By UTF-8 bytes as characters. */
+  /** By UTF-8 bytes. */
   readonly #sought = new Map<string, Sought>();
   readonly #lengths = new Set<number>();
   #row = 0;
@@ -61,7 +61,7 @@ export class PropertyFinder {
   }
 
   #soughtFor(name: Buffer): Sought {
-    const text = name.toString('latin1');
+    const text = nameOfBytes(name);
     const known = this.#sought.get(text);
     if (known !== undefined) return known;
     const sought: Sought = { name, uses: 0, row: 0, offset: -1 };
@@ -79,19 +79,19 @@ export class PropertyFinder {
   }
 
   #look(bag: Bytes, sought: Sought): number {
-    if (this.#passed !== this.#row) this.#pass(asBuffer(bag));
+    if (this.#passed !== this.#row) this.#pass(bag);
     return sought.row === this.#row ? sought.offset : -1;
   }
 
   /** Notes where each name is that the bag has. */
-  #pass(bag: Buffer): void {
+  #pass(bag: Bytes): void {
     this.#passed = this.#row;
     const end = headersEnd(bag);
     for (let at = firstProperty; at < end; at += propertyHeaderBytes) {
       const length = nameLength(bag, at);
       if (!this.#lengths.has(length)) continue;
       const start = nameStart(bag, at);
-      const sought = this.#sought.get(bag.toString('latin1', start, start + length));
+      const sought = this.#sought.get(nameOfBytes(bag, start, start + length));
       if (sought === undefined) continue;
       sought.row = this.#row;
       sought.offset = at;

@@ -1,4 +1,4 @@
-import { asBuffer, type Bytes } from '../../base/bytes.js';
+import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
 import { fragmentEnd, propertyTag, propertyTags, valueStart } from '../../wire/edm/bag.js';
 import type { EdmValue } from '../../wire/edm/value.js';
@@ -59,7 +59,7 @@ function addLiteral(literal: EdmValue, { int32s, doubles, addText }: Sets): void
     case 'Edm.DateTime':
     case 'Edm.Guid':
     case 'Edm.Binary':
-      addText(tagOf(literal.type), asBuffer(valueBytes(literal)).toString('latin1'));
+      addText(tagOf(literal.type), nameOfBytes(valueBytes(literal)));
       return;
     default:
       unreachable(literal);
@@ -81,10 +81,6 @@ class TextSet {
     const start = valueStart(bag, at);
     const end = fragmentEnd(bag, at);
     // Only a text as long as one of the literals is copied.
-    return this.#lengths.has(end - start) && this.#texts.has(latin1(bag, start, end));
+    return this.#lengths.has(end - start) && this.#texts.has(nameOfBytes(bag, start, end));
   }
-}
-
-function latin1(bag: Bytes, start: number, end: number): string {
-  return asBuffer(bag).toString('latin1', start, end);
 }

@@ -1,4 +1,4 @@
-import { asBuffer, type Bytes } from '../../base/bytes.js';
+import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import { hasName, nameLength, nameStart } from '../edm/bag.js';
 import { jsonText } from '../edm/json-bytes.js';
 import { textBytes } from '../edm/text.js';
@@ -14,7 +14,7 @@ export class Selection {
   /** The client's own properties, in the order asked. */
   readonly names: readonly string[];
   readonly #nameBytes: readonly Bytes[];
-  /** Places of many names, by their UTF-8 bytes as characters. */
+  /** Places of many names, by their UTF-8 bytes. */
   readonly #places: ReadonlyMap<string, number> | undefined;
   readonly #nulls: readonly Bytes[];
   readonly #found: Uint8Array;
@@ -29,7 +29,7 @@ export class Selection {
     this.#nulls = this.names.map((name) => Buffer.from(nullMember(name)));
     this.#places =
       this.names.length > comparedMax
-        ? new Map(this.#nameBytes.map((name, index) => [latin1(name, 0, name.length), index]))
+        ? new Map(this.#nameBytes.map((name, index) => [nameOfBytes(name), index]))
         : undefined;
     this.#found = new Uint8Array(this.names.length);
   }
@@ -62,7 +62,7 @@ export class Selection {
     }
     if (this.#places === undefined) return -1;
     const start = nameStart(bag, at);
-    return this.#places.get(latin1(bag, start, start + nameLength(bag, at))) ?? -1;
+    return this.#places.get(nameOfBytes(bag, start, start + nameLength(bag, at))) ?? -1;
   }
 
   /** Calls back with `,"name":null` for each name that the entity did not have. */
@@ -80,10 +80,6 @@ export function nullBytes(select: readonly string[]): number {
 
 function nullMember(name: string): string {
   return `,"${jsonText(name)}":null`;
-}
-
-function latin1(bytes: Bytes, start: number, end: number): string {
-  return asBuffer(bytes).toString('latin1', start, end);
 }
 
 function isSystemName(name: string): boolean {

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/thrown.js';
 import type { Bytes } from '../../../base/bytes.js';
 import { checksumBytes, isIntact } from '../record.js';
 import { nodeFlags, PageFile, pageBytes } from './page.js';
@@ -48,7 +49,7 @@ export function* checkDataFile(
   try {
     head = readSnapshotHead(file);
   } catch (error) {
-    found.add(error instanceof Error ? error.message : String(error));
+    found.add(messageOf(error));
     return { entries: 0, bytes, ...found.told(), notes, transaction: -1 };
   }
   // A file that tells a size beyond all measure must not have memory reserved for it.
@@ -86,7 +87,7 @@ interface WalkParts {
   readonly found: Findings;
 }
 
-/** Resolves with how many entries the store has. */
+/** Returns how many entries the store has. */
 function* walkAll(walk: Walk, parts: WalkParts): Generator<CheckProgress, number> {
   const { head, notes, withEntries, found } = parts;
   const trees = new Map<TreeName, TreeHead>();

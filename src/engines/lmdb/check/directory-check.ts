@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { endianness } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { codeOf } from '../../../base/thrown.js';
 import { DataDirectoryError } from '../data-directory-error.js';
 import { isListening } from '../lock-socket.js';
 import { checkDataFile, type CheckProgress, type CheckReport } from './check.js';
@@ -102,7 +103,7 @@ async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+    if (codeOf(error) === 'ENOENT') return 0;
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/thrown.js';
 import type { Bytes } from '../../../base/bytes.js';
 import { headerBytes, nodeBytes, nodeFlags, Page, pageBytes, pageFlags } from './page.js';
 import type { PageFile } from './page.js';
@@ -96,7 +97,7 @@ export class Walk {
       checkKeys(page, bounds, place.visitor, 1);
       yield* this.#children(page, bounds, place);
     } catch (error) {
-      this.#found(`page ${number} of the tree '${place.visitor.name}' ${textOf(error)}`);
+      this.#found(`page ${number} of the tree '${place.visitor.name}' ${messageOf(error)}`);
     }
   }
 
@@ -239,8 +240,4 @@ function numberAt(bytes: Bytes, at: number): number {
 
 function wordsOf(name: string): string {
   return name.replace(/[A-Z]/, (letter) => ` ${letter.toLowerCase()}`);
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

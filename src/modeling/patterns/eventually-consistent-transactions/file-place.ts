@@ -2,6 +2,7 @@ import { link, open, rename, rm, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, relative, resolve, sep } from 'node:path';
 import type { Bytes } from '../../../base/bytes.js';
 import { makeDirectory } from '../../../base/make-directory.js';
+import { codeOf } from '../../../base/thrown.js';
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
 import { ValueError } from '../../table/errors.js';
 import type { Place, Slot } from './place.js';
@@ -123,8 +124,4 @@ async function unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> 
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

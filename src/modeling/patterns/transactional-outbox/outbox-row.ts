@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/thrown.js';
 import { DecodeError } from '../../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../../rows/row.js';
 import { stringUnitsMax } from '../../rows/row-size.js';
@@ -102,7 +103,7 @@ const errorUnitsMax = 1000;
 /** The row after one more failure. Writing it moves its Timestamp, so the first one is kept. */
 export function withFailure(row: StoredRow, error: unknown): Row {
   const { partitionKey, rowKey, properties } = row;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   return {
     partitionKey,
     rowKey,
