@@ -57,12 +57,15 @@ export async function readWhole(
   if (stats.size > bytesMax) throw tooLarge(path, bytesMax);
   const chunks: Buffer[] = [];
   let bytes = 0;
+  const size = Number(stats.size);
   try {
     // The size is not the end: a file may grow meanwhile, and one of the system may have no size.
     for (;;) {
+      // Most files come in one piece, which is not copied.
+      const chunkBytes = Math.max(chunkBytesMin, size - bytes);
       const wanted = Math.min(chunkBytes, bytesMax + 1 - bytes);
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(wanted), 0, wanted, bytes);
-      if (bytesRead === 0) return Buffer.concat(chunks, bytes);
+      if (bytesRead === 0) return joined(chunks, bytes);
       bytes += bytesRead;
       if (bytes > bytesMax) throw tooLarge(path, bytesMax);
       chunks.push(buffer.subarray(0, bytesRead));
@@ -82,7 +85,12 @@ export async function readRegularFile(path: string, bytesMax: number): Promise<B
   }
 }
 
-const chunkBytes = 64 * 1024;
+const chunkBytesMin = 64 * 1024;
+
+function joined(chunks: readonly Buffer[], bytes: number): Buffer {
+  const [only] = chunks;
+  return only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, bytes);
+}
 
 function checkKind(path: string, stats: BigIntStats): void {
   if (stats.isFile()) return;

@@ -1,9 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { checkDataDirectory, type CheckReport } from '../app/check.js';
 import { CommandFailure, messageOf } from './failure.js';
-import { grouped } from './terminal.js';
+import { locationOption } from './location-option.js';
+import { notice } from './notice.js';
+import { grouped, printable } from './terminal.js';
 
 interface CheckFlags {
   readonly location: string;
@@ -20,11 +22,7 @@ export function checkCommand(): Command {
         'was written to it. Changes nothing. Exit code 0: it does; 1: it is damaged, or could not ' +
         'be read.',
     )
-    .addOption(
-      new Option('-l, --location <directory>', 'the data directory')
-        .env('TABULARIUM_LOCATION')
-        .default('./.tabularium'),
-    )
+    .addOption(locationOption('the data directory'))
     .addHelpText('after', '\nExample:\n  tabularium check --location /var/lib/tabularium')
     .action(run);
 }
@@ -34,7 +32,7 @@ async function run({ location }: CheckFlags): Promise<void> {
   const { size } = await stat(file).catch((error: unknown) => {
     throw new CommandFailure(`There are no data to check in ${location}: ${messageOf(error)}`);
   });
-  process.stderr.write(`Checking ${file} (${grouped(size)} bytes)\n`);
+  notice(`Checking ${file} (${grouped(size)} bytes)`);
   const report = await checkDataDirectory(location, progressLines()).catch((error: unknown) => {
     throw new CommandFailure(messageOf(error), { cause: error });
   });
@@ -52,12 +50,12 @@ function progressLines(): (progress: { pages: number; pagesMax: number }) => voi
     const step = Math.floor((pages / pagesMax) * steps);
     if (step <= told) return;
     told = step;
-    process.stderr.write(`  ${(step * 100) / steps} % of ${grouped(pagesMax)} pages\n`);
+    notice(`  ${(step * 100) / steps} % of ${grouped(pagesMax)} pages`);
   };
 }
 
 function tell({ entries, findings, damages }: CheckReport): void {
-  for (const finding of findings) process.stdout.write(`${finding}\n`);
+  for (const finding of findings) process.stdout.write(`${printable(finding)}\n`);
   const rest = damages - findings.length;
   if (rest > 0) process.stdout.write(`and ${grouped(rest)} more\n`);
   if (damages === 0) process.stdout.write(`No damage: ${grouped(entries)} entries are intact.\n`);

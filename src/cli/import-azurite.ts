@@ -1,10 +1,11 @@
 import { Command, Option } from 'commander';
 import { systemClock } from '../base/clock.js';
 import { readAzuriteData } from './azurite/read-data.js';
-import type { StoredAccounts } from './azurite/stored-data.js';
+import type { Refuse, StoredAccounts } from './azurite/stored-data.js';
 import { writeAccounts } from './azurite/write-data.js';
 import { CommandFailure } from './failure.js';
 import { reportProgress } from './import/progress.js';
+import { locationOption } from './location-option.js';
 import { notice } from './notice.js';
 import { counted } from './terminal.js';
 
@@ -25,11 +26,7 @@ export function importAzuriteCommand(): Command {
         'may be in use. An interrupted import continues when it is run again.',
     )
     .argument('<directory>', 'what Azurite was given with --location')
-    .addOption(
-      new Option('-l, --location <directory>', 'the data directory to write to; made when absent')
-        .env('TABULARIUM_LOCATION')
-        .default('./.tabularium'),
-    )
+    .addOption(locationOption('the data directory to write to; made when absent'))
     .addOption(
       new Option(
         '--if-exists <what>',
@@ -51,7 +48,7 @@ Examples:
 
 async function importAzurite(directory: string, flags: ImportFlags): Promise<void> {
   let refused = 0;
-  const refuse = (place: string, reason: string): void => {
+  const refuse: Refuse = (place, reason) => {
     refused += 1;
     if (refused <= printedMax) notice(`Refused: ${place}: ${reason}`);
   };
@@ -69,7 +66,7 @@ async function importAzurite(directory: string, flags: ImportFlags): Promise<voi
 async function write(
   accounts: StoredAccounts,
   { location, ifExists }: ImportFlags,
-  refuse: (place: string, reason: string) => void,
+  refuse: Refuse,
 ): Promise<void> {
   let rows = 0;
   const report = reportProgress({

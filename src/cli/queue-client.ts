@@ -4,11 +4,10 @@ import { element, textElement, xmlDocument } from '../wire/xml/element.js';
 import type { XmlElement } from '../wire/xml/reader.js';
 import type { ServiceProperties } from '../wire/resources/service-properties.js';
 import type { SignedIdentifier } from '../wire/resources/signed-identifier.js';
-import { renderServiceProperties } from '../wire/xml/service-properties.js';
-import { renderSignedIdentifiers } from '../wire/xml/signed-identifiers.js';
 import type { Connection } from './connection.js';
 import { ServiceError } from './service-error.js';
 import { StorageClient, type ClientResponse, type ServiceManner } from './storage-client.js';
+import { putPolicies, putServiceProperties } from './storage-settings.js';
 import { childOf, childText, xmlAnswer } from './xml-answer.js';
 
 export interface QueueListing {
@@ -60,24 +59,12 @@ export class QueueClient {
     this.#storage.close();
   }
 
-  async setPolicies(queue: string, policies: readonly SignedIdentifier[]): Promise<void> {
-    await this.#storage.request({
-      method: 'PUT',
-      path: queue,
-      query: 'comp=acl',
-      headers: { 'Content-Type': 'application/xml' },
-      body: renderSignedIdentifiers(policies),
-    });
+  setPolicies(queue: string, policies: readonly SignedIdentifier[]): Promise<void> {
+    return putPolicies(this.#storage, queue, policies);
   }
 
-  async setProperties(properties: ServiceProperties): Promise<void> {
-    await this.#storage.request({
-      method: 'PUT',
-      path: '',
-      query: 'restype=service&comp=properties',
-      headers: { 'Content-Type': 'application/xml' },
-      body: renderServiceProperties(properties, manner.version),
-    });
+  setProperties(properties: ServiceProperties): Promise<void> {
+    return putServiceProperties(this.#storage, properties);
   }
 
   /** Does nothing when it exists. */

@@ -60,6 +60,11 @@ export class StorageClient {
     this.#agent = this.#isSecure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions);
   }
 
+  /** The `x-ms-version` of its requests. */
+  get version(): string {
+    return this.#manner.version;
+  }
+
   /** Ends idle connections, so that the process can end. */
   close(): void {
     this.#agent.destroy();

@@ -5,12 +5,11 @@ import { composeBatch, type ComposedOperation } from '../wire/batch/compose.js';
 import { entityPath } from '../wire/odata/resource.js';
 import type { ServiceProperties } from '../wire/resources/service-properties.js';
 import type { SignedIdentifier } from '../wire/resources/signed-identifier.js';
-import { renderServiceProperties } from '../wire/xml/service-properties.js';
-import { renderSignedIdentifiers } from '../wire/xml/signed-identifiers.js';
 import type { Connection } from './connection.js';
 import { entityJson } from './entity-json.js';
 import { batchFailure, ServiceError } from './service-error.js';
 import { StorageClient, type ClientResponse, type ServiceManner } from './storage-client.js';
+import { putPolicies, putServiceProperties } from './storage-settings.js';
 
 /** How an entity is written where one with its keys may exist. */
 export type WriteMode = 'insert' | 'replace' | 'merge';
@@ -39,24 +38,12 @@ export class TableClient {
     this.#storage.close();
   }
 
-  async setPolicies(table: string, policies: readonly SignedIdentifier[]): Promise<void> {
-    await this.#storage.request({
-      method: 'PUT',
-      path: table,
-      query: 'comp=acl',
-      headers: { 'Content-Type': 'application/xml' },
-      body: renderSignedIdentifiers(policies),
-    });
+  setPolicies(table: string, policies: readonly SignedIdentifier[]): Promise<void> {
+    return putPolicies(this.#storage, table, policies);
   }
 
-  async setProperties(properties: ServiceProperties): Promise<void> {
-    await this.#storage.request({
-      method: 'PUT',
-      path: '',
-      query: 'restype=service&comp=properties',
-      headers: { 'Content-Type': 'application/xml' },
-      body: renderServiceProperties(properties, manner.version),
-    });
+  setProperties(properties: ServiceProperties): Promise<void> {
+    return putServiceProperties(this.#storage, properties);
   }
 
   /** True when it did not exist yet. */

@@ -1,6 +1,6 @@
-import { constants } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FileReadError, openRegularFile, readRegularFile } from '../../base/regular-file.js';
 import { codeOf, CommandFailure, messageOf } from '../failure.js';
 
 /** A document of one of Azurite's collections, as it lies in the file. */
@@ -64,21 +64,16 @@ export function textIn(document: Document, name: string): string {
 
 async function readBounded(path: string): Promise<Buffer | undefined> {
   try {
-    // A named pipe under this name must not block.
-    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const facts = await file.stat();
-    if (!facts.isFile()) throw new CommandFailure(`${path} is no file.`);
-    if (facts.size > databaseBytesMax) {
-      throw new CommandFailure(
-        `${path} is larger than ${databaseBytesMax / 1024 / 1024} MiB. Copy its tables with ` +
-          'tabularium table query --all -o jsonl and tabularium table import instead.',
-      );
-    }
-    return await file.readFile();
+    return await readRegularFile(path, databaseBytesMax);
   } catch (error) {
-    if (error instanceof CommandFailure) throw error;
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw new CommandFailure(`${path} cannot be read: ${messageOf(error)}`);
+    if (!(error instanceof FileReadError)) throw error;
+    if (error.problem === 'absent') return undefined;
+    const advice =
+      error.problem === 'too-large'
+        ? ' Copy its tables with tabularium table query --all -o jsonl and tabularium table import ' +
+          'instead.'
+        : '';
+    throw new CommandFailure(`${error.message}.${advice}`, { cause: error });
   }
 }
 
@@ -92,12 +87,15 @@ export async function readPart(
   const isRange = Number.isSafeInteger(offset) && Number.isSafeInteger(count) && offset >= 0;
   if (!isPlain || !isRange || count < 0 || count > storedTextBytesMax) return undefined;
   try {
-    await using file = await open(join(folder, name), constants.O_RDONLY | constants.O_NONBLOCK);
-    if (!(await file.stat()).isFile()) return undefined;
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(count), 0, count, offset);
-    return bytesRead === count ? buffer : undefined;
+    const { handle } = await openRegularFile(join(folder, name));
+    try {
+      const { bytesRead, buffer } = await handle.read(Buffer.alloc(count), 0, count, offset);
+      return bytesRead === count ? buffer : undefined;
+    } finally {
+      await handle.close();
+    }
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw new CommandFailure(`${join(folder, name)} cannot be read: ${messageOf(error)}`);
+    if (error instanceof FileReadError && error.problem === 'absent') return undefined;
+    throw new CommandFailure(`${messageOf(error)}.`, { cause: error });
   }
 }

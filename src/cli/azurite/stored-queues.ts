@@ -42,7 +42,7 @@ export async function addQueues(
     for (const stored of messages.get(place) ?? []) {
       const times = timesOf(stored, source.nowMs);
       if (times === 'expired') expired += 1;
-      else kept.push(...(await messageOf(stored, times, { source, paths, place, refuse })));
+      else kept.push(...(await keptMessage(stored, times, { source, paths, place, refuse })));
     }
     const policies = policiesOf(document['queueAcl'], 'queue', place, refuse);
     accountIn(accounts, account).queues.set(queue, { metadata, messages: kept, policies });
@@ -81,7 +81,8 @@ function timesOf(message: Document, nowMs: number): Times | 'expired' {
   return { visibilitySeconds, timeToLiveSeconds };
 }
 
-async function messageOf(
+/** One message; none where it cannot be taken over. */
+async function keptMessage(
   message: Document,
   times: Times,
   context: {

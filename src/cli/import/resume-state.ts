@@ -1,7 +1,9 @@
-import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { unreachable } from '../../base/invariant.js';
+import { FileReadError, readRegularFile } from '../../base/regular-file.js';
 import { systemRandomness } from '../../base/randomness.js';
-import { codeOf, CommandFailure, messageOf, UsageError } from '../failure.js';
+import { codeOf, CommandFailure, UsageError } from '../failure.js';
 import type { InputIdentity } from './input.js';
 import type { SourcePosition } from './source-row.js';
 
@@ -49,13 +51,22 @@ export class ResumeState {
 
   async #read(): Promise<string | undefined> {
     try {
-      const facts = await stat(this.#path);
-      if (!facts.isFile() || facts.size > stateBytesMax) throw this.#foreign();
-      return await readFile(this.#path, 'utf8');
+      return (await readRegularFile(this.#path, stateBytesMax)).toString('utf8');
     } catch (error) {
-      if (error instanceof UsageError) throw error;
-      if (codeOf(error) === 'ENOENT') return undefined;
-      throw new CommandFailure(`${this.#path} cannot be read: ${messageOf(error)}`);
+      if (!(error instanceof FileReadError)) throw error;
+      switch (error.problem) {
+        case 'absent':
+          return undefined;
+        case 'directory':
+        case 'not-regular':
+        case 'too-large':
+          throw this.#foreign();
+        case 'forbidden':
+        case 'failed':
+          throw new CommandFailure(`${error.message}.`, { cause: error });
+        default:
+          return unreachable(error.problem);
+      }
     }
   }
 

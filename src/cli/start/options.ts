@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { defaultPorts } from '../connection.js';
+import { locationOption } from '../location-option.js';
 import { names, repeated, wholeNumber } from '../option-parsers.js';
 import { initOptions, type InitFlags } from './init-options.js';
 import { oauthOptions, type OAuthFlags } from './oauth-options.js';
@@ -74,9 +75,7 @@ function configOption(): Option {
 
 function dataOptions(): Option[] {
   return [
-    new Option('-l, --location <directory>', 'the data directory; made when it does not exist')
-      .env('TABULARIUM_LOCATION')
-      .default('./.tabularium'),
+    locationOption('the data directory; made when it does not exist'),
     new Option(
       '--in-memory',
       'keep everything in memory; it is gone when the server stops (env: TABULARIUM_IN_MEMORY=true)',
