@@ -1,4 +1,16 @@
 #!/usr/bin/env node
-import { main } from '../dist/src/cli/main.js';
+// Nothing here that Node 10 cannot parse: an old release has to be told what is missing.
+const found = process.versions.node.split('.').map(Number);
 
-await main(process.argv);
+if (found[0] > 20 || (found[0] === 20 && found[1] >= 19)) {
+  import('../dist/src/cli/main.js').then(function (cli) {
+    return cli.main(process.argv);
+  });
+} else {
+  process.stderr.write(
+    'error: tabularium needs Node.js 20.19 or later; this is ' +
+      process.versions.node +
+      '. Install a later release: https://nodejs.org\n',
+  );
+  process.exitCode = 1;
+}
