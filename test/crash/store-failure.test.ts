@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { TableClient } from '@azure/data-tables';
+import {
+  connectionStringOf,
+  startCli,
+  stopCli,
+  temporaryDirectory,
+} from '../support/cli-server.js';
+import type { CliProcess } from '../support/cli-process.js';
+import { withoutFaults } from '../support/faults/shim.js';
+import { startCliWithFaults } from '../support/faults/start-with-faults.js';
+
+function tableOf(server: CliProcess): TableClient {
+  return TableClient.fromConnectionString(connectionStringOf(server), 'rows', {
+    allowInsecureConnection: true,
+    retryOptions: { maxRetries: 0 },
+  });
+}
+
+const rowsMax = 200;
+
+/** Writes until the store has failed; the keys of the rows that were acknowledged. */
+async function writeUntil(table: TableClient, hasFailed: () => boolean): Promise<string[]> {
+  const kept: string[] = [];
+  for (let at = 0; at < rowsMax && !hasFailed(); at += 1) {
+    const row = { partitionKey: 'p', rowKey: `r${at}` };
+    await table.upsertEntity(row).then(
+      () => kept.push(row.rowKey),
+      () => undefined,
+    );
+  }
+  assert.ok(hasFailed());
+  return kept;
+}
+
+const diskFails = {
+  path: 'data.mdb',
+  calls: ['pwrite'],
+  action: { kind: 'fail', error: 'EIO' },
+  after: 1,
+  times: 1,
+} as const;
+const failed = 'the store has failed';
+
+void describe('a storage engine that cannot go on', { skip: withoutFaults }, () => {
+  void it('ends a server with a code of its own, which then starts with all it acknowledged', async () => {
+    await using directory = await temporaryDirectory();
+    const location = join(directory.path, 'data');
+    await using faulty = await startCliWithFaults(['--location', location]);
+    const { server, faults } = faulty;
+    const table = tableOf(server);
+    await table.createTable();
+    faults.set(diskFails);
+    const kept = await writeUntil(table, () => server.stderr.includes(failed));
+    const { code, signal } = await server.result;
+    assert.ok(code === 74 || signal === 'SIGKILL', `${code} ${signal}`);
+    const next = await startCli(['--location', location]);
+    for (const rowKey of kept) await tableOf(next).getEntity('p', rowKey);
+    assert.equal(await stopCli(next), 0);
+  });
+
+  void it('ends a worker, which is replaced, and keeps no other from writing', async () => {
+    await using directory = await temporaryDirectory();
+    const location = join(directory.path, 'data');
+    await using faulty = await startCliWithFaults(['--location', location, '--workers', '2']);
+    const { server, faults } = faulty;
+    await server.printed('a worker listens', 2);
+    const table = tableOf(server);
+    await table.createTable();
+    faults.set(diskFails);
+    const kept = await writeUntil(table, () => server.stderr.includes(failed));
+    await server.printed('a worker listens', 3);
+    for (const rowKey of kept) await table.getEntity('p', rowKey);
+    await table.upsertEntity({ partitionKey: 'p', rowKey: 'again' });
+    assert.equal(await stopCli(server), 0);
+  });
+});
