@@ -52,6 +52,7 @@ function eventsFor({
     },
     detached: (error) => logger.error('the data are not where they were: no writes', { error }),
     exposed: (warning) => logger.warn(warning),
+    waiting: (message) => logger.warn(message),
     restored: () => logger.warn('the data are where they were again: writes are taken'),
   };
 }

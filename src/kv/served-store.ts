@@ -15,6 +15,8 @@ export interface StoreEvents {
   checking(done: number, total: number): void;
   /** Others than the owner of its files may have access to them. The text is for people. */
   exposed(warning: string): void;
+  /** Opening takes long, because another process holds what it needs. The text is for people. */
+  waiting(message: string): void;
 }
 
 /** A store that can tell how it is. */

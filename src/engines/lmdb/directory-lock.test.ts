@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readdir } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { describe } from 'node:test';
 import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
+import { systemTimers, type Timers } from '../../base/timers.js';
 import { it } from '../../kv/conformance/limited-test.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
 import { openEnvironment } from './environment.js';
 
 const clock = manualClock();
+/** Thirty seconds pass in one. */
+const timers: Timers = {
+  start: (delayMs, callback, argument) => systemTimers.start(delayMs / 30, callback, argument),
+};
+const holder = fileURLToPath(new URL('../../../test/support/hold-lock-child.js', import.meta.url));
 
 async function setUp(t: TestContext) {
   const { directory, remove } = await temporaryLocation();
@@ -18,7 +27,9 @@ async function setUp(t: TestContext) {
     await environment.root.close();
     await remove();
   });
-  return { directory, environment, lock: () => lockDirectory(environment, { directory, clock }) };
+  const waits: string[] = [];
+  const options = { directory, clock, timers, waiting: (message: string) => waits.push(message) };
+  return { directory, environment, waits, lock: () => lockDirectory(environment, options) };
 }
 
 describe('directory lock', () => {
@@ -49,5 +60,26 @@ describe('directory lock', () => {
     await first.release();
     await assert.rejects(joinDirectory(environment, directory), { reason: 'no-owner' });
     await (await lock()).release();
+  });
+
+  it('is waited for while a stopped process holds the lock of the data file, which is named', async (t) => {
+    if (process.platform === 'win32') return t.skip('has no SIGSTOP');
+    const { directory, waits, lock } = await setUp(t);
+    const child = spawn(process.execPath, [holder, directory]);
+    await once(child.stdout, 'data');
+    const held = `held by process ${child.pid}`;
+    await assert.rejects(lock(), {
+      reason: 'in-use',
+      message:
+        `The data directory ${directory} cannot be taken: its lock was not free for 30 s, ` +
+        `${held}. End that process, by force if it must be, or choose another directory with ` +
+        '--location.',
+    });
+    assert.deepEqual(waits, [`waiting for the lock of ${directory}, ${held}`]);
+    const later = lock();
+    child.kill('SIGKILL');
+    await (await later).release();
+    const sockets = (await readdir(directory)).filter((name) => name.endsWith('.sock'));
+    assert.deepEqual(sockets, []);
   });
 });

@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.js';
 import { DataDirectoryError } from './data-directory-error.js';
 import type { Environment } from './environment.js';
 import { writeTransaction } from './write-transaction.js';
+import { writeWithinWait, type LockWaitOptions } from './lock-wait.js';
 import type { LockSocket } from './lock-socket.js';
 import { isListening, listenOn, removeSocket } from './lock-socket.js';
 
@@ -38,11 +39,12 @@ export interface DirectoryLock {
  * names. A socket closes with its process, however that ends, so an owner whose socket refuses is
  * dead; process ids are only shown to people. The record of a dead owner is replaced inside a write
  * transaction, and only if it is still the record that was found dead: of any number of processes
- * that try, one succeeds, and the others then find a living owner.
+ * that try, one succeeds, and the others then find a living owner. The lock of the data file may
+ * be held by somebody else meanwhile: see `writeWithinWait`.
  */
 export async function lockDirectory(
   environment: Environment,
-  options: { readonly directory: string; readonly clock: Clock },
+  options: LockWaitOptions & { readonly clock: Clock },
 ): Promise<DirectoryLock> {
   const { directory, clock } = options;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
@@ -54,7 +56,8 @@ export async function lockDirectory(
     const socket = await listenOn(directory, token);
     const started = new Date(clock.nowMicros() / 1000).toISOString();
     const owner: Owner = { token, pid: process.pid, started, socket: socket.name };
-    if (await replaceOwner(environment, found, owner)) {
+    const take = (): boolean => replaceOwner(environment, found, owner);
+    if (await orClosed(socket, writeWithinWait(environment, options, take))) {
       if (found !== undefined) await removeSocket(directory, found.socket);
       return {
         isHeld: () => isOwner(environment, owner),
@@ -90,7 +93,7 @@ export async function joinDirectory(
 }
 
 async function release(environment: Environment, owner: Owner, socket: LockSocket): Promise<void> {
-  await replaceOwner(environment, owner, undefined);
+  await writeTransaction(environment.root, () => replaceOwner(environment, owner, undefined));
   await socket.close();
 }
 
@@ -107,19 +110,27 @@ function isOwner({ meta }: Environment, owner: Owner): boolean {
   return parseOwner(meta.get(ownerKey)?.value)?.token === owner.token;
 }
 
-/** Whether the record was still `expected` and is `next` now. */
-async function replaceOwner(
-  { root, meta }: Environment,
+/** Gives the socket back when the work fails. */
+async function orClosed<Result>(socket: LockSocket, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    await socket.close();
+    throw error;
+  }
+}
+
+/** Whether the record was still `expected` and is `next` now. For use in a write transaction. */
+function replaceOwner(
+  { meta }: Environment,
   expected: Owner | undefined,
   next: Owner | undefined,
-): Promise<boolean> {
-  return writeTransaction(root, () => {
-    const found = parseOwner(meta.get(ownerKey)?.value);
-    if (found?.token !== expected?.token) return false;
-    if (next === undefined) meta.remove(ownerKey);
-    else meta.put(ownerKey, Buffer.from(JSON.stringify(next)), noVersion);
-    return true;
-  });
+): boolean {
+  const found = parseOwner(meta.get(ownerKey)?.value);
+  if (found?.token !== expected?.token) return false;
+  if (next === undefined) meta.remove(ownerKey);
+  else meta.put(ownerKey, Buffer.from(JSON.stringify(next)), noVersion);
+  return true;
 }
 
 function parseOwner(bytes: Bytes | undefined): Owner | undefined {

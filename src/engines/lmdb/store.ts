@@ -62,6 +62,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStor
   const isOwner = sharing === 'exclusive';
   const { isNew } = await prepareDirectory(directory, { create: isOwner });
   const { events = {}, timers = systemTimers } = options;
+  const { waiting = () => undefined } = events;
   const closing: (() => unknown)[] = [claimDirectory(directory)];
   try {
     if (isOwner) {
@@ -72,7 +73,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStor
     const environment = openEnvironment(directory, { sync: durability === 'durable' });
     closing.unshift(() => environment.root.close());
     const lock = isOwner
-      ? await lockDirectory(environment, { directory, clock })
+      ? await lockDirectory(environment, { directory, clock, timers, waiting })
       : await joinDirectory(environment, directory);
     closing.unshift(() => lock.release());
     // The data file may be new; its own syncs do not cover its name.

@@ -1,0 +1,63 @@
+import type { Timers } from '../../base/timers.js';
+import { DataDirectoryError } from './data-directory-error.js';
+import { within } from './deadline.js';
+import type { Environment } from './environment.js';
+import { writeTransaction } from './write-transaction.js';
+
+/** From when on a start says for whom it waits, and how long it waits in all. */
+const quietMs = 1_000;
+export const lockWaitMs = 30_000;
+
+export interface LockWaitOptions {
+  readonly directory: string;
+  readonly timers: Timers;
+  /** Is told, for people, why it takes long. */
+  readonly waiting: (message: string) => void;
+}
+
+/**
+ * Runs the transaction by which a start takes a data directory. A process may hold the lock of
+ * the data file and not end its write: one that was stopped, or that hangs in its end. It is named
+ * after a second. Throws `DataDirectoryError` when it keeps the lock: the change is not made then,
+ * also when the lock becomes free later, but a thread waits for it until the process ends.
+ */
+export async function writeWithinWait<Result>(
+  environment: Environment,
+  { directory, timers, waiting }: LockWaitOptions,
+  change: () => Result,
+): Promise<Result> {
+  let isOver = false;
+  const work = writeTransaction(environment.root, () => {
+    if (isOver) throw new Error('the start has given up');
+    return change();
+  });
+  const notice = timers.start(
+    quietMs,
+    () => waiting(`waiting for the lock of ${directory}, ${holders(environment)}`),
+    undefined,
+  );
+  const late = (): Error => {
+    isOver = true;
+    return new DataDirectoryError(
+      'in-use',
+      `The data directory ${directory} cannot be taken: its lock was not free for ` +
+        `${lockWaitMs / 1000} s, ${holders(environment)}. End that process, by force if it must ` +
+        'be, or choose another directory with --location.',
+    );
+  };
+  try {
+    return await within(work, { limitMs: lockWaitMs, timers, late });
+  } finally {
+    notice.close();
+  }
+}
+
+/** The others that have the data file open, in words: one of them has the lock. */
+function holders({ root }: Environment): string {
+  root.readerCheck();
+  const lines = root.readerList().split('\n');
+  const pids = new Set(lines.map((line) => Number.parseInt(line, 10)).filter((pid) => pid > 0));
+  pids.delete(process.pid);
+  if (pids.size === 0) return 'held by a process that does not show itself';
+  return `held by process ${[...pids].join(' or ')}`;
+}
