@@ -3,7 +3,7 @@
 const found = process.versions.node.split('.').map(Number);
 
 if (found[0] > 20 || (found[0] === 20 && found[1] >= 19)) {
-  import('../dist/src/cli/main.js').then(function (cli) {
+  void import('../dist/src/cli/main.js').then(function (cli) {
     return cli.main(process.argv);
   });
 } else {

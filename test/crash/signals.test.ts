@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CliProcess } from '../support/cli-process.js';
+import { freePorts, startCli, stopCli, temporaryDirectory } from '../support/cli-server.js';
+import { untilEnded, workerPids } from '../support/process-states.js';
+
+// Signals at moments from the first milliseconds of a start to the last of a stop. How often is a
+// matter of time: TABULARIUM_SIGNAL_STEP_MS=10 tries every ten milliseconds.
+
+const stepMs = Number(process.env['TABULARIUM_SIGNAL_STEP_MS'] ?? 300);
+const startMs = 900;
+
+/** Stopped in order, or ended by the signal: before the program listens to it, or as the second. */
+const documented = new Set<number | NodeJS.Signals | null>([0, 143, 130, 'SIGTERM', 'SIGINT']);
+
+const cases = [
+  ['SIGTERM'],
+  ['SIGINT', 'SIGTERM'],
+] as const satisfies readonly (readonly NodeJS.Signals[])[];
+
+for (const workers of ['1', '2']) {
+  void describe(`signals at any time, ${workers} workers`, () => {
+    for (const signals of cases) {
+      void it(`${signals.join(' and ')}: it ends as documented, and the directory starts again`, async () => {
+        await using directory = await temporaryDirectory();
+        const location = ['--location', join(directory.path, 'data'), '--workers', workers];
+        for (let atMs = 0; atMs <= startMs; atMs += stepMs) {
+          const server = new CliProcess(['start', ...freePorts, ...location]);
+          await pause(atMs);
+          for (const signal of signals) {
+            server.child.kill(signal);
+            await pause(5);
+          }
+          const { code, signal, stderr } = await server.result;
+          assert.ok(
+            documented.has(code ?? signal),
+            `${code} ${signal} after ${atMs} ms: ${stderr}`,
+          );
+          await untilEnded(workerPids({ stderr }));
+        }
+        assert.equal(await stopCli(await startCli(location)), 0);
+      });
+    }
+
+    void it('SIGHUP, again and again: it goes on, and stops when it is told to', async () => {
+      await using directory = await temporaryDirectory();
+      const location = ['--location', join(directory.path, 'data'), '--workers', workers];
+      const server = await startCli(location);
+      const hangups = setInterval(() => server.child.kill('SIGHUP'), 10);
+      await pause(200);
+      server.child.kill('SIGTERM');
+      const { code, signal, stderr } = await server.result;
+      clearInterval(hangups);
+      // The last moments of a process, without any code of the program, can end by it.
+      assert.ok(code === 0 || signal === 'SIGHUP', `${code} ${signal}`);
+      assert.match(stderr, /"msg":"stopped"/);
+    });
+  });
+}
