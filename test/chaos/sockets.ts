@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { connect as connectTls } from 'node:tls';
+import { defaultLimits } from '../../src/http/pipeline/limits.js';
 import type { SimRandom } from '../support/sim-random.js';
 import * as attacks from './attacks.js';
 import { Finding } from './finding.js';
@@ -65,7 +66,7 @@ export const socketScenarios: readonly Scenario[] = [
   scenario('connect', (world) => attacks.everyMethod(world, 400), { workers: 1 }),
   scenario('each-byte', (world) => attacks.everyByte(world, 1)),
   scenario('half-open', (world) => attacks.halfOpen(world, 50)),
-  scenario('pipelining', (world) => attacks.pipelining(world, 200)),
+  scenario('pipelining', (world) => attacks.pipelining(world, defaultLimits.waitingRequestsMax)),
   scenario('never-reading', (world) => attacks.neverReading(world, 40)),
   scenario('one-byte-chunks', (world) => attacks.oneByteChunks(world, 30_000)),
   scenario('nonsense', (world) => attacks.nonsense(world, 300)),
