@@ -92,6 +92,17 @@ describe('a store that loses its files', () => {
     });
   }
 
+  it('is not set back either: what is beside its path stays as it was', async (t) => {
+    const { directory, store, told } = await setUp(t);
+    await rename(directory, `${directory}.old`);
+    await assert.rejects(store.restoreSnapshot(), /Nothing is written: The file .*data\.mdb/);
+    assert.equal((await store.get(key))?.value.toString(), 'key');
+    await rename(`${directory}.old`, directory);
+    await store.restoreSnapshot();
+    assert.equal(await store.get(key), undefined);
+    assert.deepEqual(told, ['detached', 'restored']);
+  });
+
   it('notices it while nothing is written', async (t) => {
     const { directory, store, timers, told } = await setUp(t);
     assert.equal(store.trouble(), undefined);
@@ -118,16 +129,23 @@ describe('a store that loses its files', () => {
     await assert.rejects(spawnLmdbStore(`${directory}.old`, 'exclusive'));
   });
 
-  it('writes nothing beside an owner that took it for dead', async (t) => {
-    const { directory, store, told } = await setUp(t);
-    for (const name of await readdir(directory)) {
-      if (name.endsWith('.sock')) await rm(join(directory, name));
-    }
-    const second = await spawnLmdbStore(directory, 'exclusive');
-    t.after(() => second.kill());
-    await assert.rejects(put(store), /StoreFailedError|another process took over/);
-    assert.deepEqual(told, ['failed']);
-    assert.equal((await put(second.store)).ok, true);
-    await second.store.close();
-  });
+  const writes = {
+    'writes nothing': put,
+    'does not set the data back': (store: LmdbStore) => store.restoreSnapshot(),
+  };
+  for (const [name, write] of Object.entries(writes)) {
+    it(`${name} beside an owner that took it for dead`, async (t) => {
+      const { directory, store, told } = await setUp(t);
+      for (const file of await readdir(directory)) {
+        if (file.endsWith('.sock')) await rm(join(directory, file));
+      }
+      const second = await spawnLmdbStore(directory, 'exclusive');
+      t.after(() => second.kill());
+      await assert.rejects(write(store), /StoreFailedError|another process took over/);
+      assert.deepEqual(told, ['failed']);
+      assert.equal((await second.store.get(key))?.value.toString(), 'key');
+      assert.equal((await put(second.store)).ok, true);
+      await second.store.close();
+    });
+  }
 });

@@ -18,6 +18,8 @@ const groupBytesMax = 8 * 1024 * 1024;
 const waitingCommitsMax = 65_536;
 /** A group that is not written after this long never will be: its writer is stuck. */
 const stallMs = 60_000;
+/** The same for one that changes everything. */
+const rewriteStallMs = 10 * stallMs;
 /** How long to wait for the package to say why a commit failed. */
 const reasonWaitMs = 1_000;
 
@@ -81,6 +83,26 @@ export class GroupCommit {
       this.#waiting.push({ batch, bytes: batchBytes(batch), resolve, reject });
       this.#running ??= this.#run();
     });
+  }
+
+  /**
+   * Changes anything in one transaction of its own, behind the commits that were begun, and is
+   * refused as a commit is. `change` works on the main thread.
+   */
+  async rewrite(change: () => void): Promise<void> {
+    const { condition } = this.#parts;
+    await this.drained();
+    // Looks first, as what it changes may be all that there is.
+    const refusal = condition.failure ?? condition.detachment();
+    if (refusal !== undefined) throw refusal;
+    try {
+      await this.#guarded(change, rewriteStallMs);
+    } catch (error) {
+      const refused = await writeError(error);
+      throw condition.judge(refused.cause) ?? refused;
+    }
+    const detachment = condition.detachment();
+    if (detachment !== undefined) throw detachment;
   }
 
   /** Resolves when every commit that was begun has settled. */
@@ -160,18 +182,22 @@ export class GroupCommit {
    * child transaction, because that can be undone when something throws between two writes.
    */
   async #transact(take: () => readonly Pending[]): Promise<readonly CommitResult[]> {
-    const { root } = this.#environment;
-    const { condition, lock, timers } = this.#parts;
-    const work = writeTransaction(root, () => {
-      if (condition.failure !== undefined) throw condition.failure;
-      if (!lock.isHeld()) throw condition.fail('another process took over its data directory.');
-      return this.#apply(take());
-    });
-    const late = () => condition.fail(`a commit did not end within ${stallMs / 1000} s.`);
-    const results = await within(work, { limitMs: stallMs, timers, late });
+    const results = await this.#guarded(() => this.#apply(take()), stallMs);
     this.#commits += results.length;
     if (results.some((result) => result.ok)) this.#syncs += 1;
     return results;
+  }
+
+  /** Runs a write transaction, unless the store has failed or belongs to somebody else by then. */
+  #guarded<Result>(change: () => Result, limitMs: number): Promise<Result> {
+    const { condition, lock, timers } = this.#parts;
+    const work = writeTransaction(this.#environment.root, () => {
+      if (condition.failure !== undefined) throw condition.failure;
+      if (!lock.isHeld()) throw condition.fail('another process took over its data directory.');
+      return change();
+    });
+    const late = () => condition.fail(`a commit did not end within ${limitMs / 1000} s.`);
+    return within(work, { limitMs, timers, late });
   }
 
   #apply(group: readonly Pending[]): readonly CommitResult[] {

@@ -1,7 +1,6 @@
 import type { Entry } from '../../kv/store.js';
 import type { StoreSnapshot } from '../../kv/snapshots.js';
 import type { Environment } from './environment.js';
-import { writeTransaction } from './write-transaction.js';
 
 /** A snapshot is held in memory: it is meant for the data of tests. */
 export const snapshotBytesMax = 1 << 30;
@@ -43,13 +42,8 @@ export function dumpEntries({ entries, row }: Environment): LmdbSnapshot {
   return new LmdbSnapshot(content);
 }
 
-/** Replaces all entries by these, in one transaction. Versions given out so far stay noted. */
-export async function replaceEntries(
-  { root, entries }: Environment,
-  content: readonly Entry[],
-): Promise<void> {
-  await writeTransaction(root, () => {
-    entries.database.clearSync();
-    for (const { key, value, version } of content) entries.put(key, value, version);
-  });
+/** Replaces all entries by these; in a transaction. Versions given out so far stay noted. */
+export function replaceEntries({ entries }: Environment, content: readonly Entry[]): void {
+  entries.database.clearSync();
+  for (const { key, value, version } of content) entries.put(key, value, version);
 }

@@ -192,10 +192,8 @@ export class LmdbStore implements ServedStore {
 
   async restoreSnapshot(snapshot?: StoreSnapshot): Promise<void> {
     this.#assertOpen();
-    await this.#commits.drained();
-    if (snapshot === undefined) return replaceEntries(this.#environment, []);
-    invariant(snapshot instanceof LmdbSnapshot, 'a snapshot of this engine');
-    return replaceEntries(this.#environment, snapshot.content);
+    const content = snapshot === undefined ? [] : contentOf(snapshot);
+    await this.#commits.rewrite(() => replaceEntries(this.#environment, content));
   }
 
   trouble(): Error | undefined {
@@ -253,6 +251,11 @@ export class LmdbStore implements ServedStore {
     if (this.#closing !== undefined) throw new StoreClosedError();
     if (this.#parts.condition.failure !== undefined) throw this.#parts.condition.failure;
   }
+}
+
+function contentOf(snapshot: StoreSnapshot): readonly Entry[] {
+  invariant(snapshot instanceof LmdbSnapshot, 'a snapshot of this engine');
+  return snapshot.content;
 }
 
 /**
