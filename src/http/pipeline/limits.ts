@@ -17,6 +17,8 @@ export interface HttpLimits {
   readonly keepAliveTimeoutMs: number;
   /** Connections beyond this are closed unanswered. */
   readonly connectionsMax: number;
+  /** Connections of one address, or one network of IPv6 (/64). More are closed unanswered. */
+  readonly connectionsPerAddressMax: number;
   /** Request bodies and answers of the process, of all services together, in bytes. */
   readonly heldBytesMax: number;
   /** Requests of one connection that wait for the answer to an earlier one. */
@@ -38,6 +40,7 @@ export const defaultLimits: HttpLimits = {
   responseTimeoutMs: 120_000,
   keepAliveTimeoutMs: 60_000,
   connectionsMax: 10_000,
+  connectionsPerAddressMax: 10_000,
   heldBytesMax: 256 * 1024 * 1024,
   waitingRequestsMax: 32,
   operationTimeoutMs: 30_000,

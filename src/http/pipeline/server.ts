@@ -16,6 +16,7 @@ import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Timer } from '../../base/timers.js';
 import { isClientHello, TlsDoorway, type TlsIdentity } from '../tls/doorway.js';
+import { AddressShares } from './address-shares.js';
 import { Connection } from './connection.js';
 import { Exchange } from './exchange.js';
 import type { HttpLimits } from './limits.js';
@@ -49,6 +50,9 @@ export class HttpServer {
   readonly #listener: NetServer;
   readonly #doorway: TlsDoorway | undefined;
   readonly #connections = new Map<Duplex, Connection>();
+  readonly #shares: AddressShares;
+  /** The secured connection over one that was accepted. */
+  readonly #secured = new WeakMap<Socket, Socket>();
   readonly #spokeTls: SampledWarning;
   readonly #tooManyWaiting: SampledWarning;
   #inFlight = 0;
@@ -61,7 +65,9 @@ export class HttpServer {
     this.#server = createServer(nodeOptions(options.limits));
     this.#doorway = options.tls === undefined ? undefined : this.#doorwayOf(options.tls);
     this.#listener = this.#doorway === undefined ? this.#server : listenerOf(this.#doorway);
-    this.#listener.maxConnections = options.limits.connectionsMax;
+    const { connectionsMax, connectionsPerAddressMax } = options.limits;
+    const isIdle = (socket: Socket) => this.#isIdle(socket);
+    this.#shares = new AddressShares({ connectionsMax, connectionsPerAddressMax, isIdle });
     this.#spokeTls = new SampledWarning(options.logger, 'a client spoke TLS to a port without it');
     this.#tooManyWaiting = new SampledWarning(
       options.logger,
@@ -182,7 +188,12 @@ export class HttpServer {
     });
     server.on('clientError', (error, socket) => this.#broken(error, socket));
     const dropped = new SampledWarning(this.#options.logger, 'too many connections');
-    this.#listener.on('drop', () => dropped.give());
+    this.#listener.on('connection', (socket: Socket) => {
+      const admission = this.#shares.admit(socket);
+      if (admission === 'admitted') return;
+      dropped.give({ reason: admission });
+      socket.destroy();
+    });
   }
 
   #doorwayOf(identity: TlsIdentity): TlsDoorway {
@@ -192,7 +203,10 @@ export class HttpServer {
       identity,
       timers,
       handshakeTimeoutMs: limits.handshakeTimeoutMs,
-      onSecure: (socket) => this.#server.emit('connection', socket),
+      onSecure: (socket, accepted) => {
+        this.#secured.set(accepted, socket);
+        this.#server.emit('connection', socket);
+      },
       onPlain: (socket) => this.#refusePlain(socket),
       onFailed: (error) => failed.give({ reason: tlsReasonOf(error) }),
     });
@@ -203,6 +217,11 @@ export class HttpServer {
     const requestId = this.#options.randomness.uuid();
     this.#recordRefused(requestId, 400, '');
     this.#endWith(socket, refusalText(400, requestId, speakTlsText));
+  }
+
+  #isIdle(accepted: Socket): boolean {
+    const connection = this.#connections.get(this.#secured.get(accepted) ?? accepted);
+    return connection === undefined || connection.open.size === 0;
   }
 
   #connected(socket: Socket): void {

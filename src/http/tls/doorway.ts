@@ -14,7 +14,7 @@ export interface DoorwayOptions {
   /** From the opening of a connection to the end of its handshake. */
   readonly handshakeTimeoutMs: number;
   /** A connection over which requests can come. */
-  readonly onSecure: (socket: Socket) => void;
+  readonly onSecure: (socket: Socket, accepted: Socket) => void;
   /** Bytes that begin as a request does, without TLS. Whoever is told ends the connection. */
   readonly onPlain: (socket: Socket) => void;
   /** The handshake was refused by one of the sides. */
@@ -80,7 +80,7 @@ export class TlsDoorway {
     secured.once('secure', () => {
       isSecure = true;
       this.#leave(socket, timer);
-      onSecure(secured);
+      onSecure(secured, socket);
     });
   }
 }

@@ -1,0 +1,76 @@
+import type { Socket } from 'node:net';
+
+/** What became of a new connection. */
+export type Admission = 'admitted' | 'address-full' | 'port-full';
+
+export interface AddressSharesOptions {
+  readonly connectionsMax: number;
+  readonly connectionsPerAddressMax: number;
+  /** Whether no request is under way on a connection. */
+  readonly isIdle: (socket: Socket) => boolean;
+}
+
+/**
+ * How many connections of a port each address has. When the port is full, an address that has fewer
+ * than the one with most takes the place of the oldest connection without a request of that one; so
+ * nobody locks others out by holding connections open.
+ */
+export class AddressShares {
+  readonly #options: AddressSharesOptions;
+  readonly #byAddress = new Map<string, Set<Socket>>();
+  #count = 0;
+
+  constructor(options: AddressSharesOptions) {
+    this.#options = options;
+  }
+
+  /** Takes in a connection, or says why not. The caller closes one that is not admitted. */
+  admit(socket: Socket): Admission {
+    const { connectionsMax, connectionsPerAddressMax } = this.#options;
+    const address = networkOf(socket.remoteAddress ?? '');
+    const own = this.#byAddress.get(address)?.size ?? 0;
+    if (own >= connectionsPerAddressMax) return 'address-full';
+    if (this.#count >= connectionsMax && !this.#makePlace(own)) return 'port-full';
+    this.#add(address, socket);
+    return 'admitted';
+  }
+
+  #add(address: string, socket: Socket): void {
+    const sockets = this.#byAddress.get(address) ?? new Set();
+    this.#byAddress.set(address, sockets.add(socket));
+    this.#count++;
+    socket.once('close', () => this.#remove(address, socket));
+  }
+
+  #remove(address: string, socket: Socket): void {
+    const sockets = this.#byAddress.get(address);
+    if (sockets?.delete(socket) !== true) return;
+    this.#count--;
+    if (sockets.size === 0) this.#byAddress.delete(address);
+  }
+
+  /** For an address with so many. Who has most has two more at least: places are not swapped. */
+  #makePlace(own: number): boolean {
+    let [greediest, most] = ['', own + 1];
+    for (const [address, { size }] of this.#byAddress)
+      if (size > most) [greediest, most] = [address, size];
+    for (const socket of this.#byAddress.get(greediest) ?? []) {
+      if (!this.#options.isIdle(socket)) continue;
+      this.#remove(greediest, socket);
+      socket.destroy();
+      return true;
+    }
+    return false;
+  }
+}
+
+/** Who has one address of IPv6 has the 2^64 of its network. */
+function networkOf(address: string): string {
+  if (address.startsWith('::ffff:')) return address.slice('::ffff:'.length);
+  if (!address.includes(':')) return address;
+  const [left = [], right = []] = address
+    .split('::')
+    .map((half) => (half === '' ? [] : half.split(':')));
+  const zeros = Array.from({ length: Math.max(8 - left.length - right.length, 0) }, () => '0');
+  return [...left, ...zeros, ...right].slice(0, 4).join(':');
+}
