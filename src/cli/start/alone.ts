@@ -13,7 +13,7 @@ import { warnOfExposure } from './reach.js';
 /** How long a stop waits for a start that is under way, to close what that opens. */
 export const startPatienceMs = 2_000;
 
-/** One process that does everything, until a signal stops it. Throws when it cannot start. */
+/** Does everything in this process, until a signal stops it or it cannot go on, and ends it. */
 export async function runAlone(plan: StartPlan): Promise<never> {
   const { settings } = plan;
   const log = openStartLog(settings.flags);
@@ -33,9 +33,13 @@ export async function runAlone(plan: StartPlan): Promise<never> {
     if (!isStopping) reloading = present(server, plan, log);
     return new Promise(() => undefined);
   };
-  const signal = await Promise.race([serve(), guard.stopSignal]);
-  isStopping = true;
-  log.log.info({ signal }, 'stopping: requests in flight are finished');
+  try {
+    const signal = await Promise.race([serve(), guard.stopSignal]);
+    isStopping = true;
+    log.log.info({ signal }, 'stopping: requests in flight are finished');
+  } catch (error) {
+    return guard.fail(error);
+  }
   reloading?.stop();
   return guard.stop(closed(starting));
 }

@@ -13,7 +13,7 @@ import { warnOfExposure } from '../reach.js';
 
 /**
  * Owns the data directory and watches the workers that serve it, until a signal stops all of them.
- * Throws `CommandFailure` when they cannot serve.
+ * Ends the process, also when they cannot serve.
  */
 export async function runPrimary(plan: StartPlan): Promise<never> {
   const { settings, config } = plan;
@@ -57,8 +57,7 @@ export async function runPrimary(plan: StartPlan): Promise<never> {
     log.info({ signal }, 'stopping: requests in flight are finished');
   } catch (error) {
     await stop();
-    await startLog.flush();
-    throw error;
+    return guard.fail(error);
   }
   return guard.stop(stop());
 }
