@@ -70,7 +70,9 @@ export interface LoadedConfig {
   readonly config: Config;
   /** The file holds not a single character, as one that is about to be written. */
   readonly isEmpty: boolean;
-  /** The file, and those it refers to that are read with it. */
+  /** Keys of accounts stand in the file itself. */
+  readonly holdsKeys: boolean;
+  /** The file, first, and those it refers to that are read with it. */
   readonly files: readonly string[];
 }
 
@@ -123,7 +125,9 @@ export async function loadConfig(
     ...tlsConfig(rest, folder),
     ...oauthConfig(rest, folder),
   };
-  if (accounts === undefined) return { config, isEmpty, files };
+  const holdsKeys =
+    accounts?.some(({ keys }) => keys.some((key) => typeof key === 'string')) ?? false;
+  if (accounts === undefined) return { config, isEmpty, holdsKeys, files };
   const keys = new KeyReader({ source: file, folder, environment, noteFile });
   const resolved: AccountSettings[] = [];
   for (const [at, account] of accounts.entries()) {
@@ -131,7 +135,7 @@ export async function loadConfig(
     const read = account.keys.map((key, index) => keys.read(key, [...place, index]));
     resolved.push({ ...account, keys: await Promise.all(read) });
   }
-  return { config: { ...config, accounts: resolved }, isEmpty, files };
+  return { config: { ...config, accounts: resolved }, isEmpty, holdsKeys, files };
 }
 
 /** With absolute paths. */

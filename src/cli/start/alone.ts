@@ -50,6 +50,7 @@ function present(server: TabulariumServer, plan: StartPlan, { log }: StartLog): 
   process.stdout.write(bannerText(server, settings, { isPrivate: process.stdout.isTTY }));
   log.info(listeningFields(server, settings), 'listening');
   warnOfExposure(log, settings);
+  plan.warnOfFiles(log);
   const change = settingsChanger(server, settings);
   return plan.reload(log, (next) => change(next.settings));
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { TableServiceClient, AzureNamedKeyCredential } from '@azure/data-tables';
@@ -205,6 +205,23 @@ describe('tabularium start --config', () => {
     for (let time = 0; time < 4; time++) {
       assert.equal(await statusWith(server, 'first', keyB), 200);
     }
+    assert.equal(await stopCli(server), 0);
+  });
+
+  it('warns of files that every user of the machine may use', { skip: !isPosix }, async () => {
+    await using directory = await temporaryDirectory();
+    const [config, keyFile] = ['config.yaml', 'key'].map((name) => join(directory.path, name));
+    assert.ok(config !== undefined && keyFile !== undefined);
+    await writeFile(keyFile, keyA, { mode: 0o644 });
+    await chmod(keyFile, 0o644);
+    await writeFile(config, 'accounts: [{ name: first, keys: [{ file: key }] }]\n');
+    await chmod(config, 0o644);
+    const server = await startCli(['--in-memory', '--config', config]);
+    await server.printed(`can read ${keyFile}, which holds keys: chmod o-r`);
+    assert.ok(!server.stderr.includes(`can read ${config}`), 'it holds no key itself');
+    await chmod(config, 0o666);
+    server.child.kill('SIGHUP');
+    await server.printed(`can change ${config}: chmod o-w`);
     assert.equal(await stopCli(server), 0);
   });
 

@@ -10,12 +10,15 @@ import {
   type ReloadingOptions,
 } from './reloading.js';
 import { startSettings, type SettingsFor, type StartSettings } from './settings.js';
+import { warnOfTrustedFiles } from './trusted-files.js';
 
 /** How a server starts, and how it takes over changes of its configuration file. */
 export interface StartPlan {
   readonly settings: StartSettings;
   /** What the configuration file says; nothing without one. */
   readonly config: Config;
+  /** Says in the log which of its files every user of the machine may use. */
+  warnOfFiles(log: Logger): void;
   /** Begins to reload; does nothing without a configuration file and a certificate. */
   reload(log: Logger, apply: (reloaded: Reloaded) => Promise<void>): Reloading;
 }
@@ -36,6 +39,7 @@ export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<
   return {
     settings,
     config: started.config,
+    warnOfFiles: (log) => warnOfTrustedFiles(log, started, settings),
     reload: (log, apply) => startReloading({ started, settings, load, settingsFor, apply, log }),
   };
 }
@@ -43,13 +47,18 @@ export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<
 /** A certificate is loaded again at SIGHUP without a configuration as well. */
 function planWithoutFile(settingsFor: SettingsFor): StartPlan {
   const settings = settingsFor({});
-  const started: LoadedConfig = { config: {}, isEmpty: false, files: [] };
+  const started: LoadedConfig = { config: {}, isEmpty: false, holdsKeys: false, files: [] };
   const load = (): Promise<LoadedConfig> => Promise.resolve(started);
   const reload: StartPlan['reload'] = (log, apply) =>
     settings.options.tls === undefined
       ? { stop: () => undefined }
       : startReloading({ started, settings, load, settingsFor, apply, log });
-  return { settings, config: started.config, reload };
+  return {
+    settings,
+    config: started.config,
+    warnOfFiles: (log) => warnOfTrustedFiles(log, started, settings),
+    reload,
+  };
 }
 
 /** A file that was truncated would otherwise start a server with none of its settings. */

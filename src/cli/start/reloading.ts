@@ -5,6 +5,7 @@ import type { Config, LoadedConfig } from '../config/config-file.js';
 import { FileWatch } from '../config/file-watch.js';
 import { messageOf, UsageError } from '../failure.js';
 import { warnOfExposure } from './reach.js';
+import { warnOfTrustedFiles } from './trusted-files.js';
 import { changeableMembers, type SettingsFor, type StartSettings } from './settings.js';
 
 /** Reloads until it is stopped. */
@@ -71,6 +72,7 @@ export function startReloading(options: ReloadingOptions): Reloading {
       const accounts = settings.accounts.map(({ name }) => name);
       log.info({ reason, accounts }, 'configuration reloaded');
       warnOfExposure(log, settings);
+      warnOfTrustedFiles(log, loaded, settings);
       const members = restartMembers(started.config, config);
       if (members.length > 0) {
         log.warn({ members }, 'changes of these settings need a restart, the old ones still hold');

@@ -44,6 +44,7 @@ export async function runPrimary(plan: StartPlan): Promise<never> {
     process.stdout.write(bannerText(shown, settings, { isPrivate: process.stdout.isTTY }));
     log.info(listeningFields(endpoints, settings), 'listening');
     warnOfExposure(log, settings);
+    plan.warnOfFiles(log);
     reloading = plan.reload(log, (reloaded) => pool.reload(reloaded.config));
     return pool.broken();
   };
