@@ -54,15 +54,18 @@ function tablesFile(): string {
     row('', '', {}),
     row('p', 'bad name', { 'a-b': 1 }),
     row('p', 'too/bad', {}),
+    row('', '', { second: true }),
   ];
   return database({
     $TABLES_COLLECTION$: [
       { account: 'one', table: 'People', tableAcl: [{ id: 'readers', accessPolicy: readers }] },
       { account: 'two', table: 'People' },
       { account: 'two', table: '9bad' },
+      { account: 'two', table: 'people' },
     ],
     one$People: rows,
     two$People: [row('p', 'r', { n: 1 })],
+    two$people: [row('p', 'r', { n: 7 }), row('p', 'other', {})],
     $SERVICES_COLLECTION$: [],
   });
 }
@@ -97,7 +100,7 @@ function queuesFile(nowMs: number): string {
       {
         accountName: 'one',
         name: 'work',
-        metadata: { Colour: 'blue' },
+        metadata: { Colour: 'blue', 'no-name': 'x' },
         queueAcl: [{ id: 'readers', accessPolicy: readers }],
       },
       { accountName: 'two', name: 'empty', metadata: {} },
@@ -144,6 +147,9 @@ describe('tabularium import azurite', () => {
       /Refused: one\/People\(PartitionKey='p',RowKey='bad name'\): a-b: a property cannot/,
       /Refused: one\/People\(PartitionKey='p',RowKey='too\/bad'\): /,
       /Refused: two\/9bad: /,
+      /Refused: two\/people: a table before has the same name/,
+      /Refused: one\/People\(PartitionKey='',RowKey=''\): an entity before has the same keys/,
+      /Refused: one\/work: metadata: .*'no-name'/,
       /Refused: one\/work\/messages\/id-5: its text is not in __queuestorage__/,
     ]) {
       assert.match(stderr, refused);

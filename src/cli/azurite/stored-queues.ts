@@ -36,8 +36,8 @@ export async function addQueues(
   for (const document of source.queues.get('$QUEUES_COLLECTION$') ?? []) {
     const [account, queue] = [textIn(document, 'accountName'), textIn(document, 'name')];
     const place = `${account}/${queue}`;
-    const metadata = textsOf(document['metadata']);
-    if (!isAccepted(place, refuse, () => checkSeedQueue(queue, { metadata }, []))) continue;
+    if (!isAccepted(place, refuse, () => checkSeedQueue(queue, {}, []))) continue;
+    const metadata = metadataOf(document['metadata'], place, refuse);
     const kept: SeedMessage[] = [];
     for (const stored of messages.get(place) ?? []) {
       const times = timesOf(stored, source.nowMs);
@@ -106,6 +106,20 @@ async function keptMessage(
   return isAccepted(own, refuse, () => checkSeedQueue('any', { messages: [made] }, []))
     ? [made]
     : [];
+}
+
+/** Without what is refused: a queue keeps its messages, whatever its metadata are. */
+function metadataOf(
+  value: unknown,
+  place: string,
+  refuse: Refuse,
+): Readonly<Record<string, string>> {
+  const isGood = (metadata: Readonly<Record<string, string>>): boolean =>
+    isAccepted(place, refuse, () => checkSeedQueue('any', { metadata }, []));
+  const good = Object.entries(textsOf(value)).filter(([name, text]) => isGood({ [name]: text }));
+  const metadata = Object.fromEntries(good);
+  // Each may be good, and all of them too much.
+  return isGood(metadata) ? metadata : {};
 }
 
 function textsOf(value: unknown): Readonly<Record<string, string>> {

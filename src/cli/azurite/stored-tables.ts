@@ -16,13 +16,18 @@ export function addTables(
   collections: Collections,
   refuse: Refuse,
 ): void {
+  const known = new Set<string>();
   for (const document of collections.get('$TABLES_COLLECTION$') ?? []) {
     const [account, table] = [textIn(document, 'account'), textIn(document, 'table')];
     const place = `${account}/${table}`;
     if (!isAccepted(place, refuse, () => checkTableName(table))) continue;
+    if (!isFirst(known, place.toLowerCase())) {
+      refuse(place, 'a table before has the same name, in another case perhaps');
+      continue;
+    }
     const rows = collections.get(`${account}$${table}`) ?? [];
     accountIn(accounts, account).tables.set(table, {
-      entities: rows.flatMap((row) => entityOf(row, place, refuse)),
+      entities: entitiesOf(rows, place, refuse),
       policies: policiesOf(document['tableAcl'], 'table', place, refuse),
     });
   }
@@ -32,8 +37,34 @@ export function addTables(
   }
 }
 
+/** Of two with the same keys, which Azurite may have after writes at the same time, the first. */
+function entitiesOf(
+  rows: readonly Document[],
+  table: string,
+  refuse: Refuse,
+): readonly SeedEntity[] {
+  const known = new Set<string>();
+  return rows.flatMap((row) => {
+    const [entity] = entityOf(row, table, refuse);
+    if (entity === undefined) return [];
+    if (isFirst(known, JSON.stringify([row['PartitionKey'], row['RowKey']]))) return [entity];
+    refuse(placeOf(row, table), 'an entity before has the same keys');
+    return [];
+  });
+}
+
+function isFirst(known: Set<string>, name: string): boolean {
+  if (known.has(name)) return false;
+  known.add(name);
+  return true;
+}
+
+function placeOf(row: Document, table: string): string {
+  return `${table}(PartitionKey='${textIn(row, 'PartitionKey')}',RowKey='${textIn(row, 'RowKey')}')`;
+}
+
 function entityOf(row: Document, table: string, refuse: Refuse): readonly SeedEntity[] {
-  const place = `${table}(PartitionKey='${textIn(row, 'PartitionKey')}',RowKey='${textIn(row, 'RowKey')}')`;
+  const place = placeOf(row, table);
   const stored = isDocument(row['properties']) ? row['properties'] : {};
   const { PartitionKey, RowKey } = row;
   const entity = Object.fromEntries(
