@@ -48,13 +48,13 @@ const accountMembers = ['name', 'key', 'keys'];
  * out silently. Throws `ServerOptionsError`.
  */
 export function checkOptionNames(options: ServerOptions): void {
-  checkMembers('the options of createServer', options, Object.keys(serverOptions));
+  checkMembers('createServer({…})', options, Object.keys(serverOptions));
   checkAccountNames(options.accounts);
 }
 
 /** As `checkOptionNames`, for what a running server is to change. */
 export function checkChangeNames(changes: ServerChanges): void {
-  checkMembers('the changes of reload', changes, Object.keys(serverChanges));
+  checkMembers('reload({…})', changes, Object.keys(serverChanges));
   checkAccountNames(changes.accounts);
 }
 

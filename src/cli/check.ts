@@ -5,7 +5,7 @@ import { checkDataDirectory, type CheckReport } from '../app/check.js';
 import { CommandFailure, messageOf } from './failure.js';
 import { locationOption } from './location-option.js';
 import { notice } from './notice.js';
-import { grouped, printable } from './terminal.js';
+import { counted, grouped, printable } from './terminal.js';
 
 interface CheckFlags {
   readonly location: string;
@@ -39,8 +39,8 @@ async function run({ location }: CheckFlags): Promise<void> {
   tell(report);
   if (report.damages === 0) return;
   throw new CommandFailure(
-    `The data file ${file} is damaged in ${grouped(report.damages)} places. Restore a backup of the ` +
-      'data directory.',
+    `The data file ${file} is damaged in ${counted(report.damages, 'place')}. Restore a backup of ` +
+      'the data directory.',
   );
 }
 

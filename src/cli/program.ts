@@ -32,7 +32,11 @@ export function buildProgram(): Command {
   const program = new Command('tabularium')
     .description('Azure Table and Queue storage that anyone can run.')
     .version(packageVersion(), '-v, --version', 'print the version')
-    .addHelpText('after', '\nSee what a command can do with: tabularium <command> --help');
+    .addHelpText(
+      'after',
+      '\nWithout a command, options are those of start: tabularium --in-memory' +
+        '\nSee what a command can do with: tabularium <command> --help',
+    );
   const table = new Command('table')
     .summary('read and write tables, here or in the cloud')
     .description('Read and write the tables of this server, of Azurite or of the cloud service.');

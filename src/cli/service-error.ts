@@ -5,7 +5,7 @@ import { parseXml, type XmlElement } from '../wire/xml/reader.js';
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly status: number;
-  /** The service's code, such as `TableNotFound`; `HTTP 502` when the answer has none. */
+  /** The service's code, such as `TableNotFound`; `HTTP status` when the answer has none. */
   readonly code: string;
   /** Which operation of an entity group transaction failed, when the service says so. */
   readonly operationIndex: number | undefined;
@@ -46,7 +46,7 @@ export function serviceErrorOf(status: number, body: string): ServiceError {
   const indexed = /^(\d{1,3}):([\s\S]*)$/.exec(text);
   return new ServiceError(
     status,
-    code ?? `HTTP ${status}`,
+    code ?? 'HTTP status',
     indexed?.[2]?.trim() ?? (text || 'The answer says nothing more.'),
     indexed === null ? undefined : Number(indexed[1]),
   );

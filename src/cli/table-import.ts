@@ -54,8 +54,8 @@ export function tableImportCommand(): Command {
     .addHelpText(
       'after',
       `
-Key templates: Country names a column; {Country}-{Id:08} joins columns and text, padding whole
-numbers with zeros; 'all' in quotes is a constant.
+Key templates: Country names a column; {Country}-{Id:08} joins columns and text,
+padding whole numbers with zeros; 'all' in quotes is a constant.
 
 Examples:
   tabularium table import cities.csv -t cities -p Country -r "{Id:08}" --types Population=int64
@@ -108,7 +108,10 @@ function addRunOptions(command: Command): void {
     )
     .option('--no-create', 'fail when the table does not exist, instead of creating it')
     .addOption(
-      new Option('--concurrency <count>', 'transactions in flight at a time')
+      new Option(
+        '--concurrency <count>',
+        `transactions in flight at a time, 1 to ${concurrencyMax}`,
+      )
         .argParser(wholeNumber(1, concurrencyMax))
         .default(concurrencyDefault),
     )

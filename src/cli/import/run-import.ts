@@ -6,7 +6,7 @@ import { TableClient, type WriteMode } from '../table-client.js';
 import type { Connection } from '../connection.js';
 import { messageOf, RowError, UsageError } from '../failure.js';
 import { briefRetries, retrying } from '../retry.js';
-import { grouped } from '../terminal.js';
+import { counted, grouped } from '../terminal.js';
 import { csvRows, readCsvHeader, type CsvOptions } from './csv-rows.js';
 import { entityOfRow, isSystemColumn, storedName, type EntityMapping } from './entity-mapping.js';
 import { Importer } from './importer.js';
@@ -212,7 +212,7 @@ class ImportRun {
     const rate = grouped(Math.round(this.#written / Math.max(seconds, 0.001)));
     const { count } = this.#refusals;
     notice(
-      `${isComplete ? 'Imported' : 'Stopped after'} ${grouped(this.#written)} rows into ` +
+      `${isComplete ? 'Imported' : 'Stopped after'} ${counted(this.#written, 'row')} into ` +
         `${this.#settings.table} in ${seconds.toFixed(1)} s (${rate} rows/s); ` +
         `${grouped(count)} refused.`,
     );

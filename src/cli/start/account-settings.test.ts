@@ -38,6 +38,20 @@ void describe('accounts to serve', () => {
     assert.equal(chooseAccounts([], {}, configured).areNamed, true);
   });
 
+  void it('have keys whose base64 may be broken into lines, wherever they come from', () => {
+    const whole = Buffer.alloc(64, 0xa7).toString('base64');
+    const broken = `${whole.slice(0, 64)}\n${whole.slice(64)}\r\n`;
+    const served = [{ name: 'one', keys: [whole] }];
+    for (const chosen of [
+      chooseAccounts([`one:${broken}`], {}, undefined),
+      chooseAccounts([], { TABULARIUM_ACCOUNTS: `one:${broken};` }, undefined),
+      chooseAccounts([], {}, [{ name: 'one', keys: [broken] }]),
+    ]) {
+      assert.deepEqual(chosen.accounts, served);
+      assert.deepEqual(chosen.notes, []);
+    }
+  });
+
   void it('are refused without repeating their keys', () => {
     const long = `${a}${b}${a}${b}`;
     const texts = [

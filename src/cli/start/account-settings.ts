@@ -88,13 +88,17 @@ function withBase64Keys(account: AccountSettings, notes: string[]): AccountSetti
   return { ...account, keys: account.keys.map((key) => base64Key(account.name, key, notes)) };
 }
 
-/** Clients decode keys from base64, so a key that is none is served as its base64. */
+/**
+ * Clients decode keys from base64, so a key that is none is served as its base64. Base64 may come
+ * in several lines: programs that make keys, such as openssl, break it after 64 characters.
+ */
 function base64Key(account: string, key: string, notes: string[]): string {
-  if (isBase64(key)) return key;
+  const inOneLine = key.replaceAll(/[\r\n]/gu, '');
+  if (isBase64(inOneLine)) return inOneLine;
   if (key.length < rawKeyLengthMin) {
     throw new UsageError(
       `A key of the account '${account}' is neither base64 nor ${rawKeyLengthMin} characters long. ` +
-        'Make one with: openssl rand -base64 64',
+        'Make one with: openssl rand -base64 48',
     );
   }
   notes.push(

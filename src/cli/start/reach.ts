@@ -61,7 +61,7 @@ export function exposureWarning(settings: ReachSettings): string | undefined {
     'whoever reaches this machine can read, change and delete all data of the account. Where that ' +
     'is not meant, listen on 127.0.0.1 (of a container, publish the ports there: -p ' +
     '127.0.0.1:10002:10002), or give accounts keys of their own: --account name:$(openssl rand ' +
-    '-base64 64 | tr -d "\\n").'
+    '-base64 48).'
   );
 }
 

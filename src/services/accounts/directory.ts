@@ -107,7 +107,7 @@ function secretKey(account: string, key: string): KeyObject {
   if (key.length > keyCharactersMax || !base64.test(key)) {
     throw new AccountSettingsError(
       `A key of the account '${account}' is not base64. Copy it whole, with any '=' at its end; ` +
-        `make one with: openssl rand -base64 64`,
+        `make one with: openssl rand -base64 48`,
     );
   }
   return createSecretKey(Buffer.from(key, 'base64'));
