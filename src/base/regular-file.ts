@@ -1,4 +1,4 @@
-import { constants, type BigIntStats } from 'node:fs';
+import { constants, type BigIntStats, type Stats } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import { codeOf, messageOf } from './thrown.js';
 
@@ -98,7 +98,10 @@ function checkKind(path: string, stats: BigIntStats): void {
   throw new FileReadError(path, 'not-regular', `is ${kindOf(stats)}, not a regular file`);
 }
 
-function kindOf(stats: BigIntStats): string {
+/** What something is that is no regular file, with its article. */
+export function kindOf(stats: Stats | BigIntStats): string {
+  if (stats.isDirectory()) return 'a directory';
+  if (stats.isSymbolicLink()) return 'a symbolic link';
   if (stats.isFIFO()) return 'a pipe';
   if (stats.isSocket()) return 'a socket';
   return stats.isCharacterDevice() || stats.isBlockDevice() ? 'a device' : 'something else';

@@ -29,7 +29,7 @@ const commanding: readonly (readonly [from: string, to: string])[] = [
   ['\u2066', '\u2069'],
 ];
 
-let mode: 'json-error' | 'xml-error' | 'plain-error' | 'success' = 'success';
+let mode: 'json-error' | 'xml-error' | 'plain-error' | 'redirect' | 'success' = 'success';
 let server: Server;
 let connection: readonly string[];
 let folder: string;
@@ -44,6 +44,8 @@ function bodyOf({ url = '' }: IncomingMessage): string {
       return `<Error><Code>${name}</Code><Message>${name}</Message><Why>${name}</Why></Error>`;
     case 'plain-error':
       return evil;
+    case 'redirect':
+      return '';
     case 'success':
       if (url.includes('comp=list'))
         return `<EnumerationResults><Queues><Queue><Name>${name}</Name></Queue></Queues></EnumerationResults>`;
@@ -66,13 +68,18 @@ function messages(): string {
   return `<QueueMessagesList>${message}</QueueMessagesList>`;
 }
 
+function statusOf(failure: Exclude<typeof mode, 'success'>): number {
+  return failure === 'redirect' ? 302 : 400;
+}
+
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tabularium-hostile-'));
   await writeFile(join(folder, 'rows.jsonl'), '{"PartitionKey":"a","RowKey":"1"}\n');
   server = createServer((request, response) => {
     request.resume().on('end', () => {
       const created = request.method === 'POST' && request.url?.includes('/messages') === true;
-      response.statusCode = mode === 'success' ? (created ? 201 : 200) : 400;
+      response.statusCode = mode === 'success' ? (created ? 201 : 200) : statusOf(mode);
+      if (mode === 'redirect') response.setHeader('Location', 'http://elsewhere.example/\u009b');
       response.setHeader('x-tabularium-plan', 'class=\x9b31m;intervals=\x9b;scanned=1;returned=1');
       response.setHeader('x-ms-approximate-messages-count', '1');
       response.end(bodyOf(request));
@@ -95,7 +102,7 @@ const reading = (format: string): readonly (readonly string[])[] => [
   ['queue', 'list', '-o', format],
 ];
 const writing: readonly (readonly string[])[] = [
-  ['table', 'insert', '-t', 'people', '{"PartitionKey":"a","RowKey":"1"}'],
+  ['table', 'insert', '-t', 'people', '-j', '{"PartitionKey":"a","RowKey":"1"}'],
   ['table', 'import', 'rows.jsonl', '-t', 'people', '--no-create'],
   ['queue', 'put', '-q', 'work', 'text'],
   ['queue', 'clear', '-q', 'work', '--yes'],
@@ -113,6 +120,31 @@ function isHarmless(text: string, what: string): void {
   );
   assert.equal(found, undefined, `${what} prints ${JSON.stringify(text)}`);
 }
+
+describe('an endpoint that redirects', () => {
+  it('has done nothing, and every command says so', async () => {
+    mode = 'redirect';
+    for (const command of [...reading('table'), ...writing]) {
+      const { code, stderr } = await runCli([...command, ...connection], { cwd: folder });
+      assert.equal(code, 1, command.join(' '));
+      assert.match(stderr, /HTTP 302.*to http:\/\/elsewhere\.example/, command.join(' '));
+      isHarmless(stderr, command.join(' '));
+    }
+  });
+});
+
+describe('an endpoint that answers a query with something else', () => {
+  it('is reported in one line', async () => {
+    mode = 'success';
+    const text = connection
+      .join()
+      .replace('-c,', '')
+      .replace(/(TableEndpoint=[^;]*)/, '$1/messages');
+    const { code, stderr } = await runCli(['table', 'query', '-t', 'people', '-c', text]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^error: The answer cannot be read as rows: [^\n]*\n$/);
+  });
+});
 
 describe('an endpoint that answers with control characters', () => {
   for (const each of ['json-error', 'xml-error', 'plain-error'] as const) {

@@ -1,5 +1,7 @@
 import type { Property } from '../wire/edm/value.js';
 import { JsonLexer } from '../wire/odata/json-lexer.js';
+import { StorageError } from '../wire/errors/storage-error.js';
+import { CommandFailure, RowError } from './failure.js';
 import type { ClientResponse } from './storage-client.js';
 import type { TableClient } from './table-client.js';
 import { readEntityJson } from './entity-json.js';
@@ -50,7 +52,7 @@ export async function* queryPages(
 function pageOf(response: ClientResponse): QueryPage {
   const header = response.headers['x-tabularium-plan'];
   return {
-    rows: rowsOf(response.body.toString('utf8')),
+    rows: readRows(response),
     hasMore: continuationOf(response) !== '',
     plan: typeof header === 'string' ? parsePlanHeader(header) : undefined,
   };
@@ -63,6 +65,16 @@ function continuationOf({ headers }: ClientResponse): string {
       return typeof token === 'string' ? [`${name}=${encodeURIComponent(token)}`] : [];
     })
     .join('&');
+}
+
+/** Throws `CommandFailure` for an answer that is no page of entities. */
+function readRows({ body }: ClientResponse): Property[][] {
+  try {
+    return rowsOf(body.toString('utf8'));
+  } catch (error) {
+    if (!(error instanceof StorageError) && !(error instanceof RowError)) throw error;
+    throw new CommandFailure(`The answer cannot be read as rows: ${error.message}`);
+  }
 }
 
 /** The entities in `{"value":[…]}`. */

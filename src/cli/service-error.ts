@@ -52,6 +52,16 @@ export function serviceErrorOf(status: number, body: string): ServiceError {
   );
 }
 
+/** A signature is for one address, so no request is sent anywhere else by itself. */
+export function redirection(status: number, location: string | undefined): ServiceError {
+  return new ServiceError(
+    status,
+    `HTTP ${status}`,
+    `The endpoint sends requests elsewhere${location === undefined ? '' : `, to ${location}`}. ` +
+      'Nothing was done. Use an endpoint that answers itself.',
+  );
+}
+
 interface ErrorText {
   readonly code?: string;
   readonly message?: string;
@@ -110,7 +120,7 @@ export function batchFailure(body: string): ServiceError | undefined {
   }
   for (const part of parts) {
     const status = Number(part.slice(0, 3));
-    if (status < 400) continue;
+    if (status >= 200 && status < 300) continue;
     const content = /\r?\n\r?\n([\s\S]*?)\r?\n--(?:changeset|batch)response/.exec(part)?.[1];
     return serviceErrorOf(status, (content ?? part).trim());
   }

@@ -8,7 +8,7 @@ import type { SignedRequest, SigningForm } from '../wire/auth/signed-request.js'
 import { httpDate } from '../wire/http/http-date.js';
 import type { Connection } from './connection.js';
 import { connectionProblem } from './connection-problem.js';
-import { serviceErrorOf } from './service-error.js';
+import { redirection, serviceErrorOf } from './service-error.js';
 
 export interface ClientRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'MERGE' | 'DELETE';
@@ -76,8 +76,10 @@ export class StorageClient {
    */
   async request(options: ClientRequest): Promise<ClientResponse> {
     const response = await this.#send(options);
-    if (response.status < 400) return response;
-    throw serviceErrorOf(response.status, response.body.toString('utf8'));
+    const { status, headers, body } = response;
+    if (status >= 200 && status < 300) return response;
+    if (status >= 300 && status < 400) throw redirection(status, headers.location);
+    throw serviceErrorOf(status, body.toString('utf8'));
   }
 
   #send(options: ClientRequest): Promise<ClientResponse> {

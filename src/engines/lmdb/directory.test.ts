@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import {
+  chmod,
+  chown,
+  mkdir,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -133,6 +144,35 @@ describe('data directory', () => {
     await writeFile(join(directory, 'data.mdb'), 'not an environment'.repeat(10_000));
     await assert.rejects(open(t, { directory }), { reason: 'damaged', message: /data\.mdb/ });
   });
+
+  const notRegular: Record<string, (path: string) => unknown> = {
+    'a pipe': (path) => execFileSync('mkfifo', [path]),
+    'a directory': (path) => mkdirSync(path),
+    'a symbolic link to a file': (path) => symlinkSync(`${path}.elsewhere`, path),
+    'a symbolic link to a device': (path) => symlinkSync('/dev/null', path),
+    'a symbolic link to nothing': (path) => symlinkSync(`${path}.nowhere`, path),
+  };
+  for (const [what, make] of Object.entries(notRegular)) {
+    it(`is refused at once when one of its files is ${what}`, async (t) => {
+      if (process.platform === 'win32') return t.skip('Windows has no such files');
+      const directory = await location(t);
+      await (await openLmdbStore({ directory, clock })).close();
+      for (const name of ['format', 'data.mdb', 'data.mdb-lock']) {
+        const path = join(directory, name);
+        const elsewhere = `${path}.elsewhere`;
+        await rename(path, `${path}.kept`);
+        await writeFile(elsewhere, 'of somebody else');
+        make(path);
+        const message = new RegExp(`${name} is a (pipe|directory|symbolic link), not a regular`);
+        await assert.rejects(open(t, { directory }), { reason: 'foreign', message });
+        assert.equal(await readFile(elsewhere, 'utf8'), 'of somebody else');
+        assert.equal(existsSync(`${path}.nowhere`), false);
+        await rm(path, { recursive: true });
+        await rename(`${path}.kept`, path);
+      }
+      await open(t, { directory });
+    });
+  }
 });
 
 describe('lock of a data directory', () => {

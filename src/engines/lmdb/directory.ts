@@ -1,11 +1,12 @@
 import { constants } from 'node:fs';
-import { open, readFile, readdir, rename } from 'node:fs/promises';
+import { open, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from '../../base/thrown.js';
 import { makeDirectory } from '../../base/make-directory.js';
 import { keepPrivate, privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
 import { systemRandomness } from '../../base/randomness.js';
+import { FileReadError, readRegularFile } from '../../base/regular-file.js';
 import { DataDirectoryError } from './data-directory-error.js';
+import { checkFileKinds, formatFile } from './file-kinds.js';
 
 /**
  * The format this release reads and writes: key layout, value layout and the engine's files. Since
@@ -13,7 +14,8 @@ import { DataDirectoryError } from './data-directory-error.js';
  */
 export const formatVersion = 2;
 const product = 'tabularium';
-const formatFile = 'format';
+/** It has a few dozen. */
+const formatBytesMax = 4096;
 /** What a file system or an interrupted creation may have left in an empty directory. */
 const ignorable = /^(lost\+found|\.DS_Store|format\.new-.*)$/;
 
@@ -35,6 +37,7 @@ export async function prepareDirectory(
   options: { readonly create: boolean },
 ): Promise<PreparedDirectory> {
   if (options.create) makeDirectory(directory, privateDirectoryMode);
+  await checkFileKinds(directory);
   const text = await readFormat(directory);
   if (text !== undefined) return knownFormat(directory, text);
   if (!options.create) {
@@ -55,10 +58,13 @@ export function noteDataFile(directory: string): Promise<void> {
 
 async function readFormat(directory: string): Promise<string | undefined> {
   try {
-    return await readFile(join(directory, formatFile), 'utf8');
+    return (await readRegularFile(join(directory, formatFile), formatBytesMax)).toString();
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
+    if (!(error instanceof FileReadError)) throw error;
+    if (error.problem === 'absent') return undefined;
+    // More than this is no format: it is shown to be none below.
+    if (error.problem === 'too-large') return '';
+    throw new DataDirectoryError('foreign', `The data directory cannot be used: ${error.message}.`);
   }
 }
 

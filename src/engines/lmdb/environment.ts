@@ -5,9 +5,9 @@ import { open } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import { privateFileMode } from '../../base/private-files.js';
 import { DataDirectoryError } from './data-directory-error.js';
-import { dataFile } from './check/directory-check.js';
 import { pageBytes } from './check/page.js';
 import { CursorRow } from './cursor-row.js';
+import { dataFile, lockFile } from './file-kinds.js';
 import { Records } from './records.js';
 
 /**
@@ -24,7 +24,7 @@ export interface Environment {
 
 /** The files of an environment that have to stay where they are while it is open. */
 export function filesOf(directory: string): string[] {
-  return [join(directory, dataFile), join(directory, `${dataFile}-lock`)];
+  return [join(directory, dataFile), join(directory, lockFile)];
 }
 
 /** Opens the environment, creating it in an empty directory. `sync` false leaves syncing to the OS. */

@@ -5,9 +5,8 @@ import { setImmediate } from 'node:timers/promises';
 import { codeOf } from '../../../base/thrown.js';
 import { DataDirectoryError } from '../data-directory-error.js';
 import { isListening } from '../lock-socket.js';
+import { checkFileKinds, dataFile } from '../file-kinds.js';
 import { checkDataFile, type CheckProgress, type CheckReport } from './check.js';
-
-export const dataFile = 'data.mdb';
 
 /**
  * A larger data file is gone through at the start only if its last owner did not close it: without
@@ -60,6 +59,7 @@ export async function checkDirectory(
       `A server uses the data directory ${directory}. Stop it first, or check a copy.`,
     );
   }
+  await checkFileKinds(directory);
   return checkSettled(join(directory, dataFile), { entries: true }, progress);
 }
 
