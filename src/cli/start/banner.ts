@@ -2,6 +2,7 @@ import type { ServerEndpoints, TabulariumServer } from '../../app/index.js';
 import { developmentAccount, type AccountSettings } from '../../services/accounts/directory.js';
 import { defaultPorts } from '../connection.js';
 import type { StartSettings } from './settings.js';
+import { printable } from '../terminal.js';
 import { interferenceLines } from './interference-options.js';
 import { oauthLines } from './oauth-options.js';
 import { exposureWarning, reachLines } from './reach.js';
@@ -31,7 +32,7 @@ export function bannerText(
     `  Tables      ${server.tableEndpoint}`,
     `  Queues      ${server.queueEndpoint}`,
     ...reachLines({ options }),
-    `  Data        ${storage}${isRelaxed ? ' (relaxed durability)' : ''}`,
+    `  Data        ${printable(storage)}${isRelaxed ? ' (relaxed durability)' : ''}`,
     ...(workers > 1 ? [`  Workers     ${workers}`] : []),
     ...tlsLines(server.certificate),
     ...oauthLines(options),

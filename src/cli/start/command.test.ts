@@ -85,7 +85,8 @@ void describe('tabularium start', () => {
 
   void it('names a data directory that is in use', async () => {
     await using directory = await temporaryDirectory();
-    const args = ['start', ...freePorts, '--location', directory.path];
+    const location = join(directory.path, 'cleared\x1b[2J');
+    const args = ['start', ...freePorts, '--location', location];
     const first = new CliProcess(args);
     await first.printed(bannerEnd);
     const second = await runCli(args);
@@ -93,6 +94,8 @@ void describe('tabularium start', () => {
     assert.ok(second.stderr.includes(directory.path));
     assert.match(second.stderr, /in use/);
     assert.equal(await stopCli(first), 0);
+    const { stdout } = await first.result;
+    assert.ok(!`${stdout}${second.stderr}`.includes('\x1b'), 'a name commands no terminal');
   });
 
   void it('names a data directory and a log file that cannot be made', async () => {

@@ -160,9 +160,10 @@ describe('the server', () => {
     patient.write(Buffer.concat(Array.from({ length: 6 }, () => signedRequest(echo))));
     while (harness.server.inFlight < 6) await turns(1);
     using connection = new RawConnection(harness.port);
-    connection.write(Buffer.concat(Array.from({ length: 7 }, () => signedRequest(echo))));
+    connection.write(Buffer.concat(Array.from({ length: 40 }, () => signedRequest(echo))));
     assert.equal(await connection.read(), undefined);
     assert.equal(harness.server.inFlight, 6);
+    assert.equal(harness.records.length, 7, 'what came with the seventh does not count');
     assert.ok(harness.records.every(({ aborted }) => aborted));
     patient.socket.destroy();
   });

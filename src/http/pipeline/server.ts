@@ -239,6 +239,8 @@ export class HttpServer {
   }
 
   #received(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
+    // Of a client that is cut off nothing counts that had arrived with what it is cut off for.
+    if (request.socket.destroyed) return;
     const { clock, randomness } = this.#options;
     const connection = this.#connections.get(request.socket);
     invariant(connection !== undefined, 'a request comes over a known connection');
