@@ -8,6 +8,14 @@ export class UsageError extends Error {
 /** The command could not be carried out, for a reason its user can understand. Exit code 1. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
+  /** Usually one. A file can have several mistakes, each a line. */
+  readonly lines: readonly string[];
+
+  constructor(message: string | readonly string[], options?: ErrorOptions) {
+    const lines = typeof message === 'string' ? [message] : message;
+    super(lines.join('\n'), options);
+    this.lines = lines;
+  }
 }
 
 /** One row of an input cannot become an entity. The rows around it are not concerned. */

@@ -4,6 +4,9 @@ import { notice } from './notice.js';
 import { ConnectionError, ServiceError } from './service-error.js';
 import { printable } from './terminal.js';
 
+/** Further lines stand below the first one, behind `error: `. */
+const nextLine = '\n       ';
+
 /** Tells the user what went wrong; returns the exit code: 1 failed, 2 the command line is wrong. */
 export function report(error: unknown): number {
   if (error instanceof CommanderError) {
@@ -12,14 +15,18 @@ export function report(error: unknown): number {
   }
   if (error instanceof UsageError) {
     // A file can have several mistakes, each a line.
-    notice(`error: ${error.message.replaceAll('\n', '\n       ')}`);
+    notice(`error: ${error.message.replaceAll('\n', nextLine)}`);
     return 2;
   }
   if (error instanceof ServiceError) {
     notice(`error: ${printable(`${error.code} (${error.status}): ${error.message}`)}`);
     return 1;
   }
-  if (error instanceof CommandFailure || error instanceof ConnectionError) {
+  if (error instanceof CommandFailure) {
+    notice(`error: ${error.lines.map(printable).join(nextLine)}`);
+    return 1;
+  }
+  if (error instanceof ConnectionError) {
     notice(`error: ${printable(error.message)}`);
     return 1;
   }

@@ -42,7 +42,9 @@ export async function writeAccounts(
     accounts: [...accounts.keys()].map((name) => ({ name, key: key() })),
     init,
   }).catch((error: unknown) => {
-    throw error instanceof SeedError ? new CommandFailure(error.message) : startFailure(error);
+    throw error instanceof SeedError
+      ? new CommandFailure(error.message.split('\n'))
+      : startFailure(error);
   });
   for (const [name, account] of accounts) {
     await writeSettings(account, server.connectionString(name), { name, refuse });

@@ -75,7 +75,7 @@ export async function loadSeed(name: string): Promise<LoadedSeed> {
         const place = origin ?? file.place(path);
         return `${place}: ${subject(what, entity)}${reason.replace(/\.$/, '')}.`;
       });
-      return new CommandFailure(lines.join('\n'));
+      return new CommandFailure(lines);
     },
   };
 }

@@ -98,4 +98,17 @@ describe('tabularium start --init', () => {
       assert.equal(await stopCli(server), 0);
     });
   }
+
+  it('tells each mistake of a seed on a line of its own', async () => {
+    await using directory = await temporaryDirectory();
+    const seed = join(directory.path, 'seed.yaml');
+    await writeFile(seed, 'tables:\n  "1x": {}\nqueues:\n  A: {}\n');
+    const { code, stderr } = await runCli(['start', ...freePorts, '--in-memory', '--init', seed]);
+    assert.equal(code, 1);
+    const places = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => /seed\.yaml:(\d+):/.exec(line)?.[1]);
+    assert.deepEqual(places, ['2', '4']);
+  });
 });
