@@ -5,12 +5,13 @@ import { mkdir, readdir } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { describe } from 'node:test';
-import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
+import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
 import { systemTimers, type Timers } from '../../base/timers.js';
 import { it } from '../../kv/conformance/limited-test.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
 import { openEnvironment } from './environment.js';
+import { openLmdbStore } from './store.js';
 
 const clock = manualClock();
 /** Thirty seconds pass in one. */
@@ -60,6 +61,26 @@ describe('directory lock', () => {
     await first.release();
     await assert.rejects(joinDirectory(environment, directory), { reason: 'no-owner' });
     await (await lock()).release();
+  });
+
+  it('is waited for by whoever opens what a dead owner left', async (t) => {
+    if (process.platform === 'win32') return t.skip('has no SIGSTOP');
+    const { directory, remove } = await temporaryLocation();
+    t.after(remove);
+    const owner = await spawnLmdbStore(directory, 'exclusive');
+    await owner.kill();
+    const child = spawn(process.execPath, [holder, directory]);
+    await once(child.stdout, 'data');
+    const waits: string[] = [];
+    const waiting = (message: string): number => waits.push(message);
+    const opening = openLmdbStore({ directory, clock, timers, events: { waiting } });
+    const message = new RegExp(`not free for 30 s, held by process ${child.pid}\\.`);
+    await assert.rejects(opening, { reason: 'in-use', message });
+    assert.equal(waits.length, 1);
+    assert.match(waits[0] ?? '', /^waiting for the lock of .*, held by /);
+    child.kill('SIGKILL');
+    const store = await openLmdbStore({ directory, clock });
+    await store.close();
   });
 
   it('is waited for while a stopped process holds the lock of the data file, which is named', async (t) => {

@@ -27,24 +27,35 @@ export function filesOf(directory: string): string[] {
   return [join(directory, dataFile), join(directory, lockFile)];
 }
 
-/** Opens the environment, creating it in an empty directory. `sync` false leaves syncing to the OS. */
+function fileOptions(path: string) {
+  return {
+    path,
+    noSubdir: true,
+    pageSize: pageBytes,
+    maxDbs: 4,
+    keyEncoding: 'binary',
+    encoding: 'binary',
+  } as const;
+}
+
+/** Opens an environment that exists, to read alone. Waits for nobody. */
+export function openReadOnly(directory: string): RootDatabase<Bytes, Bytes> {
+  return open<Bytes, Bytes>({ ...fileOptions(join(directory, dataFile)), readOnly: true });
+}
+
+/** Opens the environment, creating it in an empty directory. `sync` false leaves syncing to the OS. Blocks the process while another one writes. */
 export function openEnvironment(directory: string, options: { sync: boolean }): Environment {
   const path = join(directory, dataFile);
   // The package would make them for everybody to read; what is empty it takes for new.
   for (const file of filesOf(directory)) closeSync(openSync(file, 'a', privateFileMode));
   try {
     const root = open<Bytes, Bytes>({
-      path,
-      noSubdir: true,
-      pageSize: pageBytes,
+      ...fileOptions(path),
       // With it a commit would resolve before it is on disk.
       overlappingSync: false,
       // Groups are made here. The package's own batches also reject promises that nobody holds.
       eventTurnBatching: false,
       noSync: !options.sync,
-      maxDbs: 4,
-      keyEncoding: 'binary',
-      encoding: 'binary',
     });
     const row = new CursorRow();
     const entries = {

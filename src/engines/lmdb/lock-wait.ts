@@ -1,3 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { RootDatabase } from 'lmdb';
+import type { Bytes } from '../../base/bytes.js';
 import type { Timers } from '../../base/timers.js';
 import { DataDirectoryError } from './data-directory-error.js';
 import { within } from './deadline.js';
@@ -15,6 +20,31 @@ export interface LockWaitOptions {
   readonly waiting: (message: string) => void;
 }
 
+const probe = fileURLToPath(new URL('lock-probe.js', import.meta.url));
+
+/**
+ * Waits until the lock of a data file that exists is free. A process of its own finds that out:
+ * opening the environment waits for the lock without end, and blocks the process that does so.
+ * Throws `DataDirectoryError` as `writeWithinWait`. Where that process fails, the lock counts as free.
+ */
+export async function waitForLock(options: LockWaitOptions): Promise<void> {
+  const { directory } = options;
+  const child = spawn(process.execPath, [probe, directory], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const end = (): void => void child.kill('SIGKILL');
+  process.once('exit', end);
+  let told = '';
+  child.stdout.on('data', (chunk: Buffer) => (told += chunk.toString('utf8')));
+  const ended = once(child, 'close').catch(() => undefined);
+  try {
+    await withinWait(ended, options, () => told.trim() || 'held by another process');
+  } finally {
+    process.off('exit', end);
+    end();
+  }
+}
+
 /**
  * Runs the transaction by which a start takes a data directory. A process may hold the lock of
  * the data file and not end its write: one that was stopped, or that hangs in its end. It is named
@@ -23,7 +53,7 @@ export interface LockWaitOptions {
  */
 export async function writeWithinWait<Result>(
   environment: Environment,
-  { directory, timers, waiting }: LockWaitOptions,
+  options: LockWaitOptions,
   change: () => Result,
 ): Promise<Result> {
   let isOver = false;
@@ -31,20 +61,31 @@ export async function writeWithinWait<Result>(
     if (isOver) throw new Error('the start has given up');
     return change();
   });
+  try {
+    return await withinWait(work, options, () => lockHolders(environment.root));
+  } finally {
+    isOver = true;
+  }
+}
+
+/** Waits for work that has the lock when it ends. */
+async function withinWait<Result>(
+  work: Promise<Result>,
+  { directory, timers, waiting }: LockWaitOptions,
+  holders: () => string,
+): Promise<Result> {
   const notice = timers.start(
     quietMs,
-    () => waiting(`waiting for the lock of ${directory}, ${holders(environment)}`),
+    () => waiting(`waiting for the lock of ${directory}, ${holders()}`),
     undefined,
   );
-  const late = (): Error => {
-    isOver = true;
-    return new DataDirectoryError(
+  const late = (): Error =>
+    new DataDirectoryError(
       'in-use',
       `The data directory ${directory} cannot be taken: its lock was not free for ` +
-        `${lockWaitMs / 1000} s, ${holders(environment)}. End that process, by force if it must ` +
+        `${lockWaitMs / 1000} s, ${holders()}. End that process, by force if it must ` +
         'be, or choose another directory with --location.',
     );
-  };
   try {
     return await within(work, { limitMs: lockWaitMs, timers, late });
   } finally {
@@ -53,7 +94,7 @@ export async function writeWithinWait<Result>(
 }
 
 /** The others that have the data file open, in words: one of them has the lock. */
-function holders({ root }: Environment): string {
+export function lockHolders(root: RootDatabase<Bytes, Bytes>): string {
   root.readerCheck();
   const lines = root.readerList().split('\n');
   const pids = new Set(lines.map((line) => Number.parseInt(line, 10)).filter((pid) => pid > 0));

@@ -27,6 +27,7 @@ import { joinDirectory, lockDirectory } from './directory-lock.js';
 import { noteDataFile, prepareDirectory, secureDirectory, syncDirectory } from './directory.js';
 import type { Environment } from './environment.js';
 import { filesOf, openEnvironment } from './environment.js';
+import { waitForLock } from './lock-wait.js';
 import { FileWatch } from './file-watch.js';
 import type { Records } from './records.js';
 import type { CommitStats } from './group-commit.js';
@@ -68,7 +69,8 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStor
     if (isOwner) {
       for (const warning of await secureDirectory(directory)) events.exposed?.(warning);
       const progress = (each: CheckProgress) => events.checking?.(each.pages, each.pagesMax);
-      await assertIntact(directory, { mayBeMissing: isNew, progress });
+      const { wasLeft } = await assertIntact(directory, { mayBeMissing: isNew, progress });
+      if (wasLeft) await waitForLock({ directory, timers, waiting });
     }
     const environment = openEnvironment(directory, { sync: durability === 'durable' });
     closing.unshift(() => environment.root.close());

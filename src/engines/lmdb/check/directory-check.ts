@@ -20,6 +20,12 @@ const attemptsMax = 3;
 /** What the engine notes while a directory has an owner. */
 const ownerNote = 'owner';
 
+/** What is known of a directory that may be opened. */
+export interface IntactDirectory {
+  /** Its last owner has not given it up: that one died, or is at its end. */
+  readonly wasLeft: boolean;
+}
+
 export type ProgressListener = (progress: CheckProgress) => void;
 
 /**
@@ -30,11 +36,11 @@ export type ProgressListener = (progress: CheckProgress) => void;
 export async function assertIntact(
   directory: string,
   options: { readonly mayBeMissing: boolean; readonly progress: ProgressListener },
-): Promise<void> {
-  if (endianness() === 'BE' || (await hasLivingOwner(directory))) return;
+): Promise<IntactDirectory> {
+  if (endianness() === 'BE' || (await hasLivingOwner(directory))) return { wasLeft: false };
   const path = join(directory, dataFile);
   const bytes = await sizeOf(path);
-  if (bytes === 0 && options.mayBeMissing) return;
+  if (bytes === 0 && options.mayBeMissing) return { wasLeft: false };
   if (bytes === 0) throw damaged(directory, { findings: ['it is missing or empty'], damages: 1 });
   const isLarge = bytes > fullCheckBytesMax;
   let report = await checkSettled(path, { entries: !isLarge }, options.progress);
@@ -42,6 +48,7 @@ export async function assertIntact(
     report = await checkSettled(path, { entries: true }, options.progress);
   }
   if (report.damages > 0) throw damaged(directory, report);
+  return { wasLeft: report.notes.has(ownerNote) };
 }
 
 /**
