@@ -76,6 +76,9 @@ export interface LoadedConfig {
   readonly files: readonly string[];
 }
 
+/** Is told of a file, and waited for, before it is read. */
+export type Reads = (file: string) => Promise<void>;
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 type KeySource = string | { readonly env: string } | { readonly file: string };
@@ -95,19 +98,19 @@ const keyFileBytesMax = 16 * 1024;
 /**
  * Reads a configuration file of YAML or JSON. Throws `UsageError`, which names the file, the place,
  * what is allowed there and what was probably meant; it never repeats a key. `reads` is told of each
- * file that is read, also of the one that is the reason of a refusal.
+ * file before it is read, and waited for; also of the one that is the reason of a refusal.
  */
 export async function loadConfig(
   name: string,
   environment: Environment,
-  reads: (file: string) => void = () => undefined,
+  reads: Reads = () => Promise.resolve(),
 ): Promise<LoadedConfig> {
   const files: string[] = [];
-  const noteFile = (read: string): void => {
+  const noteFile: Reads = (read) => {
     files.push(read);
-    reads(read);
+    return reads(read);
   };
-  noteFile(resolve(name));
+  await noteFile(resolve(name));
   const file = await readStructuredFile(name, configBytesMax);
   const { isEmpty } = file;
   // Nothing but comments says nothing.
@@ -156,8 +159,8 @@ interface KeyReaderOptions {
   /** Where relative paths start. */
   readonly folder: string;
   readonly environment: Environment;
-  /** Told of the absolute name of each file before it is read. */
-  readonly noteFile: (file: string) => void;
+  /** Told of absolute names. */
+  readonly noteFile: Reads;
 }
 
 /** Reads keys from where a file says that they are. */
@@ -177,7 +180,7 @@ class KeyReader {
       throw this.#problem(path, `the environment variable ${shown} is not set or empty`);
     }
     const name = resolve(this.#options.folder, key.file);
-    this.#options.noteFile(name);
+    await this.#options.noteFile(name);
     const text = (await this.#text(name, path)).trim();
     if (text !== '') return text;
     throw this.#problem(path, `${key.file} is empty; it has to hold the key`);

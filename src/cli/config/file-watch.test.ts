@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Timers } from '../../base/timers.js';
-import { FileWatch } from './file-watch.js';
+import { FileWatch, stateOf } from './file-watch.js';
 
 let folder = '';
 let file = '';
@@ -99,10 +99,19 @@ describe('watching files', () => {
 
   it('looks at other files when it is told to', async () => {
     const key = join(folder, 'key');
+    const states = [await stateOf(file), await stateOf(key)];
     await writeFile(key, 'k');
-    watch.watch([file, key]);
-    assert.equal(await reported(), 1);
+    watch.watch(states);
+    assert.equal(await reported(), 1, 'has changed since it was read');
     await writeFile(key, 'other');
+    assert.equal(await reported(), 1);
+  });
+
+  it('says nothing of a change that somebody has read already', async () => {
+    await writeFile(file, 'two');
+    watch.watch([await stateOf(file)]);
+    assert.equal(await reported(), 0);
+    await writeFile(file, 'three');
     assert.equal(await reported(), 1);
   });
 });

@@ -1,6 +1,16 @@
 import { fileStamp } from '../../app/file-stamp.js';
 import type { Timer, Timers } from '../../base/timers.js';
 
+/** A file and its stamp when it was looked at. */
+export interface FileState {
+  readonly file: string;
+  readonly stamp: string;
+}
+
+export async function stateOf(file: string): Promise<FileState> {
+  return { file, stamp: await fileStamp(file) };
+}
+
 /**
  * Notices that files have changed, by looking at them again and again: that works for files that
  * are written in place or replaced by another, behind links, and in folders of other machines. A
@@ -13,8 +23,8 @@ export class FileWatch {
   readonly #changed: () => void;
   #files: readonly string[];
   #timer: Timer | undefined;
-  /** What the files were when a change was last reported. */
-  #reported: string | undefined;
+  /** What the files were when a change was last reported, or when they were read. */
+  #known: string | undefined;
   /** What they were when they were last looked at. */
   #seen: string | undefined;
   #isStopped = false;
@@ -31,9 +41,10 @@ export class FileWatch {
     this.#wait();
   }
 
-  /** Looks at these files from now on. */
-  watch(files: readonly string[]): void {
-    this.#files = files;
+  /** Looks at these files from now on, and reports none as long as it is as it was when read. */
+  watch(read: readonly FileState[]): void {
+    this.#files = read.map(({ file }) => file);
+    this.#known = JSON.stringify(read);
   }
 
   stop(): void {
@@ -46,18 +57,16 @@ export class FileWatch {
   }
 
   async #look(): Promise<void> {
-    const state = JSON.stringify(await Promise.all(this.#files.map(stateOf)));
+    const files = this.#files;
+    const state = JSON.stringify(await Promise.all(files.map(stateOf)));
     if (this.#isStopped) return;
-    const isSettled = state === this.#seen;
+    // Other files, if they have been read meanwhile.
+    const isSettled = state === this.#seen && files === this.#files;
     this.#seen = state;
-    if (isSettled && state !== this.#reported) {
-      this.#reported = state;
+    if (isSettled && state !== this.#known) {
+      this.#known = state;
       this.#changed();
     }
     this.#wait();
   }
-}
-
-async function stateOf(file: string): Promise<readonly string[]> {
-  return [file, await fileStamp(file)];
 }

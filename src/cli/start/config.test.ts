@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { TableServiceClient, AzureNamedKeyCredential } from '@azure/data-tables';
 import { runCli, type CliProcess } from '../../../test/support/cli-process.js';
 import {
@@ -188,6 +189,32 @@ describe('tabularium start --config', () => {
     assert.equal(await statusWith(server, 'first', keyB), 200);
     assert.equal(await stopCli(server), 0);
   });
+
+  for (const workers of [1, 2]) {
+    it(`logs one line for one save that is refused, with ${workers} workers`, async () => {
+      await using directory = await temporaryDirectory();
+      const [config, keyFile] = ['config.json', 'key'].map((name) => join(directory.path, name));
+      assert.ok(config !== undefined && keyFile !== undefined);
+      await writeFile(keyFile, keyA);
+      const text = '{"accounts": [{"name": "first", "keys": [{"file": "key"}]}]}';
+      await writeFile(config, text);
+      const args = ['--config', config, '--location', join(directory.path, 'data')];
+      const server = await startCli([...args, '--workers', String(workers)]);
+      // Seen by the watch alone; the key file is not read any more.
+      await replaceFile(config, '{');
+      await server.printed(notReloaded);
+      // By a deployment that sends a signal as well, before the watch sees it.
+      await replaceFile(config, text.replace('first', 'Not-Good'));
+      server.child.kill('SIGHUP');
+      await server.printed(notReloaded, 2);
+      // Longer than the watch needs.
+      await pause(2_500);
+      await replaceFile(config, text.replace('first', 'other'));
+      await server.printed(reloaded);
+      assert.equal(server.stderr.split(notReloaded).length - 1, 2);
+      assert.equal(await stopCli(server), 0);
+    });
+  }
 
   it('gives a worker that replaces another one what holds, although the file is broken', async () => {
     await using directory = await temporaryDirectory();

@@ -33,7 +33,7 @@ export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<
   const settingsFor = settingsOf(flags, sourceOf);
   if (flags.config === undefined) return planWithoutFile(settingsFor);
   const load = await configLoader(flags.config);
-  const started = await load(() => undefined);
+  const started = await load(() => Promise.resolve());
   if (started.isEmpty) throw new UsageError(emptyText(flags.config));
   const settings = settingsFor(started.config);
   return {

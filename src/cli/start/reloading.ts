@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { systemTimers } from '../../base/timers.js';
-import type { Config, LoadedConfig } from '../config/config-file.js';
-import { FileWatch } from '../config/file-watch.js';
+import type { Config, LoadedConfig, Reads } from '../config/config-file.js';
+import { FileWatch, stateOf, type FileState } from '../config/file-watch.js';
 import { messageOf, UsageError } from '../failure.js';
 import { warnOfExposure } from './reach.js';
 import { warnOfTrustedFiles } from './trusted-files.js';
@@ -24,7 +24,7 @@ export interface ReloadingOptions {
   readonly started: LoadedConfig;
   readonly settings: StartSettings;
   /** Tells of each file before it reads it. */
-  readonly load: (reads: (file: string) => void) => Promise<LoadedConfig>;
+  readonly load: (reads: Reads) => Promise<LoadedConfig>;
   readonly settingsFor: SettingsFor;
   /** Makes the server run with it, or changes nothing and throws. */
   readonly apply: (reloaded: Reloaded) => Promise<void>;
@@ -53,14 +53,23 @@ export function startReloading(options: ReloadingOptions): Reloading {
   let current = started.config;
   let { areAccountsNamed } = options.settings;
   let last: Promise<void> = Promise.resolve();
+  // Of a configuration that is refused as well: one of its files may be what is missing.
+  let read: readonly FileState[] = [];
 
-  const reload = async (reason: Reason): Promise<void> => {
-    // Those of a configuration that is refused as well: one of them may be what is missing.
-    const files: string[] = [];
+  const load = async (): Promise<LoadedConfig> => {
+    const files: FileState[] = [];
     try {
-      const loaded = await options
-        .load((file) => files.push(file))
-        .finally(() => watch.watch(files));
+      return await options.load(async (file) => void files.push(await stateOf(file)));
+    } finally {
+      read = files;
+      watch.watch(files);
+    }
+  };
+  const reload = async (reason: Reason): Promise<void> => {
+    // One save can bring a signal as well, and is answered once.
+    if (reason === 'file' && (await areAsRead(read))) return;
+    try {
+      const loaded = await load();
       const { config } = loaded;
       if (reason === 'file' && isDeepStrictEqual(config, current)) return;
       if (loaded.isEmpty) throw new UsageError(emptiedText);
@@ -100,6 +109,12 @@ export function startReloading(options: ReloadingOptions): Reloading {
       process.off('SIGHUP', hangup);
     },
   };
+}
+
+/** Whether files are as they were when they were read. */
+async function areAsRead(read: readonly FileState[]): Promise<boolean> {
+  const now = await Promise.all(read.map(({ file }) => stateOf(file)));
+  return read.length > 0 && isDeepStrictEqual(now, read);
 }
 
 const emptiedText =
