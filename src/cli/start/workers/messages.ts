@@ -17,6 +17,8 @@ export type PrimaryMessage =
   | { readonly kind: 'reload'; readonly config: Config }
   /** Open the file of the log again: it has been moved. */
   | { readonly kind: 'reopen-log' }
+  /** Answer with `pulse`: that needs a main thread that is not caught in a loop. */
+  | { readonly kind: 'pulse' }
   /** Finish the requests in flight, then end. */
   | { readonly kind: 'stop' };
 
@@ -25,6 +27,7 @@ export type WorkerMessage =
   /** It hears messages now; those that came before are lost. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly ports: Ports }
+  | { readonly kind: 'pulse' }
   /** `failure` says why it goes on as before. For people. */
   | { readonly kind: 'reloaded'; readonly failure?: string }
   /** It cannot serve, for a reason that another attempt would not mend. For people. */

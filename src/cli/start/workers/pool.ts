@@ -4,6 +4,8 @@ import type { Logger } from 'pino';
 import { systemClock } from '../../../base/clock.js';
 import type { Config } from '../../config/config-file.js';
 import { CommandFailure } from '../../failure.js';
+import { systemTimers } from '../../../base/timers.js';
+import { Heartbeat, missedPulsesMax, pulseEveryMs } from './heartbeat.js';
 import { closeUntakenConnections } from './untaken-connections.js';
 import { isMessage, samePorts, type Ports, type PrimaryMessage } from './messages.js';
 import { adviceAfter, Restarts, type Death } from './restarts.js';
@@ -159,7 +161,9 @@ export class WorkerPool {
     closeUntakenConnections(worker);
     let listeningSinceMs: number | undefined;
     let failure: string | undefined;
+    const heartbeat = this.#heartbeatOf(number, worker);
     worker.on('message', (message: unknown) => {
+      heartbeat.answered();
       if (isMessage(message, 'ready')) tell(worker, this.#order(worker));
       else if (isMessage(message, 'failed')) failure = message.message;
       else if (isMessage(message, 'listening') && this.#isExpected(worker, message.ports)) {
@@ -169,6 +173,7 @@ export class WorkerPool {
     });
     return new Promise((resolve) => {
       const ended = (exit: string): void => {
+        heartbeat.stop();
         this.#alive.delete(worker);
         this.#serving.delete(worker);
         const listenedMs =
@@ -188,6 +193,23 @@ export class WorkerPool {
       worker.on('error', (error) => {
         if (worker.process.pid === undefined) ended(error.message);
       });
+    });
+  }
+
+  /** Ends a worker that does not answer, so that it is replaced. */
+  #heartbeatOf(number: number, worker: Worker): Heartbeat {
+    return new Heartbeat({
+      timers: systemTimers,
+      ask: () => tell(worker, { kind: 'pulse' }),
+      lost: () => {
+        const { pid } = worker.process;
+        const seconds = (pulseEveryMs * missedPulsesMax) / 1000;
+        this.#options.log.error(
+          { worker: number, pid, seconds },
+          'a worker does not answer: it is ended',
+        );
+        worker.process.kill('SIGKILL');
+      },
     });
   }
 

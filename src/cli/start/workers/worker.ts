@@ -30,6 +30,7 @@ export async function runWorker(settingsFor: SettingsFor, number: number): Promi
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => undefined);
   endWithPrimary();
+  hear('pulse', () => void tell({ kind: 'pulse' }));
   const serve = told('serve');
   const stop = told('stop');
   const reloads = new Reloads();
