@@ -132,6 +132,27 @@ describe('architecture', () => {
     assert.deepEqual(bad.map(describeImport), []);
   });
 
+  it('writes to the engine, and ends processes, in the places that do it safely', () => {
+    const places = {
+      '\\.(?:childTransaction|transaction|transactionSync)\\(': [
+        'src/engines/lmdb/write-transaction.ts',
+      ],
+      '\\bprocess\\.(?:exit|reallyExit|abort)\\(': [
+        // Commands that serve nothing and write to no engine.
+        'src/cli/closed-output.ts',
+        'src/cli/start/process-end.ts',
+        'src/cli/table-import.ts',
+      ],
+    };
+    for (const [call, allowed] of Object.entries(places)) {
+      const calling = new RegExp(call);
+      const callers = source.filter(
+        (file) => !isTest(file) && calling.test(readFileSync(join(root, file), 'utf8')),
+      );
+      assert.deepEqual(callers.toSorted(), allowed);
+    }
+  });
+
   it('has no import cycle', () => {
     const graph = new Map<string, string[]>();
     for (const { from, to } of imports) graph.set(from, [...(graph.get(from) ?? []), to]);

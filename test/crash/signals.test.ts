@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CliProcess } from '../support/cli-process.js';
-import { freePorts, startCli, stopCli, temporaryDirectory } from '../support/cli-server.js';
+import {
+  freePorts,
+  heldRequest,
+  releasedAnswer,
+  startCli,
+  stopCli,
+  temporaryDirectory,
+} from '../support/cli-server.js';
 import { untilEnded, workerPids } from '../support/process-states.js';
 
 // Signals at moments from the first milliseconds of a start to the last of a stop. How often is a
@@ -11,6 +18,9 @@ import { untilEnded, workerPids } from '../support/process-states.js';
 
 const stepMs = Number(process.env['TABULARIUM_SIGNAL_STEP_MS'] ?? 300);
 const startMs = 900;
+/** From the first signal to after the end of a stop. */
+const stopMs = 300;
+const furtherSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** Stopped in order, or ended by the signal: before the program listens to it, or as the second. */
 const documented = new Set<number | NodeJS.Signals | null>([0, 143, 130, 'SIGTERM', 'SIGINT']);
@@ -43,6 +53,30 @@ for (const workers of ['1', '2']) {
         assert.equal(await stopCli(await startCli(location)), 0);
       });
     }
+
+    void it('one signal more while it stops: it ends as documented, and the directory starts again', async () => {
+      await using directory = await temporaryDirectory();
+      const location = ['--location', join(directory.path, 'data'), '--workers', workers];
+      let round = 0;
+      for (let atMs = 0; atMs <= stopMs; atMs += stepMs) {
+        const server = await startCli(location);
+        // In flight, so that there is something to wait for.
+        const held = await heldRequest(server);
+        const further = furtherSignals[round++ % furtherSignals.length] ?? 'SIGTERM';
+        server.child.kill('SIGTERM');
+        await pause(atMs);
+        server.child.kill(further);
+        if (further === 'SIGHUP') await releasedAnswer(held);
+        const { code, signal, stderr } = await server.result;
+        const how = `${code} ${signal} by ${further} after ${atMs} ms: ${stderr}`;
+        const isEnded = further === 'SIGHUP' ? code === 0 : documented.has(code ?? signal);
+        // The last moments of a process, without any code of the program, can end by it.
+        assert.ok(isEnded || signal === further, how);
+        held.destroy();
+        await untilEnded(workerPids({ stderr }));
+      }
+      assert.equal(await stopCli(await startCli(location)), 0);
+    });
 
     void it('SIGHUP, again and again: it goes on, and stops when it is told to', async () => {
       await using directory = await temporaryDirectory();

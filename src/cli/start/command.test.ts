@@ -53,6 +53,23 @@ void describe('tabularium start', () => {
     });
   }
 
+  void it('logs the durability of writes where there is one, and none of what is in memory', async () => {
+    await using directory = await temporaryDirectory();
+    const listening = /^\{.*"msg":"listening"\}$/m;
+    for (const [args, durability] of [
+      [['--in-memory'], undefined],
+      [['--in-memory', '--durability', 'relaxed'], undefined],
+      [['--location', directory.path], 'durable'],
+    ] as const) {
+      const server = await startCli(args);
+      assert.equal(await stopCli(server), 0);
+      const [line = '{}'] = listening.exec(server.stderr) ?? [];
+      const fields = JSON.parse(line) as Readonly<Record<string, unknown>>;
+      assert.equal(fields['msg'], 'listening');
+      assert.equal(fields['durability'], durability);
+    }
+  });
+
   void it('ends at once at a second signal', async () => {
     const server = await started([]);
     const socket = await heldRequest(server);

@@ -120,9 +120,10 @@ function addressOptions(): Option[] {
 function accountOption(): Option {
   return new Option(
     '--account <name:key>',
-    'an account to serve; may be repeated, and may have two keys (name:key1:key2). Default: ' +
-      'TABULARIUM_ACCOUNTS or AZURITE_ACCOUNTS (several separated by ;), or else the ' +
-      'development account devstoreaccount1',
+    'an account to serve; may be repeated, and may have two keys (name:key1:key2). Others on the ' +
+      'machine can see it: prefer a variable or --config. Default: TABULARIUM_ACCOUNTS ' +
+      'or AZURITE_ACCOUNTS (several separated by ;), or else the development account ' +
+      'devstoreaccount1',
   ).argParser(repeated);
 }
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +17,8 @@ import {
 import { startCliWithFaults } from '../../../test/support/faults/start-with-faults.js';
 import { syncCalls, writeCalls } from '../../../test/support/faults/faults.js';
 import { withoutFaults } from '../../../test/support/faults/shim.js';
+import { exitCodes } from './process-end.js';
+import { signalExitCode } from './stop-signals.js';
 import type { CliProcess } from '../../../test/support/cli-process.js';
 import { untilEnded, workerPids } from '../../../test/support/process-states.js';
 
@@ -42,7 +46,63 @@ async function assertUsable(location: string): Promise<void> {
   assert.equal(await stopCli(server), 0);
 }
 
-void describe('the end of a process', () => {
+/** Throws at SIGUSR2 what nobody catches. */
+const trap =
+  'data:text/javascript,process.on("SIGUSR2",()=>{throw new Error("nobody expected this")})';
+const trapped = { nodeArgs: ['--import', trap] };
+const unexpected = /"level":60,.*nobody expected this.*"msg":"unexpected error: the process ends"/;
+
+/** The codes in the first column of the table under the heading. */
+async function codesInTable(page: string): Promise<number[]> {
+  const text = await readFile(new URL(`../../../../docs/${page}`, import.meta.url), 'utf8');
+  const [, table = ''] = /\| exit code \|.*\n\|[- |]+\n((?:\|.*\n)+)/.exec(text) ?? [];
+  const cells = table.split('\n').map((row) => row.split('|')[1] ?? '');
+  return cells.flatMap((cell) => cell.match(/\d+/g) ?? []).map(Number);
+}
+
+/** As `report` returns it. */
+const wrongUsage = 2;
+
+void describe('exit codes', () => {
+  for (const page of ['guides/operating.md', 'reference/command-line.md']) {
+    void it(`are those of ${page}, all of them`, async () => {
+      const bySignals = [
+        signalExitCode('SIGINT'),
+        signalExitCode('SIGTERM'),
+        128 + constants.signals.SIGKILL,
+      ];
+      const codes = [...Object.values(exitCodes), wrongUsage, ...bySignals];
+      assert.deepEqual(new Set(await codesInTable(page)), new Set(codes));
+    });
+  }
+});
+
+void describe('the end of a process', { skip: process.platform === 'win32' }, () => {
+  void it('is 70 after an error that nobody caught, which is logged with its stack', async () => {
+    await using directory = await temporaryDirectory();
+    const location = join(directory.path, 'data');
+    for (const workers of ['1', '2']) {
+      const server = await startCli(['--location', location, '--workers', workers], trapped);
+      server.child.kill('SIGUSR2');
+      const { code, signal, stderr } = await server.result;
+      assert.deepEqual([code, signal], [exitCodes.broken, null], stderr);
+      assert.match(stderr, unexpected);
+      await untilEnded(workerPids({ stderr }));
+      await assertUsable(location);
+    }
+  });
+
+  void it('is 70 for a worker as well, which is replaced', async () => {
+    await using directory = await temporaryDirectory();
+    const location = join(directory.path, 'data');
+    const server = await startCli(['--location', location, '--workers', '2'], trapped);
+    process.kill(workerPids(server)[0] ?? 0, 'SIGUSR2');
+    await server.printed('"msg":"a worker listens"', 3);
+    assert.match(server.stderr, unexpected);
+    assert.match(server.stderr, /"exit":"exit code 70","next":"restart"/);
+    assert.equal(await stopCli(server), 0);
+  });
+
   void it('waits for the write in which it was asked for, and has its code', async () => {
     await using directory = await temporaryDirectory();
     for (let round = 0; round < 2; round += 1) {

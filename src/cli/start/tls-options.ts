@@ -44,7 +44,10 @@ export function azuriteTlsOptions(): Option[] {
   return [
     new Option('--cert <file>', 'as --tls-cert with --key, or else as --tls-pfx'),
     new Option('--key <file>', 'as --tls-key'),
-    new Option('--pwd <text>', 'the passphrase; others on the machine can see it'),
+    new Option(
+      '--pwd <text>',
+      'the passphrase; others on the machine can see it: prefer --tls-passphrase-file',
+    ),
   ];
 }
 
