@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Ledger } from '../crash/ledger.js';
 import { createMainTable, runLoad, type Load } from '../crash/load.js';
-import { QueueLedger, type Known } from '../crash/queue-ledger.js';
+import { isHeld, QueueLedger, type Known } from '../crash/queue-ledger.js';
 import { crashQueue, runQueueLoad, type QueueLoad } from '../crash/queue-load.js';
 import { settleQueue } from '../crash/queue-settle.js';
 import { settle } from '../crash/settle.js';
@@ -155,6 +155,8 @@ export class World implements AsyncDisposable {
   /** Clients write until `end`, or until the server ends. */
   beginLoad(troubles: Troubles): RunningLoad {
     const { random } = this;
+    // A load before this one may have deleted some of them, or given them back.
+    const held = this.#held.filter(isHeld);
     const base = { random, isOver: false, surprises: [], troubles };
     const tables: Load = { ...base, ledger: this.tables };
     const queues: QueueLoad = { ...base, ledger: this.queues };
@@ -173,7 +175,7 @@ export class World implements AsyncDisposable {
       runQueueLoad(
         queues,
         times(queueConnections, () => this.queueClient()),
-        this.#held,
+        held,
       ),
     ]).then(() => undefined);
     done.catch(() => undefined);

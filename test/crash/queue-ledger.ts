@@ -39,6 +39,10 @@ export function textOf(serial: number, pad: string): string {
   return `${serial}:${pad}`;
 }
 
+export function isHeld({ presence, hiddenUntilMs, receipt }: Known): boolean {
+  return presence === 'stored' && hiddenUntilMs > 0 && receipt !== undefined;
+}
+
 function serialOf(text: string): number {
   return Number(text.slice(0, text.indexOf(':')));
 }
@@ -64,6 +68,11 @@ export class QueueLedger {
 
   all(presence: Known['presence']): Known[] {
     return [...this.#messages.values()].filter((message) => message.presence === presence);
+  }
+
+  /** Those that nobody else can get, and whose current receipt is known. */
+  held(): Known[] {
+    return [...this.#messages.values()].filter(isHeld);
   }
 
   issuePut({ serial, text }: Planned): Known {

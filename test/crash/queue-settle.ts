@@ -65,8 +65,7 @@ export async function settleQueue(ledger: QueueLedger, queues: WireQueues): Prom
   ledger.crash();
   const count = async () => (await queues.getQueue(account, crashQueue)).approximateMessageCount;
   ledger.checkCount(await count());
-  const isHeld = ({ hiddenUntilMs, receipt }: Known) => hiddenUntilMs > 0 && receipt !== undefined;
-  const before = ledger.all('stored').filter(isHeld);
+  const before = ledger.held();
   const startMs = Date.now();
   await takeAll(ledger, queues);
   ledger.checkNothingLost(startMs);
@@ -74,7 +73,7 @@ export async function settleQueue(ledger: QueueLedger, queues: WireQueues): Prom
   const givenBackMs = Date.now();
   await takeAll(ledger, queues);
   ledger.checkNothingLost(givenBackMs);
-  const held = ledger.all('stored').filter(isHeld);
+  const held = ledger.held();
   for (const message of held.splice(heldMax)) {
     await queues.deleteMessage(account, crashQueue, shown(message));
     message.presence = 'deleted';
