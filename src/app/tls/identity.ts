@@ -1,4 +1,4 @@
-import { constants, createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
+import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import { createSecureContext, TLSSocket, type SecureContext } from 'node:tls';
 import { codeOf, messageOf } from '../../base/thrown.js';
@@ -100,7 +100,7 @@ async function loadPfx({ pfx, passphrase }: PfxChoice): Promise<Identity> {
 
 /**
  * What is agreed on with clients: in TLS 1.2 suites with forward secrecy and authenticated
- * encryption alone, and no second handshake over a connection, which costs a client nothing.
+ * encryption alone.
  */
 const terms = {
   minVersion: 'TLSv1.2',
@@ -115,7 +115,6 @@ const terms = {
     'ECDHE-ECDSA-CHACHA20-POLY1305',
     'ECDHE-RSA-CHACHA20-POLY1305',
   ].join(':'),
-  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 } as const;
 
 function contextOf(

@@ -73,12 +73,16 @@ export class TlsDoorway {
       secureContext: identity.context,
       ALPNProtocols: ['http/1.1'],
     });
+    // A further one costs a client little and the server much. Asking for it is an error.
+    secured.disableRenegotiation();
     let isSecure = false;
     secured.on('error', (error) => {
       if (!isSecure) onFailed(error);
     });
     secured.once('secure', () => {
       isSecure = true;
+      // Node hands errors of the protocol over as 'error' only where its own server accepts.
+      secured.once('_tlsError', () => secured.destroy());
       this.#leave(socket, timer);
       onSecure(secured, socket);
     });
