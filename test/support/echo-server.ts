@@ -23,22 +23,22 @@ export interface EchoServer extends AsyncDisposable {
 }
 
 export interface ManualTimers extends Timers {
-  /** Calls back everything that waits, once. */
-  fire(): void;
+  /** Calls back everything that waits for so long or less, once. */
+  fire(delayMsMax?: number): void;
 }
 
 function manualTimers(): ManualTimers {
-  let waiting = new Set<() => void>();
+  const waiting = new Map<() => void, number>();
   return {
-    start(_delayMs, callback, argument) {
+    start(delayMs, callback, argument) {
       const call = () => callback(argument);
-      waiting.add(call);
+      waiting.set(call, delayMs);
       return { close: () => waiting.delete(call) };
     },
-    fire() {
-      const due = waiting;
-      waiting = new Set();
-      for (const call of due) call();
+    fire(delayMsMax = Infinity) {
+      const due = [...waiting].filter(([, delayMs]) => delayMs <= delayMsMax);
+      for (const [call] of due) waiting.delete(call);
+      for (const [call] of due) call();
     },
   };
 }

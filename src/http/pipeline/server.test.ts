@@ -213,6 +213,22 @@ describe('the server', () => {
     while (harness.memory.bytes > 0) await turns(1);
   });
 
+  it('answers a request that had come when the time of its idle connection was over', async () => {
+    await using harness = await start(() => Promise.resolve('fine'));
+    using connection = new RawConnection(harness.port);
+    connection.write(signedRequest(echo));
+    assert.equal((await connection.read())?.status, 200);
+    const closed = harness.server.close();
+    await turns();
+    connection.write(signedRequest(echo));
+    harness.timers.fire(250);
+    const answer = await connection.read();
+    assert.deepEqual([answer?.status, answer?.header('connection')], [200, 'close']);
+    connection.socket.destroy();
+    harness.timers.fire(250);
+    await closed;
+  });
+
   it('answers what came before a broken body, and then refuses it', async () => {
     let finish: (text: string) => void = () => undefined;
     await using harness = await start(() => new Promise((resolve) => (finish = resolve)));

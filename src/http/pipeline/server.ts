@@ -17,6 +17,7 @@ import type { Randomness } from '../../base/randomness.js';
 import type { Timer } from '../../base/timers.js';
 import { isClientHello, TlsDoorway, type TlsIdentity } from '../tls/doorway.js';
 import { AddressShares } from './address-shares.js';
+import { CompactRequest } from './compact-request.js';
 import { Connection } from './connection.js';
 import { Exchange } from './exchange.js';
 import type { HttpLimits } from './limits.js';
@@ -142,7 +143,9 @@ export class HttpServer {
       const timer = timers.start(crossingMs, () => socket.destroy(), undefined);
       socket.once('close', () => timer.close());
     };
-    if (waitMs > 0) timers.start(waitMs, end, undefined);
+    // In a turn of the loop timers come before what has arrived.
+    const endAfterReading = () => void takeWhatHasArrived().then(end);
+    if (waitMs > 0) timers.start(waitMs, endAfterReading, undefined);
     else end();
   }
 
@@ -357,6 +360,7 @@ const slowClientCheckMs = 1000;
 
 function nodeOptions(limits: HttpLimits): ServerOptions {
   return {
+    IncomingMessage: CompactRequest,
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
