@@ -13,7 +13,7 @@ import { warnOfExposure } from './reach.js';
 /** How long a stop waits for a start that is under way, to close what that opens. */
 export const startPatienceMs = 2_000;
 
-/** Does everything in this process, until a signal stops it or it cannot go on, and ends it. */
+/** One process that does everything, until a signal stops it. Throws when it cannot start. */
 export async function runAlone(plan: StartPlan): Promise<never> {
   const { settings } = plan;
   const log = openStartLog(settings.flags);
@@ -33,13 +33,9 @@ export async function runAlone(plan: StartPlan): Promise<never> {
     if (!isStopping) reloading = present(server, plan, log);
     return new Promise(() => undefined);
   };
-  try {
-    const signal = await Promise.race([serve(), guard.stopSignal]);
-    isStopping = true;
-    log.log.info({ signal }, 'stopping: requests in flight are finished');
-  } catch (error) {
-    return guard.fail(error);
-  }
+  const signal = await Promise.race([serve(), guard.stopSignal]);
+  isStopping = true;
+  log.log.info({ signal }, 'stopping: requests in flight are finished');
   reloading?.stop();
   return guard.stop(closed(starting));
 }

@@ -21,11 +21,6 @@ const lookEveryMs = 5;
 /** File operations and look-ups that a thread of the pool runs, as node calls them. */
 const poolWork = /^(FSReq|FileHandleCloseReq|GetAddrInfo|GetNameInfo)/;
 
-/** Resolves when the log is written out, or when its reader has had its time. */
-export async function flushInTime(flush: () => Promise<void>): Promise<void> {
-  await Promise.race([flush(), pause(logPatienceMs)]);
-}
-
 let isEnding = false;
 
 /**
@@ -47,7 +42,8 @@ export async function endProcess(
   if (isEnding) return new Promise(() => undefined);
   isEnding = true;
   const patience = pause(patienceMs).then(() => 'over' as const);
-  const idle = Promise.all([haltWrites(), flushInTime(flush)]).then(untilPoolIdle, untilPoolIdle);
+  const flushed = Promise.race([flush(), pause(logPatienceMs)]);
+  const idle = Promise.all([haltWrites(), flushed]).then(untilPoolIdle, untilPoolIdle);
   if ((await Promise.race([idle, patience])) !== 'over') process.exit(code);
   process.kill(process.pid, 'SIGKILL');
   // The first process of a container cannot be killed from inside.

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ServerOptions } from '../../app/index.js';
-import { report } from '../report.js';
 import type { StartLog } from './log.js';
-import { endProcess, exitCodes, flushInTime } from './process-end.js';
+import { endProcess, exitCodes } from './process-end.js';
 import { firstStopSignal, signalExitCode, type StopSignal } from './stop-signals.js';
 
 /** How long an orderly stop may take. Requests in flight are cut off well before. */
@@ -21,8 +20,6 @@ export interface ProcessGuard extends Required<Pick<ServerOptions, 'onFatal'>> {
   readonly stopSignal: Promise<StopSignal>;
   /** Waits for an orderly stop, but not for ever, and ends the process. */
   stop(stopped: Promise<unknown>): Promise<never>;
-  /** Tells why the server cannot start or go on, behind what the log still has to say, and ends. */
-  fail(error: unknown): Promise<never>;
 }
 
 /**
@@ -71,10 +68,6 @@ export function guardProcess({ log, release, hangup }: GuardOptions): ProcessGua
       }
       log.log.error({ seconds: stopMaxMs / 1000 }, 'not stopped in time: ended all the same');
       return end(exitCodes.failed);
-    },
-    async fail(error) {
-      await flushInTime(log.flush);
-      return endProcess(report(error));
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { CorsRule } from '../../wire/resources/service-properties.js';
-import { coversHeader, decidingRule, isForAnyOrigin } from './deciding-rule.js';
+import { decidingRule, headerCover, isForAnyOrigin } from './deciding-rule.js';
 import type { CrossOriginRequest } from './deciding-rule.js';
 
 /**
@@ -42,12 +42,12 @@ const addedLater = ['Date'];
 function exposedHeaders({ exposedHeaders: members }: CorsRule, sent: readonly string[]): string {
   if (members.length === 0) return '';
   const literals = members.filter((member) => !member.endsWith('*'));
-  const prefixes = members.filter((member) => member.endsWith('*'));
+  const isExposed = headerCover(members.filter((member) => member.endsWith('*')));
   const names = new Map(literals.map((name) => [name.toLowerCase(), name]));
   const present = [...sent.filter((_text, index) => index % 2 === 0), ...addedLater];
   for (const name of present) {
     const key = name.toLowerCase();
-    if (!names.has(key) && prefixes.some((prefix) => coversHeader(prefix, name))) {
+    if (!names.has(key) && isExposed(name)) {
       names.set(key, name);
     }
   }

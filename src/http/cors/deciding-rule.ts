@@ -26,8 +26,18 @@ export function isForAnyOrigin({ allowedOrigins }: CorsRule): boolean {
   return allowedOrigins.includes('*');
 }
 
-/** Whether a member of a rule's list of headers is the name or a prefix of it, in any case. */
-export function coversHeader(member: string, name: string): boolean {
-  const [pattern, wanted] = [member.toLowerCase(), name.toLowerCase()];
-  return pattern.endsWith('*') ? wanted.startsWith(pattern.slice(0, -1)) : wanted === pattern;
+/**
+ * Whether a name is in a rule's list of headers, in any case: as a member of it, or by beginning
+ * with a member that is a prefix.
+ */
+export function headerCover(members: readonly string[]): (name: string) => boolean {
+  const patterns = members.map((member) => member.toLowerCase());
+  const names = new Set(patterns.filter((pattern) => !pattern.endsWith('*')));
+  const prefixes = patterns
+    .filter((pattern) => pattern.endsWith('*'))
+    .map((each) => each.slice(0, -1));
+  return (name) => {
+    const wanted = name.toLowerCase();
+    return names.has(wanted) || prefixes.some((prefix) => wanted.startsWith(prefix));
+  };
 }

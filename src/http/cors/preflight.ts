@@ -6,7 +6,7 @@ import { accountName, type ServiceBackend, type ServiceRequest } from '../operat
 import type { ServiceRoute, RoutedRequest } from '../operations/route.js';
 import type { Exchange } from '../pipeline/exchange.js';
 import type { Operation, Route } from '../pipeline/service.js';
-import { coversHeader, decidingRule } from './deciding-rule.js';
+import { decidingRule, headerCover } from './deciding-rule.js';
 
 /** What a browser asks before it sends a request. */
 interface Preflight {
@@ -81,9 +81,8 @@ function allowingRule(rules: readonly CorsRule[], asked: Preflight): CorsRule {
   const rule = decidingRule(rules, asked);
   if (rule === undefined) throw refused('No rule has both the origin and the method.');
   const names = (asked.headers ?? '').split(',').map((name) => name.trim());
-  const allowed = ({ allowedHeaders }: CorsRule, name: string): boolean =>
-    allowedHeaders.some((member) => coversHeader(member, name));
-  if (names.every((name) => name === '' || allowed(rule, name))) return rule;
+  const isAllowed = headerCover(rule.allowedHeaders);
+  if (names.every((name) => name === '' || isAllowed(name))) return rule;
   throw refused('The first rule with the origin and the method does not allow all the headers.');
 }
 

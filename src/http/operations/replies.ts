@@ -1,3 +1,5 @@
+import type { Clock } from '../../base/clock.js';
+import { inOnePiece, inSlices, type Pieces } from '../../base/slice.js';
 import type { Exchange } from '../pipeline/exchange.js';
 import type { Reply } from '../pipeline/service.js';
 
@@ -7,6 +9,16 @@ export function xmlReply(status: number, body: Buffer): Reply {
     headers: ['Content-Type', 'application/xml', 'Cache-Control', 'no-cache'],
     body,
   };
+}
+
+/** A document that may be long: then it is put together in slices. */
+export function longXmlReply(
+  document: Pieces<Buffer>,
+  isLong: boolean,
+  clock: Clock,
+): Reply | Promise<Reply> {
+  if (!isLong) return xmlReply(200, inOnePiece(document));
+  return inSlices(document, clock).then((body) => xmlReply(200, body));
 }
 
 const byteOrderMark = Buffer.from('\ufeff');

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js';
 import type { Timers } from '../../base/timers.js';
+import { nextTurn } from '../../base/turns.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import type { AccountDirectory } from '../../services/accounts/directory.js';
 import { isPreflight, learnOriginRules } from '../cors/origin-rules.js';
@@ -14,6 +15,7 @@ import type { Exchange } from './exchange.js';
 import type { AdmittedRequest, Interference } from './interference.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
+import { isLarge } from './large-request.js';
 import type { Logger } from './logger.js';
 import { Outbox } from './outbox.js';
 import { expectsBody, receiveBody } from './parse.js';
@@ -86,10 +88,10 @@ export class Pipeline {
 
   /** Answers one exchange. Never rejects: whatever goes wrong becomes an answer or a log entry. */
   async serve(exchange: Exchange): Promise<void> {
-    const { service, clock, limits, memory } = this.#options;
-    const gate = this.#gate;
+    const { service } = this.#options;
     let isRevocable = false;
     try {
+      if (isLarge(exchange)) await nextTurn();
       receive(exchange, this.#options.versions);
       const endpoint = this.#endpointOf(exchange);
       if (endpoint !== undefined) {
@@ -109,33 +111,46 @@ export class Pipeline {
         exchange.caller = caller instanceof Promise ? await caller : caller;
       }
       const route = this.#admit(exchange);
-      const { operation, request } = route;
-      if (expectsBody(exchange, operation)) {
-        await receiveBody(exchange, operation.bodyBytesMax, this.#onGrowthOf(exchange));
+      if (expectsBody(exchange, route.operation)) {
+        const { bodyBytesMax } = route.operation;
+        await receiveBody(exchange, bodyBytesMax, this.#onGrowthOf(exchange));
         if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, route);
       }
-      if (service.verifiesContentMd5) verifyContentMd5(exchange, operation);
-      memory.ensureRoom(0, limits.heldBytesMax);
-      const input = operation.parse(request);
-      if (this.#isInterferedWith) await this.#interfere(exchange, route, input);
-      while (gate.isShut) await gate.opened();
-      setDeadline(exchange, clock.monotonicMs(), limits.operationTimeoutMs);
-      gate.enter();
-      let output: unknown;
-      try {
-        output = await operation.run(input, request);
-      } finally {
-        gate.leave();
-      }
-      if (exchange.wantsLoad) exchange.load = operation.load?.(output, input);
-      const reply = operation.render(output, input, request);
-      if (reply.body !== undefined && isRepeatable(exchange, operation))
-        memory.ensureRoom(reply.body.length, limits.heldBytesMax);
-      this.#reply(exchange, reply);
+      await this.#work(exchange, route);
     } catch (error) {
       if (exchange.account === undefined) await this.#learnLate(exchange);
       this.#fail(exchange, error);
     }
+  }
+
+  /** The operation itself. What may take long of a large request has a turn for each stage. */
+  async #work(exchange: Exchange, route: Route): Promise<void> {
+    const { service, clock, limits, memory } = this.#options;
+    const { operation, request } = route;
+    const gate = this.#gate;
+    const large = isLarge(exchange);
+    if (large) await nextTurn();
+    if (service.verifiesContentMd5) verifyContentMd5(exchange, operation);
+    memory.ensureRoom(0, limits.heldBytesMax);
+    const input = operation.parse(request);
+    if (this.#isInterferedWith) await this.#interfere(exchange, route, input);
+    if (large) await nextTurn();
+    while (gate.isShut) await gate.opened();
+    setDeadline(exchange, clock.monotonicMs(), limits.operationTimeoutMs);
+    gate.enter();
+    let output: unknown;
+    try {
+      output = await operation.run(input, request);
+    } finally {
+      gate.leave();
+    }
+    if (large) await nextTurn();
+    if (exchange.wantsLoad) exchange.load = operation.load?.(output, input);
+    const rendered = operation.render(output, input, request);
+    const reply = rendered instanceof Promise ? await rendered : rendered;
+    if (reply.body !== undefined && isRepeatable(exchange, operation))
+      memory.ensureRoom(reply.body.length, limits.heldBytesMax);
+    this.#reply(exchange, reply);
   }
 
   /**

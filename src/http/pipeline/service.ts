@@ -30,7 +30,8 @@ export interface Operation<Request = unknown, Input = unknown, Output = unknown>
   parse(request: Request): Input;
   /** The storage work, under the request's time limit. */
   run(input: Input, request: Request): Promise<Output>;
-  render(output: Output, input: Input, request: Request): Reply;
+  /** What may be long of it is done in slices. */
+  render(output: Output, input: Input, request: Request): Reply | Promise<Reply>;
   /** The entities and partitions that the input names. Absent: it names none. */
   entities?(input: Input): readonly EntityName[];
   /** What was written or returned. Absent: nothing that a limit of a partition or queue counts. */

@@ -1,11 +1,11 @@
 import { invalidQueryParameter } from '../../wire/errors/query-errors.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
-import { renderQueueList } from '../../wire/xml/queue-list.js';
+import { queueListInPieces } from '../../wire/xml/queue-list.js';
 import { listMax } from '../../services/queues/limits.js';
 import type { QueuePage } from '../../services/queues/types.js';
 import { serviceAccess } from '../operations/access.js';
-import { xmlReply } from '../operations/replies.js';
+import { longXmlReply } from '../operations/replies.js';
 import { rangedInteger } from './parameters.js';
 import type { QueueOperation } from './request.js';
 
@@ -43,8 +43,8 @@ export const listQueues: QueueOperation<Input, QueuePage> = {
   },
 
   render({ queues, next }, { prefix, marker, maxResults, includesMetadata }, request) {
-    const { account, exchange } = request;
-    const list = renderQueueList({
+    const { account, exchange, backend } = request;
+    const list = queueListInPieces({
       endpoint: `${exchange.base}/`,
       version: exchange.version,
       ...(prefix === undefined ? {} : { prefix }),
@@ -53,9 +53,12 @@ export const listQueues: QueueOperation<Input, QueuePage> = {
       queues: includesMetadata ? queues : queues.map(({ name }) => ({ name })),
       ...(next === undefined ? {} : { nextMarker: markerOf(account, next) }),
     });
-    return xmlReply(200, list);
+    return longXmlReply(list, queues.length > queuesAtOnceMax, backend.clock);
   },
 };
+
+/** Rendered in one piece, whatever their metadata. */
+const queuesAtOnceMax = 4;
 
 /** A larger page than there can be is a full one. */
 const pageSizes = { min: 1, max: 2_147_483_647 };

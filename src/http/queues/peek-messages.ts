@@ -1,9 +1,7 @@
-import { renderMessages } from '../../wire/xml/queue-messages.js';
 import type { PeekedMessage } from '../../services/queues/types.js';
 import { objectAccess } from '../operations/access.js';
-import { xmlReply } from '../operations/replies.js';
-import { countedMessages } from './dequeue-count.js';
 import { messagesLoad } from './load.js';
+import { messagesReply } from './messages-reply.js';
 import { messageCountOf } from './parameters.js';
 import { queueOf, type QueueOperation } from './request.js';
 
@@ -30,7 +28,5 @@ export const peekMessages: QueueOperation<Input, readonly PeekedMessage[]> = {
 
   load: messagesLoad,
 
-  render(messages, _input, { exchange }) {
-    return xmlReply(200, renderMessages(countedMessages(messages, exchange.version)));
-  },
+  render: (messages, _input, request) => messagesReply(messages, request),
 };

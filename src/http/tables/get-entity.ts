@@ -1,7 +1,8 @@
+import { nextTurn } from '../../base/turns.js';
 import { formatEtag } from '../../wire/edm/etag.js';
 import type { StoredEntity } from '../../wire/edm/value.js';
 import { parseEntityRead } from '../../wire/odata/query-options.js';
-import { renderEntity } from '../../wire/odata/render.js';
+import { bytesAtOnceMax, renderEntity } from '../../wire/odata/render.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
@@ -36,10 +37,13 @@ export const getEntity: TableOperation<Input, StoredEntity> = {
     return { level, table, partitionKey, rowKey, select, selectText };
   },
 
-  run({ table, partitionKey, rowKey }, request) {
+  async run({ table, partitionKey, rowKey }, request) {
     checkReadable({ partitionKey, rowKey }, request);
     const { backend, account } = request;
-    return backend.tables.getEntity(account, table, partitionKey, rowKey);
+    const entity = await backend.tables.getEntity(account, table, partitionKey, rowKey);
+    // To show a large one takes a turn: those of many clients must not come in one.
+    if (entity.bag.length > bytesAtOnceMax) await nextTurn();
+    return entity;
   },
 
   entities: ({ partitionKey, rowKey }) => [{ partitionKey, rowKey }],

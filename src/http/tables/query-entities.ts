@@ -1,15 +1,18 @@
 import { unreachable } from '../../base/invariant.js';
+import { inOnePiece, inSlices } from '../../base/slice.js';
 import { encodeToken } from '../../wire/odata/continuation.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { parseEntityQuery, type EntityQueryOptions } from '../../wire/odata/query-options.js';
-import { renderEntities } from '../../wire/odata/render.js';
+import { bytesAtOnceMax, entitiesInPieces, pageBytes } from '../../wire/odata/render.js';
 import { nullBytes } from '../../wire/odata/selection.js';
-import { planQuery } from '../../services/tables/plan.js';
+import type { EntityRange } from '../../services/tables/entity-range.js';
+import { planOnce, type QueryPlan } from '../../services/tables/plan.js';
 import type { EntityPage, QueryReport } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
 import type { Access } from '../pipeline/authorise.js';
 import type { EntityName, PartitionLoad } from '../pipeline/request-load.js';
+import type { Reply } from '../pipeline/service.js';
 import { rangeOf } from './access.js';
 import { levelOf } from './format.js';
 import type { TableOperation } from './operation.js';
@@ -19,6 +22,9 @@ interface Input {
   readonly level: MetadataLevel;
   readonly table: string;
   readonly query: EntityQueryOptions;
+  /** What the credential allows; undefined: all. */
+  readonly within: EntityRange | undefined;
+  readonly plan: () => QueryPlan;
 }
 
 /** Signatures for an account are made for either resource type (spec table-service §8.4). */
@@ -32,15 +38,17 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
   parse(request) {
     const { table } = resourceOf(request, 'entities');
     const query = parseEntityQuery(request.query, request.backend.leniency.queries);
-    return { level: levelOf(request), table, query };
+    const within = rangeOf(request);
+    const plan = planOnce(query.filter, within);
+    return { level: levelOf(request), table, query, within, plan };
   },
 
-  async run({ table, query }, request) {
+  async run({ table, query, within, plan }, request) {
     const { backend, account, exchange } = request;
-    const within = rangeOf(request);
     const permitted = {
       ...query,
       ...(within === undefined ? {} : { within }),
+      plan,
       // An answer names what an entity lacks: long lists would make it many times as large.
       rowBytesMin: nullBytes(query.select ?? []),
     };
@@ -49,16 +57,23 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
     return page;
   },
 
-  entities: ({ query }) => namedEntities(query),
+  entities: ({ plan }) => namedEntities(plan()),
   load: loadOfPage,
 
   render(page, { level, table, query }, request) {
     const { select, selectText } = query;
     const context = renderContext(request, { table, level, select, selectText });
-    const reply = jsonReply(200, level, renderEntities(page.entities, context));
-    for (const [name, value] of continuationHeaders(page)) reply.headers.push(name, value);
-    reply.headers.push('x-tabularium-plan', planText(page.report));
-    return reply;
+    const body = entitiesInPieces(page.entities, context);
+    const replyWith = (bytes: Buffer): Reply => {
+      const reply = jsonReply(200, level, bytes);
+      for (const [name, value] of continuationHeaders(page)) reply.headers.push(name, value);
+      reply.headers.push('x-tabularium-plan', planText(page.report));
+      return reply;
+    };
+    // Names that no row has count as well: each entity has them as null.
+    const bytes = pageBytes(page.entities) + page.entities.length * nullBytes(select ?? []);
+    if (bytes <= bytesAtOnceMax) return replyWith(inOnePiece(body));
+    return inSlices(body, request.backend.clock).then(replyWith);
   },
 };
 
@@ -79,8 +94,8 @@ function planText({ planClass, intervals, rowsScanned, rowsReturned }: QueryRepo
 }
 
 /** Entities that the filter asks for by both keys, and partitions that it asks for by theirs. */
-function namedEntities({ filter }: EntityQueryOptions): readonly EntityName[] {
-  return planQuery(filter).intervals.flatMap((interval): EntityName[] => {
+function namedEntities({ intervals }: QueryPlan): readonly EntityName[] {
+  return intervals.flatMap((interval): EntityName[] => {
     switch (interval.kind) {
       case 'point':
         return [{ partitionKey: interval.partitionKey, rowKey: interval.rowKey }];

@@ -1,15 +1,9 @@
 import { unreachable } from '../../base/invariant.js';
 import type { KeySet } from './key-set.js';
 import { isSingleString, stringAfter, type StringInterval } from './string-set.js';
-import type { PlanClass } from './types.js';
+import type { KeyInterval, PlanClass } from './query-plan.js';
 
-/** One stretch of keys to read. Bounds may end in U+0000: directly behind the key before it. */
-export type KeyInterval =
-  | { readonly kind: 'point'; readonly partitionKey: string; readonly rowKey: string }
-  /** A part of one partition, or all of it. */
-  | { readonly kind: 'rows'; readonly partitionKey: string; readonly rows: StringInterval }
-  /** All rows of a range of partitions. */
-  | { readonly kind: 'partitions'; readonly partitions: StringInterval };
+export type { KeyInterval };
 
 /** Intervals in a plan. Beyond it, neighbours are read as one interval and filtered. */
 export const intervalsMax = 1000;

@@ -25,21 +25,9 @@ import {
 import { mismatchHolds } from './mismatch.js';
 import { PlanningSteps } from './planning-steps.js';
 import { allStrings } from './string-set.js';
-import type { PlanClass } from './types.js';
+import type { QueryPlan } from './query-plan.js';
 
-export type { KeyInterval };
-
-/**
- * How to answer a query: read the intervals, in order, and return the rows for which the residual
- * holds. Intervals are sorted and disjoint, and every row that the filter matches lies in one. No
- * interval has a key outside of the range that the query is kept within.
- */
-export interface QueryPlan {
-  readonly planClass: PlanClass;
-  readonly intervals: readonly KeyInterval[];
-  /** What the intervals do not already guarantee; absent when they guarantee everything. */
-  readonly residual: Filter | undefined;
-}
+export type { KeyInterval, QueryPlan };
 
 const fullScan: QueryPlan = Object.freeze({
   planClass: 'table-scan',
@@ -70,6 +58,12 @@ export function planQuery(filter: Filter | undefined, within?: EntityRange): Que
     intervals,
     residual: intervals.length === 0 ? undefined : conjunction(left.map(({ filter }) => filter)),
   };
+}
+
+/** The plan, made when it is asked for first: long filters take milliseconds. */
+export function planOnce(filter: Filter | undefined, within?: EntityRange): () => QueryPlan {
+  let plan: QueryPlan | undefined;
+  return () => (plan ??= planQuery(filter, within));
 }
 
 function intervalsOf(mays: readonly KeySet[], steps: PlanningSteps): readonly KeyInterval[] {

@@ -8,7 +8,7 @@ import { pageSize } from './page-size.js';
 import { planQuery, type QueryPlan } from './plan.js';
 import { compilePredicate, type Predicate } from './predicate.js';
 import { RowSource, type RowPage } from './row-source.js';
-import { Slice } from './slice.js';
+import { Slice } from '../../base/slice.js';
 import type { EntityPage, EntityPosition, EntityQuery } from './types.js';
 
 /** What one page of results may cost (spec table-service §6). */
@@ -47,7 +47,8 @@ export async function queryEntities(
   const started = clock.monotonicMs();
   const slice = new Slice(clock);
   const top = pageSize(query.top);
-  const plan = planQuery(query.filter, query.within);
+  const plan = query.plan?.() ?? planQuery(query.filter, query.within);
+  await slice.endOnTime();
   const rows = new RowSource(store, tablePrefix, plan.intervals, query.from);
   const page = new PageBuilder(plan, {
     tablePrefix,

@@ -1,6 +1,9 @@
 import type { EntityInput, StoredEntity } from '../../wire/edm/value.js';
 import type { Filter } from '../../wire/edm/filter.js';
 import type { EntityRange } from './entity-range.js';
+import type { PlanClass, QueryPlan } from './query-plan.js';
+
+export type { PlanClass };
 
 /** A table as its account lists it: the name keeps the spelling it was created with. */
 export interface TableInfo {
@@ -61,17 +64,11 @@ export interface EntityQuery {
   readonly from?: EntityPosition;
   /** Nothing outside of it is read, whatever the filter and the position say. */
   readonly within?: EntityRange;
+  /** The plan of `filter` and `within`, where somebody else needs it as well. */
+  readonly plan?: () => QueryPlan;
   /** What a row counts as at least against the bytes of a page: what its answer costs. */
   readonly rowBytesMin?: number;
 }
-
-/**
- * How a query reads, best to worst. `point` reads single keys (one or several), `range` a part of
- * one or several partitions, `partition-scan` whole partitions, `partition-range-scan` a range of
- * partition keys, `table-scan` everything. `none`: the filter can match nothing, nothing is read.
- */
-export type PlanClass =
-  'none' | 'point' | 'range' | 'partition-scan' | 'partition-range-scan' | 'table-scan';
 
 /** What a query cost: given to request records and shown to people. */
 export interface QueryReport {

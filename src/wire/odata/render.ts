@@ -1,3 +1,4 @@
+import { inOnePiece, type Pieces } from '../../base/slice.js';
 import { jsonText } from '../edm/json-bytes.js';
 import type { StoredEntity } from '../edm/value.js';
 import { encodeUriText } from '../http/percent.js';
@@ -19,18 +20,37 @@ export function renderEntity(entity: StoredEntity, context: RenderContext): Buff
 
 /** The body of one page of Query Entities. */
 export function renderEntities(entities: readonly StoredEntity[], context: RenderContext): Buffer {
-  let bytes = entityOverheadBytes * 3;
-  for (const entity of entities) bytes += entity.bag.length + entityOverheadBytes;
-  const writer = new EntityWriter(context, bytes);
+  return inOnePiece(entitiesInPieces(entities, context));
+}
+
+/**
+ * The same, an entity at a time. Where the page is longer than `bytesAtOnceMax`, others may render
+ * between two pieces.
+ */
+export function* entitiesInPieces(
+  entities: readonly StoredEntity[],
+  context: RenderContext,
+): Pieces<Buffer> {
+  const bytes = pageBytes(entities);
+  const writer = new EntityWriter(context, bytes + entityOverheadBytes * 3);
   writer.raw(`{${leading(metadataMember(context, context.table))}"value":[`);
   let separator = '';
   for (const entity of entities) {
     writer.raw(separator);
     writer.entity(entity, '');
     separator = ',';
+    yield;
   }
   writer.raw(']}');
   return writer.result();
+}
+
+/** How long a page may be of which the pieces are not left to others: those share a buffer. */
+export const bytesAtOnceMax = 64 * 1024;
+
+/** About how long the body of a page is; `$select` may make it longer. */
+export function pageBytes(entities: readonly StoredEntity[]): number {
+  return entities.reduce((sum, { bag }) => sum + bag.length + entityOverheadBytes, 0);
 }
 
 /** The body that shows one table: of Create Table and of a get by name. */

@@ -8,6 +8,28 @@ export function xmlDocument(root: string): Buffer {
   return Buffer.from(xmlDeclaration + root);
 }
 
+/** Characters of XML that become bytes at a time. */
+const pieceCharacters = 64 * 1024;
+
+/** A long document, put together from pieces so that no step takes long. */
+export class LongDocument {
+  readonly #pieces: Buffer[] = [];
+  #text = xmlDeclaration;
+
+  /** Adds what comes next. */
+  add(xml: string): void {
+    this.#text += xml;
+    if (this.#text.length < pieceCharacters) return;
+    this.#pieces.push(Buffer.from(this.#text));
+    this.#text = '';
+  }
+
+  /** All of it, as sent. */
+  result(): Buffer {
+    return Buffer.concat([...this.#pieces, Buffer.from(this.#text)]);
+  }
+}
+
 /** An element of what is already XML. The name may carry attributes. */
 export function element(name: string, content: string): string {
   if (content === '') return `<${name} />`;

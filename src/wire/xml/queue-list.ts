@@ -1,5 +1,6 @@
+import { inOnePiece, type Pieces } from '../../base/slice.js';
 import type { Metadata } from '../resources/metadata.js';
-import { element, textElement, xmlDocument } from './element.js';
+import { element, LongDocument, textElement } from './element.js';
 import { escapeXml } from './escape.js';
 import { corsVersion } from './versions.js';
 
@@ -22,15 +23,27 @@ const nameVersion = '2009-09-19';
 
 /** The body of List Queues in the form of the request's version (spec queue-service §6.1). */
 export function renderQueueList(list: RenderedQueueList): Buffer {
-  const { endpoint, version, prefix, marker, maxResults } = list;
+  return inOnePiece(queueListInPieces(list));
+}
+
+/** The same, a queue at a time. */
+export function* queueListInPieces(list: RenderedQueueList): Pieces<Buffer> {
+  const { endpoint, version, prefix, marker, maxResults, queues } = list;
   const attribute = version < corsVersion ? 'AccountName' : 'ServiceEndpoint';
-  let children = '';
-  if (prefix !== undefined) children += textElement('Prefix', prefix);
-  if (marker !== undefined) children += textElement('Marker', marker);
-  if (maxResults !== undefined) children += element('MaxResults', String(maxResults));
-  children += element('Queues', list.queues.map((queue) => renderQueue(queue, list)).join(''));
-  children += textElement('NextMarker', list.nextMarker ?? '');
-  return xmlDocument(element(`EnumerationResults ${attribute}="${escapeXml(endpoint)}"`, children));
+  const document = new LongDocument();
+  document.add(`<EnumerationResults ${attribute}="${escapeXml(endpoint)}">`);
+  if (prefix !== undefined) document.add(textElement('Prefix', prefix));
+  if (marker !== undefined) document.add(textElement('Marker', marker));
+  if (maxResults !== undefined) document.add(element('MaxResults', String(maxResults)));
+  document.add(queues.length === 0 ? element('Queues', '') : '<Queues>');
+  for (const queue of queues) {
+    document.add(renderQueue(queue, list));
+    yield;
+  }
+  if (queues.length > 0) document.add('</Queues>');
+  document.add(textElement('NextMarker', list.nextMarker ?? ''));
+  document.add('</EnumerationResults>');
+  return document.result();
 }
 
 function renderQueue(

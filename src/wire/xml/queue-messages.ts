@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
+import { inOnePiece, type Pieces } from '../../base/slice.js';
 import { invalidXmlDocument } from '../errors/query-errors.js';
 import { httpDate } from '../http/http-date.js';
 import { isXmlText } from './escape.js';
-import { element, textElement, xmlDocument } from './element.js';
+import { element, LongDocument, textElement, xmlDocument } from './element.js';
 import { parseXml } from './reader.js';
 
 /** A message as an answer shows it: Put, Get and Peek leave out different members (spec §8). */
@@ -79,7 +80,20 @@ function readMessage(body: Buffer): string {
 
 /** A list of messages in the order given (spec queue-service §8). */
 export function renderMessages(messages: readonly RenderedMessage[]): Buffer {
-  return xmlDocument(element('QueueMessagesList', messages.map(renderMessage).join('')));
+  return inOnePiece(messagesInPieces(messages));
+}
+
+/** The same, a message at a time. */
+export function* messagesInPieces(messages: readonly RenderedMessage[]): Pieces<Buffer> {
+  if (messages.length === 0) return xmlDocument(element('QueueMessagesList', ''));
+  const document = new LongDocument();
+  document.add('<QueueMessagesList>');
+  for (const message of messages) {
+    document.add(renderMessage(message));
+    yield;
+  }
+  document.add('</QueueMessagesList>');
+  return document.result();
 }
 
 function renderMessage(message: RenderedMessage): string {

@@ -13,7 +13,7 @@ import { warnOfExposure } from '../reach.js';
 
 /**
  * Owns the data directory and watches the workers that serve it, until a signal stops all of them.
- * Ends the process, also when they cannot serve.
+ * Throws `CommandFailure` when they cannot serve.
  */
 export async function runPrimary(plan: StartPlan): Promise<never> {
   const { settings, config } = plan;
@@ -58,7 +58,8 @@ export async function runPrimary(plan: StartPlan): Promise<never> {
     log.info({ signal }, 'stopping: requests in flight are finished');
   } catch (error) {
     await stop();
-    return guard.fail(error);
+    await startLog.flush();
+    throw error;
   }
   return guard.stop(stop());
 }
