@@ -29,6 +29,8 @@ export interface ServerProcess {
   /** Where its data is. */
   readonly directory: string;
   readonly usage: () => ProcessUsage;
+  /** Asks a server of the benchmark's own for a number. */
+  ask(message: string): Promise<number>;
   /** Ends the process in order, then removes its data. */
   stop(): Promise<void>;
 }
@@ -150,7 +152,8 @@ function ended(child: ChildProcess): Promise<void> {
   });
 }
 
-interface Launch {
+/** How a server is started. */
+export interface Launch {
   readonly args: (directory: string, ports: Ports) => readonly string[];
   /** Whether the child tells its ports itself. */
   readonly reportsPorts: boolean;
@@ -217,15 +220,31 @@ function azurite(service: Service): Launch {
 export interface StartOptions {
   /** Where to write a processor profile when the server ends; none when absent. */
   readonly profileDirectory?: string;
+  /** Absent: as servers of this name are started. */
+  readonly launch?: Launch;
+  readonly nodeFlags?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** What `npm start` gives to node, here given to every server alike: fewer, cheaper collections. */
 const nodeFlags = ['--max-semi-space-size=64'];
 
-function spawnNode(args: readonly string[]): ChildProcess {
+function spawnNode(
+  args: readonly string[],
+  environment: StartOptions['environment'] = {},
+): ChildProcess {
   return spawn(process.execPath, [...nodeFlags, ...args], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: { ...process.env, NODE_ENV: 'production' },
+    env: { ...process.env, NODE_ENV: 'production', ...environment },
+  });
+}
+
+function ask(child: ChildProcess, question: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (answer) => resolve(Number(answer)));
+    child.send(question, (error) => {
+      if (error !== null) reject(error);
+    });
   });
 }
 
@@ -236,11 +255,12 @@ export async function startServer(
   options: StartOptions,
 ): Promise<ServerProcess> {
   const directory = mkdtempSync(join(tmpdir(), `tabularium-bench-${name}-`));
-  const launch = launchOf(name, service);
+  const launch = options.launch ?? launchOf(name, service);
   const asked = { table: await freePort(), queue: await freePort() };
   const profile = options.profileDirectory;
   const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
-  const child = spawnNode([...profiling, ...launch.args(directory, asked)]);
+  const args = [...(options.nodeFlags ?? []), ...profiling, ...launch.args(directory, asked)];
+  const child = spawnNode(args, options.environment);
   const abandon = (): void => {
     child.kill('SIGKILL');
     rmSync(directory, { recursive: true, force: true });
@@ -256,7 +276,15 @@ export async function startServer(
     const ports = launch.reportsPorts ? await reportedPorts(child) : asked;
     await listening(child, ports[service]);
     const target = { host, port: ports[service], account };
-    return { name, target, ports, directory, usage: () => readUsage(child.pid ?? 0), stop };
+    return {
+      name,
+      target,
+      ports,
+      directory,
+      usage: () => readUsage(child.pid ?? 0),
+      ask: (message) => ask(child, message),
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;

@@ -1,69 +1,150 @@
+import {
+  allowedOrigin,
+  keyPeriod,
+  policies,
+  preflight,
+  properties,
+  setProperties,
+  tooManyPolicies,
+  tooManyRules,
+  tooManyStarts,
+} from './hostile-documents.js';
 import { filled, type HostileRequest, type PlainRequest } from './hostile-request.js';
-import { hostilePolicies, hostileProperties } from './hostile-tables.js';
-import { manyMetadata, messageBody, queueName } from './world.js';
+import { crowdedPrefix, manyMetadata, messageBody, queueName } from './world.js';
 
 const service = 'queue';
 const messages = `/${queueName}/messages`;
 /** The most that a body of a message may be, nothing of which is the text itself. */
-const manyElements = messageBody(filled(131_000, '', () => '<a/>'));
+const tooManyElements = messageBody(filled(131_000, '', () => '<a/>'));
+/** As many elements as a document may have, and comments. */
+const manyElements = messageBody('<a/>'.repeat(990) + filled(126_000, '', () => '<!---->'));
 const escapes = messageBody('&#38;'.repeat(26_000));
 const put: PlainRequest = { service, method: 'POST', path: messages, body: escapes };
 const longReceipt = `popreceipt=${'A'.repeat(55_000)}`;
 const message = `${messages}/00000000-0000-0000-0000-000000000000?${longReceipt}`;
+const longName = 'hostile-'.padEnd(63, 'x');
+const create: PlainRequest = { service, method: 'PUT', path: `/${longName}` };
+const drop: PlainRequest = { service, method: 'DELETE', path: `/${longName}` };
+const letters = 'raup';
+const acl = `/${queueName}?comp=acl`;
+const setAcl: PlainRequest = { service, method: 'PUT', path: acl, body: policies(letters) };
+const propertiesPath = '/?restype=service&comp=properties';
+const setRules = setProperties(service, properties);
+const delegationPath = '/?restype=service&comp=userdelegationkey';
+
+type Rest = Pick<
+  HostileRequest,
+  'body' | 'headers' | 'before' | 'secondary' | 'sender' | 'pathFrom'
+>;
 
 function plain(
   operation: string,
   what: string,
   method: string,
   path: string,
-  rest: Pick<HostileRequest, 'body' | 'headers' | 'before'> = {},
+  rest: Rest = {},
 ): HostileRequest {
   return { operation, what, service, method, path, ...rest };
 }
 
 const manyPuts = Array.from({ length: 32 }, () => put);
 
-/** The most hostile requests known of each operation of queues. */
-export const hostileQueueRequests: readonly HostileRequest[] = [
+/** Where the message is that an answer to Put Message names, with its receipt. */
+function messageOf(answer: string): string {
+  const text = (name: string): string =>
+    new RegExp(`<${name}>([^<]*)<`).exec(answer)?.[1] ?? 'missing';
+  return `${messages}/${text('MessageId')}?popreceipt=${encodeURIComponent(text('PopReceipt'))}`;
+}
+
+const onMessages: readonly HostileRequest[] = [
   plain('PutMessage', 'most elements', 'POST', messages, { body: manyElements }),
+  plain('PutMessage', 'too many elements', 'POST', messages, { body: tooManyElements }),
   plain('PutMessage', 'most escapes', 'POST', messages, { body: escapes }),
   plain('PeekMessages', '32 of 64 KiB', 'GET', `${messages}?peekonly=true&numofmessages=32`),
   plain('GetMessages', '32 of 64 KiB', 'GET', `${messages}?numofmessages=32`, {
     before: manyPuts,
   }),
+  plain('DeleteMessage', '64 KiB', 'DELETE', messages, { before: [put], pathFrom: messageOf }),
   plain('DeleteMessage', 'the longest receipt', 'DELETE', message),
-  plain('UpdateMessage', 'most elements', 'PUT', `${message}&visibilitytimeout=1`, {
+  plain('UpdateMessage', 'most elements', 'PUT', messages, {
     body: manyElements,
+    before: [put],
+    pathFrom: (answer) => `${messageOf(answer)}&visibilitytimeout=1`,
+  }),
+  plain('UpdateMessage', 'too many elements', 'PUT', `${message}&visibilitytimeout=1`, {
+    body: tooManyElements,
   }),
   plain('ClearMessages', 'messages of 2 MiB', 'DELETE', messages, { before: manyPuts }),
-  plain('GetQueueMetadata', 'one', 'GET', `/${queueName}?comp=metadata`),
+];
+
+const onQueues: readonly HostileRequest[] = [
+  plain(
+    'GetQueueMetadata',
+    'most metadata, exposed by rules',
+    'GET',
+    `/${queueName}?comp=metadata`,
+    {
+      headers: { Origin: allowedOrigin },
+      before: [
+        setRules,
+        {
+          service,
+          method: 'PUT',
+          path: `/${queueName}?comp=metadata`,
+          headers: manyMetadata(3_800),
+        },
+      ],
+    },
+  ),
   plain('SetQueueMetadata', 'most metadata', 'PUT', `/${queueName}?comp=metadata`, {
     headers: manyMetadata(3_800),
   }),
-  plain('CreateQueue', 'most metadata', 'PUT', '/hostile', { headers: manyMetadata(3_800) }),
-  plain('DeleteQueue', 'the longest name', 'DELETE', `/${'x'.repeat(50_000)}`),
-  plain('ListQueues', '5,000 with metadata', 'GET', '/?comp=list&include=metadata'),
-  plain('GetQueueACL', 'one', 'GET', `/${queueName}?comp=acl`),
-  plain('SetQueueACL', 'most policies', 'PUT', `/${queueName}?comp=acl`, {
-    body: hostilePolicies,
+  plain('CreateQueue', 'most metadata', 'PUT', `/${longName}`, {
+    headers: manyMetadata(3_800),
+    before: [drop],
   }),
-  plain('GetQueueServiceProperties', 'one', 'GET', '/?restype=service&comp=properties'),
-  plain('SetQueueServiceProperties', 'most rules', 'PUT', '/?restype=service&comp=properties', {
-    body: hostileProperties,
-  }),
-  plain('GetQueueServiceStats', 'one', 'GET', '/?restype=service&comp=stats'),
+  plain('DeleteQueue', 'the longest name', 'DELETE', `/${longName}`, { before: [create] }),
+  plain('DeleteQueue', 'a name that none can have', 'DELETE', `/${'x'.repeat(50_000)}`),
+  plain('ListQueues', '5,000 with metadata', 'GET', '/?comp=list&include=metadata&prefix=q'),
   plain(
-    'GetUserDelegationKey',
-    'most elements',
-    'POST',
-    '/?restype=service&comp=userdelegationkey',
-    { body: `<KeyInfo>${filled(60_000, '', () => '<Start/>')}</KeyInfo>` },
+    'ListQueues',
+    'most entries of metadata',
+    'GET',
+    `/?comp=list&include=metadata&prefix=${crowdedPrefix}`,
   ),
-  plain('QueuePreflightRequest', 'most headers asked for', 'OPTIONS', `/${queueName}`, {
-    headers: {
-      Origin: 'https://stalls.example',
-      'Access-Control-Request-Method': 'GET',
-      'Access-Control-Request-Headers': filled(55_000, ',', (place) => `h${place}`),
-    },
+  plain('GetQueueACL', 'five policies', 'GET', acl, { before: [setAcl] }),
+  plain('SetQueueACL', 'five policies in 64 KiB', 'PUT', acl, { body: policies(letters) }),
+  plain('SetQueueACL', 'most policies', 'PUT', acl, { body: tooManyPolicies }),
+];
+
+const onService: readonly HostileRequest[] = [
+  plain('GetQueueServiceProperties', 'most rules', 'GET', propertiesPath, { before: [setRules] }),
+  plain('SetQueueServiceProperties', 'most rules in 64 KiB', 'PUT', propertiesPath, {
+    body: properties,
   }),
+  plain('SetQueueServiceProperties', 'most elements', 'PUT', propertiesPath, {
+    body: tooManyRules,
+  }),
+  plain('GetQueueServiceStats', 'one', 'GET', '/?restype=service&comp=stats', { secondary: true }),
+  plain('GetUserDelegationKey', 'a period in 64 KiB', 'POST', delegationPath, {
+    sender: 'bearer',
+    body: keyPeriod(),
+  }),
+  plain('GetUserDelegationKey', 'most elements', 'POST', delegationPath, {
+    sender: 'bearer',
+    body: tooManyStarts,
+  }),
+  {
+    operation: 'QueuePreflightRequest',
+    what: 'most headers asked for',
+    ...preflight(service, 'x'),
+    before: [setRules],
+  },
+];
+
+/** The most hostile requests known of each operation of queues. */
+export const hostileQueueRequests: readonly HostileRequest[] = [
+  ...onMessages,
+  ...onQueues,
+  ...onService,
 ];

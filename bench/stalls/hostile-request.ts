@@ -1,6 +1,9 @@
 import type { ServiceName } from '../../src/app/options.js';
 
-/** A request to one service. It is signed with the account's key unless it brings a credential. */
+/** Who sends a request: the account by a signature, the bearer of a token, or what it brings. */
+export type Sender = 'SharedKey' | 'SharedKeyLite' | 'bearer' | 'as-it-is';
+
+/** A request to one service. */
 export interface PlainRequest {
   readonly service: ServiceName;
   readonly method: string;
@@ -8,8 +11,10 @@ export interface PlainRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Sent as it is: the path with the account, and no signature. */
-  readonly unsigned?: boolean;
+  /** Absent: what clients of the service do. */
+  readonly sender?: Sender;
+  /** Asks the secondary of the account. */
+  readonly secondary?: boolean;
 }
 
 /** The worst that somebody may ask of one operation, as far as it is known. */
@@ -20,6 +25,10 @@ export interface HostileRequest extends PlainRequest {
   readonly what: string;
   /** Sent before each measured request, outside of the measurement. */
   readonly before?: readonly PlainRequest[];
+  /** The path, where it depends on the answer to the last of those. */
+  readonly pathFrom?: (answer: string) => string;
+  /** More header fields, others for each request. */
+  readonly freshHeaders?: () => Promise<Readonly<Record<string, string>>>;
 }
 
 /** A body of 4 MiB is the largest that operations of tables take. */

@@ -1,209 +1,97 @@
-import { bodyBytesMax, filled, headerBytesMax, type HostileRequest } from './hostile-request.js';
-import { bigEntity, bigTable, rowKey, wideEntity, wideTable } from './world.js';
+import {
+  policies,
+  preflight,
+  properties,
+  setProperties,
+  tooManyPolicies,
+  tooManyRules,
+} from './hostile-documents.js';
+import { bodyOf, hostileEntityRequests, longFilter } from './hostile-entities.js';
+import {
+  bodyBytesMax,
+  type HostileRequest,
+  type PlainRequest,
+  type Sender,
+} from './hostile-request.js';
+import { bigTable } from './world.js';
 
-const json = { 'Content-Type': 'application/json' };
 const service = 'table';
-const keys = '"PartitionKey":"p","RowKey":"hostile"';
-const wide = `/${wideTable}()`;
-const wideRow = `/${wideTable}(PartitionKey='p',RowKey='${rowKey(7)}')`;
-const bigRow = `/${bigTable}(PartitionKey='p',RowKey='${rowKey(7)}')`;
-const big = bigEntity('hostile');
+const json = { 'Content-Type': 'application/json' };
+/** As long as a name can be. */
+const longName = 'Hostile'.padEnd(63, 'x');
+const properlyNamed = `{"TableName":"${longName}"`;
 
-function filter(text: string): string {
-  return `?$filter=${encodeURIComponent(text).replaceAll('%20', '+').replaceAll('%27', "'")}`;
+function plain(
+  operation: string,
+  what: string,
+  method: string,
+  path: string,
+  rest: Pick<HostileRequest, 'body' | 'headers' | 'before' | 'secondary'> & {
+    readonly sender?: Sender;
+  } = {},
+): HostileRequest {
+  return { operation, what, service, method, path, ...rest };
 }
 
-/** Longest filter of these terms that fits into a request. */
-function longFilter(separator: string, term: (place: number) => string): string {
-  return filter(filled(headerBytesMax - 2_000, separator, term));
-}
-
-const filters: readonly (readonly [what: string, query: string])[] = [
-  ['most values of one property', longFilter(' or ', (place) => `P249 eq ${place + 1_000}`)],
-  ['most ranges of one property', longFilter(' or ', (place) => `P249 gt ${place + 1_000}`)],
-  ['most properties', longFilter(' or ', (place) => `P${place % 250} gt ${place + 999}`)],
-  ['most names that no row has', longFilter(' or ', (place) => `Q${place} eq 1`)],
-  ['most keys to leave out', longFilter(' and ', (place) => `RowKey ne '${place}'`)],
-  [
-    'most partitions and rows to leave out',
-    longFilter(' and ', (place) => `${place % 2 === 0 ? 'RowKey' : 'PartitionKey'} ne '${place}'`),
-  ],
-  [
-    'most overlapping ranges of keys',
-    longFilter(' or ', (place) => `(PartitionKey gt '${place}' and RowKey eq '${place}')`),
-  ],
-  ['deepest nesting', filter(`${'('.repeat(20_000)}P1 eq 2000${')'.repeat(20_000)}`)],
-];
-
-/** Members that each have to be looked at, in a body of 4 MiB. */
-function bodyOf(member: (place: number) => string): string {
-  return `{${keys},${filled(bodyBytesMax - 200, ',', member)}}`;
-}
-
-const bodies: readonly (readonly [what: string, body: string])[] = [
-  ['most names', bodyOf((place) => `"p${place.toString(36)}":1`)],
-  ['most nulls', bodyOf((place) => `"p${place.toString(36)}":null`)],
-  ['most metadata', bodyOf((place) => `"odata.p${place.toString(36)}":1`)],
-  ['4 MiB of white space', `{${keys}${' '.repeat(bodyBytesMax - 200)}}`],
-  ['deepest nesting', `{${keys},"odata.x":${'['.repeat(2_000_000)}`],
-  ['one number of 4 MiB', `{${keys},"n":${'9'.repeat(bodyBytesMax - 200)}}`],
-  ['one text of escapes', `{${keys},"t":"${'\\n'.repeat(bodyBytesMax / 2 - 200)}"}`],
-  ['an entity of 1 MiB', big],
-];
-
-const boundary = 'batch_stalls';
-const multipart = { 'Content-Type': `multipart/mixed; boundary=${boundary}` };
-
-function changeset(parts: readonly string[]): string {
-  const inner = parts.map(
-    (body) =>
-      `--changes\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n` +
-      `PUT http://127.0.0.1/devstoreaccount1/${wideTable}(PartitionKey='p',RowKey='${
-        /"RowKey":"([^"]*)"/.exec(body)?.[1] ?? ''
-      }') HTTP/1.1\r\nContent-Type: application/json\r\n\r\n${body}\r\n`,
-  );
-  return (
-    `--${boundary}\r\nContent-Type: multipart/mixed; boundary=changes\r\n\r\n` +
-    `${inner.join('')}--changes--\r\n--${boundary}--\r\n`
-  );
-}
-
-const batches: readonly (readonly [what: string, body: string])[] = [
-  [
-    '100 entities of 250 properties',
-    changeset(Array.from({ length: 100 }, (_, place) => wideEntity(`b${place}`))),
-  ],
-  ['4 MiB in four entities', changeset(['a', 'b', 'c', 'd'].map((row) => bigEntity(row)))],
-  ['most delimiters', `--${boundary}\r\n`.repeat(bodyBytesMax / 20)],
-  ['4 MiB of line breaks', '\r\n'.repeat(bodyBytesMax / 2 - 100)],
-];
-
-const identifier = (place: number): string =>
-  `<SignedIdentifier><Id>${place}</Id><AccessPolicy/></SignedIdentifier>`;
-export const hostilePolicies = `<SignedIdentifiers>${filled(64_000, '', identifier)}</SignedIdentifiers>`;
-export const hostileProperties = `<StorageServiceProperties>${filled(64_000, '', () => '<Cors/>')}</StorageServiceProperties>`;
+const create: PlainRequest = {
+  service,
+  method: 'POST',
+  path: '/Tables',
+  headers: json,
+  body: `${properlyNamed}}`,
+};
+const drop: PlainRequest = { service, method: 'DELETE', path: `/Tables('${longName}')` };
+const letters = 'raud';
+const acl = `/${bigTable}?comp=acl`;
+const setAcl: PlainRequest = { service, method: 'PUT', path: acl, body: policies(letters) };
+const propertiesPath = '/?restype=service&comp=properties';
+const setRules = setProperties(service, properties);
 
 /** The most hostile requests known of each operation of tables. */
 export const hostileTableRequests: readonly HostileRequest[] = [
-  ...filters.map(([what, query]): HostileRequest => {
-    return { operation: 'QueryEntities', what, service, method: 'GET', path: `${wide}${query}` };
-  }),
-  {
-    operation: 'QueryEntities',
-    what: 'the largest page, with full metadata',
-    service,
-    method: 'GET',
-    path: `/${bigTable}()`,
+  ...hostileEntityRequests,
+  plain('QueryTables', '1,000 tables, full metadata', 'GET', '/Tables', {
     headers: { Accept: 'application/json;odata=fullmetadata' },
-  },
-  {
-    operation: 'QueryEntities',
-    what: 'most columns of most rows',
-    service,
-    method: 'GET',
-    path: `${wide}?$select=${Array.from({ length: 250 }, (_, place) => `P${249 - place}`).join()}`,
-    headers: { Accept: 'application/json;odata=fullmetadata' },
-  },
-  {
-    operation: 'QueryEntities',
-    what: 'most columns that no row has',
-    service,
-    method: 'GET',
-    path: `${wide}?$select=${Array.from({ length: 255 }, (_, place) => `${'Q'.repeat(230)}${place}`).join()}`,
-  },
-  {
-    operation: 'QueryEntities',
-    what: 'the longest token',
-    service,
-    method: 'GET',
-    path: `${wide}?NextPartitionKey=1!50000!${'A'.repeat(50_000)}`,
-  },
-  { operation: 'GetEntity', what: '1 MiB', service, method: 'GET', path: bigRow },
-  ...bodies.map(([what, body]): HostileRequest => {
-    const path = `/${bigTable}`;
-    return { operation: 'InsertEntity', what, service, method: 'POST', path, headers: json, body };
   }),
-  ...(['UpdateEntity', 'InsertOrReplaceEntity'] as const).map((operation): HostileRequest => {
-    const headers = operation === 'UpdateEntity' ? { ...json, 'If-Match': '*' } : json;
-    const what = 'an entity of 1 MiB';
-    return { operation, what, service, method: 'PUT', path: bigRow, headers, body: big };
-  }),
-  ...(['MergeEntity', 'InsertOrMergeEntity'] as const).map((operation): HostileRequest => {
-    const headers = operation === 'MergeEntity' ? { ...json, 'If-Match': '*' } : json;
-    const what = '1 MiB into 1 MiB';
-    return { operation, what, service, method: 'MERGE', path: bigRow, headers, body: big };
-  }),
-  {
-    operation: 'DeleteEntity',
-    what: 'the longest condition',
-    service,
-    method: 'DELETE',
-    path: wideRow,
-    headers: { 'If-Match': 'W/"x",'.repeat(9_000) },
-  },
-  ...batches.map(([what, body]): HostileRequest => {
-    const operation = 'EntityGroupTransaction';
-    return { operation, what, service, method: 'POST', path: '/$batch', headers: multipart, body };
-  }),
-  { operation: 'QueryTables', what: '1,000 tables', service, method: 'GET', path: '/Tables' },
-  {
-    operation: 'QueryTables',
-    what: 'most names in a filter',
-    service,
-    method: 'GET',
-    path: `/Tables${longFilter(' or ', (place) => `TableName eq 't${place}'`)}`,
-  },
-  { operation: 'GetTable', what: 'one', service, method: 'GET', path: `/Tables('${bigTable}')` },
-  {
-    operation: 'CreateTable',
-    what: 'most names in the body',
-    service,
-    method: 'POST',
-    path: '/Tables',
+  plain(
+    'QueryTables',
+    'most names in a filter',
+    'GET',
+    `/Tables${longFilter(' or ', (place) => `TableName eq 't${place}'`)}`,
+  ),
+  plain('GetTable', 'one', 'GET', `/Tables('${bigTable}')`),
+  plain('CreateTable', 'most names in the body', 'POST', '/Tables', {
     headers: json,
     body: bodyOf((place) => `"p${place.toString(36)}":1`),
-  },
-  {
-    operation: 'DeleteTable',
-    what: 'the longest name',
-    service,
-    method: 'DELETE',
-    path: `/Tables('${'x'.repeat(50_000)}')`,
-  },
-  { operation: 'GetTableAcl', what: 'one', service, method: 'GET', path: `/${bigTable}?comp=acl` },
-  {
-    operation: 'SetTableAcl',
-    what: 'most policies',
-    service,
-    method: 'PUT',
-    path: `/${bigTable}?comp=acl`,
-    body: hostilePolicies,
-  },
-  ...(['GetTableServiceProperties', 'SetTableServiceProperties'] as const).map(
-    (operation): HostileRequest => {
-      const path = '/?restype=service&comp=properties';
-      return operation === 'GetTableServiceProperties'
-        ? { operation, what: 'one', service, method: 'GET', path }
-        : { operation, what: 'most rules', service, method: 'PUT', path, body: hostileProperties };
-    },
-  ),
-  {
-    operation: 'GetTableServiceStats',
-    what: 'one',
-    service,
-    method: 'GET',
-    path: '/?restype=service&comp=stats',
-  },
+  }),
+  plain('CreateTable', '4 MiB of white space', 'POST', '/Tables', {
+    headers: json,
+    body: `${properlyNamed}${' '.repeat(bodyBytesMax - 200)}}`,
+    before: [drop],
+  }),
+  plain('DeleteTable', 'the longest name', 'DELETE', drop.path, { before: [create] }),
+  plain('DeleteTable', 'a name that none can have', 'DELETE', `/Tables('${'x'.repeat(50_000)}')`),
+  plain('GetTableAcl', 'five policies', 'GET', acl, { before: [setAcl] }),
+  plain('SetTableAcl', 'five policies in 64 KiB', 'PUT', acl, { body: policies(letters) }),
+  plain('SetTableAcl', 'most policies', 'PUT', acl, { body: tooManyPolicies }),
+  plain('GetTableServiceProperties', 'most rules', 'GET', propertiesPath, { before: [setRules] }),
+  plain('SetTableServiceProperties', 'most rules in 64 KiB', 'PUT', propertiesPath, {
+    body: properties,
+  }),
+  plain('SetTableServiceProperties', 'most elements', 'PUT', propertiesPath, {
+    body: tooManyRules,
+  }),
+  plain('GetTableServiceStats', 'one', 'GET', '/?restype=service&comp=stats', { secondary: true }),
   {
     operation: 'PreflightTableRequest',
     what: 'most headers asked for',
-    service,
-    method: 'OPTIONS',
-    path: `/${bigTable}`,
-    headers: {
-      Origin: 'https://stalls.example',
-      'Access-Control-Request-Method': 'GET',
-      'Access-Control-Request-Headers': filled(55_000, ',', (place) => `h${place}`),
-    },
+    ...preflight(service, 'x'),
+    before: [setRules],
+  },
+  {
+    operation: 'PreflightTableRequest',
+    what: 'headers that no rule allows',
+    ...preflight(service, 'z'),
+    before: [setRules],
   },
 ];

@@ -2,6 +2,9 @@ import type { ServerProcess } from '../server-process.js';
 
 const everyMs = 5;
 
+/** What makes a freed piece of memory leave the process at once, so that growth can be seen. */
+export const eagerRelease = { MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '65536' };
+
 /** Watches the private memory of a server until `peakMb` is asked for. */
 export class MemoryWatch {
   readonly #server: ServerProcess;
@@ -9,13 +12,19 @@ export class MemoryWatch {
   readonly #before: number;
   #peak: number;
 
-  constructor(server: ServerProcess) {
+  private constructor(server: ServerProcess) {
     this.#server = server;
     this.#before = this.#read();
     this.#peak = this.#before;
     this.#timer = setInterval(() => {
       this.#peak = Math.max(this.#peak, this.#read());
     }, everyMs);
+  }
+
+  /** Begins when the server has freed what it does not need any more. */
+  static async begin(server: ServerProcess): Promise<MemoryWatch> {
+    await server.ask('collect');
+    return new MemoryWatch(server);
   }
 
   /** How many megabytes more than at the start it has had at most. Ends the watch. */

@@ -1,10 +1,13 @@
-// Asks a server for its health again and again: `prober-process.js PORT`. Tells its parent the
-// longest time that an answer has taken since the parent asked last.
+// Asks a server for the same thing again and again: `prober-process.js PORT PATH`. Tells its parent
+// the longest time that an answer has taken since the parent asked last.
 import { createConnection } from 'node:net';
 import { ResponseReader } from '../response-reader.js';
 
 const port = Number(process.argv[2]);
-const request = Buffer.from('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+const path = process.argv[3] ?? '/';
+const request = Buffer.from(
+  `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n`,
+);
 const socket = createConnection(port, '127.0.0.1');
 let sentAt = performance.now();
 let longestMs = 0;
@@ -16,7 +19,7 @@ function send(): void {
 }
 
 const reader = new ResponseReader((status) => {
-  if (status !== 200) throw new Error(`The server says that its health is ${status}.`);
+  if (status !== 200) throw new Error(`The other client gets status ${status}.`);
   longestMs = Math.max(longestMs, performance.now() - sentAt);
   // Only now: what is under way counts as well.
   if (isAsked) {

@@ -1,84 +1,148 @@
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { unreachable } from '../../src/base/invariant.js';
 import { signRequest } from '../../src/wire/auth/shared-key.js';
+import type { SignedRequest } from '../../src/wire/auth/signed-request.js';
 import type { Ports } from '../child.js';
 import type { Target } from '../http-request.js';
-import type { PlainRequest } from './hostile-request.js';
+import type { PlainRequest, Sender } from './hostile-request.js';
 
-const version = '2021-12-02';
+/** The first with bearer tokens for everything. */
+const version = '2025-07-05';
 const headerSizeMax = 1 << 20;
+/** Of an answer, what is kept to be read. */
+const answerCharactersMax = 4096;
 
-/** Sends requests on connections of their own, signed with the key of an account. */
+export interface Answer {
+  /** 0 when the connection broke before all of the answer had come. */
+  readonly status: number;
+  /** How it begins. */
+  readonly text: string;
+}
+
+export interface Credentials {
+  readonly account: Target['account'];
+  readonly token: string;
+}
+
+const broken: Answer = { status: 0, text: '' };
+
+/** Sends requests on connections of their own, with the credential that each asks for. */
 export class SignedSender {
   readonly #ports: Ports;
-  readonly #account: Target['account'];
+  readonly #credentials: Credentials;
 
-  constructor(ports: Ports, account: Target['account']) {
+  constructor(ports: Ports, credentials: Credentials) {
     this.#ports = ports;
-    this.#account = account;
+    this.#credentials = credentials;
   }
 
-  /** The status of the answer, of which all has come; 0 when the connection broke before. */
-  send(plain: PlainRequest): Promise<number> {
-    const { method, service, body } = plain;
-    const path = plain.unsigned === true ? plain.path : `/${this.#account.name}${plain.path}`;
-    const headers = plain.unsigned === true ? plain.headers : this.#signed(plain, path);
+  /** The answer, of which all has come. */
+  send(plain: PlainRequest): Promise<Answer> {
     return new Promise((resolve) => {
-      const request = httpRequest(
-        {
-          host: '127.0.0.1',
-          port: this.#ports[service],
-          method,
-          path,
-          agent: false,
-          maxHeaderSize: headerSizeMax,
-          headers: { ...headers, connection: 'close' },
-        },
-        (response) => {
-          response.on('error', () => resolve(0));
-          response.on('end', () => resolve(response.statusCode ?? 0));
-          response.resume();
-        },
-      );
-      request.on('error', () => resolve(0));
-      request.end(body);
+      const request = this.#open(plain, (response) => {
+        let text = '';
+        response.on('data', (chunk: Buffer) => {
+          if (text.length < answerCharactersMax) text += chunk.toString('latin1');
+        });
+        response.on('error', () => resolve(broken));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      });
+      request.on('error', () => resolve(broken));
+      request.end(plain.body);
     });
   }
 
-  #signed({ service, method, body = '', headers = {} }: PlainRequest, path: string) {
-    const dated: Record<string, string> = {
+  /** Sends a request and takes nothing of its answer. Call what comes back to end it. */
+  sendAndForget(plain: PlainRequest): () => void {
+    const request = this.#open(plain, (response) => {
+      response.on('error', () => {});
+      response.pause();
+    });
+    request.on('error', () => {});
+    request.end(plain.body);
+    return () => request.destroy();
+  }
+
+  /** Sends all of a request but the last byte of its body. Call what comes back to end it. */
+  sendInPart(plain: PlainRequest): () => void {
+    const request = this.#open(plain, (response) => response.resume());
+    request.on('error', () => {});
+    request.write((plain.body ?? '').slice(0, -1));
+    return () => request.destroy();
+  }
+
+  #open(plain: PlainRequest, onAnswer: (response: IncomingMessage) => void) {
+    const { account } = this.#credentials;
+    const path = `/${account.name}${plain.secondary === true ? '-secondary' : ''}${plain.path}`;
+    return httpRequest(
+      {
+        host: '127.0.0.1',
+        port: this.#ports[plain.service],
+        method: plain.method,
+        path,
+        agent: false,
+        maxHeaderSize: headerSizeMax,
+        headers: { ...this.#headers(plain, path), connection: 'close' },
+      },
+      onAnswer,
+    );
+  }
+
+  #headers(plain: PlainRequest, path: string): Record<string, string> {
+    const { service, body = '', headers = {} } = plain;
+    const sender: Sender = plain.sender ?? (service === 'table' ? 'SharedKeyLite' : 'SharedKey');
+    const sent: Record<string, string> = {
       'x-ms-version': version,
       accept: 'application/json',
       ...lowerNames(headers),
-      'x-ms-date': new Date().toUTCString(),
       'content-length': String(Buffer.byteLength(body)),
     };
-    const [rawPath = '', rawQuery = ''] = path.split(/\?(.*)/s);
-    switch (service) {
-      case 'table':
-        dated['authorization'] = signRequest('SharedKeyLite', this.#account, {
-          form: 'table',
-          method,
-          rawPath,
-          comp: new URLSearchParams(rawQuery).get('comp') ?? undefined,
-          contentMd5: undefined,
-          contentType: undefined,
-          xMsDate: dated['x-ms-date'],
-        });
-        return dated;
-      case 'queue':
-        dated['authorization'] = signRequest('SharedKey', this.#account, {
-          form: 'blob-queue',
-          method,
-          rawPath,
-          rawQuery,
-          version: dated['x-ms-version'] ?? version,
-          headers: Object.entries(dated).flat(),
-        });
-        return dated;
+    switch (sender) {
+      case 'as-it-is':
+        return sent;
+      case 'bearer':
+        return { ...sent, authorization: `Bearer ${this.#credentials.token}` };
+      case 'SharedKey':
+      case 'SharedKeyLite': {
+        const dated = { ...sent, 'x-ms-date': new Date().toUTCString() };
+        const signed = signedRequest(plain, path, dated);
+        const authorization = signRequest(sender, this.#credentials.account, signed);
+        return { ...dated, authorization };
+      }
       default:
-        return unreachable(service);
+        return unreachable(sender);
     }
+  }
+}
+
+function signedRequest(
+  { service, method }: PlainRequest,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): SignedRequest {
+  const [rawPath = '', rawQuery = ''] = path.split(/\?(.*)/s);
+  switch (service) {
+    case 'table':
+      return {
+        form: 'table',
+        method,
+        rawPath,
+        comp: new URLSearchParams(rawQuery).get('comp') ?? undefined,
+        contentMd5: undefined,
+        contentType: headers['content-type'],
+        xMsDate: headers['x-ms-date'],
+      };
+    case 'queue':
+      return {
+        form: 'blob-queue',
+        method,
+        rawPath,
+        rawQuery,
+        version: headers['x-ms-version'] ?? version,
+        headers: Object.entries(headers).flat(),
+      };
+    default:
+      return unreachable(service);
   }
 }
 

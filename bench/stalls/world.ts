@@ -3,7 +3,14 @@ import { filled, type PlainRequest } from './hostile-request.js';
 /** What the server holds while hostile requests come. */
 export const wideTable = 'wide';
 export const bigTable = 'big';
+/** One small entity: what the client asks for that has to wait. */
+export const smallTable = 'small';
+export const smallEntity = `/${smallTable}(PartitionKey='p',RowKey='r')`;
 export const queueName = 'stalls';
+/** A queue without messages. */
+export const idleQueue = 'idle';
+/** What the names of queues begin with that have the most metadata by number. */
+export const crowdedPrefix = 'm';
 /** 1,200 rows of 250 properties: what long filters are held against. */
 const wideRows = 1_200;
 const wideProperties = 250;
@@ -11,6 +18,8 @@ const bigRows = 16;
 const stringLength = 32_000;
 const tables = 1_000;
 const queues = 5_000;
+/** As much as one page of a list may hold. */
+const crowdedQueues = 600;
 
 const json = { 'Content-Type': 'application/json', Prefer: 'return-no-content' };
 
@@ -34,6 +43,15 @@ export function messageBody(text: string): string {
   return `<QueueMessage><MessageText>${text}</MessageText></QueueMessage>`;
 }
 
+/** The most entries of metadata that header fields have room for, as short as they can be. */
+function crowdedMetadata(): Record<string, string> {
+  const letters = Array.from('abcdefghijklmnopqrstuvwxyz');
+  const names = letters.flatMap((first) =>
+    Array.from(`${letters.join('')}0123456789`, (second) => first + second),
+  );
+  return Object.fromEntries(names.map((name) => [`x-ms-meta-${name}`, '']));
+}
+
 /** Metadata in as many headers as fit. */
 export function manyMetadata(charactersMax: number): Record<string, string> {
   const names = filled(charactersMax, '\n', (place) => `x-ms-meta-n${place}`).split('\n');
@@ -54,7 +72,20 @@ export function worldRequests(): readonly (readonly PlainRequest[])[] {
   const list = <T>(count: number, make: (place: number) => T): readonly T[] =>
     Array.from({ length: count }, (_, place) => make(place));
   return [
-    [createTable(wideTable), createTable(bigTable), createQueue(queueName)],
+    [
+      createTable(wideTable),
+      createTable(bigTable),
+      createTable(smallTable),
+      createQueue(queueName),
+      createQueue(idleQueue),
+    ],
+    [insert(smallTable, JSON.stringify({ PartitionKey: 'p', RowKey: 'r', n: 1 }))],
+    list(crowdedQueues, (place) => ({
+      service: 'queue',
+      method: 'PUT',
+      path: `/${crowdedPrefix}${place}-`.padEnd(4, '0') + 'x',
+      headers: crowdedMetadata(),
+    })),
     list(wideRows, (place) => insert(wideTable, wideEntity(rowKey(place)))),
     list(bigRows, (place) => insert(bigTable, bigEntity(rowKey(place)))),
     list(tables, (place) => createTable(`T${place}${'x'.repeat(55)}`)),

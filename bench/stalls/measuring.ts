@@ -1,0 +1,117 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { progress } from '../progress.js';
+import type { ServerProcess } from '../server-process.js';
+import type { HostileRequest, PlainRequest } from './hostile-request.js';
+import { MemoryWatch } from './memory-watch.js';
+import type { Prober } from './prober.js';
+import type { SignedSender } from './signed-sender.js';
+
+export interface Bench {
+  readonly server: ServerProcess;
+  readonly sender: SignedSender;
+  readonly prober: Prober;
+}
+
+/** What another client and the memory of the server noticed of some requests. */
+export interface Effect {
+  readonly statuses: ReadonlySet<number>;
+  readonly stallMs: number;
+  /** Processor time of the longest turn of the server's event loop. */
+  readonly turnMs: number;
+  readonly memoryMb: number;
+}
+
+export interface Finding {
+  readonly request: HostileRequest;
+  readonly alone: Effect;
+  readonly together: Effect;
+}
+
+/** How many connections send the same request side by side. */
+export const crowd = 32;
+/** Requests that prepare a round, side by side. */
+const preparersMax = 8;
+/** Between two rounds, so that what the first began in the background has ended. */
+const restMs = 100;
+
+/** Does work for each of a list, some at a time; what it gives, in the order of the list. */
+export async function eachOf<T, R>(
+  list: readonly T[],
+  sideBySide: number,
+  work: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (;;) {
+      const place = next;
+      const item = list[place];
+      if (item === undefined) return;
+      next += 1;
+      results[place] = await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: sideBySide }, worker));
+  return results;
+}
+
+/** Does what has to be there before, and says what exactly is to be sent. */
+async function prepared(request: HostileRequest, sender: SignedSender): Promise<PlainRequest> {
+  let answer = '';
+  for (const before of request.before ?? []) ({ text: answer } = await sender.send(before));
+  const { pathFrom, freshHeaders, headers } = request;
+  return {
+    ...request,
+    ...(pathFrom === undefined ? {} : { path: pathFrom(answer) }),
+    ...(freshHeaders === undefined ? {} : { headers: { ...headers, ...(await freshHeaders()) } }),
+  };
+}
+
+async function measureOnce(request: HostileRequest, count: number, bench: Bench): Promise<Effect> {
+  const { sender, prober, server } = bench;
+  const copies = Array.from({ length: count }, () => request);
+  const ready = await eachOf(copies, preparersMax, (each) => prepared(each, sender));
+  await pause(restMs);
+  const memory = await MemoryWatch.begin(server);
+  await prober.longestMs();
+  const answers = await Promise.all(ready.map((each) => sender.send(each)));
+  const stallMs = await prober.longestMs();
+  const turnMs = await server.ask('longest turn');
+  const statuses = new Set(answers.map(({ status }) => status));
+  return { statuses, stallMs, turnMs, memoryMb: memory.peakMb() };
+}
+
+/** The shortest stall and the least memory of some rounds: other work of the machine adds to both. */
+async function measureBest(
+  request: HostileRequest,
+  count: number,
+  { rounds, bench }: { readonly rounds: number; readonly bench: Bench },
+): Promise<Effect> {
+  let best = await measureOnce(request, count, bench);
+  for (let round = 1; round < rounds; round += 1) {
+    const { statuses, stallMs, turnMs, memoryMb } = await measureOnce(request, count, bench);
+    best = {
+      statuses: new Set([...best.statuses, ...statuses]),
+      stallMs: Math.min(best.stallMs, stallMs),
+      turnMs: Math.min(best.turnMs, turnMs),
+      memoryMb: Math.min(best.memoryMb, memoryMb),
+    };
+  }
+  return best;
+}
+
+function shown({ statuses, stallMs, turnMs, memoryMb }: Effect): string {
+  const times = `${stallMs.toFixed(1)} ms, ${turnMs.toFixed(1)} ms in a turn`;
+  return `${[...statuses].join()}, ${times}, ${memoryMb.toFixed(1)} MB`;
+}
+
+/** Measures a request alone, and as many clients at once send it. */
+export async function measure(
+  request: HostileRequest,
+  how: { readonly rounds: number; readonly bench: Bench },
+): Promise<Finding> {
+  const alone = await measureBest(request, 1, how);
+  const together = await measureBest(request, crowd, how);
+  progress(`${request.operation}, ${request.what}: ${shown(alone)}; together: ${shown(together)}`);
+  return { request, alone, together };
+}

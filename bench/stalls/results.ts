@@ -1,0 +1,30 @@
+import { crowd, type Effect, type Finding } from './measuring.js';
+import type { SilentEffect } from './silent-clients.js';
+
+/** What was measured, as tables of Markdown. */
+export function findingsTable(findings: readonly Finding[]): string {
+  const numbers = ({ turnMs, stallMs, memoryMb }: Effect): string =>
+    `${turnMs.toFixed(0)} | ${stallMs.toFixed(0)} | ${memoryMb.toFixed(1)}`;
+  const rows = findings.map(({ request, alone, together }) => {
+    const statuses = [...new Set([...alone.statuses, ...together.statuses])]
+      .sort((one, other) => one - other)
+      .join(', ');
+    return `| ${request.operation} | ${request.what} | ${statuses} | ${numbers(alone)} | ${numbers(together)} |`;
+  });
+  return [
+    `| operation or credential | what is hostile | status | turn, ms | stall, ms | memory, MB | turn of ${crowd}, ms | stall of ${crowd}, ms | memory of ${crowd}, MB |`,
+    '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n');
+}
+
+export function silentTable(effects: readonly SilentEffect[]): string {
+  return [
+    '| clients | what each does | turn, ms | stall, ms | memory, MB |',
+    '| --- | --- | --- | --- | --- |',
+    ...effects.map(
+      ({ what, count, turnMs, stallMs, memoryMb }) =>
+        `| ${count} | ${what} | ${turnMs.toFixed(0)} | ${stallMs.toFixed(0)} | ${memoryMb.toFixed(0)} |`,
+    ),
+  ].join('\n');
+}

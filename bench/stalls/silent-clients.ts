@@ -1,0 +1,78 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { progress } from '../progress.js';
+import { bodyBytesMax, type PlainRequest } from './hostile-request.js';
+import { MemoryWatch } from './memory-watch.js';
+import type { Bench } from './measuring.js';
+import { bigTable, queueName } from './world.js';
+
+/** Many clients that ask and then do nothing. */
+export interface SilentClients {
+  readonly what: string;
+  readonly count: number;
+  readonly request: PlainRequest;
+  /** They stop within the body; else they stop when they should take the answer. */
+  readonly stopsInBody: boolean;
+}
+
+export interface SilentEffect extends Pick<SilentClients, 'what' | 'count'> {
+  readonly stallMs: number;
+  readonly turnMs: number;
+  readonly memoryMb: number;
+}
+
+/** Longer than the server is patient with those who stand still. */
+const watchMs = 6_000;
+
+const unread = { count: 200, stopsInBody: false } as const;
+
+export const silentClients: readonly SilentClients[] = [
+  {
+    what: 'a page of 4 MiB, not taken',
+    request: { service: 'table', method: 'GET', path: `/${bigTable}()` },
+    ...unread,
+  },
+  {
+    what: '32 messages of 64 KiB, not taken',
+    request: {
+      service: 'queue',
+      method: 'GET',
+      path: `/${queueName}/messages?peekonly=true&numofmessages=32`,
+    },
+    ...unread,
+  },
+  {
+    what: 'a list of 5,000 queues, not taken',
+    request: { service: 'queue', method: 'GET', path: '/?comp=list&include=metadata&prefix=q' },
+    ...unread,
+  },
+  {
+    what: 'a body of 4 MiB, not ended',
+    request: {
+      service: 'table',
+      method: 'POST',
+      path: '/$batch',
+      headers: { 'Content-Type': 'multipart/mixed; boundary=batch' },
+      body: ' '.repeat(bodyBytesMax),
+    },
+    count: 200,
+    stopsInBody: true,
+  },
+];
+
+export async function measureSilent(
+  { what, count, request, stopsInBody }: SilentClients,
+  { server, sender, prober }: Bench,
+): Promise<SilentEffect> {
+  const memory = await MemoryWatch.begin(server);
+  await prober.longestMs();
+  const ends = Array.from({ length: count }, () =>
+    stopsInBody ? sender.sendInPart(request) : sender.sendAndForget(request),
+  );
+  await pause(watchMs);
+  const stallMs = await prober.longestMs();
+  const turnMs = await server.ask('longest turn');
+  const memoryMb = memory.peakMb();
+  for (const end of ends) end();
+  progress(`${count} clients, ${what}: ${stallMs.toFixed(1)} ms, ${memoryMb.toFixed(1)} MB`);
+  return { what, count, stallMs, turnMs, memoryMb };
+}
