@@ -2,15 +2,24 @@ import type { Exchange } from './exchange.js';
 
 /** From here on a query string or header fields may take milliseconds to read and to work with. */
 const largeHeadCharacters = 4 * 1024;
+const longHeadCharacters = 16 * 1024;
 const largeBodyBytes = 16 * 1024;
 
 /**
  * Whether one piece of the work for a request may take milliseconds. Each such piece gets a turn of
  * the event loop of its own, so that those of many clients never add up in one.
  */
-export function isLarge(exchange: Pick<Exchange, 'request' | 'rawHeaders' | 'body'>): boolean {
-  if (exchange.body.length >= largeBodyBytes) return true;
-  let characters = exchange.request.url?.length ?? 0;
-  for (const text of exchange.rawHeaders) characters += text.length;
-  return characters >= largeHeadCharacters;
+export function isLarge(exchange: Exchange): boolean {
+  return exchange.body.length >= largeBodyBytes || headCharacters(exchange) >= largeHeadCharacters;
+}
+
+/** Whether its query string and header fields take much memory once they are read. */
+export function hasLongHead(exchange: Exchange): boolean {
+  return headCharacters(exchange) >= longHeadCharacters;
+}
+
+function headCharacters({ request, rawHeaders }: Exchange): number {
+  let characters = request.url?.length ?? 0;
+  for (const text of rawHeaders) characters += text.length;
+  return characters;
 }

@@ -15,7 +15,8 @@ import type { Exchange } from './exchange.js';
 import type { AdmittedRequest, Interference } from './interference.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
-import { isLarge } from './large-request.js';
+import { hasLongHead, isLarge } from './large-request.js';
+import { LargeWork } from './large-work.js';
 import type { Logger } from './logger.js';
 import { Outbox } from './outbox.js';
 import { expectsBody, receiveBody } from './parse.js';
@@ -68,6 +69,7 @@ export class Pipeline {
   readonly #gate: WorkGate;
   readonly #guard: PublicKeyGuard;
   readonly #authentication: AuthenticateContext;
+  readonly #largeWork = new LargeWork();
   #closing = false;
 
   constructor(options: PipelineOptions) {
@@ -116,10 +118,20 @@ export class Pipeline {
         await receiveBody(exchange, bodyBytesMax, this.#onGrowthOf(exchange));
         if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, route);
       }
-      await this.#work(exchange, route);
+      if (hasLongHead(exchange)) await this.#workInRoom(exchange, route);
+      else await this.#work(exchange, route);
     } catch (error) {
       if (exchange.account === undefined) await this.#learnLate(exchange);
       this.#fail(exchange, error);
+    }
+  }
+
+  async #workInRoom(exchange: Exchange, route: Route): Promise<void> {
+    await this.#largeWork.enter();
+    try {
+      await this.#work(exchange, route);
+    } finally {
+      this.#largeWork.leave();
     }
   }
 
