@@ -11,14 +11,30 @@ export function xmlReply(status: number, body: Buffer): Reply {
   };
 }
 
+/** About how long a document is that is put together in slices. */
+interface LongAnswer {
+  readonly bytes: number;
+  readonly exchange: Exchange;
+  readonly clock: Clock;
+}
+
+/** A document in slices, which counts as memory of its exchange from the beginning. */
+export function inCountedSlices(
+  document: Pieces<Buffer>,
+  { bytes, exchange, clock }: LongAnswer,
+): Promise<Buffer> {
+  exchange.reserve(bytes);
+  return inSlices(document, clock);
+}
+
 /** A document that may be long: then it is put together in slices. */
 export function longXmlReply(
   document: Pieces<Buffer>,
   isLong: boolean,
-  clock: Clock,
+  answer: LongAnswer,
 ): Reply | Promise<Reply> {
   if (!isLong) return xmlReply(200, inOnePiece(document));
-  return inSlices(document, clock).then((body) => xmlReply(200, body));
+  return inCountedSlices(document, answer).then((body) => xmlReply(200, body));
 }
 
 const byteOrderMark = Buffer.from('\ufeff');

@@ -88,6 +88,10 @@ export class Exchange {
 
   /** Bytes of its body and its answer that are in memory, as `HeldMemory` counts them. */
   heldBytes = 0;
+  /** Those of them that are for an answer which is still being put together. */
+  reservedBytes = 0;
+  /** Set before run: counts an answer before its first piece. Throws `ServerBusy` without room. */
+  reserve: (bytes: number) => void = () => undefined;
   /** It has its record: nothing of it is held any more. */
   concluded = false;
 

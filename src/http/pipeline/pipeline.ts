@@ -148,6 +148,11 @@ export class Pipeline {
     if (this.#isInterferedWith) await this.#interfere(exchange, route, input);
     if (large) await nextTurn();
     while (gate.isShut) await gate.opened();
+    exchange.reserve = (bytes) => {
+      if (isRepeatable(exchange, operation)) memory.ensureRoom(bytes, limits.heldBytesMax);
+      memory.take(exchange, bytes);
+      exchange.reservedBytes = bytes;
+    };
     setDeadline(exchange, clock.monotonicMs(), limits.operationTimeoutMs);
     gate.enter();
     let output: unknown;
@@ -161,7 +166,7 @@ export class Pipeline {
     const rendered = operation.render(output, input, request);
     const reply = rendered instanceof Promise ? await rendered : rendered;
     if (reply.body !== undefined && isRepeatable(exchange, operation))
-      memory.ensureRoom(reply.body.length, limits.heldBytesMax);
+      memory.ensureRoom(reply.body.length - exchange.reservedBytes, limits.heldBytesMax);
     this.#reply(exchange, reply);
   }
 
@@ -268,7 +273,9 @@ export class Pipeline {
   #reply(exchange: Exchange, reply: Reply): void {
     if (exchange.fate !== undefined) return spoil(exchange, reply, exchange.fate);
     const { timers, limits, memory } = this.#options;
-    if (!exchange.replied && reply.body !== undefined) memory.take(exchange, reply.body.length);
+    if (!exchange.replied && reply.body !== undefined) {
+      memory.take(exchange, reply.body.length - exchange.reservedBytes);
+    }
     const outbox = this.#outbox;
     render(exchange, reply, { timers, limits, outbox, closing: this.#closing });
   }

@@ -53,9 +53,14 @@ export const listQueues: QueueOperation<Input, QueuePage> = {
       queues: includesMetadata ? queues : queues.map(({ name }) => ({ name })),
       ...(next === undefined ? {} : { nextMarker: markerOf(account, next) }),
     });
-    return longXmlReply(list, queues.length > queuesAtOnceMax, backend.clock);
+    const { clock } = backend;
+    const bytes = longListBytes;
+    return longXmlReply(list, queues.length > queuesAtOnceMax, { bytes, exchange, clock });
   },
 };
+
+/** What counts for a list while it is put together: a page of them is about as long. */
+const longListBytes = 1 << 20;
 
 /** Rendered in one piece, whatever their metadata. */
 const queuesAtOnceMax = 4;

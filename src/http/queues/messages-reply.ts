@@ -14,5 +14,10 @@ export function messagesReply(
 ): Reply | Promise<Reply> {
   const characters = messages.reduce((sum, { text }) => sum + text.length, 0);
   const document = messagesInPieces(countedMessages(messages, exchange.version));
-  return longXmlReply(document, characters > charactersAtOnceMax, backend.clock);
+  const { clock } = backend;
+  return longXmlReply(document, characters > charactersAtOnceMax, {
+    bytes: characters,
+    exchange,
+    clock,
+  });
 }

@@ -1,5 +1,5 @@
 import { unreachable } from '../../base/invariant.js';
-import { inOnePiece, inSlices } from '../../base/slice.js';
+import { inOnePiece } from '../../base/slice.js';
 import { encodeToken } from '../../wire/odata/continuation.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { parseEntityQuery, type EntityQueryOptions } from '../../wire/odata/query-options.js';
@@ -9,6 +9,7 @@ import type { EntityRange } from '../../services/tables/entity-range.js';
 import { planOnce, type QueryPlan } from '../../services/tables/plan.js';
 import type { EntityPage, QueryReport } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
+import { inCountedSlices } from '../operations/replies.js';
 import { resourceOf } from '../operations/request.js';
 import type { Access } from '../pipeline/authorise.js';
 import type { EntityName, PartitionLoad } from '../pipeline/request-load.js';
@@ -73,7 +74,8 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
     // Names that no row has count as well: each entity has them as null.
     const bytes = pageBytes(page.entities) + page.entities.length * nullBytes(select ?? []);
     if (bytes <= bytesAtOnceMax) return replyWith(inOnePiece(body));
-    return inSlices(body, request.backend.clock).then(replyWith);
+    const { exchange, backend } = request;
+    return inCountedSlices(body, { bytes, exchange, clock: backend.clock }).then(replyWith);
   },
 };
 
