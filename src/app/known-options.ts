@@ -1,4 +1,7 @@
 import { InvalidSettingError, Members } from '../base/members.js';
+import { defaultLimits } from '../http/pipeline/limits.js';
+import type { OAuthOptions } from './oauth/options.js';
+import type { PemOptions, PfxOptions, TlsOptions } from './tls/options.js';
 import type { AccountOptions, ServerChanges, ServerOptions } from './options.js';
 import { ServerOptionsError } from './server-options-error.js';
 
@@ -41,6 +44,23 @@ const serverChanges: Readonly<Record<keyof ServerChanges, true>> = {
   faults: true,
   throttle: true,
 };
+const tlsMembers: Readonly<Record<keyof PemOptions | keyof PfxOptions, true>> = {
+  cert: true,
+  key: true,
+  pfx: true,
+  passphrase: true,
+  passphraseFile: true,
+};
+const oauthMembers: Readonly<Record<keyof OAuthOptions, true>> = {
+  issuer: true,
+  audience: true,
+  jwks: true,
+  algorithms: true,
+  clockToleranceSeconds: true,
+  roles: true,
+  allowHttp: true,
+};
+const limitMembers = Object.keys(defaultLimits);
 const accountMembers = ['name', 'key', 'keys'];
 
 /**
@@ -50,12 +70,28 @@ const accountMembers = ['name', 'key', 'keys'];
 export function checkOptionNames(options: ServerOptions): void {
   checkMembers('createServer({…})', options, Object.keys(serverOptions));
   checkAccountNames(options.accounts);
+  checkTlsNames(options.tls);
+  checkNested('oauth', options.oauth, Object.keys(oauthMembers));
+  checkNested('limits', options.limits, limitMembers);
+  checkNested('tableLimits', options.tableLimits, limitMembers);
+  checkNested('queueLimits', options.queueLimits, limitMembers);
+  const { pagingTestMode } = options;
+  if (typeof pagingTestMode !== 'boolean') checkNested('pagingTestMode', pagingTestMode, ['seed']);
 }
 
 /** As `checkOptionNames`, for what a running server is to change. */
 export function checkChangeNames(changes: ServerChanges): void {
   checkMembers('reload({…})', changes, Object.keys(serverChanges));
   checkAccountNames(changes.accounts);
+  checkTlsNames(changes.tls);
+}
+
+function checkTlsNames(tls: TlsOptions | undefined): void {
+  if (typeof tls !== 'string') checkNested('tls', tls, Object.keys(tlsMembers));
+}
+
+function checkNested(place: string, value: unknown, known: readonly string[]): void {
+  if (value !== undefined) checkMembers(place, value, known);
 }
 
 function checkAccountNames(accounts: readonly AccountOptions[] | undefined): void {
