@@ -49,6 +49,8 @@ export class WorkerPool {
   readonly #stopping = new AbortController();
   /** Processes that have not ended. */
   readonly #alive = new Set<Worker>();
+  /** What hands a process no more connections. */
+  readonly #handOvers = new WeakMap<Worker, () => void>();
   /** Numbers of workers that have listened. */
   readonly #started = new Set<number>();
   /** Where the workers listen, once one does. */
@@ -119,6 +121,8 @@ export class WorkerPool {
   /** Lets requests in flight finish. Resolves when every process has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+    // A client that is told that its connection closes comes again, and finds nobody.
+    for (const worker of this.#alive) this.#handOvers.get(worker)?.();
     for (const worker of this.#alive) tell(worker, { kind: 'stop' });
     const timer = setTimeout(() => this.kill(), stopTimeoutMs);
     await Promise.allSettled(this.#places);
@@ -158,7 +162,7 @@ export class WorkerPool {
   #run(number: number): Promise<End> {
     const worker = cluster.fork({ [workerVariable]: String(number) });
     this.#alive.add(worker);
-    closeUntakenConnections(worker);
+    this.#handOvers.set(worker, closeUntakenConnections(worker));
     let listeningSinceMs: number | undefined;
     let failure: string | undefined;
     const heartbeat = this.#heartbeatOf(number, worker);
