@@ -5,13 +5,16 @@ import { report } from './report.js';
 
 /**
  * Runs one command line and ends the process: 0 done, 1 failed, 2 the command line is wrong. A
- * server has codes of its own besides (`start/process-end.ts`).
+ * server has codes of its own besides (`start/process-end.ts`). SIGHUP is held back until
+ * `releaseHangup` is called, which every command but that of a server does.
  */
-export async function main(argv: readonly string[]): Promise<void> {
+export async function main(argv: readonly string[], releaseHangup: () => void): Promise<void> {
   endWithOutput();
   try {
     const program = buildProgram();
-    await program.parseAsync(commandWords(program, argv), { from: 'user' });
+    const words = commandWords(program, argv);
+    if (words[0] !== 'start') releaseHangup();
+    await program.parseAsync(words, { from: 'user' });
   } catch (error) {
     process.exitCode = report(error);
   }

@@ -30,6 +30,37 @@ const cases = [
   ['SIGINT', 'SIGTERM'],
 ] as const satisfies readonly (readonly NodeJS.Signals[])[];
 
+/** Sends SIGHUP to a process when it begins to load the program. */
+const hangupHook = `export function resolve(name, context, next) {
+  if (name.endsWith('/cli/main.js')) process.kill(process.pid, 'SIGHUP');
+  return next(name, context);
+}`;
+const asModule = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
+const hangupWhileLoading = [
+  '--import',
+  asModule(
+    `import { register } from 'node:module'; register(${JSON.stringify(asModule(hangupHook))});`,
+  ),
+];
+
+void describe('SIGHUP while the program is being loaded', () => {
+  void it('does not end a server, by whatever name it is started', async () => {
+    for (const name of [['start'], ['azurite'], []]) {
+      const args = [...name, '--in-memory', ...freePorts];
+      const server = new CliProcess(args, { nodeArgs: hangupWhileLoading });
+      await server.printed('to stop.');
+      server.child.kill('SIGTERM');
+      assert.equal((await server.result).code, 0);
+    }
+  });
+
+  void it('ends another command', async () => {
+    const args = ['check', '--location', '/nowhere'];
+    const { signal } = await new CliProcess(args, { nodeArgs: hangupWhileLoading }).result;
+    assert.equal(signal, 'SIGHUP');
+  });
+});
+
 for (const workers of ['1', '2']) {
   void describe(`signals at any time, ${workers} workers`, () => {
     for (const signals of cases) {

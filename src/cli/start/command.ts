@@ -6,7 +6,6 @@ import { prepareOAuth } from './oauth-options.js';
 import { addStartOptions, type StartFlags } from './options.js';
 import { planStart, settingsOf } from './plan.js';
 import { endProcess } from './process-end.js';
-import { surviveHangup } from './reloading.js';
 import { lenientItemsText } from './strictness-options.js';
 import { runPrimary } from './workers/primary.js';
 import { runWorker, workerNumber } from './workers/worker.js';
@@ -41,7 +40,6 @@ function helpOf(command: Command): Help {
 
 async function start(flags: StartFlags, command: Command): Promise<void> {
   surviveClosedOutput();
-  surviveHangup();
   const sourceOf = (name: string): string | undefined => command.getOptionValueSource(name);
   const worker = workerNumber();
   if (worker !== undefined) return runWorker(settingsOf(flags, sourceOf), worker);

@@ -31,14 +31,6 @@ export interface ReloadingOptions {
   readonly log: Logger;
 }
 
-/**
- * Keeps SIGHUP from ending a server, also while it starts and when there is nothing to reload.
- * Nothing is missed: reloading begins with a look at the files.
- */
-export function surviveHangup(): void {
-  process.on('SIGHUP', () => undefined);
-}
-
 /** How often the files are looked at. */
 const watchEveryMs = 500;
 
