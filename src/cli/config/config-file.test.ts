@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
+import { Document, parse } from 'yaml';
 import { UsageError } from '../failure.js';
 import { loadConfig } from './config-file.js';
+import { checkSchema } from './schema-check.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const example = join(root, 'examples/configuration/tabularium.yaml');
@@ -152,6 +153,16 @@ describe('a configuration file', () => {
     ['no keys', 'accounts: [{ name: orders }]', /accounts\[0\] needs the member 'keys'\.$/],
     ['a list', '- accounts', /^config\.yaml:1:1: The file must be an object, not a list\.$/],
     ['text that is no YAML', 'a: [1\nb: 2\n', /^config\.yaml:2:1: /],
+    [
+      'a deep nesting',
+      `a: ${'['.repeat(65)}${']'.repeat(65)}`,
+      /^config\.yaml:1:67: Values .* 64 levels/,
+    ],
+    [
+      'a bottomless nesting',
+      '- '.repeat(100_000),
+      /^config\.yaml.*: Values may be nested 64 levels/,
+    ],
     ['a member twice', 'host: a\nhost: b\n', /^config\.yaml:2:1: Map keys must be unique/],
     ['two documents', 'host: a\n---\nhost: b\n', /^config\.yaml:2:1: .*multiple documents/],
     ['an alias that is not there', 'host: *a\n', /^config\.yaml: Unresolved alias .*: a\.$/],
@@ -181,6 +192,19 @@ describe('a configuration file', () => {
     const said = await refusal('host: 1\nworkers: 0\ntabels: {}\n');
     const places = said.split('\n').map((line) => /^config\.yaml:(\d):/.exec(line)?.[1] ?? '');
     assert.equal(places.toSorted((left, right) => left.localeCompare(right)).join(), '1,2,3');
+  });
+
+  it('is searched for the places of no more mistakes than are shown', () => {
+    const unknown = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`m${at}`, at]));
+    let searched = 0;
+    const file = {
+      name: 'config.yaml',
+      document: new Document(),
+      isEmpty: false,
+      place: () => `config.yaml:${(searched += 1)}:1`,
+    };
+    assert.throws(() => checkSchema('config', file, unknown), /\nand 990 more$/);
+    assert.equal(searched, 10);
   });
 
   it('never has its keys repeated', async () => {

@@ -21,11 +21,18 @@ const compiled = new Map<SchemaName, ValidateFunction>();
 export function checkSchema(schema: SchemaName, file: StructuredFile, value: unknown): void {
   const validate = validatorOf(schema);
   if (validate(value)) return;
-  const problems = relevant(validate.errors ?? []).map((error) => problemOf(error, file));
-  const shown = [...new Set(problems)].slice(0, problemsShownMax);
-  const hidden = problems.length - shown.length;
-  if (hidden > 0) shown.push(`and ${hidden} more`);
-  throw new UsageError(shown.join('\n'));
+  const problems = relevant(validate.errors ?? []);
+  const shown = new Set<string>();
+  let seen = 0;
+  for (const error of problems) {
+    // To find a place and a likely name takes long: it is done for what is shown only.
+    if (shown.size === problemsShownMax) break;
+    shown.add(problemOf(error, file));
+    seen += 1;
+  }
+  const hidden = problems.length - seen;
+  if (hidden > 0) shown.add(`and ${hidden} more`);
+  throw new UsageError([...shown].join('\n'));
 }
 
 function validatorOf(name: SchemaName): ValidateFunction {

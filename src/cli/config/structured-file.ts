@@ -2,6 +2,7 @@ import { isMap, isNode, isScalar, LineCounter, parseDocument, type Document } fr
 import { FileReadError, readRegularFile } from '../../base/regular-file.js';
 import { messageOf, UsageError } from '../failure.js';
 import { printable } from '../terminal.js';
+import { shapeMistake, tooDeep } from './document-shape.js';
 
 /** Names of members and positions in arrays, from the outermost value inwards. */
 export type MemberPath = readonly (string | number)[];
@@ -23,15 +24,21 @@ export interface StructuredFile {
 export async function readStructuredFile(name: string, bytesMax: number): Promise<StructuredFile> {
   const text = await readText(name, bytesMax);
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  // Keys that are there twice are looked for below: the package compares each with all others.
+  const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false };
+  const document = withinStack(name, () => parseDocument(text, options));
   const at = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
     return `${name}:${line}:${col}`;
   };
   const [problem] = [...document.errors, ...document.warnings];
   if (problem !== undefined) {
-    throw new UsageError(`${at(problem.pos[0])}: ${printable(problem.message)}.`);
+    const isTooDeep = isStackEnd(problem.message);
+    const text = isTooDeep ? tooDeep : `${printable(problem.message)}.`;
+    throw new UsageError(`${at(problem.pos[0])}: ${text}`);
   }
+  const mistake = shapeMistake(document);
+  if (mistake !== undefined) throw new UsageError(`${at(mistake.offset)}: ${mistake.message}`);
   return {
     name,
     document,
@@ -43,10 +50,26 @@ export async function readStructuredFile(name: string, bytesMax: number): Promis
 /** The plain value of a document. Throws `UsageError` when its aliases multiply without end. */
 export function plainValue({ name, document }: StructuredFile): unknown {
   try {
-    return document.toJS({ maxAliasCount: 100 });
+    return withinStack(name, () => document.toJS({ maxAliasCount: 100 }) as unknown);
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     throw new UsageError(`${name}: ${printable(messageOf(error))}.`);
   }
+}
+
+/** Runs what follows the nesting of a file; one that it cannot follow is a mistake of the file. */
+function withinStack<Result>(name: string, run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    if (!isStackEnd(messageOf(error))) throw error;
+    throw new UsageError(`${name}: ${tooDeep}`);
+  }
+}
+
+/** How the engine of JavaScript says it; the package passes it on as a mistake of the text. */
+function isStackEnd(message: string): boolean {
+  return message.includes('Maximum call stack size exceeded');
 }
 
 /** The text of a small file that is read whole. Throws `UsageError`. */
