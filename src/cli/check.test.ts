@@ -23,10 +23,12 @@ void it('tells whether a data directory is intact, and lists what is not', async
   const busy = await check();
   assert.equal(busy.code, 1);
   assert.match(busy.stderr, /error: A server uses the data directory .* Stop it first/);
+  assert.doesNotMatch(busy.stderr, /Checking/);
   assert.equal(await stopCli(server), 0);
 
   const intact = await check();
   assert.equal(intact.code, 0, intact.stderr);
+  assert.match(intact.stderr, /^Checking .*data\.mdb \([\d,]+ bytes\)\n/);
   assert.match(intact.stdout, /^No damage: \d+ entries are intact\.\n$/);
 
   const file = join(location, 'data.mdb');

@@ -32,10 +32,13 @@ async function run({ location }: CheckFlags): Promise<void> {
   const { size } = await stat(file).catch((error: unknown) => {
     throw new CommandFailure(`There are no data to check in ${location}: ${messageOf(error)}`);
   });
-  notice(`Checking ${file} (${grouped(size)} bytes)`);
-  const report = await checkDataDirectory(location, progressLines()).catch((error: unknown) => {
-    throw new CommandFailure(messageOf(error), { cause: error });
-  });
+  const begin = once(() => notice(`Checking ${file} (${grouped(size)} bytes)`));
+  const report = await checkDataDirectory(location, progressLines(begin)).catch(
+    (error: unknown) => {
+      throw new CommandFailure(messageOf(error), { cause: error });
+    },
+  );
+  begin();
   tell(report);
   if (report.damages === 0) return;
   throw new CommandFailure(
@@ -44,9 +47,19 @@ async function run({ location }: CheckFlags): Promise<void> {
   );
 }
 
-function progressLines(): (progress: { pages: number; pagesMax: number }) => void {
+function once(tellBeginning: () => void): () => void {
+  let isTold = false;
+  return () => {
+    if (!isTold) tellBeginning();
+    isTold = true;
+  };
+}
+
+/** A directory that may not be checked makes no progress, so nothing is said to begin. */
+function progressLines(begin: () => void): (progress: { pages: number; pagesMax: number }) => void {
   let told = 0;
   return ({ pages, pagesMax }) => {
+    begin();
     const step = Math.floor((pages / pagesMax) * steps);
     if (step <= told) return;
     told = step;
