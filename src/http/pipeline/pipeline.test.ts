@@ -172,6 +172,8 @@ describe('what a request must have', () => {
       body: `3e9\r\n${'x'.repeat(1001)}\r\n0\r\n\r\n`,
     });
     assert.deepEqual(await refused(chunked), tooLarge);
+    const unencoded = ['Transfer-Encoding', '', 'Content-Length', '1001'];
+    assert.deepEqual(await refused(signed({ method: 'PUT', headers: unencoded })), tooLarge);
   });
 });
 

@@ -44,7 +44,8 @@ function echoable(id: string | undefined): string | undefined {
 }
 
 function declaredBodyBytes(exchange: Exchange): number {
-  if (exchange.header('transfer-encoding') !== undefined) return Infinity;
+  // The parser takes an empty one for none, too: no body comes then.
+  if ((exchange.header('transfer-encoding') ?? '') !== '') return Infinity;
   const length = exchange.header('content-length');
   return length === undefined ? 0 : Number(length);
 }
