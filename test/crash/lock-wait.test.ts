@@ -78,8 +78,8 @@ void describe('a start while a stopped process holds the lock', { skip: withoutF
     await using locked = await leaveLocked(location);
     const { code, signal, stderr } = await start(location).result;
     assert.match(stderr, /error: .*its lock was not free for 30 s, held by process \d+/);
-    // A thread of it still waits for the lock, so it kills itself: 137.
-    assert.deepEqual([code, signal], [null, 'SIGKILL']);
+    // A thread of it that still waits for the lock may keep it from ending by itself.
+    assert.ok(code === 1 || signal === 'SIGKILL', `${code} ${signal}`);
     assert.ok(locked.pids.some((pid) => stderr.includes(String(pid))));
   });
 });
