@@ -45,7 +45,9 @@ void describe('docs/reference/command-line.md', () => {
         for (const text of written(option)) {
           assert.ok(section.includes(text), `${text} is missing`);
         }
-        const row = section.split('\n').find((line) => line.includes(`\`${option.long}`)) ?? '';
+        const named = `\`${option.long}`;
+        const rows = section.split('\n').filter((line) => line.startsWith('|'));
+        const row = rows.find((line) => line.includes(named)) ?? '';
         const { defaultValue, envVar, argChoices = [] } = option;
         const isValue = typeof defaultValue === 'string' || typeof defaultValue === 'number';
         const facts = [...(isValue ? [String(defaultValue)] : []), envVar ?? '', ...argChoices];
@@ -55,11 +57,11 @@ void describe('docs/reference/command-line.md', () => {
         }
       }
       const known = new Set(command.options.map(({ long }) => long));
-      const named = [...section.matchAll(/(?<![\w-])--[A-Za-z][A-Za-z0-9-]*/g)].map(
+      const flags = [...section.matchAll(/(?<![\w-])--[A-Za-z][A-Za-z0-9-]*/g)].map(
         ([flag]) => flag,
       );
       assert.deepEqual(
-        named.filter((flag) => !known.has(flag)),
+        flags.filter((flag) => !known.has(flag)),
         [],
       );
     });
