@@ -18,6 +18,15 @@ it('refuses writes, is unhealthy and says why when its data directory is removed
   client.close();
 });
 
+it('says to who controls it why its data cannot be reset', async () => {
+  await using started = await startDurableServer({ controlPort: 0 });
+  await rm(started.location ?? '', { recursive: true });
+  const url = `http://127.0.0.1:${started.server.controlPort}/reset`;
+  const answer = await fetch(url, { method: 'POST' });
+  assert.equal(answer.status, 500);
+  assert.match(await answer.text(), /Nothing is written: The file .*data\.mdb is gone/);
+});
+
 function healthUrl(port: number): string {
   return `http://127.0.0.1:${port}/healthz`;
 }

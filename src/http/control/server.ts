@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../base/thrown.js';
 import { InvalidSettingError } from '../../base/members.js';
+import { StoreFailedError, StoreWriteError } from '../../kv/errors.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { AbortedError, readBody } from '../pipeline/body.js';
 import type { Logger } from '../pipeline/logger.js';
@@ -97,6 +98,9 @@ export class ControlServer {
     if (isExplained && error instanceof Error)
       return { status: 400, body: { error: error.message } };
     this.#options.logger.error('a control request failed unexpectedly', { error });
+    if (error instanceof StoreWriteError || error instanceof StoreFailedError) {
+      return { status: 500, body: { error: error.message } };
+    }
     return { status: 500, body: { error: 'The server failed; its log says why.' } };
   }
 }
