@@ -115,6 +115,12 @@ void describe('tabularium start', () => {
     assert.ok(!`${stdout}${second.stderr}`.includes('\x1b'), 'a name commands no terminal');
   });
 
+  void it('takes no word for a data directory, and says how to name one', async () => {
+    const { code, stderr } = await runCli(['start', ...freePorts, 'foo']);
+    assert.equal(code, 2);
+    assert.match(stderr, /not 'foo'\. Did you mean --location foo\? See: tabularium start --help/);
+  });
+
   void it('names a data directory and a log file that cannot be made', async () => {
     await using directory = await temporaryDirectory();
     const file = join(directory.path, 'file');

@@ -1,6 +1,8 @@
 import { Command, type Help } from 'commander';
 import { surviveClosedOutput } from '../closed-output.js';
+import { UsageError } from '../failure.js';
 import { report } from '../report.js';
+import { printable } from '../terminal.js';
 import { runAlone } from './alone.js';
 import { prepareOAuth } from './oauth-options.js';
 import { addStartOptions, type StartFlags } from './options.js';
@@ -28,7 +30,20 @@ Examples:
   tabularium start --config tabularium.yaml --host 0.0.0.0
   tabularium start --tls self-signed --oauth dev`,
     )
-    .action((flags: StartFlags) => start(flags, command));
+    .allowExcessArguments(true)
+    .action((flags: StartFlags) => {
+      refuseArguments(command.args);
+      return start(flags, command);
+    });
+}
+
+function refuseArguments([first]: readonly string[]): void {
+  if (first === undefined) return;
+  const word = printable(first);
+  throw new UsageError(
+    `start takes options only, not '${word}'. Did you mean --location ${word}? ` +
+      'See: tabularium start --help',
+  );
 }
 
 /** What writes the help of a command, as wide as the terminal. */
