@@ -1,5 +1,6 @@
 import { controlHost, ControlServer } from '../http/control/server.js';
 import type { ControlTarget } from '../http/control/routes.js';
+import { StoreFailedError, StoreWriteError } from '../kv/errors.js';
 import type { Logger } from '../http/pipeline/logger.js';
 import { ListenError } from './listen-error.js';
 import { SnapshotError } from './snapshots.js';
@@ -10,7 +11,9 @@ export async function openControl(
   { port, logger }: { readonly port: number; readonly logger: Logger },
 ): Promise<{ readonly server: ControlServer; readonly port: number }> {
   const isRefusal = (error: unknown): boolean => error instanceof SnapshotError;
-  const server = new ControlServer({ target, logger, isRefusal });
+  const isStoreFailure = (error: unknown): boolean =>
+    error instanceof StoreWriteError || error instanceof StoreFailedError;
+  const server = new ControlServer({ target, logger, isRefusal, isStoreFailure });
   try {
     return { server, port: await server.listen(port) };
   } catch (error) {

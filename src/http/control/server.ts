@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../base/thrown.js';
 import { InvalidSettingError } from '../../base/members.js';
-import { StoreFailedError, StoreWriteError } from '../../kv/errors.js';
 import { StorageError } from '../../wire/errors/storage-error.js';
 import { AbortedError, readBody } from '../pipeline/body.js';
 import type { Logger } from '../pipeline/logger.js';
@@ -25,6 +24,8 @@ export interface ControlServerOptions {
   readonly logger: Logger;
   /** Whether an error of the target is a mistake of the request, which its message explains. */
   readonly isRefusal: (error: unknown) => boolean;
+  /** Whether an error is that the data cannot be written, which its message explains. */
+  readonly isStoreFailure: (error: unknown) => boolean;
 }
 
 /** The control API: JSON over HTTP, beside the storage services and without their records. */
@@ -98,7 +99,7 @@ export class ControlServer {
     if (isExplained && error instanceof Error)
       return { status: 400, body: { error: error.message } };
     this.#options.logger.error('a control request failed unexpectedly', { error });
-    if (error instanceof StoreWriteError || error instanceof StoreFailedError) {
+    if (error instanceof Error && this.#options.isStoreFailure(error)) {
       return { status: 500, body: { error: error.message } };
     }
     return { status: 500, body: { error: 'The server failed; its log says why.' } };
