@@ -39,8 +39,8 @@ export interface ServerOptions extends StrictnessOptions, InterferenceOptions, C
   /**
    * Host names to which an account with a public key answers, such as the development account. It
    * always answers to addresses, names of one label (`localhost`, a container), names under
-   * `.localhost`, `.local`, `.internal`, `.home.arpa`, and the name of the machine: what pages of the
-   * web cannot have. `.example.com` stands for all names under it, `*` for all. Default: none more.
+   * `.localhost`, `.local`, `.internal`, `.home.arpa`, `.test`, `.example`, `.invalid` and
+   * `.core.windows.net`, and the name of the machine: what pages of the web cannot have. `.example.com` stands for all names under it, `*` for all. Default: none more.
    */
   readonly allowHosts?: readonly string[];
   /** Speak https instead of http, on every port. Default: http. */

@@ -54,8 +54,12 @@ function hostName(host: string): string {
   return (bracketed ?? host.replace(/:\d*$/, '')).toLowerCase().replace(/\.$/, '');
 }
 
-/** Names under these are of this machine, of its networks, or nobody's (RFC 2606, 6762, 8375). */
-const ownSuffix = /\.(?:localhost|local|internal|home\.arpa|test|example|invalid)$/;
+/**
+ * Names under these are of this machine, of its networks, or nobody's (RFC 2606, 6762, 8375), or of
+ * the cloud service, which points them at its own machines alone.
+ */
+const ownSuffix =
+  /\.(?:localhost|local|internal|home\.arpa|test|example|invalid|core\.windows\.net)$/;
 
 /**
  * Whether no page of the web can have this name: addresses, which no DNS answer stands behind,
