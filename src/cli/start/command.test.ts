@@ -238,7 +238,7 @@ void describe('the command line', () => {
     assert.match(option.stderr, /unknown option '--in-memry'[\s\S]*--in-memory/);
     const command = await runCli(['tabel']);
     assert.equal(command.code, 2);
-    assert.match(command.stderr, /unknown command[\s\S]*table/);
+    assert.match(command.stderr, /There is no command .*tabel.*Did you mean .tabularium table./);
     const port = await runCli(['start', '--table-port', '70000']);
     assert.equal(port.code, 2);
     assert.match(port.stderr, /0 to 65535/);

@@ -45,8 +45,11 @@ export function* entitiesInPieces(
   return writer.result();
 }
 
-/** How long a page may be of which the pieces are not left to others: those share a buffer. */
-export const bytesAtOnceMax = 64 * 1024;
+/**
+ * How long a page may be that is rendered in one piece: well under a millisecond's work, since a
+ * turn of its own costs as much as the work does. Pages that share a buffer are shorter.
+ */
+export const bytesAtOnceMax = 256 * 1024;
 
 /** About how long the body of a page is; `$select` may make it longer. */
 export function pageBytes(entities: readonly StoredEntity[]): number {
