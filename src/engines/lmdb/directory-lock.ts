@@ -93,8 +93,12 @@ export async function joinDirectory(
 }
 
 async function release(environment: Environment, owner: Owner, socket: LockSocket): Promise<void> {
-  await writeTransaction(environment.root, () => replaceOwner(environment, owner, undefined));
-  await socket.close();
+  const give = () => replaceOwner(environment, owner, undefined);
+  try {
+    await writeTransaction(environment.root, give);
+  } finally {
+    await socket.close();
+  }
 }
 
 function readOwner({ meta }: Environment): Owner | undefined {

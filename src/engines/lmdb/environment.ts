@@ -1,13 +1,13 @@
-import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RootDatabase } from 'lmdb';
 import { open } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
-import { privateFileMode } from '../../base/private-files.js';
 import { DataDirectoryError } from './data-directory-error.js';
 import { pageBytes } from './check/page.js';
 import { CursorRow } from './cursor-row.js';
+import { reasonText, startError } from './disk-error.js';
 import { dataFile, lockFile } from './file-kinds.js';
+import { prepareFiles } from './new-files.js';
 import { Records } from './records.js';
 
 /**
@@ -46,8 +46,7 @@ export function openReadOnly(directory: string): RootDatabase<Bytes, Bytes> {
 /** Opens the environment, creating it in an empty directory. `sync` false leaves syncing to the OS. Blocks the process while another one writes. */
 export function openEnvironment(directory: string, options: { sync: boolean }): Environment {
   const path = join(directory, dataFile);
-  // The package would make them for everybody to read; what is empty it takes for new.
-  for (const file of filesOf(directory)) closeSync(openSync(file, 'a', privateFileMode));
+  prepareFiles(directory);
   try {
     const root = open<Bytes, Bytes>({
       ...fileOptions(path),
@@ -86,9 +85,11 @@ export function openEnvironment(directory: string, options: { sync: boolean }): 
       meta: new Records(root.openDB<Bytes, Bytes>(meta), path),
     };
   } catch (error) {
+    const failure = startError(directory, error);
+    if (failure instanceof DataDirectoryError) throw failure;
     throw new DataDirectoryError(
       'damaged',
-      `The data file ${path} cannot be opened: ${String(error)}`,
+      `The data file ${path} cannot be opened: ${reasonText(error)}.`,
       { cause: error },
     );
   }

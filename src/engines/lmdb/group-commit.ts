@@ -1,4 +1,3 @@
-import { messageOf } from '../../base/thrown.js';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import type { Timers } from '../../base/timers.js';
@@ -8,6 +7,7 @@ import type { Check, CommitBatch, CommitResult } from '../../kv/store.js';
 import type { StoreCondition } from './condition.js';
 import { within } from './deadline.js';
 import type { DirectoryLock } from './directory-lock.js';
+import { reasonText } from './disk-error.js';
 import type { Environment } from './environment.js';
 import { writeTransaction } from './write-transaction.js';
 
@@ -20,8 +20,6 @@ const waitingCommitsMax = 65_536;
 const stallMs = 60_000;
 /** The same for one that changes everything. */
 const rewriteStallMs = 10 * stallMs;
-/** How long to wait for the package to say why a commit failed. */
-const reasonWaitMs = 1_000;
 
 const noBytes = Buffer.alloc(0);
 const lastVersionKey = Buffer.from('last-version');
@@ -98,7 +96,7 @@ export class GroupCommit {
     try {
       await this.#guarded(change, rewriteStallMs);
     } catch (error) {
-      const refused = await writeError(error);
+      const refused = writeError(error);
       throw condition.judge(refused.cause) ?? refused;
     }
     const detachment = condition.detachment();
@@ -127,7 +125,7 @@ export class GroupCommit {
       this.#settle(group, results);
     } catch (error) {
       if (group.length === 0) group = this.#takeGroup();
-      const refused = await writeError(error);
+      const refused = writeError(error);
       const failure = this.#parts.condition.judge(refused.cause);
       if (failure !== undefined) this.#rejectAll(group, failure);
       else if (group.length === 1) group[0]?.reject(refused);
@@ -142,7 +140,7 @@ export class GroupCommit {
         const results = await this.#transact(() => [pending]);
         this.#settle([pending], results);
       } catch (error) {
-        const refused = await writeError(error);
+        const refused = writeError(error);
         const failure = this.#parts.condition.judge(refused.cause);
         if (failure !== undefined) return this.#rejectAll(group.slice(index), failure);
         pending.reject(refused);
@@ -251,24 +249,7 @@ function batchBytes(batch: CommitBatch): number {
   return bytes;
 }
 
-/** The package rejects with a general error, and tells the reason in a promise beside it. */
-async function writeError(error: unknown): Promise<StoreWriteError> {
-  const reason = hasCommitError(error) ? await reasonOf(error.commitError) : error;
-  const text = `The commit could not be written: ${messageOf(reason)}`;
+function writeError(reason: unknown): StoreWriteError {
+  const text = `The commit could not be written: ${reasonText(reason)}`;
   return new StoreWriteError(text, { cause: reason });
-}
-
-function hasCommitError(error: unknown): error is { readonly commitError: Promise<unknown> } {
-  return error instanceof Error && 'commitError' in error && error.commitError instanceof Promise;
-}
-
-function reasonOf(commitError: Promise<unknown>): Promise<unknown> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, reasonWaitMs, new Error('no reason was given'));
-    const settle = (reason: unknown) => {
-      clearTimeout(timer);
-      resolve(reason);
-    };
-    commitError.then(settle, settle);
-  });
 }

@@ -25,6 +25,7 @@ import { within } from './deadline.js';
 import type { DirectoryLock } from './directory-lock.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
 import { noteDataFile, prepareDirectory, secureDirectory, syncDirectory } from './directory.js';
+import { startError } from './disk-error.js';
 import type { Environment } from './environment.js';
 import { filesOf, openEnvironment } from './environment.js';
 import { waitForLock } from './lock-wait.js';
@@ -59,6 +60,14 @@ const closeMs = 10_000;
 
 /** Opens the store in a data directory. Throws `DataDirectoryError` when that is refused. */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStore> {
+  try {
+    return await openStore(options);
+  } catch (error) {
+    throw startError(options.directory, error);
+  }
+}
+
+async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
   const { directory, clock, durability = 'durable', sharing = 'exclusive' } = options;
   const isOwner = sharing === 'exclusive';
   const { isNew } = await prepareDirectory(directory, { create: isOwner });

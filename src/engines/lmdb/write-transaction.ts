@@ -1,5 +1,6 @@
 import type { RootDatabase } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
+import { commitReason } from './commit-error.js';
 
 /** Write transactions of this process that have begun and not ended, whatever their environment. */
 let underWay = 0;
@@ -7,7 +8,8 @@ let isHalted = false;
 const waiting: (() => void)[] = [];
 
 /**
- * Runs one write transaction; resolves when it is committed. All of this process go through here.
+ * Runs one write transaction; resolves when it is committed, and rejects with why it is not. All of
+ * this process go through here.
  *
  * A thread of the pool runs the transaction, and waits in the middle of it for `change`, which the
  * main thread runs. A main thread that exits meanwhile joins the pool: both then wait for ever, and
@@ -21,6 +23,8 @@ export async function writeTransaction<Result>(
   underWay += 1;
   try {
     return await root.childTransaction(change);
+  } catch (error) {
+    throw await commitReason(error);
   } finally {
     underWay -= 1;
     if (underWay === 0) for (const tell of waiting.splice(0)) tell();

@@ -23,6 +23,7 @@ export interface SnapshotHead {
 }
 
 export const treeHeadBytes = 48;
+const rootAt = 40;
 const metaAt = 24;
 const mark = 0xbeefc0de;
 const version = 2;
@@ -30,6 +31,10 @@ const at = { version: 4, mapBytes: 16, free: 24, main: 72, lastPage: 120, transa
 /** Of the flags of the free tree: those that say how its keys compare. */
 const treeFlagsMask = 0x3fff;
 const integerKeys = 8;
+/** Of the environment that made the file. */
+const environmentFlags = 0x4000;
+/** How much of a new file is mapped; the package maps more as it grows. */
+const firstMapBytes = 0x20000;
 /** What eight bytes of ones are as a number. */
 const noRoot = 2 ** 64;
 
@@ -72,6 +77,26 @@ export function readSnapshotHead(file: PageFile): SnapshotHead {
     throw new Error(`the file ends within a page, after ${bytes} bytes`);
   }
   return head;
+}
+
+/** A data file of nothing but its first two pages, as LMDB makes it on little endian machines. */
+export function emptyDataFile(): Bytes {
+  const bytes = Buffer.alloc(2 * pageBytes);
+  for (const number of [0, 1]) {
+    const page = bytes.subarray(number * pageBytes, (number + 1) * pageBytes);
+    page.writeUInt32LE(number, 0);
+    page.writeUInt16LE(pageFlags.meta, 18);
+    const head = page.subarray(metaAt);
+    head.writeUInt32LE(mark, 0);
+    head.writeUInt32LE(version, at.version);
+    head.writeUInt32LE(firstMapBytes, at.mapBytes);
+    head.writeUInt32LE(pageBytes, at.free);
+    head.writeUInt16LE(integerKeys | environmentFlags, at.free + 4);
+    head.fill(0xff, at.free + rootAt, at.free + treeHeadBytes);
+    head.fill(0xff, at.main + rootAt, at.main + treeHeadBytes);
+    head.writeUInt32LE(1, at.lastPage);
+  }
+  return bytes;
 }
 
 function readHead(file: PageFile, number: number): SnapshotHead {

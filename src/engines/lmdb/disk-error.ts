@@ -1,0 +1,43 @@
+import { getSystemErrorMap } from 'node:util';
+import { codeOf, messageOf } from '../../base/thrown.js';
+import { DataDirectoryError } from './data-directory-error.js';
+
+const startAgain = 'Then start again; what was acknowledged is kept.';
+const makeRoom = `Make room there. ${startAgain}`;
+/** What people do about an error of the disk. */
+const remedies: ReadonlyMap<string, string> = new Map([
+  ['ENOSPC', makeRoom],
+  ['EDQUOT', makeRoom],
+  ['EFBIG', `Raise the limit on the size of files. ${startAgain}`],
+  ['EROFS', `Mount it so that it can be written. ${startAgain}`],
+  ['EIO', `See what the system says of the disk, and repair or replace it. ${startAgain}`],
+  ['EMFILE', `Raise the limit on open files. ${startAgain}`],
+  ['ENFILE', `Raise the limit on open files. ${startAgain}`],
+]);
+
+/** The name of an error of the system, which the package tells as a number. */
+function systemCodeOf(error: unknown): string | undefined {
+  const code = codeOf(error);
+  if (code !== undefined) return code;
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'number') {
+    return undefined;
+  }
+  return getSystemErrorMap().get(-error.code)?.[0];
+}
+
+/** What an error of the system says, without what the package was about: for people. */
+export function reasonText(error: unknown): string {
+  const code = systemCodeOf(error);
+  if (code === undefined || codeOf(error) !== undefined) return messageOf(error);
+  const [words = ''] = messageOf(error).split(': ', 1);
+  return `${words} (${code})`;
+}
+
+/** The same failure of a start, told so that a person can mend it when it is one of the disk. */
+export function startError(directory: string, error: unknown): unknown {
+  if (error instanceof DataDirectoryError) return error;
+  const remedy = remedies.get(systemCodeOf(error) ?? '');
+  if (remedy === undefined) return error;
+  const text = `The data directory ${directory} cannot be used: ${reasonText(error)}. ${remedy}`;
+  return new DataDirectoryError('disk', text, { cause: error });
+}
