@@ -7,6 +7,15 @@ import { printable } from './terminal.js';
 /** Further lines stand below the first one, behind `error: `. */
 const nextLine = '\n       ';
 
+/**
+ * Whether LMDB, whose errors have numbers for codes, is at the bottom of it: it writes to standard
+ * error by itself, and does not end its line.
+ */
+function isOfLibrary(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && typeof error.code === 'number') || isOfLibrary(error.cause);
+}
+
 /** Tells the user what went wrong; returns the exit code: 1 failed, 2 the command line is wrong. */
 export function report(error: unknown): number {
   if (error instanceof CommanderError) {
@@ -23,6 +32,7 @@ export function report(error: unknown): number {
     return 1;
   }
   if (error instanceof CommandFailure) {
+    if (isOfLibrary(error.cause)) notice('');
     notice(`error: ${error.lines.map(printable).join(nextLine)}`);
     return 1;
   }

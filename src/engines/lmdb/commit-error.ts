@@ -7,11 +7,14 @@ const reasonWaitMs = 1_000;
  * Why a transaction failed. The package rejects with a general error, and tells the reason by
  * rejecting a promise beside it, which somebody has to hold.
  */
-export function commitReason(error: unknown): Promise<unknown> {
-  if (!hasCommitError(error)) return Promise.resolve(error);
+export async function commitReason(thrown: unknown): Promise<unknown> {
+  if (!hasCommitError(thrown)) return thrown;
   const none = new Error('no reason was given');
-  const told = error.commitError.catch((reason: unknown) => reason);
-  return Promise.race([told, pause(reasonWaitMs, none, { ref: false })]);
+  try {
+    return await Promise.race([thrown.commitError, pause(reasonWaitMs, none, { ref: false })]);
+  } catch (reason) {
+    return reason;
+  }
 }
 
 function hasCommitError(error: unknown): error is { readonly commitError: Promise<unknown> } {

@@ -37,13 +37,14 @@ const openings = [
 
 /**
  * Makes the files of an environment that are missing, and opens them as LMDB will. An `open` of the
- * package that fails ends the process without a word; what fails here is an error of Node.js. Another
- * process may do the same at the same time: a file appears whole or not at all, and one that exists
- * is not touched.
+ * package that fails ends the process without a word; what fails here is an error of Node.js.
+ * Another process may do the same at the same time: a file appears whole or not at all, and one
+ * that exists is not touched.
  */
 export function prepareFiles(directory: string): void {
   makeWhole(join(directory, lockFile), Buffer.alloc(lockBytes));
-  makeWhole(join(directory, dataFile), endianness() === 'LE' ? emptyDataFile() : Buffer.alloc(0));
+  const first = endianness() === 'LE' ? emptyDataFile() : Buffer.alloc(0);
+  makeWhole(join(directory, dataFile), first);
   const opened: number[] = [];
   try {
     // All at once, as many as LMDB needs.

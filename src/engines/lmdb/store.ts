@@ -78,7 +78,7 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
     if (isOwner) {
       for (const warning of await secureDirectory(directory)) events.exposed?.(warning);
       const progress = (each: CheckProgress) => events.checking?.(each.pages, each.pagesMax);
-      const { wasLeft } = await assertIntact(directory, { mayBeMissing: isNew, progress });
+      const { wasLeft } = await assertIntact(directory, { isNew, progress });
       if (wasLeft) await waitForLock({ directory, timers, waiting });
     }
     const environment = openEnvironment(directory, { sync: durability === 'durable' });

@@ -27,6 +27,11 @@ export interface CheckReport {
   readonly transaction: number;
 }
 
+export interface CheckOptions {
+  readonly entries: boolean;
+  readonly isNew?: boolean;
+}
+
 export interface CheckProgress {
   readonly pages: number;
   readonly pagesMax: number;
@@ -35,11 +40,12 @@ export interface CheckProgress {
 /**
  * Reads a data file that nobody writes to, from its first to its last page in use, and holds it to
  * what an intact one is. Nothing in the file can make this fail or run for ever. `entries` false
- * leaves out the pages with entries of the store, which are nearly all.
+ * leaves out the pages with entries of the store, which are nearly all. `isNew`: whoever made the file
+ * may have died before it had all of its trees.
  */
 export function* checkDataFile(
   path: string,
-  options: { readonly entries: boolean },
+  options: CheckOptions,
 ): Generator<CheckProgress, CheckReport> {
   using file = new PageFile(path);
   const { bytes } = file;
@@ -59,7 +65,7 @@ export function* checkDataFile(
     return { entries: 0, bytes, ...found.told(), notes, transaction: head.transaction };
   }
   const walk = new Walk(file, head, (what) => found.add(what));
-  const entries = yield* walkAll(walk, { head, notes, withEntries: options.entries, found });
+  const entries = yield* walkAll(walk, { head, notes, options, found });
   return { entries, bytes, ...found.told(), notes, transaction: head.transaction };
 }
 
@@ -83,13 +89,13 @@ class Findings {
 interface WalkParts {
   readonly head: SnapshotHead;
   readonly notes: Set<string>;
-  readonly withEntries: boolean;
+  readonly options: CheckOptions;
   readonly found: Findings;
 }
 
 /** Returns how many entries the store has. */
 function* walkAll(walk: Walk, parts: WalkParts): Generator<CheckProgress, number> {
-  const { head, notes, withEntries, found } = parts;
+  const { head, notes, options, found } = parts;
   const trees = new Map<TreeName, TreeHead>();
   const main: TreeVisitor = {
     name: 'main',
@@ -97,7 +103,8 @@ function* walkAll(walk: Walk, parts: WalkParts): Generator<CheckProgress, number
     entry: (entry) => trees.set(...treeOf(entry)),
   };
   yield* counted(walk, head, walk.tree(head.main, main));
-  if (head.transaction > 0 && trees.size !== treeNames.length && head.main.entries > 0) {
+  const lacksTrees = trees.size !== treeNames.length && options.isNew !== true;
+  if (head.transaction > 0 && lacksTrees && head.main.entries > 0) {
     found.add('the file does not have the trees of a store');
   }
   for (const [name, tree] of trees) {
@@ -105,7 +112,7 @@ function* walkAll(walk: Walk, parts: WalkParts): Generator<CheckProgress, number
       checkRecord(each);
       if (name === 'meta') notes.add(textOfKey(each.key));
     };
-    const isRead = withEntries || name === 'meta';
+    const isRead = options.entries || name === 'meta';
     const visitor = { name, compare: compareBytes, ...(isRead ? { entry } : {}) };
     yield* counted(walk, head, walk.tree(tree, visitor));
   }

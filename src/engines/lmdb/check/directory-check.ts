@@ -6,7 +6,7 @@ import { codeOf } from '../../../base/thrown.js';
 import { DataDirectoryError } from '../data-directory-error.js';
 import { isListening } from '../lock-socket.js';
 import { checkFileKinds, dataFile } from '../file-kinds.js';
-import { checkDataFile, type CheckProgress, type CheckReport } from './check.js';
+import { checkDataFile, type CheckOptions, type CheckProgress, type CheckReport } from './check.js';
 
 /**
  * A larger data file is gone through at the start only if its last owner did not close it: without
@@ -35,15 +35,16 @@ export type ProgressListener = (progress: CheckProgress) => void;
  */
 export async function assertIntact(
   directory: string,
-  options: { readonly mayBeMissing: boolean; readonly progress: ProgressListener },
+  options: { readonly isNew: boolean; readonly progress: ProgressListener },
 ): Promise<IntactDirectory> {
   if (endianness() === 'BE' || (await hasLivingOwner(directory))) return { wasLeft: false };
+  const { isNew } = options;
   const path = join(directory, dataFile);
   const bytes = await sizeOf(path);
-  if (bytes === 0 && options.mayBeMissing) return { wasLeft: false };
+  if (bytes === 0 && isNew) return { wasLeft: false };
   if (bytes === 0) throw damaged(directory, { findings: ['it is missing or empty'], damages: 1 });
   const isLarge = bytes > fullCheckBytesMax;
-  let report = await checkSettled(path, { entries: !isLarge }, options.progress);
+  let report = await checkSettled(path, { entries: !isLarge, isNew }, options.progress);
   if (isLarge && report.damages === 0 && report.notes.has(ownerNote)) {
     report = await checkSettled(path, { entries: true }, options.progress);
   }
@@ -73,7 +74,7 @@ export async function checkDirectory(
 /** A file that somebody writes to meanwhile looks damaged; it is looked at again. */
 async function checkSettled(
   path: string,
-  options: { readonly entries: boolean },
+  options: CheckOptions,
   progress: ProgressListener,
 ): Promise<CheckReport> {
   for (let attempt = 1; ; attempt += 1) {
@@ -86,7 +87,7 @@ async function checkSettled(
 
 async function check(
   path: string,
-  options: { readonly entries: boolean },
+  options: CheckOptions,
   progress: ProgressListener,
 ): Promise<CheckReport> {
   const steps = checkDataFile(path, options);

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
+import { ServerProcess, StartFailure } from '../../../test/support/crash-server.js';
+import {
+  Faults,
+  syncCalls,
+  writeCalls,
+  type FaultRule,
+} from '../../../test/support/faults/faults.js';
+import { withoutFaults } from '../../../test/support/faults/shim.js';
+
+/** More than a start makes. */
+const callsMax = 30;
+
+/** Starts the program on a new directory under the rule; how it ended, if it did. */
+async function startUnder(faults: Faults, rule: FaultRule): Promise<StartFailure | undefined> {
+  const { directory, remove } = await temporaryLocation();
+  faults.set(rule);
+  try {
+    const server = await ServerProcess.start(directory, { env: faults.env });
+    await server.end('SIGKILL');
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StartFailure)) throw error;
+    faults.clear();
+    const again = await ServerProcess.start(directory, { env: faults.env });
+    await again.end('SIGKILL');
+    return error;
+  } finally {
+    await remove();
+  }
+}
+
+describe('the first start on a directory', () => {
+  for (const calls of [writeCalls, syncCalls, ['ftruncate'] as const]) {
+    it(
+      `says what the disk did when any ${calls.join(' or ')} fails, and starts afterwards`,
+      { skip: withoutFaults },
+      async () => {
+        await using faults = await Faults.make();
+        for (let after = 0; ; after += 1) {
+          assert.ok(after < callsMax);
+          const action = { kind: 'fail', error: 'EIO' } as const;
+          const failure = await startUnder(faults, { calls, path: 'data.mdb', action, after });
+          if (failure === undefined) break;
+          const { code, signal, output } = failure.exit;
+          assert.deepEqual({ code, signal }, { code: 1, signal: null }, output);
+          assert.match(
+            output,
+            /^error: The data directory .* cannot be used: .*EIO.*Then start again/m,
+          );
+          assert.doesNotMatch(output, /commitError|unexpected error/);
+        }
+      },
+    );
+  }
+});
