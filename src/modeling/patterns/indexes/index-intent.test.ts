@@ -30,6 +30,12 @@ describe('an intent for indexes', () => {
     );
   });
 
+  it('names no former key for an index that is called like a member of every object', async () => {
+    const given = { key: { partitionKey: 'p', rowKey: 'r' }, indexes: ['toString'], before: {} };
+    const json: unknown = JSON.parse(JSON.stringify(await indexIntentPayload.encode(given)));
+    assert.deepEqual(await indexIntentPayload.decode(json as never), given);
+  });
+
   it('is refused when it is none', () => {
     for (const payload of [
       null,

@@ -26,7 +26,7 @@ function pairOf({ partitionKey, rowKey }: RowKey): KeyPair {
 export const indexIntentPayload: PayloadCodec<IndexIntent, IndexIntent> = {
   encode({ key, indexes, before }) {
     const entries = indexes.map((name) => {
-      const found = before[name];
+      const found = Object.hasOwn(before, name) ? before[name] : undefined;
       return [name, found === undefined ? null : pairOf(found)] as const;
     });
     return { key: pairOf(key), indexes: Object.fromEntries(entries) };
