@@ -9,18 +9,19 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
- * The folders of `src`, from the bottom up, and what each may import besides itself. A name with a
- * slash allows only that sub-folder. See ARCHITECTURE.md, "Layers".
+ * The folders of `src`, from the bottom up, and what each may import besides itself. See
+ * ARCHITECTURE.md, "Layers".
  */
 const layers: Readonly<Record<string, readonly string[]>> = {
   base: [],
+  model: ['base'],
   kv: ['base'],
-  wire: ['base'],
+  wire: ['base', 'model'],
   engines: ['base', 'kv'],
-  services: ['base', 'kv', 'wire/edm', 'wire/errors', 'wire/resources'],
-  http: ['base', 'wire', 'services'],
-  app: ['base', 'kv', 'engines', 'services', 'wire', 'http'],
-  cli: ['base', 'wire', 'services', 'http', 'app'],
+  services: ['base', 'model', 'kv'],
+  http: ['base', 'model', 'wire', 'services'],
+  app: ['base', 'model', 'kv', 'engines', 'services', 'wire', 'http'],
+  cli: ['base', 'model', 'wire', 'services', 'http', 'app'],
   placement: ['base'],
   modeling: ['base', 'placement'],
 };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { manualClock } from '../base/clock.js';
-import { propertyBagOf } from '../wire/edm/bag.js';
+import { propertyBagOf } from '../model/bag/bag.js';
 import { backendOver, openStore } from './backend.js';
 import { settingsOf } from './options.js';
 

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ServiceName } from '../app/index.js';
 import { checkQueueName } from '../services/queues/queue-name.js';
 import { isTableName } from '../services/tables/table-name.js';
-import { StorageError } from '../wire/errors/storage-error.js';
+import { StorageError } from '../model/errors/storage-error.js';
 import {
   defaultPorts,
   developmentConnection,

@@ -1,8 +1,8 @@
 import { unreachable } from '../base/invariant.js';
 import { edmTypeOf, valueFromText } from '../wire/edm/literal.js';
-import { formatDateTime } from '../wire/edm/date-time.js';
-import { StorageError } from '../wire/errors/storage-error.js';
-import type { EdmType, EdmValue } from '../wire/edm/value.js';
+import { formatDateTime } from '../model/edm/date-time.js';
+import { StorageError } from '../model/errors/storage-error.js';
+import type { EdmType, EdmValue } from '../model/edm/value.js';
 import { RowError, UsageError } from './failure.js';
 import { printable, truncated } from './terminal.js';
 

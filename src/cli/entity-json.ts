@@ -1,6 +1,6 @@
 import { unreachable } from '../base/invariant.js';
 import { edmTypeOf } from '../wire/edm/literal.js';
-import type { EdmType, EdmValue, Entity, Property } from '../wire/edm/value.js';
+import type { EdmType, EdmValue, Entity, Property } from '../model/edm/value.js';
 import { JsonLexer } from '../wire/odata/json-lexer.js';
 import { textOfDouble, textOfValue, valueOfJsonNumber, valueOfText } from './edm-text.js';
 import { RowError } from './failure.js';

@@ -1,4 +1,4 @@
-import type { Property } from '../wire/edm/value.js';
+import type { Property } from '../model/edm/value.js';
 import { textOfValue } from './edm-text.js';
 import { columnsJson } from './entity-json.js';
 import type { GridColumn } from './grid.js';

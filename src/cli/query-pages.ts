@@ -1,6 +1,6 @@
-import type { Property } from '../wire/edm/value.js';
+import type { Property } from '../model/edm/value.js';
 import { JsonLexer } from '../wire/odata/json-lexer.js';
-import { StorageError } from '../wire/errors/storage-error.js';
+import { StorageError } from '../model/errors/storage-error.js';
 import { CommandFailure, RowError } from './failure.js';
 import type { ClientResponse } from './storage-client.js';
 import type { TableClient } from './table-client.js';

@@ -1,6 +1,6 @@
 import { planQuery } from '../services/tables/plan.js';
 import { parseFilter } from '../wire/odata/filter-parser.js';
-import { StorageError } from '../wire/errors/storage-error.js';
+import { StorageError } from '../model/errors/storage-error.js';
 import { counted, grouped } from './terminal.js';
 
 /** What is known about how a query was answered, over all of its pages. */

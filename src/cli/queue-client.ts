@@ -1,9 +1,9 @@
 import { parseHttpDate } from '../wire/http/http-date.js';
-import type { Metadata } from '../wire/resources/metadata.js';
+import type { Metadata } from '../model/resources/metadata.js';
 import { element, textElement, xmlDocument } from '../wire/xml/element.js';
 import type { XmlElement } from '../wire/xml/reader.js';
-import type { ServiceProperties } from '../wire/resources/service-properties.js';
-import type { SignedIdentifier } from '../wire/resources/signed-identifier.js';
+import type { ServiceProperties } from '../model/resources/service-properties.js';
+import type { SignedIdentifier } from '../model/resources/signed-identifier.js';
 import type { Connection } from './connection.js';
 import { ServiceError } from './service-error.js';
 import { StorageClient, type ClientResponse, type ServiceManner } from './storage-client.js';

@@ -1,5 +1,5 @@
-import type { ServiceProperties } from '../wire/resources/service-properties.js';
-import type { SignedIdentifier } from '../wire/resources/signed-identifier.js';
+import type { ServiceProperties } from '../model/resources/service-properties.js';
+import type { SignedIdentifier } from '../model/resources/signed-identifier.js';
 import { renderServiceProperties } from '../wire/xml/service-properties.js';
 import { renderSignedIdentifiers } from '../wire/xml/signed-identifiers.js';
 import type { StorageClient } from './storage-client.js';

@@ -1,10 +1,10 @@
 import { systemRandomness } from '../base/randomness.js';
 import { unreachable } from '../base/invariant.js';
-import type { Entity } from '../wire/edm/value.js';
+import type { Entity } from '../model/edm/value.js';
 import { composeBatch, type ComposedOperation } from '../wire/batch/compose.js';
 import { entityPath } from '../wire/odata/resource.js';
-import type { ServiceProperties } from '../wire/resources/service-properties.js';
-import type { SignedIdentifier } from '../wire/resources/signed-identifier.js';
+import type { ServiceProperties } from '../model/resources/service-properties.js';
+import type { SignedIdentifier } from '../model/resources/signed-identifier.js';
 import type { Connection } from './connection.js';
 import { entityJson } from './entity-json.js';
 import { batchFailure, ServiceError } from './service-error.js';

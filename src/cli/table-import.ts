@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { EdmType } from '../wire/edm/value.js';
+import type { EdmType } from '../model/edm/value.js';
 import type { WriteMode } from './table-client.js';
 import {
   connectionOf,

@@ -1,4 +1,4 @@
-import { StorageError } from '../wire/errors/storage-error.js';
+import { StorageError } from '../model/errors/storage-error.js';
 import { parseXml, type XmlElement } from '../wire/xml/reader.js';
 import { CommandFailure } from './failure.js';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Metadata } from '../../src/wire/resources/metadata.js';
-import type { SignedIdentifier } from '../../src/wire/resources/signed-identifier.js';
+import type { Metadata } from '../../src/model/resources/metadata.js';
+import type { SignedIdentifier } from '../../src/model/resources/signed-identifier.js';
 import { isSameMetadata, ModelQueue, queueNames } from './queue-model.js';
 import { accounts, type QueueWorld } from './queue-world.js';
 

@@ -1,5 +1,5 @@
-import type { Metadata } from '../../src/wire/resources/metadata.js';
-import type { SignedIdentifier } from '../../src/wire/resources/signed-identifier.js';
+import type { Metadata } from '../../src/model/resources/metadata.js';
+import type { SignedIdentifier } from '../../src/model/resources/signed-identifier.js';
 
 // Written from the specification (queue service, §7 to §9). It knows nothing of keys, of receipts
 // inside, of reclaiming, nor of more than one process.

@@ -1,5 +1,5 @@
 import type { ManualClock } from '../../src/base/clock.js';
-import { StorageError } from '../../src/wire/errors/storage-error.js';
+import { StorageError } from '../../src/model/errors/storage-error.js';
 import type { QueueHousekeeping, QueueOperations } from '../support/queue-operations.js';
 import type { SimRandom } from '../support/sim-random.js';
 import { RaceLog, type Presented, type Span } from './queue-race-log.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ManualClock } from '../../src/base/clock.js';
 import type { PeekedMessage } from '../../src/services/queues/types.js';
-import { StorageError } from '../../src/wire/errors/storage-error.js';
+import { StorageError } from '../../src/model/errors/storage-error.js';
 import {
   WireRefusal,
   type QueueHousekeeping,

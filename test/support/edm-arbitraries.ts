@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import type { ComparisonOperator, Filter } from '../../src/wire/edm/filter.js';
-import type { EdmType, EdmValue } from '../../src/wire/edm/value.js';
+import type { ComparisonOperator, Filter } from '../../src/model/edm/filter.js';
+import type { EdmType, EdmValue } from '../../src/model/edm/value.js';
 
 export const operators: readonly ComparisonOperator[] = ['eq', 'ne', 'gt', 'ge', 'lt', 'le'];
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { dateTimeMax, dateTimeMin } from '../../src/wire/edm/date-time.js';
-import type { EdmValue, Property } from '../../src/wire/edm/value.js';
+import { dateTimeMax, dateTimeMin } from '../../src/model/edm/date-time.js';
+import type { EdmValue, Property } from '../../src/model/edm/value.js';
 
 /** Text of any UTF-16 code units: surrogates without partners, quotes, controls. */
 export const anyText = fc.oneof(

@@ -1,5 +1,5 @@
-import { decodeBag } from '../../src/wire/edm/bag.js';
-import type { Property } from '../../src/wire/edm/value.js';
+import { decodeBag } from '../../src/model/bag/bag.js';
+import type { Property } from '../../src/model/edm/value.js';
 import { parseEntityBody, type EntityBody } from '../../src/wire/odata/json-reader.js';
 
 /** What the body of a write says, its properties as values. */

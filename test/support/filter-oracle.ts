@@ -1,7 +1,7 @@
 import { unreachable } from '../../src/base/invariant.js';
-import { ticksOfVersion } from '../../src/wire/edm/date-time.js';
-import type { ComparisonOperator, Filter } from '../../src/wire/edm/filter.js';
-import type { EdmValue, Property } from '../../src/wire/edm/value.js';
+import { ticksOfVersion } from '../../src/model/edm/date-time.js';
+import type { ComparisonOperator, Filter } from '../../src/model/edm/filter.js';
+import type { EdmValue, Property } from '../../src/model/edm/value.js';
 
 /** A row with everything decoded. */
 export interface PlainRow {

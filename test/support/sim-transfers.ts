@@ -1,6 +1,6 @@
-import { findProperty, propertyBagOf, readValue } from '../../src/wire/edm/bag.js';
-import type { EdmValue, StoredEntity } from '../../src/wire/edm/value.js';
-import { StorageError } from '../../src/wire/errors/storage-error.js';
+import { findProperty, propertyBagOf, readValue } from '../../src/model/bag/bag.js';
+import type { EdmValue, StoredEntity } from '../../src/model/edm/value.js';
+import { StorageError } from '../../src/model/errors/storage-error.js';
 import type { TableService } from '../../src/services/tables/table-service.js';
 import type { WriteOperation } from '../../src/services/tables/types.js';
 import type { SimRandom } from './sim-random.js';

@@ -4,9 +4,9 @@ import { withPartitionRule } from '../../src/kv/partition-rule.js';
 import type { Store } from '../../src/kv/store.js';
 import type { QueryBudget } from '../../src/services/tables/query.js';
 import { TableService } from '../../src/services/tables/table-service.js';
-import { propertyBagOf } from '../../src/wire/edm/bag.js';
-import type { EdmValue, EntityInput, Property } from '../../src/wire/edm/value.js';
-import { StorageError } from '../../src/wire/errors/storage-error.js';
+import { propertyBagOf } from '../../src/model/bag/bag.js';
+import type { EdmValue, EntityInput, Property } from '../../src/model/edm/value.js';
+import { StorageError } from '../../src/model/errors/storage-error.js';
 import { openTestStore, type EngineName } from './stores.js';
 
 export const account = 'acct';

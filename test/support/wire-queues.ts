@@ -1,4 +1,4 @@
-import type { Metadata } from '../../src/wire/resources/metadata.js';
+import type { Metadata } from '../../src/model/resources/metadata.js';
 import type { DequeuedMessage, PeekedMessage } from '../../src/services/queues/types.js';
 import { messageBody, queryOf, type QueueWireClient } from '../wire/kit/queue-client.js';
 import { elementText, messagesOf, type QueueMessage } from '../wire/kit/queue-xml.js';

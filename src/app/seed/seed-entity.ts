@@ -1,8 +1,8 @@
-import { propertyBagOf } from '../../wire/edm/bag.js';
+import { propertyBagOf } from '../../model/bag/bag.js';
 import { edmTypeOf, isInt32, valueFromText } from '../../wire/edm/literal.js';
-import { isPropertyName } from '../../wire/edm/property-name.js';
-import type { EdmType, EdmValue, EntityInput, Property } from '../../wire/edm/value.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { isPropertyName } from '../../model/edm/property-name.js';
+import type { EdmType, EdmValue, EntityInput, Property } from '../../model/edm/value.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { SeedError, type SeedEntity, type SeedPath, type SeedValue } from './seed-data.js';
 
 const annotationSuffix = '@odata.type';

@@ -1,8 +1,8 @@
 import { changesMax } from '../../services/tables/entity-writes.js';
 import { checkTableName } from '../../services/tables/table-name.js';
 import type { TableService } from '../../services/tables/table-service.js';
-import type { EntityInput } from '../../wire/edm/value.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import type { EntityInput } from '../../model/edm/value.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { SeedError, type SeedEntity, type SeedPath, type SeedTable } from './seed-data.js';
 import { entityInputOf } from './seed-entity.js';
 import type { SeedMistakes } from './seed-mistakes.js';

@@ -1,6 +1,6 @@
 import { SeedError, type SeedEntity, type SeedMessage } from '../../app/index.js';
-import type { ServiceProperties } from '../../wire/resources/service-properties.js';
-import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import type { ServiceProperties } from '../../model/resources/service-properties.js';
+import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import { messageOf } from '../failure.js';
 
 /** What one account of Azurite holds, in the form in which it is written here. */

@@ -4,8 +4,8 @@ import type {
   MetricsProperties,
   RetentionPolicy,
   ServiceProperties,
-} from '../../wire/resources/service-properties.js';
-import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+} from '../../model/resources/service-properties.js';
+import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import {
   parseSignedIdentifiers,
   renderSignedIdentifiers,

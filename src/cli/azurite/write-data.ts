@@ -1,8 +1,8 @@
 import { createServer, SeedError, type SeedAccount, type SeedData } from '../../app/index.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { defaultServiceProperties } from '../../services/accounts/service-properties.js';
-import type { ServiceProperties } from '../../wire/resources/service-properties.js';
-import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import type { ServiceProperties } from '../../model/resources/service-properties.js';
+import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import { parseConnectionString } from '../connection.js';
 import { CommandFailure } from '../failure.js';
 import { QueueClient } from '../queue-client.js';

@@ -1,5 +1,5 @@
 import { parse, type CsvError, type InfoRecord, type Parser } from 'csv-parse';
-import type { EdmType, EdmValue, Property } from '../../wire/edm/value.js';
+import type { EdmType, EdmValue, Property } from '../../model/edm/value.js';
 import { inferredValue, typeNamed, valueOfText } from '../edm-text.js';
 import { CommandFailure, RowError, UsageError } from '../failure.js';
 import { sourceStart, type SourcePosition, type SourceRow } from './source-row.js';

@@ -1,9 +1,9 @@
 import { checkEntity, checkNewKeys } from '../../services/tables/limits.js';
-import { propertyBagOf } from '../../wire/edm/bag.js';
-import { forbiddenKeyCharacterAt } from '../../wire/edm/key.js';
-import { isPropertyName } from '../../wire/edm/property-name.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
-import type { Entity, Property } from '../../wire/edm/value.js';
+import { propertyBagOf } from '../../model/bag/bag.js';
+import { forbiddenKeyCharacterAt } from '../../model/edm/key.js';
+import { isPropertyName } from '../../model/edm/property-name.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { Entity, Property } from '../../model/edm/value.js';
 import { textOfValue } from '../edm-text.js';
 import { RowError } from '../failure.js';
 import { printable } from '../terminal.js';

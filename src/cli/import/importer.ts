@@ -1,5 +1,5 @@
 import { invariant } from '../../base/invariant.js';
-import type { Entity } from '../../wire/edm/value.js';
+import type { Entity } from '../../model/edm/value.js';
 import { entityJson } from '../entity-json.js';
 import type { FrontierTicket } from './settled-frontier.js';
 import { TransactionGroups, type RowGroup } from './transaction-groups.js';

@@ -1,4 +1,4 @@
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { parseEntityJson, type EntityJsonOptions } from '../entity-json.js';
 import { CommandFailure, RowError } from '../failure.js';
 import type { SourcePosition, SourceRow } from './source-row.js';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { unreachable } from '../../base/invariant.js';
-import type { EdmType } from '../../wire/edm/value.js';
+import type { EdmType } from '../../model/edm/value.js';
 import { TableClient, type WriteMode } from '../table-client.js';
 import type { Connection } from '../connection.js';
 import { messageOf, RowError, UsageError } from '../failure.js';

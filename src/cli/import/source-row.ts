@@ -1,4 +1,4 @@
-import type { Property } from '../../wire/edm/value.js';
+import type { Property } from '../../model/edm/value.js';
 import type { RowError } from '../failure.js';
 
 /** A place between two rows of an input, at which reading can begin again. */

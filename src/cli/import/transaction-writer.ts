@@ -1,4 +1,4 @@
-import type { Entity } from '../../wire/edm/value.js';
+import type { Entity } from '../../model/edm/value.js';
 import type { TableClient, WriteMode } from '../table-client.js';
 import { patientRetries, retrying, type RetryPolicy } from '../retry.js';
 import { ServiceError } from '../service-error.js';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { TableSas } from '../../wire/auth/sas/fields.js';
-import { forbiddenKeyCharacterAt } from '../../wire/edm/key.js';
+import { forbiddenKeyCharacterAt } from '../../model/edm/key.js';
 import { UsageError } from '../failure.js';
 
 /** The rows that a token for a table may touch, both ends included. */

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../base/thrown.js';
 import { InvalidSettingError } from '../../base/members.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { AbortedError, readBody } from '../pipeline/body.js';
 import type { Logger } from '../pipeline/logger.js';
 import { ignoreLostClient } from '../pipeline/lost-client.js';

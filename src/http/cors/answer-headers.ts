@@ -1,4 +1,4 @@
-import type { CorsRule } from '../../wire/resources/service-properties.js';
+import type { CorsRule } from '../../model/resources/service-properties.js';
 import { decidingRule, headerCover, isForAnyOrigin } from './deciding-rule.js';
 import type { CrossOriginRequest } from './deciding-rule.js';
 

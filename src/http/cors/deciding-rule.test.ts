@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { CorsRule } from '../../wire/resources/service-properties.js';
+import type { CorsRule } from '../../model/resources/service-properties.js';
 import { crossOriginHeaders } from './answer-headers.js';
 import { decidingRule, headerCover } from './deciding-rule.js';
 

@@ -1,4 +1,4 @@
-import type { CorsRule } from '../../wire/resources/service-properties.js';
+import type { CorsRule } from '../../model/resources/service-properties.js';
 
 /** What a rule is looked up by. */
 export interface CrossOriginRequest {

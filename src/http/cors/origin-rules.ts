@@ -1,4 +1,4 @@
-import type { CorsRule } from '../../wire/resources/service-properties.js';
+import type { CorsRule } from '../../model/resources/service-properties.js';
 import type { Exchange } from '../pipeline/exchange.js';
 import type { ServiceBackend } from '../operations/request.js';
 import { isCacheable } from './answer-headers.js';

@@ -1,5 +1,5 @@
-import { StorageError } from '../../wire/errors/storage-error.js';
-import type { CorsRule } from '../../wire/resources/service-properties.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { CorsRule } from '../../model/resources/service-properties.js';
 import { publicAccess } from '../operations/access.js';
 import { emptyReply } from '../operations/replies.js';
 import { accountName, type ServiceBackend, type ServiceRequest } from '../operations/request.js';

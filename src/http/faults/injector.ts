@@ -3,7 +3,7 @@ import { InvalidSettingError } from '../../base/members.js';
 import type { Randomness } from '../../base/randomness.js';
 import { sleep } from '../../base/sleep.js';
 import type { Timers } from '../../base/timers.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { AbortedError } from '../pipeline/body.js';
 import type { AdmittedRequest, Interference } from '../pipeline/interference.js';
 import type { EntityName } from '../pipeline/request-load.js';

@@ -1,6 +1,6 @@
 import { invariant, unreachable } from '../../base/invariant.js';
-import { errorDefinition, type ErrorCode } from '../../wire/errors/registry.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { errorDefinition, type ErrorCode } from '../../model/errors/registry.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { Caller } from '../pipeline/authorise.js';
 import type { Exchange } from '../pipeline/exchange.js';
 import type { BearerVerifier } from './bearer-verifier.js';

@@ -1,5 +1,5 @@
-import { invalidQueryParameter } from '../../wire/errors/query-errors.js';
-import type { StorageError } from '../../wire/errors/storage-error.js';
+import { invalidQueryParameter } from '../../model/errors/query-errors.js';
+import type { StorageError } from '../../model/errors/storage-error.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
 import type { Operation } from '../pipeline/service.js';
 

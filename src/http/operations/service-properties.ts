@@ -1,4 +1,4 @@
-import type { ServiceProperties } from '../../wire/resources/service-properties.js';
+import type { ServiceProperties } from '../../model/resources/service-properties.js';
 import {
   parseServiceProperties,
   renderServiceProperties,

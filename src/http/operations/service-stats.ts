@@ -1,4 +1,4 @@
-import { invalidQueryParameter } from '../../wire/errors/query-errors.js';
+import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import { renderServiceStats } from '../../wire/xml/service-stats.js';
 import type { Operation } from '../pipeline/service.js';
 import { serviceAccess } from './access.js';

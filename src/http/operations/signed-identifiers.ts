@@ -1,4 +1,4 @@
-import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import {
   parseSignedIdentifiers,
   renderSignedIdentifiers,

@@ -22,8 +22,8 @@ import {
   delegationServiceOfQueues,
 } from '../../wire/auth/sas/user-delegation-key.js';
 import type { KeyHolder } from '../../wire/auth/shared-key.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
-import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import type { EntityRange } from '../../services/tables/entity-range.js';
 import { tableIdentity } from '../../services/tables/table-name.js';
 import type { Caller, Permission, Scope } from './authorise.js';

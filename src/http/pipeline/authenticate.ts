@@ -5,7 +5,7 @@ import { readCredential, type Credential } from '../../wire/auth/credential.js';
 import type { Sas } from '../../wire/auth/sas/fields.js';
 import { verifySharedKey } from '../../wire/auth/shared-key.js';
 import type { SignedRequest, SigningForm } from '../../wire/auth/signed-request.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { authenticateBearer } from '../oauth/authenticate-bearer.js';
 import type { BearerVerifier } from '../oauth/bearer-verifier.js';
 import { authenticateSas } from './authenticate-sas.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { ownerAccess, publicAccess } from '../operations/access.js';
 import { tableRoutes } from '../tables/routes.js';
 import { queueRoutes } from '../queues/routes.js';

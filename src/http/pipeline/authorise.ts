@@ -1,6 +1,6 @@
 import { unreachable } from '../../base/invariant.js';
 import { authenticationFailed } from '../../wire/auth/authentication-failed.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { EntityRange } from '../../services/tables/entity-range.js';
 
 /** How the caller was known; `none` also when nothing that was sent proved who it is. */

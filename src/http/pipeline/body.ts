@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { requestBodyTooLarge } from '../../wire/errors/query-errors.js';
+import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
 
 /** The client went away before its request had arrived: there is nobody to answer. */
 export class AbortedError extends Error {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ErrorCode } from '../../wire/errors/registry.js';
+import type { ErrorCode } from '../../model/errors/registry.js';
 import { byLowerName, parseQueryString, type QueryOptions } from '../../wire/http/query-string.js';
-import type { CorsRule } from '../../wire/resources/service-properties.js';
+import type { CorsRule } from '../../model/resources/service-properties.js';
 import type { Account } from '../../services/accounts/directory.js';
 import type { QueryReport } from '../../services/tables/types.js';
 import type { Caller } from './authorise.js';

@@ -1,4 +1,4 @@
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { Clock } from '../../base/clock.js';
 import type { Exchange } from './exchange.js';
 import type { Logger } from './logger.js';

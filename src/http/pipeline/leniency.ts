@@ -1,4 +1,4 @@
-import { propertyRulesOf, type PropertyRules } from '../../wire/edm/property-rules.js';
+import { propertyRulesOf, type PropertyRules } from '../../model/edm/property-rules.js';
 import type { QueryRules } from '../../wire/odata/query-options.js';
 
 /**

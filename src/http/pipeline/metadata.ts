@@ -1,4 +1,4 @@
-import type { Metadata } from '../../wire/resources/metadata.js';
+import type { Metadata } from '../../model/resources/metadata.js';
 import type { Exchange } from './exchange.js';
 
 const prefix = 'x-ms-meta-';

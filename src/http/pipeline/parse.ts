@@ -1,5 +1,5 @@
-import { requestBodyTooLarge } from '../../wire/errors/query-errors.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { readBody, type OnGrowth } from './body.js';
 import type { Exchange } from './exchange.js';
 import type { Operation } from './service.js';

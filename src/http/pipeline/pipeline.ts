@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { Timers } from '../../base/timers.js';
 import { nextTurn } from '../../base/turns.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { AccountDirectory } from '../../services/accounts/directory.js';
 import { isPreflight, learnOriginRules } from '../cors/origin-rules.js';
 import { address } from './address.js';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { decidingRule } from '../cors/deciding-rule.js';
 import { isPreflight, type OriginRules } from '../cors/origin-rules.js';
 import type { Exchange } from './exchange.js';

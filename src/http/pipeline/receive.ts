@@ -1,5 +1,5 @@
-import { invalidHeader } from '../../wire/errors/query-errors.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { invalidHeader } from '../../model/errors/query-errors.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { Exchange } from './exchange.js';
 import type { VersionGate } from './version-gate.js';
 

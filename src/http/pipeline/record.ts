@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../wire/errors/registry.js';
+import type { ErrorCode } from '../../model/errors/registry.js';
 import type { QueryReport } from '../../services/tables/types.js';
 import type { AuthKind } from './authorise.js';
 import type { PartitionLoad } from './request-load.js';

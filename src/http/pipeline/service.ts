@@ -1,7 +1,7 @@
 import type { SasService } from '../../wire/auth/sas/fields.js';
 import type { SigningForm } from '../../wire/auth/signed-request.js';
-import type { StorageError } from '../../wire/errors/storage-error.js';
-import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import type { StorageError } from '../../model/errors/storage-error.js';
+import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import type { OriginRules } from '../cors/origin-rules.js';
 import type { Access } from './authorise.js';
 import type { Exchange } from './exchange.js';

@@ -1,4 +1,4 @@
-import { invalidHeader } from '../../wire/errors/query-errors.js';
+import { invalidHeader } from '../../model/errors/query-errors.js';
 import {
   defaultApiVersion,
   knownApiVersions,

@@ -4,8 +4,8 @@ import {
   delegationServiceOfQueues,
   userDelegationKeyValue,
 } from '../../wire/auth/sas/user-delegation-key.js';
-import { invalidXmlNode } from '../../wire/errors/query-errors.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { invalidXmlNode } from '../../model/errors/query-errors.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { parseKeyInfo, renderUserDelegationKey } from '../../wire/xml/user-delegation-key.js';
 import { xmlReply } from '../operations/replies.js';
 import { xmlBodyBytesMax } from '../operations/xml-body.js';

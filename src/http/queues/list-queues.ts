@@ -1,5 +1,5 @@
-import { invalidQueryParameter } from '../../wire/errors/query-errors.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { invalidQueryParameter } from '../../model/errors/query-errors.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
 import { queueListInPieces } from '../../wire/xml/queue-list.js';
 import { listMax } from '../../services/queues/limits.js';

@@ -1,4 +1,4 @@
-import { requestBodyTooLarge } from '../../wire/errors/query-errors.js';
+import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
 import { parseMessageText } from '../../wire/xml/queue-messages.js';
 import { messageTextBytesMax } from '../../services/queues/limits.js';
 import type { Exchange } from '../pipeline/exchange.js';

@@ -2,7 +2,7 @@ import {
   invalidQueryParameter,
   missingQueryParameter,
   outOfRangeQueryParameter,
-} from '../../wire/errors/query-errors.js';
+} from '../../model/errors/query-errors.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
 import {
   messagesPerRequestMax,

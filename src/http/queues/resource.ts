@@ -1,4 +1,4 @@
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { decodeOnce } from '../../wire/http/percent.js';
 
 /** What a request's path names, below the account (spec queue-service §1.2). */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { byLowerName, parseQueryString } from '../../wire/http/query-string.js';
 import { methodsOf } from '../operations/route.js';
 import { parseQueuePath } from './resource.js';

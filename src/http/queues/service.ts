@@ -1,5 +1,5 @@
 import { renderStorageXmlError } from '../../wire/errors/storage-xml.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { originRulesOf } from '../cors/origin-rules.js';
 import { preflightRoute } from '../cors/preflight.js';
 import { findRoute, methodsOf, unknownSelector } from '../operations/route.js';

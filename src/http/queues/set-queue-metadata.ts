@@ -1,4 +1,4 @@
-import type { Metadata } from '../../wire/resources/metadata.js';
+import type { Metadata } from '../../model/resources/metadata.js';
 import { containerAccess } from '../operations/access.js';
 import { emptyReply } from '../operations/replies.js';
 import { metadataOf } from '../pipeline/metadata.js';

@@ -1,5 +1,5 @@
 import { unreachable } from '../../base/invariant.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { Resource } from '../../wire/odata/resource.js';
 import { contains, type EntityRange } from '../../services/tables/entity-range.js';
 import { keysOf } from '../../services/tables/staged-write.js';

@@ -3,7 +3,7 @@ import { MalformedBatchError } from '../../wire/batch/malformed.js';
 import { parseBatch } from '../../wire/batch/parse.js';
 import type { BatchOperation } from '../../wire/batch/part-reader.js';
 import { renderBatchResponse, type BatchOutcome } from '../../wire/batch/render.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { checkGroup } from '../../services/tables/entity-writes.js';
 import { keysOf } from '../../services/tables/staged-write.js';
 import type { EntityName } from '../pipeline/request-load.js';

@@ -1,5 +1,5 @@
 import { parseIfMatch } from '../../wire/edm/etag.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { Condition } from '../../services/tables/types.js';
 import type { TableRequest } from './request.js';
 

@@ -1,4 +1,4 @@
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { parseTableBody } from '../../wire/odata/json-reader.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { renderTable } from '../../wire/odata/render.js';

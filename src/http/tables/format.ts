@@ -1,4 +1,4 @@
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { negotiate, type MetadataLevel } from '../../wire/odata/media-type.js';
 import type { Exchange } from '../pipeline/exchange.js';
 import type { Leniency } from '../pipeline/leniency.js';

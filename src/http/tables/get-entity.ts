@@ -1,6 +1,6 @@
 import { nextTurn } from '../../base/turns.js';
 import { formatEtag } from '../../wire/edm/etag.js';
-import type { StoredEntity } from '../../wire/edm/value.js';
+import type { StoredEntity } from '../../model/edm/value.js';
 import { parseEntityRead } from '../../wire/odata/query-options.js';
 import { bytesAtOnceMax, renderEntity } from '../../wire/odata/render.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';

@@ -1,6 +1,6 @@
 import { invariant } from '../../base/invariant.js';
 import { formatEtag } from '../../wire/edm/etag.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { renderEntity } from '../../wire/odata/render.js';
 import { entityPath } from '../../wire/odata/resource.js';
 import type { WriteResult } from '../../services/tables/types.js';

@@ -1,4 +1,4 @@
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { decodeOnce } from '../../wire/http/percent.js';
 import { parseResourcePath, pathSegments, type Resource } from '../../wire/odata/resource.js';
 import { isTableName } from '../../services/tables/table-name.js';

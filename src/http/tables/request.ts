@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
 import type { Resource } from '../../wire/odata/resource.js';

@@ -1,4 +1,4 @@
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import {
   findRoute,
   methodsOf,

@@ -1,4 +1,4 @@
-import type { StorageError } from '../../wire/errors/storage-error.js';
+import type { StorageError } from '../../model/errors/storage-error.js';
 import { renderError } from '../../wire/errors/render.js';
 import { originRulesOf } from '../cors/origin-rules.js';
 import { preflightRoute } from '../cors/preflight.js';

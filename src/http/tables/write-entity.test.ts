@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { authorise, type Access, type Caller, type Permission } from '../pipeline/authorise.js';
 import { leniencyOf, strictRules } from '../pipeline/leniency.js';
 import { getEntity } from './get-entity.js';

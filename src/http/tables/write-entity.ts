@@ -1,6 +1,6 @@
 import { invariant } from '../../base/invariant.js';
 import { formatEtag } from '../../wire/edm/etag.js';
-import type { EntityInput, PropertyBag } from '../../wire/edm/value.js';
+import type { EntityInput, PropertyBag } from '../../model/edm/value.js';
 import type { Condition, WriteOperation } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';

@@ -4,7 +4,7 @@ import { engineNames, openTestStore, type EngineName } from '../../../test/suppo
 import { systemClock } from '../../base/clock.js';
 import { withPartitionRule } from '../../kv/partition-rule.js';
 import { encodeTuple } from '../../kv/tuple.js';
-import type { ServiceProperties } from '../../wire/resources/service-properties.js';
+import type { ServiceProperties } from '../../model/resources/service-properties.js';
 import { servicePropertiesKey } from '../containers/keys.js';
 import { defaultServiceProperties, ServicePropertiesService } from './service-properties.js';
 

@@ -3,7 +3,7 @@ import { invariant } from '../../base/invariant.js';
 import type { Store } from '../../kv/store.js';
 import { transact } from '../../kv/transact.js';
 import { decodeTuple, encodeTuple } from '../../kv/tuple.js';
-import type { CorsRule, ServiceProperties } from '../../wire/resources/service-properties.js';
+import type { CorsRule, ServiceProperties } from '../../model/resources/service-properties.js';
 import { servicePropertiesKey } from '../containers/keys.js';
 
 // Permanent: this value is in every data directory. See docs/internals/container-keys.md.

@@ -3,7 +3,7 @@ import { invariant } from '../../base/invariant.js';
 import { nextTurn } from '../../base/turns.js';
 import type { CommitBatch, Entry, KeyRange, Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { ContainerIds } from './container-ids.js';
 import { HeldNames, type NameHold } from './held-names.js';
 import {

@@ -5,7 +5,7 @@ import { engineNames, openTestStore, type EngineName } from '../../../test/suppo
 import { manualClock } from '../../base/clock.js';
 import { withPartitionRule } from '../../kv/partition-rule.js';
 import type { Store } from '../../kv/store.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { Containers } from './containers.js';
 import { heldNamesRound } from './held-names.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { failsWith } from '../../../test/support/table-services.js';
-import type { Metadata } from '../../wire/resources/metadata.js';
+import type { Metadata } from '../../model/resources/metadata.js';
 import { checkMetadata, sameMetadata } from './metadata.js';
 
 describe('metadata', () => {

@@ -1,5 +1,5 @@
-import { StorageError } from '../../wire/errors/storage-error.js';
-import type { Metadata } from '../../wire/resources/metadata.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { Metadata } from '../../model/resources/metadata.js';
 
 /** Of all names and values together, in bytes of UTF-8. */
 const metadataBytesMax = 8 * 1024;

@@ -1,6 +1,6 @@
 import { invariant } from '../../base/invariant.js';
 import type { TupleElement } from '../../kv/tuple.js';
-import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import type { ContainerRecord } from './containers.js';
 
 /** The record of a container that has stored access policies. */

@@ -3,7 +3,7 @@ import type { ForwardClock } from '../../base/forward-clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Entry, Put, Store } from '../../kv/store.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { formatMessageId } from './message-id.js';
 import { encodeMoment } from './message-keys.js';
 import { decodeMessageState, encodeMessageState, type MessageState } from './message-state.js';

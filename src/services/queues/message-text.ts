@@ -1,5 +1,5 @@
 import { asBuffer, type Bytes } from '../../base/bytes.js';
-import { requestBodyTooLarge } from '../../wire/errors/query-errors.js';
+import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
 import { messageTextBytesMax } from './limits.js';
 
 /** A text as it is stored. Throws `RequestBodyTooLarge` when it is longer than a message may be. */

@@ -1,8 +1,8 @@
 import { invariant } from '../../base/invariant.js';
 import type { ForwardClock } from '../../base/forward-clock.js';
 import type { Entry, Store } from '../../kv/store.js';
-import { invalidQueryParameter } from '../../wire/errors/query-errors.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { invalidQueryParameter } from '../../model/errors/query-errors.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { neverMicros } from './limits.js';
 import { formatMessageId, parseMessageId, type MessageIds } from './message-id.js';
 import { encodeMoment, type MessageKeys } from './message-keys.js';

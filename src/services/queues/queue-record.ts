@@ -1,7 +1,7 @@
 import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import { decodeTuple, encodeTuple, type TupleElement } from '../../kv/tuple.js';
-import type { Metadata } from '../../wire/resources/metadata.js';
+import type { Metadata } from '../../model/resources/metadata.js';
 import type { ContainerKind } from '../containers/containers.js';
 import { policiesOf, policyElements, type PolicedRecord } from '../containers/stored-policies.js';
 

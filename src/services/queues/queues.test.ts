@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { account, message, openQueues, queue, textsOf } from '../../../test/support/open-queues.js';
 import { engineNames } from '../../../test/support/stores.js';
 import { failsWith } from '../../../test/support/table-services.js';
-import type { Metadata } from '../../wire/resources/metadata.js';
+import type { Metadata } from '../../model/resources/metadata.js';
 
 const colours: Metadata = [
   ['Colour', 'blue'],

@@ -1,4 +1,4 @@
-import type { Metadata } from '../../wire/resources/metadata.js';
+import type { Metadata } from '../../model/resources/metadata.js';
 
 // All times are microseconds since 1970.
 

@@ -9,8 +9,8 @@ import {
   property,
 } from '../../../test/support/table-services.js';
 import type { CommitBatch, Store } from '../../kv/store.js';
-import { decodeBag, propertyBagOf } from '../../wire/edm/bag.js';
-import type { StorageError } from '../../wire/errors/storage-error.js';
+import { decodeBag, propertyBagOf } from '../../model/bag/bag.js';
+import type { StorageError } from '../../model/errors/storage-error.js';
 import type { Condition, WriteOperation } from './types.js';
 
 const any: Condition = { kind: 'any' };

@@ -1,8 +1,8 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { Store } from '../../kv/store.js';
 import { appendString } from '../../kv/tuple.js';
-import type { StoredEntity } from '../../wire/edm/value.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import type { StoredEntity } from '../../model/edm/value.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { areKeysPossible } from './limits.js';
 
 /** Reads one entity of the table with this prefix. */

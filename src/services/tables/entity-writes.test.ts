@@ -9,9 +9,9 @@ import {
   property,
   text,
 } from '../../../test/support/table-services.js';
-import { decodeBag, propertyBagOf } from '../../wire/edm/bag.js';
-import type { EntityInput, StoredEntity } from '../../wire/edm/value.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { decodeBag, propertyBagOf } from '../../model/bag/bag.js';
+import type { EntityInput, StoredEntity } from '../../model/edm/value.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { TableService } from './table-service.js';
 import type { Condition, WriteOperation } from './types.js';
 

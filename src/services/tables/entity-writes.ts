@@ -2,7 +2,7 @@ import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import type { Store } from '../../kv/store.js';
 import { appendString } from '../../kv/tuple.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import {
   checkKeys,
   commitOf,

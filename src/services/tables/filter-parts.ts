@@ -1,6 +1,6 @@
 import { unreachable } from '../../base/invariant.js';
-import type { Filter } from '../../wire/edm/filter.js';
-import type { EdmValue } from '../../wire/edm/value.js';
+import type { Filter } from '../../model/edm/filter.js';
+import type { EdmValue } from '../../model/edm/value.js';
 
 /** The parts of one filter, equal ones known as the same: each has one number. */
 export class FilterParts {

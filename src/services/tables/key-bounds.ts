@@ -1,6 +1,6 @@
 import { unreachable } from '../../base/invariant.js';
-import type { ComparisonOperator } from '../../wire/edm/filter.js';
-import { keyLengthMax } from '../../wire/edm/limits.js';
+import type { ComparisonOperator } from '../../model/edm/filter.js';
+import { keyLengthMax } from '../../model/edm/limits.js';
 import { complementOfStrings, noStrings, stringAfter, stringRange } from './string-set.js';
 import type { StringSet } from './string-set.js';
 

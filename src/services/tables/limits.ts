@@ -1,8 +1,8 @@
-import { entitySize } from '../../wire/edm/entity-size.js';
-import { forbiddenKeyCharacterAt } from '../../wire/edm/key.js';
-import { entitySizeMax, keyLengthMax, propertiesMax } from '../../wire/edm/limits.js';
-import type { EntityInput, PropertyBag } from '../../wire/edm/value.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { entitySize } from '../../model/edm/entity-size.js';
+import { forbiddenKeyCharacterAt } from '../../model/edm/key.js';
+import { entitySizeMax, keyLengthMax, propertiesMax } from '../../model/edm/limits.js';
+import type { EntityInput, PropertyBag } from '../../model/edm/value.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 
 /** For how long the name of a deleted table can stay taken, at most; in milliseconds. */
 export const tableDeleteDelayMsMax = 10 * 60 * 1000;

@@ -1,5 +1,5 @@
 import { unreachable } from '../../base/invariant.js';
-import type { ComparisonOperator } from '../../wire/edm/filter.js';
+import type { ComparisonOperator } from '../../model/edm/filter.js';
 
 /**
  * Whether a comparison holds when the property is there but has another type than the literal

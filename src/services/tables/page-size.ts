@@ -1,4 +1,4 @@
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 
 /** Results in a page, at most and unless the client asks for fewer (spec table-service §3.9). */
 export const pageSizeMax = 1000;

@@ -4,8 +4,8 @@ import * as fc from 'fast-check';
 import { comparison, filterOver, trickyText } from '../../../test/support/edm-arbitraries.js';
 import { matches, type PlainRow } from '../../../test/support/filter-oracle.js';
 import { unreachable } from '../../base/invariant.js';
-import type { ComparisonOperator, Filter } from '../../wire/edm/filter.js';
-import type { EdmValue } from '../../wire/edm/value.js';
+import type { ComparisonOperator, Filter } from '../../model/edm/filter.js';
+import type { EdmValue } from '../../model/edm/value.js';
 import { intervalsMax, type KeyInterval } from './key-interval.js';
 import { planQuery, type QueryPlan } from './plan.js';
 

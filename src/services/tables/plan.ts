@@ -1,5 +1,5 @@
 import { unreachable } from '../../base/invariant.js';
-import type { Filter } from '../../wire/edm/filter.js';
+import type { Filter } from '../../model/edm/filter.js';
 import { keysInRange, type EntityRange } from './entity-range.js';
 import { keysWhere } from './key-bounds.js';
 import {

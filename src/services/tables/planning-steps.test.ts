@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Filter } from '../../wire/edm/filter.js';
+import type { Filter } from '../../model/edm/filter.js';
 import { intersectKeysWithin, keyProduct, uniteKeys } from './key-set.js';
 import { planQuery } from './plan.js';
 import { PlanningSteps } from './planning-steps.js';

@@ -11,10 +11,10 @@ import {
   valuesByType,
 } from '../../../test/support/edm-arbitraries.js';
 import { matches, type PlainRow } from '../../../test/support/filter-oracle.js';
-import { encodeBag } from '../../wire/edm/bag.js';
-import { ticksOfVersion } from '../../wire/edm/date-time.js';
-import type { Filter } from '../../wire/edm/filter.js';
-import type { EdmValue } from '../../wire/edm/value.js';
+import { encodeBag } from '../../model/bag/bag.js';
+import { ticksOfVersion } from '../../model/edm/date-time.js';
+import type { Filter } from '../../model/edm/filter.js';
+import type { EdmValue } from '../../model/edm/value.js';
 import { compilePredicate } from './predicate.js';
 
 const version = 1_700_000_000_000_001;

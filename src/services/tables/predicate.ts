@@ -1,8 +1,8 @@
 import type { Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
-import { propertyTag, propertyTags } from '../../wire/edm/bag.js';
-import type { ComparisonOperator, Filter } from '../../wire/edm/filter.js';
-import type { EdmValue } from '../../wire/edm/value.js';
+import { propertyTag, propertyTags } from '../../model/bag/bag.js';
+import type { ComparisonOperator, Filter } from '../../model/edm/filter.js';
+import type { EdmValue } from '../../model/edm/value.js';
 import { FilterParts } from './filter-parts.js';
 import { mismatchHolds } from './mismatch.js';
 import { PropertyFinder } from './property-finder.js';

@@ -6,7 +6,7 @@ import {
   nameLength,
   nameStart,
   propertyHeaderBytes,
-} from '../../wire/edm/bag.js';
+} from '../../model/bag/bag.js';
 
 /** The offset of a property's header in the bag of the current row; -1 where it is missing. */
 export type Locate = (bag: Bytes) => number;

@@ -1,4 +1,4 @@
-import type { Filter } from '../../wire/edm/filter.js';
+import type { Filter } from '../../model/edm/filter.js';
 import type { StringInterval } from './string-set.js';
 
 /**

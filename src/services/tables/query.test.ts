@@ -14,9 +14,9 @@ import {
   type ServiceOptions,
 } from '../../../test/support/table-services.js';
 import { manualClock } from '../../base/clock.js';
-import { decodeBag, propertyBagOf } from '../../wire/edm/bag.js';
-import type { ComparisonOperator, Filter } from '../../wire/edm/filter.js';
-import type { EntityInput } from '../../wire/edm/value.js';
+import { decodeBag, propertyBagOf } from '../../model/bag/bag.js';
+import type { ComparisonOperator, Filter } from '../../model/edm/filter.js';
+import type { EntityInput } from '../../model/edm/value.js';
 import { defaultQueryBudget } from './query.js';
 import type { TableService } from './table-service.js';
 import type { EntityPage, EntityPosition, EntityQuery } from './types.js';

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import { partitionPrefixLength } from '../../kv/partition-prefix.js';
 import type { Candidate, Store, Verdict } from '../../kv/store.js';
 import { stringAt } from '../../kv/tuple.js';
-import type { StoredEntity } from '../../wire/edm/value.js';
+import type { StoredEntity } from '../../model/edm/value.js';
 import { pageSize } from './page-size.js';
 import { planQuery, type QueryPlan } from './plan.js';
 import { compilePredicate, type Predicate } from './predicate.js';

@@ -1,9 +1,9 @@
 import type { Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
 import type { CommitBatch, Entry } from '../../kv/store.js';
-import { mergedBag, sortedBag } from '../../wire/edm/bag-order.js';
-import type { EntityInput } from '../../wire/edm/value.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import { mergedBag, sortedBag } from '../../model/bag/bag-order.js';
+import type { EntityInput } from '../../model/edm/value.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { areKeysPossible, checkEntity, checkNames, checkNewKeys } from './limits.js';
 import type { Condition, WriteOperation, WriteResult } from './types.js';
 

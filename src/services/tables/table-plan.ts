@@ -1,6 +1,6 @@
 import { unreachable } from '../../base/invariant.js';
-import type { Filter } from '../../wire/edm/filter.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
+import type { Filter } from '../../model/edm/filter.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { keysWhere } from './key-bounds.js';
 import {
   allStrings,

@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.js';
 import type { Entry, Store } from '../../kv/store.js';
-import { propertiesMax } from '../../wire/edm/limits.js';
-import type { StoredEntity } from '../../wire/edm/value.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
-import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import { propertiesMax } from '../../model/edm/limits.js';
+import type { StoredEntity } from '../../model/edm/value.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import { heldNamesRound, type NameHold } from '../containers/held-names.js';
 import { droppedContainersRound, type DroppedContainer } from '../containers/reclaim.js';
 import type { Reclaimed, ReclaimRound } from '../containers/reclaim-round.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { account, entity, failsWith, openService } from '../../../test/support/table-services.js';
 import { systemClock } from '../../base/clock.js';
-import type { ComparisonOperator, Filter } from '../../wire/edm/filter.js';
+import type { ComparisonOperator, Filter } from '../../model/edm/filter.js';
 import { TableService } from './table-service.js';
 import type { TableQuery } from './types.js';
 

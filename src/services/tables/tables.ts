@@ -1,7 +1,7 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { Store } from '../../kv/store.js';
-import { StorageError } from '../../wire/errors/storage-error.js';
-import type { SignedIdentifier } from '../../wire/resources/signed-identifier.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import { Containers } from '../containers/containers.js';
 import type { NameHold } from '../containers/held-names.js';
 import type { PolicedRecord } from '../containers/stored-policies.js';

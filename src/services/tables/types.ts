@@ -1,5 +1,5 @@
-import type { EntityInput, StoredEntity } from '../../wire/edm/value.js';
-import type { Filter } from '../../wire/edm/filter.js';
+import type { EntityInput, StoredEntity } from '../../model/edm/value.js';
+import type { Filter } from '../../model/edm/filter.js';
 import type { EntityRange } from './entity-range.js';
 import type { PlanClass, QueryPlan } from './query-plan.js';
 

@@ -1,9 +1,9 @@
 import type { Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
-import { propertyTag, propertyTags } from '../../wire/edm/bag.js';
-import { ticksFromMicros, ticksOfVersion } from '../../wire/edm/date-time.js';
-import type { ComparisonOperator } from '../../wire/edm/filter.js';
-import type { EdmValue } from '../../wire/edm/value.js';
+import { propertyTag, propertyTags } from '../../model/bag/bag.js';
+import { ticksFromMicros, ticksOfVersion } from '../../model/edm/date-time.js';
+import type { ComparisonOperator } from '../../model/edm/filter.js';
+import type { EdmValue } from '../../model/edm/value.js';
 import { mismatchHolds } from './mismatch.js';
 import {
   doubleOrder,

@@ -4,9 +4,9 @@ import * as fc from 'fast-check';
 import { anyValue, operators } from '../../../test/support/edm-arbitraries.js';
 import { wholeRangeValue } from '../../../test/support/edm-properties.js';
 import { matches } from '../../../test/support/filter-oracle.js';
-import { encodeBag } from '../../wire/edm/bag.js';
-import type { Filter } from '../../wire/edm/filter.js';
-import type { EdmValue, Property } from '../../wire/edm/value.js';
+import { encodeBag } from '../../model/bag/bag.js';
+import type { Filter } from '../../model/edm/filter.js';
+import type { EdmValue, Property } from '../../model/edm/value.js';
 import { compilePredicate } from './predicate.js';
 
 const decimal = fc

@@ -8,9 +8,9 @@ import {
   propertyTags,
   jsonText,
   valueStart,
-} from '../../wire/edm/bag.js';
-import { dateTimeMax, dateTimeMin } from '../../wire/edm/date-time.js';
-import type { EdmValue } from '../../wire/edm/value.js';
+} from '../../model/bag/bag.js';
+import { dateTimeMax, dateTimeMin } from '../../model/edm/date-time.js';
+import type { EdmValue } from '../../model/edm/value.js';
 
 /**
  * How a stored value, of the property whose header is at an offset of a bag, stands to a literal:

@@ -1,7 +1,7 @@
 import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
-import { fragmentEnd, propertyTag, propertyTags, valueStart } from '../../wire/edm/bag.js';
-import type { EdmValue } from '../../wire/edm/value.js';
+import { fragmentEnd, propertyTag, propertyTags, valueStart } from '../../model/bag/bag.js';
+import type { EdmValue } from '../../model/edm/value.js';
 import type { PropertyTest } from './value-comparison.js';
 import { doubleAt, int32At, tagOf, valueBytes } from './value-order.js';
 

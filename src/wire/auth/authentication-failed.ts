@@ -1,4 +1,4 @@
-import { StorageError } from '../errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 
 /** The one error for a credential that proves nothing. `detail` tells its owner what to look at. */
 export function authenticationFailed(detail: string): StorageError {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ErrorCode } from '../errors/registry.js';
-import { StorageError } from '../errors/storage-error.js';
+import type { ErrorCode } from '../../model/errors/registry.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { parseAuthorization, readCredential } from './credential.js';
 
 function refuses(code: ErrorCode, run: () => unknown): void {

@@ -1,4 +1,4 @@
-import { StorageError } from '../errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { Sas, SasService } from './sas/fields.js';
 import { readSas } from './sas/read-sas.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createSecretKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { StorageError } from '../errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { SharedKeyScheme } from './credential.js';
 import { signatureMatches } from './hmac-signature.js';
 import { signRequest, verifySharedKey } from './shared-key.js';

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { invariant, unreachable } from '../../base/invariant.js';
-import type { StorageError } from '../errors/storage-error.js';
+import type { StorageError } from '../../model/errors/storage-error.js';
 import { authenticationFailed, signatureMismatch } from './authentication-failed.js';
 import type { SharedKeyCredential, SharedKeyScheme } from './credential.js';
 import { signature, signatureMatches } from './hmac-signature.js';

@@ -1,4 +1,4 @@
-import { StorageError } from '../errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobQueueSignedRequest } from './signed-request.js';
 import { wordSortKey } from './word-sort.js';
 

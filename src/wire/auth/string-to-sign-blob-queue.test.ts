@@ -3,7 +3,7 @@ import { createSecretKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { queueStringToSign } from '../../../test/wire/kit/queue-signature.js';
-import { StorageError } from '../errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { SharedKeyScheme } from './credential.js';
 import { signRequest, verifySharedKey } from './shared-key.js';
 import type { BlobQueueSignedRequest } from './signed-request.js';

@@ -1,4 +1,4 @@
-import { StorageError } from '../errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 
 /**
  * A batch whose frame cannot be read, or breaks a rule about the frame. Nothing of it is executed.

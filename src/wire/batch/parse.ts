@@ -1,4 +1,4 @@
-import { StorageError } from '../errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { DelimiterScanner } from './delimiters.js';
 import { MalformedBatchError } from './malformed.js';
 import { multipartBoundary } from './media-type.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
-import { errorRegistry } from '../errors/registry.js';
-import { StorageError } from '../errors/storage-error.js';
+import { errorRegistry } from '../../model/errors/registry.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { MalformedBatchError } from './malformed.js';
 import { renderBatchResponse, type BatchOutcome } from './render.js';
 

@@ -2,7 +2,7 @@ import { unreachable } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import { batchMessage, type ErrorStamp } from '../errors/message.js';
 import { errorJson, errorODataXml } from '../errors/render.js';
-import type { StorageError } from '../errors/storage-error.js';
+import type { StorageError } from '../../model/errors/storage-error.js';
 import { fittingLocations, type LocationHeader } from '../http/header-block.js';
 import { contentType, type MetadataLevel } from '../odata/media-type.js';
 import type { MalformedBatchError } from './malformed.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { formatTimestamp } from './date-time.js';
+import { formatTimestamp } from '../../model/edm/date-time.js';
 import { formatEtag, parseIfMatch } from './etag.js';
 
 const version = 1_510_282_017_043_085;

@@ -1,4 +1,8 @@
-import { formatEscapedTimestamp, parseDateTime, versionOfTicks } from './date-time.js';
+import {
+  formatEscapedTimestamp,
+  parseDateTime,
+  versionOfTicks,
+} from '../../model/edm/date-time.js';
 
 /** The ETag of an entity from its version, in microseconds since 1970 (spec §2.7). */
 export function formatEtag(version: number): string {

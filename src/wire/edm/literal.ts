@@ -1,11 +1,16 @@
 import type { Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
-import { StorageError } from '../errors/storage-error.js';
-import { dateTimeMax, dateTimeMin, formatUsDateTime, parseDateTime } from './date-time.js';
-import { hexDigitValue, parseGuid } from './guid.js';
-import { base64Length } from './json-bytes.js';
-import { binaryBytesMax } from './limits.js';
-import type { EdmType, EdmValue } from './value.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import {
+  dateTimeMax,
+  dateTimeMin,
+  formatUsDateTime,
+  parseDateTime,
+} from '../../model/edm/date-time.js';
+import { hexDigitValue, parseGuid } from '../../model/edm/guid.js';
+import { base64Length } from '../../model/bag/json-bytes.js';
+import { binaryBytesMax } from '../../model/edm/limits.js';
+import type { EdmType, EdmValue } from '../../model/edm/value.js';
 
 /** Values from their texts, with the range of each type (spec table-service §2.5 and §5.2). */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchMessage, stampedMessage } from './message.js';
-import { StorageError } from './storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 
 const several = { kind: 'changeset', operationCount: 2 } as const;
 const single = { kind: 'changeset', operationCount: 1 } as const;

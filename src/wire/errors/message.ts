@@ -1,5 +1,5 @@
-import { formatFullDateTime, ticksFromMicros } from '../edm/date-time.js';
-import type { StorageError } from './storage-error.js';
+import { formatFullDateTime, ticksFromMicros } from '../../model/edm/date-time.js';
+import type { StorageError } from '../../model/errors/storage-error.js';
 
 /** Where in a batch an error belongs. */
 export type BatchPlace =

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ErrorCode } from './registry.js';
+import type { ErrorCode } from '../../model/errors/registry.js';
 import { renderError } from './render.js';
-import { StorageError, type StorageErrorOptions } from './storage-error.js';
+import { StorageError, type StorageErrorOptions } from '../../model/errors/storage-error.js';
 
 const context = {
   requestId: '2ce0e2f1-0002-0019-20cd-5933a5000000',

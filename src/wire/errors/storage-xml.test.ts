@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { missingQueryParameter, outOfRangeQueryParameter } from './query-errors.js';
-import { errorRegistry, type ErrorCode } from './registry.js';
-import { StorageError } from './storage-error.js';
+import {
+  missingQueryParameter,
+  outOfRangeQueryParameter,
+} from '../../model/errors/query-errors.js';
+import { errorRegistry, type ErrorCode } from '../../model/errors/registry.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { renderStorageXmlError } from './storage-xml.js';
 
 const stamp = {

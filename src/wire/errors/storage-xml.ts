@@ -1,6 +1,6 @@
 import { element, textElement, xmlDocument } from '../xml/element.js';
 import { stampedMessage, type ErrorStamp } from './message.js';
-import type { StorageError } from './storage-error.js';
+import type { StorageError } from '../../model/errors/storage-error.js';
 
 /** An error response but for the headers that every response has. */
 export interface RenderedError {

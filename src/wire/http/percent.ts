@@ -1,4 +1,4 @@
-import { StorageError } from '../errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 
 /** The error of a path or query string that cannot be read (spec table-service §2.3 and §3.2). */
 export function querySyntaxError(cause?: unknown): StorageError {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { hasLoneSurrogate } from '../edm/text.js';
-import { StorageError } from '../errors/storage-error.js';
+import { hasLoneSurrogate } from '../../model/bag/text.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { byLowerName, parseQueryString, parseTimeout } from './query-string.js';
 
 describe('query strings', () => {

@@ -1,4 +1,4 @@
-import { invalidQueryParameter } from '../errors/query-errors.js';
+import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import { decodeOnce } from './percent.js';
 
 /** Query options by name, decoded; the first of a name counts (spec table-service §1.4). */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { anyText } from '../../../test/support/edm-properties.js';
-import { StorageError } from '../errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { decodeToken, encodeToken } from './continuation.js';
 
 describe('continuation tokens', () => {

@@ -1,5 +1,5 @@
-import { readText, textBytes } from '../edm/text.js';
-import { StorageError } from '../errors/storage-error.js';
+import { readText, textBytes } from '../../model/bag/text.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 
 /**
  * The token that names a key in a continuation header: `1!{length}!{payload}`, the payload being

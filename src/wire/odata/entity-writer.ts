@@ -8,10 +8,15 @@ import {
   propertyHeaderBytes,
   textEnd,
   textStart,
-} from '../edm/bag.js';
-import { instantBytesMax, writeTimestamp } from '../edm/date-time.js';
-import { jsonBytesPerUnitMax, jsonText, writeBytes, writeJsonText } from '../edm/json-bytes.js';
-import type { StoredEntity } from '../edm/value.js';
+} from '../../model/bag/bag.js';
+import { instantBytesMax, writeTimestamp } from '../../model/edm/date-time.js';
+import {
+  jsonBytesPerUnitMax,
+  jsonText,
+  writeBytes,
+  writeJsonText,
+} from '../../model/bag/json-bytes.js';
+import type { StoredEntity } from '../../model/edm/value.js';
 import type { RenderContext } from './render-context.js';
 import { entityPath } from './resource.js';
 import { Selection } from './selection.js';

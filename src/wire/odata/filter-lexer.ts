@@ -1,9 +1,9 @@
-import { parseDateTime } from '../edm/date-time.js';
-import { parseGuid } from '../edm/guid.js';
+import { parseDateTime } from '../../model/edm/date-time.js';
+import { parseGuid } from '../../model/edm/guid.js';
 import { isInt32, parseDouble, parseHex, parseInt64 } from '../edm/literal.js';
-import { isPropertyName } from '../edm/property-name.js';
-import type { EdmValue } from '../edm/value.js';
-import { StorageError } from '../errors/storage-error.js';
+import { isPropertyName } from '../../model/edm/property-name.js';
+import type { EdmValue } from '../../model/edm/value.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { closingQuote, unquoted } from './quoted-text.js';
 
 /** One token of a `$filter`, with the offset at which it starts. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { Filter } from '../edm/filter.js';
-import { parseDateTime } from '../edm/date-time.js';
-import type { EdmType, EdmValue } from '../edm/value.js';
-import type { ErrorCode } from '../errors/registry.js';
-import { StorageError } from '../errors/storage-error.js';
+import type { Filter } from '../../model/edm/filter.js';
+import { parseDateTime } from '../../model/edm/date-time.js';
+import type { EdmType, EdmValue } from '../../model/edm/value.js';
+import type { ErrorCode } from '../../model/errors/registry.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { filterDepthMax, filterLengthMax, parseFilter, parseTableFilter } from './filter-parser.js';
 
 function refusal(code: ErrorCode, message?: string) {

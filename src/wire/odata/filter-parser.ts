@@ -1,6 +1,6 @@
-import type { ComparisonOperator, Filter } from '../edm/filter.js';
-import type { EdmType, EdmValue } from '../edm/value.js';
-import { StorageError } from '../errors/storage-error.js';
+import type { ComparisonOperator, Filter } from '../../model/edm/filter.js';
+import type { EdmType, EdmValue } from '../../model/edm/value.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { FilterLexer, type Token } from './filter-lexer.js';
 
 /** Characters of a filter, at most. A request's header is not longer either. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { EdmType, EdmValue } from '../edm/value.js';
-import type { ErrorCode } from '../errors/registry.js';
-import { StorageError } from '../errors/storage-error.js';
+import type { EdmType, EdmValue } from '../../model/edm/value.js';
+import type { ErrorCode } from '../../model/errors/registry.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { readEntityBody } from '../../../test/support/entity-bodies.js';
 import { parseTableBody } from './json-reader.js';
 

@@ -1,10 +1,10 @@
 import { unreachable } from '../../base/invariant.js';
-import { BagBuilder } from '../edm/bag.js';
+import { BagBuilder } from '../../model/bag/bag.js';
 import { edmTypeOf, malformedInput } from '../edm/literal.js';
-import { propertyNameLengthMax } from '../edm/limits.js';
-import { cloudPropertyRules, type PropertyRules } from '../edm/property-rules.js';
-import type { EdmType, PropertyBag } from '../edm/value.js';
-import { StorageError } from '../errors/storage-error.js';
+import { propertyNameLengthMax } from '../../model/edm/limits.js';
+import { cloudPropertyRules, type PropertyRules } from '../../model/edm/property-rules.js';
+import type { EdmType, PropertyBag } from '../../model/edm/value.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { JsonLexer } from './json-lexer.js';
 import { markOf, NameMemory, type MemberName } from './member-name.js';
 import { addMember, checkValue, type MemberSource } from './member-value.js';

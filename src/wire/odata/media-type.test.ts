@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { StorageError } from '../errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { contentType, negotiate } from './media-type.js';
 
 describe('negotiation', () => {

@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../errors/registry.js';
-import { StorageError } from '../errors/storage-error.js';
+import type { ErrorCode } from '../../model/errors/registry.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 
 /** How much OData metadata a JSON payload carries (spec table-service §4.1). */
 export type MetadataLevel = 'none' | 'minimal' | 'full';

@@ -1,4 +1,4 @@
-import { isPropertyName } from '../edm/property-name.js';
+import { isPropertyName } from '../../model/edm/property-name.js';
 
 /** What a name in a body stands for. */
 export interface MemberName {

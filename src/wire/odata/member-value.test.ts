@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { anyProperties } from '../../../test/support/edm-properties.js';
 import { unreachable } from '../../base/invariant.js';
-import { propertyBagOf, textEnd, textStart } from '../edm/bag.js';
-import type { EdmValue, Property } from '../edm/value.js';
+import { propertyBagOf, textEnd, textStart } from '../../model/bag/bag.js';
+import type { EdmValue, Property } from '../../model/edm/value.js';
 import { parseEntityBody } from './json-reader.js';
 
 /** The members of the canonical JSON of some properties. */

@@ -1,7 +1,7 @@
 import { unreachable } from '../../base/invariant.js';
-import { annotationLengths, type BagBuilder } from '../edm/bag.js';
-import { isInRange, parseInstant } from '../edm/date-time.js';
-import { isCanonicalGuid } from '../edm/guid.js';
+import { annotationLengths, type BagBuilder } from '../../model/bag/bag.js';
+import { isInRange, parseInstant } from '../../model/edm/date-time.js';
+import { isCanonicalGuid } from '../../model/edm/guid.js';
 import {
   canonicalBase64Bytes,
   isCanonicalDecimal,
@@ -11,7 +11,7 @@ import {
   valueFromNumber,
   valueFromText,
 } from '../edm/literal.js';
-import type { EdmType } from '../edm/value.js';
+import type { EdmType } from '../../model/edm/value.js';
 
 /** A member of a body and where it stands there. */
 export interface MemberSource {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { ErrorCode } from '../errors/registry.js';
-import { StorageError } from '../errors/storage-error.js';
+import type { ErrorCode } from '../../model/errors/registry.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { parseQueryString } from '../http/query-string.js';
 import { encodeToken } from './continuation.js';
 import { parseEntityQuery, parseEntityRead, parseTableQuery } from './query-options.js';

@@ -1,5 +1,5 @@
-import type { Filter } from '../edm/filter.js';
-import { StorageError } from '../errors/storage-error.js';
+import type { Filter } from '../../model/edm/filter.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { filled, parseTimeout, type QueryOptions } from '../http/query-string.js';
 import { decodeToken } from './continuation.js';
 import { parseFilter, parseTableFilter } from './filter-parser.js';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { anyProperties, anyText } from '../../../test/support/edm-properties.js';
-import { decodeBag, encodeBag } from '../edm/bag.js';
-import { ticksFromMicros, parseDateTime } from '../edm/date-time.js';
-import type { EdmValue, Property, StoredEntity } from '../edm/value.js';
+import { decodeBag, encodeBag } from '../../model/bag/bag.js';
+import { ticksFromMicros, parseDateTime } from '../../model/edm/date-time.js';
+import type { EdmValue, Property, StoredEntity } from '../../model/edm/value.js';
 import { readEntityBody } from '../../../test/support/entity-bodies.js';
 import type { MetadataLevel } from './media-type.js';
 import {

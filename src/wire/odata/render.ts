@@ -1,6 +1,6 @@
 import { inOnePiece, type Pieces } from '../../base/slice.js';
-import { jsonText } from '../edm/json-bytes.js';
-import type { StoredEntity } from '../edm/value.js';
+import { jsonText } from '../../model/bag/json-bytes.js';
+import type { StoredEntity } from '../../model/edm/value.js';
 import { encodeUriText } from '../http/percent.js';
 import { EntityWriter } from './entity-writer.js';
 import type { RenderContext, TableRenderContext } from './render-context.js';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { forbiddenKeyCharacterAt } from '../edm/key.js';
-import { hasLoneSurrogate } from '../edm/text.js';
-import { StorageError } from '../errors/storage-error.js';
+import { forbiddenKeyCharacterAt } from '../../model/edm/key.js';
+import { hasLoneSurrogate } from '../../model/bag/text.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { entityPath, parseResourcePath } from './resource.js';
 
 const querySyntax = (error: unknown) =>

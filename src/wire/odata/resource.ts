@@ -1,5 +1,5 @@
-import { forbiddenKeyCharacterAt } from '../edm/key.js';
-import { StorageError } from '../errors/storage-error.js';
+import { forbiddenKeyCharacterAt } from '../../model/edm/key.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { decodeOnce, querySyntaxError, wellFormed } from '../http/percent.js';
 import { closingQuote, unquoted } from './quoted-text.js';
 

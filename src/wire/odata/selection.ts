@@ -1,7 +1,7 @@
 import { nameOfBytes, type Bytes } from '../../base/bytes.js';
-import { hasName, nameLength, nameStart } from '../edm/bag.js';
-import { jsonText } from '../edm/json-bytes.js';
-import { textBytes } from '../edm/text.js';
+import { hasName, nameLength, nameStart } from '../../model/bag/bag.js';
+import { jsonText } from '../../model/bag/json-bytes.js';
+import { textBytes } from '../../model/bag/text.js';
 
 /** Up to this many names, comparing with each beats a map. */
 const comparedMax = 16;

@@ -3,7 +3,7 @@ import {
   invalidXmlNode,
   missingXmlNode,
   unsupportedXmlNode,
-} from '../errors/query-errors.js';
+} from '../../model/errors/query-errors.js';
 import type { XmlElement } from './reader.js';
 
 // What an element may hold. Each fault has the code that the queue service documents for it (spec

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { StorageError } from '../errors/storage-error.js';
-import type { CorsRule } from '../resources/service-properties.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { CorsRule } from '../../model/resources/service-properties.js';
 import { parseCors, renderCors } from './cors-rules.js';
 import { parseXml } from './reader.js';
 

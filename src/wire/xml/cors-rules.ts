@@ -1,5 +1,5 @@
-import { invalidXmlDocument, invalidXmlNode } from '../errors/query-errors.js';
-import type { CorsRule } from '../resources/service-properties.js';
+import { invalidXmlDocument, invalidXmlNode } from '../../model/errors/query-errors.js';
+import type { CorsRule } from '../../model/resources/service-properties.js';
 import { childrenOf, integerOf, itemsOf, required, textOf } from './content-model.js';
 import { element, textElement } from './element.js';
 import type { XmlElement } from './reader.js';

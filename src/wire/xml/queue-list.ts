@@ -1,5 +1,5 @@
 import { inOnePiece, type Pieces } from '../../base/slice.js';
-import type { Metadata } from '../resources/metadata.js';
+import type { Metadata } from '../../model/resources/metadata.js';
 import { element, LongDocument, textElement } from './element.js';
 import { escapeXml } from './escape.js';
 import { corsVersion } from './versions.js';

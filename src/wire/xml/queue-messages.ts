@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { inOnePiece, type Pieces } from '../../base/slice.js';
-import { invalidXmlDocument } from '../errors/query-errors.js';
+import { invalidXmlDocument } from '../../model/errors/query-errors.js';
 import { httpDate } from '../http/http-date.js';
 import { isXmlText } from './escape.js';
 import { element, LongDocument, textElement, xmlDocument } from './element.js';

@@ -6,7 +6,7 @@ import {
   XmlError,
   XmlText,
 } from '@rgrove/parse-xml';
-import { invalidXmlDocument } from '../errors/query-errors.js';
+import { invalidXmlDocument } from '../../model/errors/query-errors.js';
 
 export interface XmlElement {
   /** With its prefix, if it has one: namespaces are not resolved. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { StorageError } from '../errors/storage-error.js';
-import type { ServiceProperties } from '../resources/service-properties.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { ServiceProperties } from '../../model/resources/service-properties.js';
 import {
   parseServiceProperties,
   queueProperties,

@@ -1,11 +1,11 @@
-import { invalidXmlDocument, invalidXmlNode } from '../errors/query-errors.js';
-import { StorageError } from '../errors/storage-error.js';
+import { invalidXmlDocument, invalidXmlNode } from '../../model/errors/query-errors.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type {
   LoggingProperties,
   MetricsProperties,
   RetentionPolicy,
   ServiceProperties,
-} from '../resources/service-properties.js';
+} from '../../model/resources/service-properties.js';
 import { booleanOf, childrenOf, expectRoot, integerOf, required, textOf } from './content-model.js';
 import { parseCors, renderCors } from './cors-rules.js';
 import { element, textElement, xmlDocument } from './element.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { SignedIdentifier } from '../resources/signed-identifier.js';
-import { StorageError } from '../errors/storage-error.js';
+import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { parseSignedIdentifiers, renderSignedIdentifiers } from './signed-identifiers.js';
 
 const declaration = '<?xml version="1.0" encoding="utf-8"?>';

@@ -1,6 +1,9 @@
-import { dateTimeMax, formatFullDateTime, parseUtcTime } from '../edm/date-time.js';
-import { invalidXmlDocument, invalidXmlNode } from '../errors/query-errors.js';
-import { signedIdentifiersMax, type SignedIdentifier } from '../resources/signed-identifier.js';
+import { dateTimeMax, formatFullDateTime, parseUtcTime } from '../../model/edm/date-time.js';
+import { invalidXmlDocument, invalidXmlNode } from '../../model/errors/query-errors.js';
+import {
+  signedIdentifiersMax,
+  type SignedIdentifier,
+} from '../../model/resources/signed-identifier.js';
 import { childrenOf, expectRoot, itemsOf, textOf } from './content-model.js';
 import { element, textElement, xmlDocument } from './element.js';
 import { parseXml, type XmlElement } from './reader.js';

@@ -1,6 +1,6 @@
 import type { UserDelegationKeyFields } from '../auth/sas/fields.js';
 import { parseSasTime } from '../auth/sas/terms.js';
-import { invalidXmlNode } from '../errors/query-errors.js';
+import { invalidXmlNode } from '../../model/errors/query-errors.js';
 import { childrenOf, expectRoot, required, textOf } from './content-model.js';
 import { element, textElement, xmlDocument } from './element.js';
 import { parseXml, type XmlElement } from './reader.js';

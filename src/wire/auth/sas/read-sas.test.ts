@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { StorageError } from '../../errors/storage-error.js';
+import { StorageError } from '../../../model/errors/storage-error.js';
 import type { SasService } from './fields.js';
 import { readSas } from './read-sas.js';
 

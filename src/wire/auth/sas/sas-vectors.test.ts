@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createSecretKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { StorageError } from '../../errors/storage-error.js';
+import { StorageError } from '../../../model/errors/storage-error.js';
 import type { SasService } from './fields.js';
 import { readSas } from './read-sas.js';
 import { signAccountSas, signQueueSas, signTableSas, verifySasSignature } from './sas-signature.js';

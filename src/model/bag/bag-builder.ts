@@ -9,8 +9,8 @@ import {
   writeU16,
   writeU32,
 } from './bag-layout.js';
-import { instantBytesMax, writeDateTime, writeTicks } from './date-time.js';
-import { binarySize, fixedSizes, propertySize, stringSize } from './entity-size.js';
+import { instantBytesMax, writeDateTime, writeTicks } from '../edm/date-time.js';
+import { binarySize, fixedSizes, propertySize, stringSize } from '../edm/entity-size.js';
 import {
   base64Length,
   doubleText,
@@ -20,9 +20,9 @@ import {
   writeInt32,
   writeJsonText,
 } from './json-bytes.js';
-import { binaryBytesMax, propertyNameLengthMax, stringLengthMax } from './limits.js';
+import { binaryBytesMax, propertyNameLengthMax, stringLengthMax } from '../edm/limits.js';
 import { textBytesPerUnitMax } from './text.js';
-import type { EdmType, EdmValue, Property, PropertyBag } from './value.js';
+import type { EdmType, EdmValue, Property, PropertyBag } from '../edm/value.js';
 
 /** A source of up to this many bytes can be copied from. */
 const sourceBytesMax = 64 * 1024;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { entitySize } from './entity-size.js';
-import { propertyBagOf } from './bag.js';
+import { propertyBagOf } from '../bag/bag.js';
 import type { EdmValue, Property } from './value.js';
 
 function sizeOf(partitionKey: string, rowKey: string, properties: readonly Property[]): number {

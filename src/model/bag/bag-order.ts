@@ -16,7 +16,7 @@ import {
 import { BagBuilder } from './bag-builder.js';
 import { propertyName, readValue } from './bag.js';
 import { writeBytes } from './json-bytes.js';
-import type { PropertyBag } from './value.js';
+import type { PropertyBag } from '../edm/value.js';
 
 /**
  * The bag with its properties in ordinal order of their names, which is how an entity keeps them

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { anyProperties } from '../../../test/support/edm-properties.js';
 import { encodeBag, propertyBagOf } from './bag.js';
 import { mergedBag, sortedBag } from './bag-order.js';
-import type { Property } from './value.js';
+import type { Property } from '../edm/value.js';
 
 /** Names whose order differs between UTF-8 and UTF-16, and those that begin like others. */
 const crossing: readonly Property[] = ['𝒳y', 'Ａ', 'a', 'ab', 'aé', 'é', '日', '𝒳'].map((name) => ({

@@ -11,8 +11,8 @@ import {
   propertyTags,
   valueStart,
 } from './bag-layout.js';
-import { parseDateTime } from './date-time.js';
-import type { EdmValue, Property } from './value.js';
+import { parseDateTime } from '../edm/date-time.js';
+import type { EdmValue, Property } from '../edm/value.js';
 
 export {
   annotationLength,

@@ -22,7 +22,7 @@ import {
   valueStart,
 } from './bag.js';
 import { readEntityBody } from '../../../test/support/entity-bodies.js';
-import type { EdmValue, Property } from './value.js';
+import type { EdmValue, Property } from '../edm/value.js';
 
 function textProperty(name: string, value: string): Property {
   return { name, value: { type: 'Edm.String', value } };
