@@ -1,5 +1,5 @@
 import { randomUUID, type KeyObject } from 'node:crypto';
-import { signRequest } from '../src/wire/auth/shared-key.js';
+import { signRequest } from '../src/wire/auth/shared-key/shared-key.js';
 
 /** Where a server listens and as whom the load signs its requests. */
 export interface Target {

@@ -1,5 +1,5 @@
 import type { UserDelegationQueueSas } from '../../src/wire/auth/sas/fields.js';
-import { signature } from '../../src/wire/auth/hmac-signature.js';
+import { signature } from '../../src/wire/auth/shared-key/hmac-signature.js';
 import {
   signAccountSas,
   signQueueSas,

@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { unreachable } from '../../src/base/invariant.js';
-import { signRequest } from '../../src/wire/auth/shared-key.js';
-import type { SignedRequest } from '../../src/wire/auth/signed-request.js';
+import { signRequest } from '../../src/wire/auth/shared-key/shared-key.js';
+import type { SignedRequest } from '../../src/wire/auth/shared-key/signed-request.js';
 import type { Ports } from '../child.js';
 import type { Target } from '../http-request.js';
 import type { PlainRequest, Sender } from './hostile-request.js';

@@ -4,6 +4,8 @@ import { openLmdbStore } from '../engines/lmdb/store.js';
 import { openMemoryStore } from '../engines/memory/store.js';
 import { WorkGate } from '../http/pipeline/work-gate.js';
 import { ServicePropertiesService } from '../services/accounts/service-properties.js';
+import { ShapedQueueService } from '../services/paging/shaped-queue-service.js';
+import { ShapedTableService } from '../services/paging/shaped-table-service.js';
 import { QueueService } from '../services/queues/queue-service.js';
 import { TableService } from '../services/tables/table-service.js';
 import type { ServerSettings } from './options.js';
@@ -74,15 +76,11 @@ export function backendOver(
 ): Backend {
   const { leniency, tableDeleteDelayMs, paging } = strictness;
   const { countMax: propertiesMax } = leniency.properties;
+  const tables = { store, clock, propertiesMax, deleteDelayMs: tableDeleteDelayMs };
+  const queues = { store, clock, randomness };
   return {
-    tables: new TableService({
-      store,
-      clock,
-      propertiesMax,
-      deleteDelayMs: tableDeleteDelayMs,
-      paging,
-    }),
-    queues: new QueueService({ store, clock, randomness, paging }),
+    tables: paging ? new ShapedTableService(tables, paging) : new TableService(tables),
+    queues: paging ? new ShapedQueueService(queues, paging) : new QueueService(queues),
     properties: new ServicePropertiesService(store),
   };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { findingTexts } from '../../src/modeling/advisor/finding-texts.js';
+import { findingTexts } from '../../src/modeling/advisor/findings/finding-texts.js';
 import { examplePrices } from '../../src/modeling/index.js';
 
 // What the reference says of the advisor's findings, against the findings.

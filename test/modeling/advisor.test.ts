@@ -17,7 +17,7 @@ import {
   type PartitionQuery,
   type RowWrite,
 } from '../../src/modeling/index.js';
-import { stampUnits } from '../../src/modeling/advisor/stored-shape.js';
+import { stampUnits } from '../../src/modeling/advisor/sizes/stored-shape.js';
 import {
   indexEntity,
   indexedEntitiesOf,

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createServer } from '../../src/app/index.js';
 import { pageShapes } from '../support/page-shapes.js';
-import { findingTexts } from '../../src/modeling/advisor/finding-texts.js';
+import { findingTexts } from '../../src/modeling/advisor/findings/finding-texts.js';
 
 // The page that everybody begins with, its program, and the index of the pattern pages.
 

@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { developmentAccount } from '../../src/services/accounts/directory.js';
-import { signRequest } from '../../src/wire/auth/shared-key.js';
+import { signRequest } from '../../src/wire/auth/shared-key/shared-key.js';
 import { CliProcess, type CliOptions } from './cli-process.js';
 
 export const freePorts = ['--table-port', '0', '--queue-port', '0'];

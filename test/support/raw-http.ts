@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { signRequest } from '../../src/wire/auth/shared-key.js';
-import type { SignedRequest } from '../../src/wire/auth/signed-request.js';
+import { signRequest } from '../../src/wire/auth/shared-key/shared-key.js';
+import type { SignedRequest } from '../../src/wire/auth/shared-key/signed-request.js';
 import { developmentAccount } from '../../src/services/accounts/directory.js';
 import { bodyBytes, requestBytes } from '../wire/kit/request-bytes.js';
 import { readResponse, type WireResponse } from '../wire/kit/response.js';

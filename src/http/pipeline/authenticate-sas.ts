@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js';
 import { unreachable } from '../../base/invariant.js';
-import { authenticationFailed } from '../../wire/auth/authentication-failed.js';
+import { authenticationFailed } from '../../model/errors/authentication-failed.js';
 import type {
   AccountSas,
   QueueSas,
@@ -21,7 +21,7 @@ import {
   delegatedKeys,
   delegationServiceOfQueues,
 } from '../../wire/auth/sas/user-delegation-key.js';
-import type { KeyHolder } from '../../wire/auth/shared-key.js';
+import type { KeyHolder } from '../../wire/auth/shared-key/shared-key.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import type { EntityRange } from '../../services/tables/entity-range.js';

@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock.js';
 import { invariant, unreachable } from '../../base/invariant.js';
-import { authenticationFailed } from '../../wire/auth/authentication-failed.js';
+import { authenticationFailed } from '../../model/errors/authentication-failed.js';
 import { readCredential, type Credential } from '../../wire/auth/credential.js';
 import type { Sas } from '../../wire/auth/sas/fields.js';
-import { verifySharedKey } from '../../wire/auth/shared-key.js';
-import type { SignedRequest, SigningForm } from '../../wire/auth/signed-request.js';
+import { verifySharedKey } from '../../wire/auth/shared-key/shared-key.js';
+import type { SignedRequest, SigningForm } from '../../wire/auth/shared-key/signed-request.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { authenticateBearer } from '../oauth/authenticate-bearer.js';
 import type { BearerVerifier } from '../oauth/bearer-verifier.js';

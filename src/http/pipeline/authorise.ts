@@ -1,5 +1,5 @@
 import { unreachable } from '../../base/invariant.js';
-import { authenticationFailed } from '../../wire/auth/authentication-failed.js';
+import { authenticationFailed } from '../../model/errors/authentication-failed.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { EntityRange } from '../../services/tables/entity-range.js';
 

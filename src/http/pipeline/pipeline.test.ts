@@ -5,7 +5,7 @@ import { startEcho } from '../../../test/support/echo-server.js';
 import { sendBytes } from '../../../test/support/raw-http.js';
 import type { WireResponse } from '../../../test/wire/kit/response.js';
 import { developmentAccount } from '../../services/accounts/directory.js';
-import { signRequest } from '../../wire/auth/shared-key.js';
+import { signRequest } from '../../wire/auth/shared-key/shared-key.js';
 import { defaultApiVersion } from '../../wire/http/api-versions.js';
 import type { HttpService } from './service.js';
 

@@ -1,5 +1,5 @@
 import type { SasService } from '../../wire/auth/sas/fields.js';
-import type { SigningForm } from '../../wire/auth/signed-request.js';
+import type { SigningForm } from '../../wire/auth/shared-key/signed-request.js';
 import type { StorageError } from '../../model/errors/storage-error.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import type { OriginRules } from '../cors/origin-rules.js';

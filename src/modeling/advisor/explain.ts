@@ -1,14 +1,14 @@
 import { unreachable } from '../../base/invariant.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import type { Advice } from './advice.js';
-import { capacityFormula } from './capacity-formula.js';
-import { mapEstimate, sumOf } from './estimate.js';
-import { bySeverity } from './finding.js';
-import { listEntries } from './index-upkeep.js';
-import { listSize } from './list-size.js';
-import { loadsOf } from './load.js';
-import { planOf, requestsOf, type OperationPlan } from './operation-plan.js';
-import { placesOf, type Place, type Places } from './place.js';
+import type { Advice } from './findings/advice.js';
+import { capacityFormula } from './sizes/capacity-formula.js';
+import { mapEstimate, sumOf } from './plans/estimate.js';
+import { bySeverity } from './findings/finding.js';
+import { listEntries } from './plans/index-upkeep.js';
+import { listSize } from './plans/list-size.js';
+import { loadsOf } from './plans/load.js';
+import { planOf, requestsOf, type OperationPlan } from './plans/operation-plan.js';
+import { placesOf, type Place, type Places } from './plans/place.js';
 import {
   capacityCost,
   examplePrices,
@@ -32,15 +32,15 @@ import { measurementFindings } from './rules/measurement-rules.js';
 import { queryFindings } from './rules/query-rules.js';
 import { sizeFindings } from './rules/size-rules.js';
 import { transactionFindings } from './rules/transaction-rules.js';
-import { cloudTargets, type ServiceTargets } from './service-targets.js';
-import type { RequestClass, Touch } from './touch.js';
+import { cloudTargets, type ServiceTargets } from './plans/service-targets.js';
+import type { RequestClass, Touch } from './plans/touch.js';
 import {
   checkWorkload,
   type AnyIndexed,
   type AnyWorkload,
   type LookUpOf,
   type Workload,
-} from './workload.js';
+} from './facts/workload.js';
 
 /** Prices and targets that differ from the defaults. */
 export interface ExplainOptions {

@@ -3,18 +3,18 @@ import { describe, it } from 'node:test';
 import { defineEntity, type AnyDefinition } from '../definition/entity-definition.js';
 import { key } from '../definition/key-template.js';
 import { enumeration, instant, int32, string } from '../definition/scalar-types.js';
-import { indexEntity } from '../patterns/index-entities/index-entity.js';
-import { indexTable } from '../patterns/index-tables.js';
+import { indexEntity } from '../patterns/indexes/index-entity.js';
+import { indexTable } from '../patterns/indexes/index-tables.js';
 import type { AnyIndexes } from '../patterns/indexes/index-declaration.js';
 import { withIndexes, type IndexedDefinition } from '../patterns/indexes/with-indexes.js';
-import { samePartition } from '../patterns/intra-partition-index.js';
+import { samePartition } from '../patterns/indexes/intra-partition-index.js';
 import { largeString } from '../patterns/large-entities/large-properties.js';
-import { counts, uniform, zipf, type Distribution } from './distribution.js';
+import { counts, uniform, zipf, type Distribution } from './facts/distribution.js';
 import { explain } from './explain.js';
-import type { Severity } from './finding.js';
-import { findingTexts, type FindingCode } from './finding-texts.js';
+import type { Severity } from './findings/finding.js';
+import { findingTexts, type FindingCode } from './findings/finding-texts.js';
 import type { Report } from './report.js';
-import type { LookUpOf, Operation, Workload } from './workload.js';
+import type { LookUpOf, Operation, Workload } from './facts/workload.js';
 import type { PartitionQuery } from '../table/query-plan.js';
 
 // Each finding has a workload that has it, and one close by that has not.

@@ -3,13 +3,13 @@ import { describe, it } from 'node:test';
 import { defineEntity } from '../definition/entity-definition.js';
 import { key } from '../definition/key-template.js';
 import { binary, boolean, double, instant, int32, string } from '../definition/scalar-types.js';
-import { indexTable } from '../patterns/index-tables.js';
+import { indexTable } from '../patterns/indexes/index-tables.js';
 import { withIndexes } from '../patterns/indexes/with-indexes.js';
-import { samePartition } from '../patterns/intra-partition-index.js';
-import { counts, uniform, zipf } from './distribution.js';
+import { samePartition } from '../patterns/indexes/intra-partition-index.js';
+import { counts, uniform, zipf } from './facts/distribution.js';
 import { explain } from './explain.js';
 import type { Report } from './report.js';
-import type { Operation } from './workload.js';
+import type { Operation } from './facts/workload.js';
 
 // The designs of the table-design guide, and what the guide says of each.
 

@@ -3,16 +3,16 @@
 export { explain, type ExplainOptions } from './explain.js';
 export { reportJson, reportText } from './report-text.js';
 export { measure, type Measurement, type MeasureOptions } from './measure.js';
-export { counts, uniform, zipf, type Distribution } from './distribution.js';
-export type { LookUpOf, Operation, Workload, WriteKind } from './workload.js';
-export type { FactsOf, PropertyFacts, SizeRange, ValueOrder } from './property-facts.js';
+export { counts, uniform, zipf, type Distribution } from './facts/distribution.js';
+export type { LookUpOf, Operation, Workload, WriteKind } from './facts/workload.js';
+export type { FactsOf, PropertyFacts, SizeRange, ValueOrder } from './facts/property-facts.js';
 export { examplePrices, type BilledClass, type CapacityPrice, type PriceTable } from './prices.js';
-export { cloudTargets, type ServiceTargets } from './service-targets.js';
-export { capacityFormula } from './capacity-formula.js';
-export type { Estimate } from './estimate.js';
-export type { Finding, FindingOf, Severity } from './finding.js';
-export type { Figures, FindingCode } from './finding-texts.js';
-export type { RequestClass } from './touch.js';
+export { cloudTargets, type ServiceTargets } from './plans/service-targets.js';
+export { capacityFormula } from './sizes/capacity-formula.js';
+export type { Estimate } from './plans/estimate.js';
+export type { Finding, FindingOf, Severity } from './findings/finding.js';
+export type { Figures, FindingCode } from './findings/finding-texts.js';
+export type { RequestClass } from './plans/touch.js';
 export type {
   CapacityReport,
   ClassReport,

@@ -8,11 +8,11 @@ import type { RowProperties, StoredRow, WireValue } from '../rows/row.js';
 import { compareTexts } from '../rows/text-order.js';
 import { pageRowsMax, type TableGateway } from '../table/gateway.js';
 import { odataString } from '../table/odata.js';
-import { uniform, type Distribution } from './distribution.js';
-import { encryptionBytes } from './entity-size.js';
-import type { FactsByName, FactsOf, PropertyFacts, SizeRange } from './property-facts.js';
-import { ValueCounter } from './value-counter.js';
-import { nameOfValue } from './value-name.js';
+import { uniform, type Distribution } from './facts/distribution.js';
+import { encryptionBytes } from './sizes/entity-size.js';
+import type { FactsByName, FactsOf, PropertyFacts, SizeRange } from './facts/property-facts.js';
+import { ValueCounter } from './facts/value-counter.js';
+import { nameOfValue } from './facts/value-name.js';
 
 /** How much of a table is read to measure it. */
 export interface MeasureOptions<D extends AnyDefinition> {

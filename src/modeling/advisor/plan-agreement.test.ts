@@ -11,7 +11,7 @@ import { int32, string } from '../definition/scalar-types.js';
 import { entitiesOf } from '../table/entities.js';
 import type { TableGateway } from '../table/gateway.js';
 import type { PartitionQuery, TableScan } from '../table/query-plan.js';
-import { uniform } from './distribution.js';
+import { uniform } from './facts/distribution.js';
 import { explain } from './explain.js';
 
 const properties = { a: string(), n: int32(), b: string(), c: string() };

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import { defineEntity } from '../definition/entity-definition.js';
 import { key } from '../definition/key-template.js';
 import { int32, string } from '../definition/scalar-types.js';
-import { otherPartition } from '../patterns/inter-partition-index.js';
+import { otherPartition } from '../patterns/indexes/inter-partition-index.js';
 import { withIndexes } from '../patterns/indexes/with-indexes.js';
-import { zipf } from './distribution.js';
+import { zipf } from './facts/distribution.js';
 import { explain } from './explain.js';
-import { amount, byteText, percent, short } from './number-text.js';
+import { amount, byteText, percent, short } from './findings/number-text.js';
 import { reportJson, reportText } from './report-text.js';
 
 const Employee = defineEntity({

@@ -1,6 +1,6 @@
-import type { Estimate } from './estimate.js';
-import type { Finding } from './finding.js';
-import { amount, byteText, counted, percent, short } from './number-text.js';
+import type { Estimate } from './plans/estimate.js';
+import type { Finding } from './findings/finding.js';
+import { amount, byteText, counted, percent, short } from './findings/number-text.js';
 import type { OperationReport, PlaceReport, Report } from './report.js';
 
 const widthMax = 100;

@@ -1,9 +1,9 @@
 import type { PlanClass } from '../table/query-plan.js';
-import type { Estimate } from './estimate.js';
-import type { Finding } from './finding.js';
-import type { SizeRange } from './property-facts.js';
-import type { RequestClass } from './touch.js';
-import type { AnyOperation } from './workload.js';
+import type { Estimate } from './plans/estimate.js';
+import type { Finding } from './findings/finding.js';
+import type { SizeRange } from './facts/property-facts.js';
+import type { RequestClass } from './plans/touch.js';
+import type { AnyOperation } from './facts/workload.js';
 
 /**
  * What `explain` tells: frozen, and made of numbers and texts alone, so that `JSON.stringify` gives

@@ -6,7 +6,8 @@ import { account, entity, int, openService, text } from '../../../test/support/t
 import { systemClock } from '../../base/clock.js';
 import type { Filter } from '../../model/edm/filter.js';
 import type { EntityInput } from '../../model/edm/value.js';
-import { TableService } from '../tables/table-service.js';
+import type { TableService } from '../tables/table-service.js';
+import { ShapedTableService } from './shaped-table-service.js';
 import type { EntityPage, EntityPosition, EntityQuery } from '../tables/types.js';
 import { pagingTestPolicy } from './paging-policy.js';
 
@@ -43,7 +44,7 @@ async function openTable(t: TestContext, entities: readonly EntityInput[]) {
     await service.write(account, table, { kind: 'insert', entity: given });
   }
   const shaped = (seed: string) =>
-    new TableService({ store, clock: systemClock, paging: pagingTestPolicy(seed) });
+    new ShapedTableService({ store, clock: systemClock }, pagingTestPolicy(seed));
   return { plain: service, shaped };
 }
 

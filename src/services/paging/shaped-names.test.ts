@@ -6,8 +6,10 @@ import { systemClock } from '../../base/clock.js';
 import { forwardClock } from '../../base/forward-clock.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { QueueService } from '../queues/queue-service.js';
+import { ShapedQueueService } from './shaped-queue-service.js';
 import type { QueueQuery } from '../queues/types.js';
 import { TableService } from '../tables/table-service.js';
+import { ShapedTableService } from './shaped-table-service.js';
 import type { TableQuery } from '../tables/types.js';
 import { pagingTestPolicy } from './paging-policy.js';
 
@@ -59,7 +61,7 @@ describe('lists of every shape', () => {
     await fc.assert(
       fc.asyncProperty(seeds, limits, froms, async (seed, top, from) => {
         const paging = pagingTestPolicy(seed);
-        const service = new TableService({ store, clock: systemClock, paging });
+        const service = new ShapedTableService({ store, clock: systemClock }, paging);
         const read = async (query: TableQuery) => {
           const { tables, next } = await service.queryTables(account, query);
           shapes.add(`${tables.length === 0 ? 'empty' : 'some'} ${next === undefined}`);
@@ -89,7 +91,7 @@ describe('lists of every shape', () => {
     const prefixes = fc.option(fc.constantFrom('a', 'aaa', 'b', 'nothing'), { nil: undefined });
     await fc.assert(
       fc.asyncProperty(seeds, limits, prefixes, async (seed, limit, prefix) => {
-        const service = new QueueService({ ...parts, paging: pagingTestPolicy(seed) });
+        const service = new ShapedQueueService(parts, pagingTestPolicy(seed));
         const read = async (query: QueueQuery) => {
           const { queues, next } = await service.listQueues(account, query);
           // A marker that is longer than a name is refused.

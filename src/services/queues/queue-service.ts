@@ -10,8 +10,6 @@ import { containerPrefix } from '../containers/keys.js';
 import { checkMetadata, sameMetadata } from '../containers/metadata.js';
 import { droppedContainersRound, type DroppedContainer } from '../containers/reclaim.js';
 import { ReclaimRound, type Reclaimed } from '../containers/reclaim-round.js';
-import type { PagingPolicy } from '../paging/paging-policy.js';
-import { shapedQueues } from '../paging/shaped-queues.js';
 import { dequeue, type DequeueContext } from './dequeue.js';
 import { ExpirySchedule } from './expiry-schedule.js';
 import { countExpired, countStored, deleteExpired } from './expiry.js';
@@ -49,8 +47,6 @@ export interface QueueServiceOptions {
   /** Never steps back, so that no message stays hidden when a machine's clock does. */
   readonly clock: ForwardClock;
   readonly randomness: Randomness;
-  /** Gives pages shapes that clients rarely see; pages are as full as they can be when absent. */
-  readonly paging?: PagingPolicy | undefined;
 }
 
 /**
@@ -65,13 +61,11 @@ export class QueueService {
   readonly #context: MessageContext & DequeueContext;
   readonly #queues: Containers<QueueRecord>;
   readonly #open: OpenQueues;
-  readonly #paging: PagingPolicy | undefined;
   readonly #dropped: ReclaimRound<DroppedContainer>;
   readonly #schedule: ExpirySchedule;
   readonly #expired: ReclaimRound<MessageKeys>;
 
-  constructor({ store, clock, randomness, paging }: QueueServiceOptions) {
-    this.#paging = paging;
+  constructor({ store, clock, randomness }: QueueServiceOptions) {
     this.#context = { store, clock, randomness, ids: new MessageIds(clock, randomness) };
     this.#queues = new Containers(store, queueKind);
     this.#open = new OpenQueues(store, clock);
@@ -111,13 +105,7 @@ export class QueueService {
   }
 
   /** One page of queues in order of their names. */
-  async listQueues(account: string, query: QueueQuery): Promise<QueuePage> {
-    if (this.#paging === undefined) return this.#listPlainly(account, query);
-    const shape = this.#paging.shapeOf(['queues', account, query]);
-    return shapedQueues((plain) => this.#listPlainly(account, plain), query, shape);
-  }
-
-  async #listPlainly(account: string, { prefix, from, limit }: QueueQuery): Promise<QueuePage> {
+  async listQueues(account: string, { prefix, from, limit }: QueueQuery): Promise<QueuePage> {
     const { records, next } = await this.#queues.list(account, {
       limit,
       ...(prefix === undefined ? {} : { startsWith: prefix }),

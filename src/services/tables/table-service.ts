@@ -7,9 +7,6 @@ import type { SignedIdentifier } from '../../model/resources/signed-identifier.j
 import { heldNamesRound, type NameHold } from '../containers/held-names.js';
 import { droppedContainersRound, type DroppedContainer } from '../containers/reclaim.js';
 import type { Reclaimed, ReclaimRound } from '../containers/reclaim-round.js';
-import type { PagingPolicy } from '../paging/paging-policy.js';
-import { shapedEntities } from '../paging/shaped-entities.js';
-import { shapedTables } from '../paging/shaped-tables.js';
 import { readEntity } from './entity-reads.js';
 import { checkGroup, writeEntity, writeGroup, type WriteContext } from './entity-writes.js';
 import { defaultQueryBudget, queryEntities, type QueryBudget } from './query.js';
@@ -34,8 +31,6 @@ export interface TableServiceOptions {
   readonly propertiesMax?: number;
   /** For how long the name of a deleted table stays taken; 0, the default: not at all. */
   readonly deleteDelayMs?: number;
-  /** Gives pages shapes that clients rarely see; pages are as full as they can be when absent. */
-  readonly paging?: PagingPolicy | undefined;
 }
 
 /**
@@ -49,7 +44,6 @@ export class TableService {
   readonly #budget: QueryBudget;
   readonly #tables: Tables;
   readonly #writes: WriteContext;
-  readonly #paging: PagingPolicy | undefined;
   readonly #dropped: ReclaimRound<DroppedContainer>;
   readonly #heldNames: ReclaimRound<Entry>;
 
@@ -60,7 +54,6 @@ export class TableService {
     this.#budget = options.budget ?? defaultQueryBudget;
     this.#tables = new Tables(store, holdOf(clock, deleteDelayMs));
     this.#writes = { store, propertiesMax: options.propertiesMax ?? propertiesMax };
-    this.#paging = options.paging;
     this.#heldNames = heldNamesRound(store, clock, tableKind.service);
     this.#dropped = droppedContainersRound(store, clock, tableKind.service);
   }
@@ -84,9 +77,7 @@ export class TableService {
 
   /** One page of tables in order of their lower-case names. */
   queryTables(account: string, query: TableQuery): Promise<TablePage> {
-    if (this.#paging === undefined) return this.#tables.query(account, query);
-    const shape = this.#paging.shapeOf(['tables', account, query]);
-    return shapedTables((plain) => this.#tables.query(account, plain), query, shape);
+    return this.#tables.query(account, query);
   }
 
   getSignedIdentifiers(account: string, table: string): Promise<readonly SignedIdentifier[]> {
@@ -121,9 +112,7 @@ export class TableService {
   async queryEntities(account: string, table: string, query: EntityQuery): Promise<EntityPage> {
     const prefix = await this.#tables.prefixOf(account, table);
     const context = { store: this.#store, clock: this.#clock, budget: this.#budget };
-    if (this.#paging === undefined) return queryEntities(context, prefix, query);
-    const shape = this.#paging.shapeOf(['entities', account, table, query]);
-    return shapedEntities((plain) => queryEntities(context, prefix, plain), query, shape);
+    return queryEntities(context, prefix, query);
   }
 
   async write(account: string, table: string, operation: WriteOperation): Promise<WriteResult> {

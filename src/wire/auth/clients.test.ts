@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { QueueServiceClient, StorageSharedKeyCredential } from '@azure/storage-queue';
 import * as fc from 'fast-check';
 import { parseAuthorization } from './credential.js';
-import { verifySharedKey } from './shared-key.js';
+import { verifySharedKey } from './shared-key/shared-key.js';
 
 // What the official client puts on the wire, without a wire: it signs, and this server verifies.
 

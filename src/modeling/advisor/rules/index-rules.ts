@@ -1,14 +1,14 @@
 import { rowBytesMax } from '../../rows/row-size.js';
 import type { ResolvedIndex } from '../../patterns/indexes/with-indexes.js';
 import { unreachable } from '../../../base/invariant.js';
-import type { Advice } from '../advice.js';
-import { finding, type Finding } from '../finding.js';
-import { listEntries, upkeepOf } from '../index-upkeep.js';
-import { changeOf } from '../operation-plan.js';
-import type { AnyOperation, WriteKind } from '../workload.js';
-import { listSize } from '../list-size.js';
-import { spreadOfIndexed, type Place, type Places } from '../place.js';
-import { shapeOf } from '../stored-shape.js';
+import type { Advice } from '../findings/advice.js';
+import { finding, type Finding } from '../findings/finding.js';
+import { listEntries, upkeepOf } from '../plans/index-upkeep.js';
+import { changeOf } from '../plans/operation-plan.js';
+import type { AnyOperation, WriteKind } from '../facts/workload.js';
+import { listSize } from '../plans/list-size.js';
+import { spreadOfIndexed, type Place, type Places } from '../plans/place.js';
+import { shapeOf } from '../sizes/stored-shape.js';
 
 /** An index whose values leave this share of the rows, or more, does not find anything. */
 const unselectiveShare = 0.1;

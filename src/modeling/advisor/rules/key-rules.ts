@@ -1,8 +1,8 @@
-import type { Advice } from '../advice.js';
-import { finding, type Finding, type Severity } from '../finding.js';
-import type { KeyName } from '../finding-texts.js';
-import { movingPart, type MovingPart } from '../key-motion.js';
-import type { Place } from '../place.js';
+import type { Advice } from '../findings/advice.js';
+import { finding, type Finding, type Severity } from '../findings/finding.js';
+import type { KeyName } from '../findings/finding-texts.js';
+import { movingPart, type MovingPart } from '../facts/key-motion.js';
+import type { Place } from '../plans/place.js';
 
 /** Keys that grow, so that one node gets all inserts. */
 export function keyFindings(advice: Advice): readonly Finding[] {

@@ -1,7 +1,7 @@
-import { nearTarget, type Advice } from '../advice.js';
-import { finding, type Finding } from '../finding.js';
-import type { PartitionLoad } from '../load.js';
-import type { OperationPlan } from '../operation-plan.js';
+import { nearTarget, type Advice } from '../findings/advice.js';
+import { finding, type Finding } from '../findings/finding.js';
+import type { PartitionLoad } from '../plans/load.js';
+import type { OperationPlan } from '../plans/operation-plan.js';
 
 /** Partitions and accounts that have too much to carry. */
 export function loadFindings(advice: Advice): readonly Finding[] {

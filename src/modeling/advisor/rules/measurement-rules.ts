@@ -1,6 +1,6 @@
-import type { Advice } from '../advice.js';
-import type { Distribution } from '../distribution.js';
-import { finding, type Finding } from '../finding.js';
+import type { Advice } from '../findings/advice.js';
+import type { Distribution } from '../facts/distribution.js';
+import { finding, type Finding } from '../findings/finding.js';
 
 /** What was taken for the whole although it was measured on a part, or not told at all. */
 export function measurementFindings({ workload, plans }: Advice): readonly Finding[] {

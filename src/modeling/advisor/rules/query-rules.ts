@@ -1,10 +1,10 @@
 import type { AnyDefinition } from '../../definition/entity-definition.js';
-import type { Advice } from '../advice.js';
-import { conditionOf, equalProperties } from '../condition-share.js';
-import { finding, type Finding } from '../finding.js';
-import { requestsOf, type OperationPlan } from '../operation-plan.js';
-import type { Place } from '../place.js';
-import { sumOf, type Estimate } from '../estimate.js';
+import type { Advice } from '../findings/advice.js';
+import { conditionOf, equalProperties } from '../facts/condition-share.js';
+import { finding, type Finding } from '../findings/finding.js';
+import { requestsOf, type OperationPlan } from '../plans/operation-plan.js';
+import type { Place } from '../plans/place.js';
+import { sumOf, type Estimate } from '../plans/estimate.js';
 
 /** A scan that returns less than this share of what it reads is read for little. */
 const wideShare = 0.1;

@@ -5,10 +5,10 @@ import {
   rowPropertiesMax,
   stringUnitsMax,
 } from '../../rows/row-size.js';
-import type { Advice } from '../advice.js';
-import { assumedUnits } from '../entity-size.js';
-import { finding, type Finding } from '../finding.js';
-import type { Place } from '../place.js';
+import type { Advice } from '../findings/advice.js';
+import { assumedUnits } from '../sizes/entity-size.js';
+import { finding, type Finding } from '../findings/finding.js';
+import type { Place } from '../plans/place.js';
 
 /** Entities, properties and keys that do not fit. */
 export function sizeFindings({ places }: Advice): readonly Finding[] {

@@ -1,10 +1,10 @@
 import type { RowProperties, WireValue } from '../../rows/row.js';
 import { transactionWritesMax } from '../../table/gateway.js';
 import { operationBytes, transactionBytes, transactionBytesMax } from '../../table/request-size.js';
-import type { Advice } from '../advice.js';
-import type { EntitySize } from '../entity-size.js';
-import { finding, type Finding } from '../finding.js';
-import type { OperationPlan } from '../operation-plan.js';
+import type { Advice } from '../findings/advice.js';
+import type { EntitySize } from '../sizes/entity-size.js';
+import { finding, type Finding } from '../findings/finding.js';
+import type { OperationPlan } from '../plans/operation-plan.js';
 
 /** Transactions that the service, and this library, would refuse. */
 export function transactionFindings(advice: Advice): readonly Finding[] {

@@ -1,14 +1,14 @@
 // Secondary indexes: what a program uses of them.
 
-export { samePartition, type SamePartitionOptions } from '../intra-partition-index.js';
-export { otherPartition, type CopyElsewhereOptions } from '../inter-partition-index.js';
-export { indexTable } from '../index-tables.js';
+export { samePartition, type SamePartitionOptions } from './intra-partition-index.js';
+export { otherPartition, type CopyElsewhereOptions } from './inter-partition-index.js';
+export { indexTable } from './index-tables.js';
 export {
   indexEntity,
   type IndexBlobOptions,
   type IndexEntityBesideOptions,
   type IndexEntityElsewhereOptions,
-} from '../index-entities/index-entity.js';
+} from './index-entity.js';
 export { openListBlobs, type ListBlobs } from '../index-entities/list-blobs.js';
 export type {
   AnyIndex,

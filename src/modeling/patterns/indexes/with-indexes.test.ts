@@ -4,10 +4,10 @@ import { defineEntity } from '../../definition/entity-definition.js';
 import { key, keyTemplate, type KeyTemplate } from '../../definition/key-template.js';
 import { int32, string } from '../../definition/scalar-types.js';
 import { DefinitionError } from '../../rows/model-error.js';
-import { indexEntity } from '../index-entities/index-entity.js';
-import { indexTable } from '../index-tables.js';
-import { otherPartition } from '../inter-partition-index.js';
-import { samePartition } from '../intra-partition-index.js';
+import { indexEntity } from './index-entity.js';
+import { indexTable } from './index-tables.js';
+import { otherPartition } from './inter-partition-index.js';
+import { samePartition } from './intra-partition-index.js';
 import { withIndexes } from './with-indexes.js';
 
 const properties = {

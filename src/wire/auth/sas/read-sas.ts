@@ -1,5 +1,5 @@
 import { decodeOnce } from '../../http/percent.js';
-import { authenticationFailed } from '../authentication-failed.js';
+import { authenticationFailed } from '../../../model/errors/authentication-failed.js';
 import {
   sasIdentifierLengthMax,
   sasVersions,

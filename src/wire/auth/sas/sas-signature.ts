@@ -1,7 +1,10 @@
 import type { KeyObject } from 'node:crypto';
-import { authenticationFailed, signatureMismatch } from '../authentication-failed.js';
-import { signature, signatureMatches } from '../hmac-signature.js';
-import type { KeyHolder } from '../shared-key.js';
+import {
+  authenticationFailed,
+  signatureMismatch,
+} from '../../../model/errors/authentication-failed.js';
+import { signature, signatureMatches } from '../shared-key/hmac-signature.js';
+import type { KeyHolder } from '../shared-key/shared-key.js';
 import type { AccountSas, QueueSas, Sas, TableSas } from './fields.js';
 import { sasStringToSign, type Unsigned } from './string-to-sign-sas.js';
 

@@ -1,6 +1,6 @@
 import { parseUtcTime, ticksFromMicros } from '../../../model/edm/date-time.js';
 import { StorageError } from '../../../model/errors/storage-error.js';
-import { authenticationFailed } from '../authentication-failed.js';
+import { authenticationFailed } from '../../../model/errors/authentication-failed.js';
 import type { SasFields } from './fields.js';
 import { ipInRange, parseIpRange, type IpRange } from './ip-range.js';
 

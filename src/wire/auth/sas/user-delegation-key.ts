@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import type { KeyHolder } from '../shared-key.js';
+import type { KeyHolder } from '../shared-key/shared-key.js';
 import type { UserDelegationKeyFields } from './fields.js';
 
 /** The letter of `sks` for queues. */

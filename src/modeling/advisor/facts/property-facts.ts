@@ -1,0 +1,65 @@
+import type { Properties } from '../../definition/property.js';
+import { ValueError } from '../../rows/model-error.js';
+import type { Distribution } from './distribution.js';
+
+/** An average and a greatest figure of the same unit. */
+export interface SizeRange {
+  readonly average: number;
+  readonly maximum: number;
+}
+
+/** How the values of a property go from one inserted entity to the next. */
+export type ValueOrder = 'increasing' | 'decreasing' | 'random';
+
+/** What is known, or expected, of the values of one property. */
+export interface PropertyFacts {
+  /**
+   * UTF-16 code units of a text or of the JSON text, bytes of a binary. One number: all are of that
+   * size. Other kinds have sizes of their own.
+   */
+  readonly size?: number | SizeRange;
+  /** Share of the entities that have it, 0 to 1. 1 when absent. */
+  readonly present?: number;
+  /** How many values there are and how often each occurs. */
+  readonly values?: Distribution;
+  /**
+   * `increasing` for sequence numbers and times of events, `random` for times that have nothing to
+   * do with the order of inserts, such as dates of birth. When absent, moments are taken to
+   * increase and nothing is taken of other kinds.
+   */
+  readonly order?: ValueOrder;
+  /** Of an embedded object, by the names of its properties. */
+  readonly properties?: Readonly<Record<string, PropertyFacts>>;
+}
+
+/** Facts by the names of a definition's properties. */
+export type FactsOf<P extends Properties> = {
+  readonly [N in keyof P & string]?: PropertyFacts;
+};
+
+export type FactsByName = Readonly<Record<string, PropertyFacts | undefined>>;
+
+/**
+ * Throws `ValueError` for facts about what the definition does not have, and for no such figures.
+ */
+export function checkFacts(facts: FactsByName, properties: Properties, where: string): void {
+  for (const [name, known] of Object.entries(facts)) {
+    const path = `${where}.${name}`;
+    const property = properties[name];
+    if (property === undefined) throw new ValueError(`${path}: there is no such property`);
+    if (known === undefined) continue;
+    const { average, maximum } = sizeOf(known) ?? { average: 0, maximum: 0 };
+    if (!(average >= 0 && average <= maximum && Number.isFinite(maximum))) {
+      throw new ValueError(`${path}: a size of ${average} on average and ${maximum} at most`);
+    }
+    const { present = 1 } = known;
+    if (!(present >= 0 && present <= 1)) {
+      throw new ValueError(`${path}: a share is 0 to 1, not ${present}`);
+    }
+    checkFacts(known.properties ?? {}, property.model.properties ?? {}, path);
+  }
+}
+
+export function sizeOf({ size }: PropertyFacts): SizeRange | undefined {
+  return typeof size === 'number' ? { average: size, maximum: size } : size;
+}

@@ -1,0 +1,180 @@
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { AnyIndexes } from '../../patterns/indexes/index-declaration.js';
+import type { IndexedDefinition, ResolvedIndex } from '../../patterns/indexes/with-indexes.js';
+import { ValueError } from '../../rows/model-error.js';
+import type { PartitionQuery, PartitionsQuery, TableScan } from '../../table/query-plan.js';
+import type { Distribution } from './distribution.js';
+import { checkFacts, type FactsByName, type FactsOf } from './property-facts.js';
+
+/** What is expected of a table, or was measured: what it holds and what is done with it. */
+export interface Workload<D extends AnyDefinition, LookUp = never> {
+  /** Entities in the table. */
+  readonly rows: number;
+  /**
+   * How the entities spread over PartitionKeys. May lack when the PartitionKey is always the same,
+   * or when `values` is known of every property in it.
+   */
+  readonly partitions?: Distribution;
+  readonly properties?: FactsOf<D['properties']>;
+  readonly operations: readonly Operation<D, LookUp>[];
+  /** What the account has to do besides, in requests a second at the busiest time. */
+  readonly otherRequestsPerSecond?: number;
+}
+
+interface Rated {
+  /** What reports call it; its kind when absent. */
+  readonly name?: string;
+  /** At the busiest time: partitions and the account must carry it. */
+  readonly perSecond: number;
+  /** Over the month: costs follow from it. `perSecond` when absent. */
+  readonly averagePerSecond?: number;
+  /**
+   * Share of the operations that go to the busiest partition, 0 to 1. When absent a partition gets
+   * as many as it has entities, and inserts under growing PartitionKeys go to the last one.
+   */
+  readonly busiest?: number;
+}
+
+/** What a transaction or a single write does with an entity. */
+export type WriteKind = 'insert' | 'replace' | 'merge' | 'upsert' | 'delete';
+
+interface WriteOperation<N extends string> extends Rated {
+  readonly kind: WriteKind;
+  /**
+   * Properties that a replace, merge or upsert changes. When absent: all, except those by which an
+   * index is asked.
+   */
+  readonly changes?: readonly N[];
+}
+
+/** A read, a change and a write, as `update` does. */
+interface UpdateOperation<N extends string> extends Rated {
+  readonly kind: 'update';
+  /** As of a replace. */
+  readonly changes?: readonly N[];
+}
+
+interface TransactionOperation extends Rated {
+  readonly kind: 'transaction';
+  /** Entities that it writes, without the rows of indexes. */
+  readonly writes: number;
+  /** `insert` when absent. */
+  readonly of?: WriteKind;
+}
+
+interface GetOperation extends Rated {
+  readonly kind: 'get';
+}
+
+interface Reading<N extends string> extends Rated {
+  /** Properties that are asked for; all when absent. */
+  readonly select?: readonly N[];
+  /** Entities that the keys select, when it is known better than by `properties`. */
+  readonly reads?: number;
+  /** Entities that come; those that the condition lets through when absent. */
+  readonly returns?: number;
+  /** Entities after which the program stops asking, as `first(count)` does. */
+  readonly take?: number;
+}
+
+interface QueryOperation<D extends AnyDefinition> extends Reading<keyof D['properties'] & string> {
+  readonly kind: 'query';
+  /** As it is given to `query()`, with values that are typical. */
+  readonly query: PartitionQuery<D> | PartitionsQuery<D>;
+}
+
+interface ScanOperation<D extends AnyDefinition> extends Reading<keyof D['properties'] & string> {
+  readonly kind: 'scan';
+  /** As it is given to `scanTable()`. */
+  readonly scan?: TableScan<D>;
+}
+
+type Rows<D extends AnyDefinition, I extends AnyIndexes<D>> = IndexedDefinition<D, I>['rows'];
+
+/** A look-up in an index. */
+type LookUpOperation<
+  D extends AnyDefinition,
+  I extends AnyIndexes<D>,
+  N extends keyof I & string,
+> = Rows<D, I>[N] extends infer Row extends AnyDefinition
+  ? Reading<string> & {
+      readonly kind: 'look-up';
+      readonly index: N;
+      /** Over the rows of the index. Of an index of lists: absent, it is one list. */
+      readonly query?: PartitionQuery<Row> | PartitionsQuery<Row>;
+      /** Whether the entities themselves are read afterwards. Of an index of lists: always. */
+      readonly thenRead?: boolean;
+    }
+  : never;
+
+/** A definition with indexes, whatever they are. */
+export interface AnyIndexed {
+  readonly entity: AnyDefinition;
+  readonly indexes: readonly ResolvedIndex[];
+}
+
+/** What can be looked up in the indexes of a definition. */
+export type LookUpOf<X extends AnyIndexed> =
+  X extends IndexedDefinition<infer D, infer I>
+    ? { [N in keyof I & string]: LookUpOperation<D, I, N> }[keyof I & string]
+    : never;
+
+/** One kind of thing that is done with the table. */
+export type Operation<D extends AnyDefinition, LookUp = never> =
+  | WriteOperation<keyof D['properties'] & string>
+  | UpdateOperation<keyof D['properties'] & string>
+  | TransactionOperation
+  | GetOperation
+  | QueryOperation<D>
+  | ScanOperation<D>
+  | LookUp;
+
+/** An operation of whatever definition, as the advisor reads it. */
+export type AnyOperation =
+  | WriteOperation<string>
+  | UpdateOperation<string>
+  | TransactionOperation
+  | GetOperation
+  | QueryOperation<AnyDefinition>
+  | ScanOperation<AnyDefinition>
+  | AnyLookUp;
+
+export type AnyLookUp = Reading<string> & {
+  readonly kind: 'look-up';
+  readonly index: string;
+  readonly query?: PartitionQuery<AnyDefinition> | PartitionsQuery<AnyDefinition>;
+  readonly thenRead?: boolean;
+};
+
+export interface AnyWorkload {
+  readonly rows: number;
+  readonly partitions?: Distribution;
+  readonly properties?: FactsByName;
+  readonly operations: readonly AnyOperation[];
+  readonly otherRequestsPerSecond?: number;
+}
+
+function checkFigure(value: number | undefined, what: string, max = Infinity): void {
+  if (value === undefined || (value >= 0 && value <= max && Number.isFinite(value))) return;
+  throw new ValueError(`${what}: ${value} is no such figure`);
+}
+
+/** Throws `ValueError` for figures that are none, and for properties that are not there. */
+export function checkWorkload(workload: AnyWorkload, definition: AnyDefinition): void {
+  checkFigure(workload.rows, 'rows');
+  checkFigure(workload.otherRequestsPerSecond, 'otherRequestsPerSecond');
+  checkFacts(workload.properties ?? {}, definition.properties, 'properties');
+  workload.operations.forEach((operation, index) => {
+    const where = `operations[${index}]`;
+    checkFigure(operation.perSecond, `${where}.perSecond`);
+    checkFigure(operation.averagePerSecond, `${where}.averagePerSecond`);
+    checkFigure(operation.busiest, `${where}.busiest`, 1);
+    if (operation.kind === 'transaction') checkFigure(operation.writes, `${where}.writes`);
+    if (operation.kind !== 'query' && operation.kind !== 'scan' && operation.kind !== 'look-up') {
+      return;
+    }
+    checkFigure(operation.reads, `${where}.reads`);
+    checkFigure(operation.returns, `${where}.returns`);
+    checkFigure(operation.take, `${where}.take`);
+  });
+}

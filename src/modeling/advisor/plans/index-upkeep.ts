@@ -1,0 +1,126 @@
+import { shapeOf } from '../sizes/stored-shape.js';
+import { exactly, mapEstimate, type Estimate } from './estimate.js';
+import { indexedNames, spreadOfIndexed, type Place, type Places } from './place.js';
+import { listSize } from './list-size.js';
+import { later, once, pointReads, touch, type Touch } from './touch.js';
+
+/** What a write does with an entity that indexes must follow. */
+export interface IndexedChange {
+  readonly kind: 'insert' | 'change' | 'delete';
+  /** Names of the properties that it changes; undefined: all that no index is asked by. */
+  readonly changes: readonly string[] | undefined;
+}
+
+/** What the indexes of a definition add to one write of an entity. */
+export interface IndexUpkeep {
+  /** Rows that the transaction of the entity writes besides it: copies, lists, an intent. */
+  readonly rowsBeside: number;
+  /** Reads before the transaction: the lists that it changes. */
+  readonly before: readonly Touch[];
+  /** What the worker does afterwards. */
+  readonly after: readonly Touch[];
+}
+
+/** How a row of an index follows a change of its entity. */
+type Following = 'stays' | 'same-key' | 'other-key';
+
+function following(place: Place, places: Places, { kind, changes }: IndexedChange): Following {
+  const { index } = place;
+  if (kind !== 'change' || index === undefined) return 'same-key';
+  if (changes === undefined) return index.kind === 'list' ? 'stays' : 'same-key';
+  // Keys of entities never change, so only what an index is asked by moves its rows.
+  const keys = indexedNames(index, places.entities.definition);
+  if (keys.some((name) => changes.includes(name))) return 'other-key';
+  if (index.kind === 'list') return 'stays';
+  const { stored } = shapeOf(place.definition);
+  return stored.some((name) => changes.includes(name)) ? 'same-key' : 'stays';
+}
+
+export function upkeepOf(places: Places, change: IndexedChange): IndexUpkeep {
+  const affected = places.indexes.flatMap((place) => {
+    const how = following(place, places, change);
+    return how === 'stays' ? [] : [{ place, how }];
+  });
+  const beside = affected.filter(({ place }) => place.index?.place === 'same-partition');
+  const elsewhere = affected.filter(({ place }) => place.index?.place !== 'same-partition');
+  const lists = beside.filter(({ place }) => place.index?.kind === 'list');
+  const rows = beside.reduce((sum, { how }) => sum + rowsOf(how), 0);
+  return {
+    rowsBeside: rows + (elsewhere.length === 0 ? 0 : 1),
+    before: lists.map(({ place, how }) => listReads(place, places, rowsOf(how))),
+    after: elsewhere.length === 0 ? [] : later(worker(places, elsewhere, change)),
+  };
+}
+
+/** Rows that a change of one entity writes in an index: one, or the old one and the new one. */
+function rowsOf(how: Following): number {
+  return how === 'other-key' ? 2 : 1;
+}
+
+/** One point read for each list, and one range read more when it is long. */
+function listReads(place: Place, places: Places, lists: number): Touch {
+  return pointReads(
+    place,
+    mapEstimate(listRequests(place, places), (each) => each * lists),
+  );
+}
+
+/** Requests that reading a list takes: more than one when it has chunks. */
+export function listRequests(place: Place, places: Places): Estimate {
+  const entries = listEntries(place, places);
+  return mapEstimate(entries, (count) =>
+    place.index?.kind === 'list' && listSize(place.index, place, places.entities, count).chunks > 0
+      ? 2
+      : 1,
+  );
+}
+
+/** Entities in a list: of a typical value, and of the most frequent one. */
+export function listEntries(place: Place, { entities, facts }: Places): Estimate {
+  const { index } = place;
+  if (index === undefined) return exactly(0);
+  const values = spreadOfIndexed(index, entities.definition, facts);
+  const { greatest, typical } = entities.partitions;
+  const isBeside = index.place === 'same-partition';
+  const count = (share: number, partition: number): number =>
+    Math.max(1, entities.rows * share * (isBeside ? partition : 1));
+  return {
+    best: 1,
+    expected: count(values?.typical ?? 0, typical),
+    worst: count(values?.greatest ?? 0, greatest),
+  };
+}
+
+/** An intent on its way, and the worker that acts on it. */
+function worker(
+  places: Places,
+  affected: readonly { readonly place: Place; readonly how: Following }[],
+  { kind }: IndexedChange,
+): readonly Touch[] {
+  const { entities } = places;
+  const rows = affected.flatMap(({ place, how }): readonly Touch[] => {
+    const count = exactly(rowsOf(how));
+    const { index } = place;
+    if (index?.place === 'blob') return [touch(undefined, 'blob', exactly(2 * rowsOf(how)))];
+    if (index?.kind === 'list') {
+      const reads = mapEstimate(listRequests(place, places), (each) => each * rowsOf(how));
+      return [pointReads(place, reads), touch(place, 'transaction', count, { written: 1 })];
+    }
+    const write = kind === 'delete' ? 'delete' : kind === 'insert' ? 'insert' : 'update';
+    return [
+      pointReads(place, count),
+      touch(place, how === 'other-key' ? 'insert' : write, once, { written: 1 }),
+      ...(how === 'other-key' ? [touch(place, 'delete', once, { written: 1 })] : []),
+    ];
+  });
+  return [
+    // Relayed: the intent is found among others, sent and deleted.
+    touch(entities, 'range-read', { best: 0.001, expected: 1, worst: 1 }, { read: 1 }),
+    touch(entities, 'delete', once, { written: 1 }),
+    // Put, got, up to 32 at once, and deleted.
+    touch(undefined, 'queue', { best: 2 + 1 / 32, expected: 3, worst: 3 }),
+    // The entity before and after.
+    pointReads(entities, exactly(2)),
+    ...rows,
+  ];
+}

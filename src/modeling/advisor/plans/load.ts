@@ -1,0 +1,136 @@
+import type { OperationPlan } from './operation-plan.js';
+import { movingPart } from '../facts/key-motion.js';
+import type { Place, Places } from './place.js';
+import type { Touch } from './touch.js';
+
+/** What the partitions of a place have to carry at the busiest time. */
+export interface PartitionLoad {
+  readonly place: Place;
+  /** Entities read and written a second, in all partitions. */
+  readonly entitiesPerSecond: number;
+  /** In the busiest partition. */
+  readonly busiestPerSecond: number;
+  /** Share of the requests that go to the busiest partition. */
+  readonly busiestShare: number;
+  /** The operation that the busiest partition has most of it from. */
+  readonly busiestOperation: OperationPlan | undefined;
+  /** Partitions that get more than so many entities a second. */
+  readonly above: (entitiesPerSecond: number) => number;
+}
+
+interface Flow {
+  readonly plan: OperationPlan;
+  readonly touch: Touch;
+  /** Operations a second. */
+  readonly perSecond: number;
+  /** Share that goes to the busiest partition; undefined: as large as the partition. */
+  readonly busiest: number | undefined;
+}
+
+/**
+ * The load of the entities' partitions, indexes beside them included, and of those of each index.
+ */
+export function loadsOf(places: Places, plans: readonly OperationPlan[]): readonly PartitionLoad[] {
+  const flows = plans.flatMap((plan) => flowsOf(places, plan));
+  const { entities, indexes } = places;
+  const elsewhere = indexes.filter(
+    ({ index }) => index?.place !== 'same-partition' && index?.place !== 'blob',
+  );
+  return [entities, ...elsewhere].map((place) =>
+    loadOf(
+      place,
+      flows.filter(({ touch }) => homeOf(touch.place, places) === place),
+    ),
+  );
+}
+
+/** The place whose partitions a place is in. */
+function homeOf(place: Place | undefined, { entities }: Places): Place | undefined {
+  return place?.index?.place === 'same-partition' ? entities : place;
+}
+
+function flowsOf(places: Places, plan: OperationPlan): readonly Flow[] {
+  const { operation, touches } = plan;
+  const { perSecond } = operation;
+  const isInsert =
+    operation.kind === 'insert' ||
+    (operation.kind === 'transaction' && (operation.of ?? 'insert') === 'insert');
+  return touches.map((touch) => {
+    const home = homeOf(touch.place, places);
+    const told = home === places.entities ? operation.busiest : undefined;
+    const grown = isInsert && home !== undefined ? growingShare(home, places) : undefined;
+    return { plan, touch, perSecond, busiest: told ?? grown };
+  });
+}
+
+/**
+ * Share of the inserts that go to the newest partition, when PartitionKeys grow. Where each row has
+ * a PartitionKey of its own no partition is busy, only an end of the key range.
+ */
+function growingShare(
+  { definition, partitions, rows }: Place,
+  { facts }: Places,
+): number | undefined {
+  if (partitions.values * 2 > rows) return undefined;
+  const moving = movingPart(definition.partitionKey, definition.properties, facts);
+  return moving === undefined || moving.evidence === 'number' ? undefined : moving.share;
+}
+
+function loadOf(place: Place, flows: readonly Flow[]): PartitionLoad {
+  const { greatest, values, above } = place.partitions;
+  const ofBusiest = new Map<OperationPlan, number>();
+  for (const flow of flows) {
+    const entities = carried(flow, greatest, flow.busiest ?? greatest);
+    ofBusiest.set(flow.plan, (ofBusiest.get(flow.plan) ?? 0) + entities);
+  }
+  const byLoad = [...ofBusiest].toSorted(([, left], [, right]) => right - left);
+  const busiestPerSecond = byLoad.reduce((sum, [, entities]) => sum + entities, 0);
+  // What does not go to the busiest partition spreads over the others.
+  const elsewhere = (flow: Flow, share: number): number => {
+    if (flow.busiest === undefined || greatest >= 1) return share;
+    return (share * (1 - flow.busiest)) / (1 - greatest);
+  };
+  const atShare = (share: number): number =>
+    flows.reduce((sum, flow) => sum + carried(flow, share, elsewhere(flow, share)), 0);
+  const requests = flows.reduce((sum, flow) => sum + flow.perSecond, 0);
+  const toBusiest = flows.reduce(
+    (sum, flow) => sum + flow.perSecond * (flow.busiest ?? greatest),
+    0,
+  );
+  return {
+    place,
+    entitiesPerSecond: flows.reduce((sum, flow) => sum + total(flow), 0),
+    busiestPerSecond,
+    busiestShare: requests === 0 ? greatest : toBusiest / requests,
+    busiestOperation: byLoad[0]?.[0],
+    above: (limit) => {
+      const others = atShare(greatest) > limit ? above(shareWith(atShare, greatest, limit)) : 0;
+      return Math.min(values, Math.max(others, busiestPerSecond > limit ? 1 : 0));
+    },
+  };
+}
+
+/** Entities a second in a partition that has a share of the rows and of the operations. */
+function carried({ touch, perSecond }: Flow, rowShare: number, share: number): number {
+  const { partitions, at } = touch;
+  if (partitions === undefined) return perSecond * at(rowShare);
+  return perSecond * Math.min(1, partitions * share) * at(rowShare);
+}
+
+function total({ touch, perSecond }: Flow): number {
+  return perSecond * (touch.read.expected + touch.written.expected);
+}
+
+const steps = 60;
+
+/** The share at which a load that grows with it reaches a limit. */
+function shareWith(load: (share: number) => number, greatest: number, limit: number): number {
+  let low = 0;
+  let high = greatest;
+  for (let step = 0; step < steps; step++) {
+    const middle = (low + high) / 2;
+    if (load(middle) > limit) high = middle;
+    else low = middle;
+  }
+  return low;
+}

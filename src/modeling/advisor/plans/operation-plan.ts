@@ -1,0 +1,265 @@
+import { unreachable } from '../../../base/invariant.js';
+import { ValueError } from '../../rows/model-error.js';
+import type { PlanClass } from '../../table/query-plan.js';
+import { exactly, mapEstimate, none, sumOf, type Estimate } from './estimate.js';
+import { listEntries, listRequests, upkeepOf, type IndexedChange } from './index-upkeep.js';
+import type { Place, Places } from './place.js';
+import { readingOfQuery, readingOfScan, type QueryReading } from './reading.js';
+import type { ServiceTargets } from './service-targets.js';
+import { once, onFailure, pointReads, touch, type Touch } from './touch.js';
+import type { AnyLookUp, AnyOperation, WriteKind } from '../facts/workload.js';
+
+/** What one operation of the workload does, each time. */
+export interface OperationPlan {
+  readonly operation: AnyOperation;
+  /** As reports call it. */
+  readonly name: string;
+  /** Of what reads by a query or an index; of a read by its keys `point`; undefined for writes. */
+  readonly planClass: PlanClass | undefined;
+  /** In order: requests of the caller, and of the worker that acts on an intent. */
+  readonly touches: readonly Touch[];
+  readonly returned: Estimate;
+  /** Rows that its transaction writes; 0 when it has none. */
+  readonly transactionRows: number;
+  /** Whether nobody told how many rows its range of RowKeys has. */
+  readonly isAssumed: boolean;
+}
+
+/** Attempts of `update`, and of every write beside indexes. */
+const updateAttemptsMax = 24;
+const indexedAttemptsMax = 64;
+
+type Body = Omit<OperationPlan, 'operation' | 'name'>;
+
+const written: Pick<Body, 'planClass' | 'returned' | 'isAssumed'> = {
+  planClass: undefined,
+  returned: none,
+  isAssumed: false,
+};
+
+export function planOf(
+  places: Places,
+  operation: AnyOperation,
+  targets: ServiceTargets,
+): OperationPlan {
+  return {
+    operation,
+    name: operation.name ?? defaultName(operation),
+    ...bodyOf(places, operation, targets),
+  };
+}
+
+function defaultName(operation: AnyOperation): string {
+  switch (operation.kind) {
+    case 'look-up':
+      return `look-up ${operation.index}`;
+    case 'transaction':
+      return `transaction of ${operation.writes}`;
+    default:
+      return operation.kind;
+  }
+}
+
+function bodyOf(places: Places, operation: AnyOperation, targets: ServiceTargets): Body {
+  const { entities, facts } = places;
+  const context = { place: entities, facts, targets };
+  switch (operation.kind) {
+    case 'insert':
+    case 'replace':
+    case 'merge':
+    case 'upsert':
+    case 'delete':
+      return writing(places, operation.kind, operation.changes);
+    case 'update':
+      return updating(places, operation.changes);
+    case 'transaction':
+      return transacting(places, operation.writes, operation.of ?? 'insert');
+    case 'get':
+      return readingOne(entities);
+    case 'query':
+      return reading(entities, readingOfQuery(context, operation.query, operation));
+    case 'scan':
+      return reading(entities, readingOfScan(context, operation.scan ?? {}, operation));
+    case 'look-up':
+      return lookingUp(places, operation, targets);
+    default:
+      return unreachable(operation);
+  }
+}
+
+/** One row by its keys. */
+function readingOne(place: Place): Body {
+  return {
+    planClass: 'point',
+    touches: [pointReads(place, once)],
+    returned: once,
+    transactionRows: 0,
+    isAssumed: false,
+  };
+}
+
+function reading(place: Place, found: QueryReading): Body {
+  return {
+    planClass: found.planClass,
+    touches: [rangeReads(place, found)],
+    returned: found.returned,
+    transactionRows: 0,
+    isAssumed: found.isAssumed,
+  };
+}
+
+function rangeReads(place: Place, { requests, read, partitions, readAt }: QueryReading): Touch {
+  return {
+    place,
+    request: 'range-read',
+    requests,
+    read,
+    written: none,
+    partitions,
+    isLater: false,
+    at: readAt,
+  };
+}
+
+function requestOf(kind: WriteKind): 'insert' | 'update' | 'delete' {
+  return kind === 'insert' || kind === 'delete' ? kind : 'update';
+}
+
+/** What a write is to indexes. */
+export function changeOf(kind: WriteKind, changes: readonly string[] | undefined): IndexedChange {
+  const change = kind === 'insert' || kind === 'delete' ? kind : 'change';
+  return { kind: change, changes };
+}
+
+/** One write of one entity. */
+function writing(places: Places, kind: WriteKind, changes: readonly string[] | undefined): Body {
+  const { entities, indexes } = places;
+  if (indexes.length > 0) return writingBeside(places, kind, changes);
+  return {
+    ...written,
+    touches: [touch(entities, requestOf(kind), once, { written: 1 }), ...lookAgain(entities, kind)],
+    transactionRows: 0,
+  };
+}
+
+/** After a 409, a 412 or a lost answer a read tells by the write stamp whether it was applied. */
+function lookAgain(entities: Place, kind: WriteKind): readonly Touch[] {
+  const hasStamp = entities.definition.system.writeStamp !== undefined;
+  return hasStamp && kind !== 'upsert' && kind !== 'delete'
+    ? [pointReads(entities, onFailure)]
+    : [];
+}
+
+/** One write of one entity, with what its indexes make of it. It starts over when it was late. */
+function writingBeside(
+  places: Places,
+  kind: WriteKind,
+  changes: readonly string[] | undefined,
+): Body {
+  const { entities } = places;
+  const upkeep = upkeepOf(places, changeOf(kind, changes));
+  const rows = 1 + upkeep.rowsBeside;
+  const attempts: Estimate = { ...once, worst: indexedAttemptsMax };
+  // Whoever writes beside an index must know what the index had. An insert had nothing there.
+  const reads = kind === 'insert' ? { ...none, worst: indexedAttemptsMax - 1 } : attempts;
+  return {
+    ...written,
+    touches: [
+      pointReads(entities, reads),
+      ...upkeep.before.map((each) => ({
+        ...each,
+        requests: { ...each.requests, worst: each.requests.worst * indexedAttemptsMax },
+        read: { ...each.read, worst: each.read.worst * indexedAttemptsMax },
+      })),
+      touch(entities, rows > 1 ? 'transaction' : requestOf(kind), attempts, { written: rows }),
+      ...upkeep.after,
+    ],
+    transactionRows: rows > 1 ? rows : 0,
+  };
+}
+
+function updating(places: Places, changes: readonly string[] | undefined): Body {
+  const { entities, indexes } = places;
+  if (indexes.length > 0) return writingBeside(places, 'replace', changes);
+  const attempts: Estimate = { ...once, worst: updateAttemptsMax };
+  return {
+    ...written,
+    touches: [pointReads(entities, attempts), touch(entities, 'update', attempts, { written: 1 })],
+    transactionRows: 0,
+  };
+}
+
+function transacting(places: Places, writes: number, kind: WriteKind): Body {
+  const { entities } = places;
+  const upkeep = upkeepOf(places, changeOf(kind, undefined));
+  const rows = writes * (1 + upkeep.rowsBeside);
+  const times = ({ requests, read, written, at, ...rest }: Touch): Touch => ({
+    ...rest,
+    requests: mapEstimate(requests, (count) => count * writes),
+    read: mapEstimate(read, (count) => count * writes),
+    written: mapEstimate(written, (count) => count * writes),
+    at: (share) => at(share) * writes,
+  });
+  return {
+    ...written,
+    touches: [
+      ...upkeep.before.map(times),
+      touch(entities, 'transaction', once, { written: rows }),
+      ...lookAgain(entities, kind),
+      ...upkeep.after.map(times),
+    ],
+    transactionRows: rows,
+  };
+}
+
+function lookingUp(places: Places, operation: AnyLookUp, targets: ServiceTargets): Body {
+  const place = places.indexes.find(({ index }) => index?.name === operation.index);
+  if (place?.index === undefined) {
+    throw new ValueError(
+      `${places.entities.definition.type} has no index '${operation.index}'; it has ` +
+        (places.indexes.map(({ index }) => index?.name).join(', ') || 'none'),
+    );
+  }
+  const body =
+    place.index.kind === 'list'
+      ? readingList(places, place, operation)
+      : readingCopies(places, place, operation, targets);
+  const { thenRead = place.index.kind === 'list' } = operation;
+  if (!thenRead) return body;
+  // The index names the entities; each is a point read.
+  return { ...body, touches: [...body.touches, pointReads(places.entities, body.returned)] };
+}
+
+function readingCopies(
+  { facts }: Places,
+  place: Place,
+  operation: AnyLookUp,
+  targets: ServiceTargets,
+): Body {
+  if (operation.query === undefined) return readingOne(place);
+  return reading(place, readingOfQuery({ place, facts, targets }, operation.query, operation));
+}
+
+function readingList(places: Places, place: Place, operation: AnyLookUp): Body {
+  const { take = Infinity, reads, returns } = operation;
+  const told = reads === undefined ? listEntries(place, places) : exactly(reads);
+  const found = returns === undefined ? told : exactly(returns);
+  const list =
+    place.index?.place === 'blob'
+      ? touch(undefined, 'blob', once)
+      : pointReads(place, listRequests(place, places));
+  return {
+    ...readingOne(place),
+    touches: [list],
+    returned: mapEstimate(found, (count) => Math.min(take, count)),
+  };
+}
+
+/** Requests of an operation of whatever class: those of the caller, and those of a worker. */
+export function requestsOf(
+  { touches }: OperationPlan,
+  by: 'caller' | 'worker' | 'both' = 'both',
+): Estimate {
+  const asked = touches.filter(({ isLater }) => by === 'both' || isLater === (by === 'worker'));
+  return sumOf(asked.map(({ requests }) => requests));
+}

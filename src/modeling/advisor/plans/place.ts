@@ -1,0 +1,134 @@
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { ResolvedIndex } from '../../patterns/indexes/with-indexes.js';
+import { ValueError } from '../../rows/model-error.js';
+import { entitySize, type EntitySize } from '../sizes/entity-size.js';
+import { combined, limited, spreadOfKeys, valuesOf } from '../facts/key-spread.js';
+import type { FactsByName } from '../facts/property-facts.js';
+import { spreadOf, type Spread } from '../facts/spread.js';
+import { uniform } from '../facts/distribution.js';
+import { shapeOf } from '../sizes/stored-shape.js';
+import type { AnyWorkload } from '../facts/workload.js';
+
+/** Where rows are: the entities of a definition, or an index of them. */
+export interface Place {
+  /** As reports call it: the type, or `index 'email'`. */
+  readonly name: string;
+  /** Of the rows. */
+  readonly definition: AnyDefinition;
+  readonly rows: number;
+  readonly size: EntitySize;
+  /** Over PartitionKeys. */
+  readonly partitions: Spread;
+  /** Undefined: the entities themselves. */
+  readonly index: ResolvedIndex | undefined;
+  /** Rows in its partitions, of itself and of what is beside it, for each row of this place. */
+  readonly density: number;
+  /** Rows that a scan of it reads: of entities, all in their table. */
+  readonly tableRows: number;
+}
+
+/** What is advised on: a definition, its indexes and what is known of the rows. */
+export interface Places {
+  readonly entities: Place;
+  readonly indexes: readonly Place[];
+  readonly facts: FactsByName;
+}
+
+export function placesOf(
+  definition: AnyDefinition,
+  indexes: readonly ResolvedIndex[],
+  workload: AnyWorkload,
+): Places {
+  const facts = workload.properties ?? {};
+  const { rows } = workload;
+  const alone: Place = {
+    name: definition.type,
+    definition,
+    rows,
+    size: entitySize(shapeOf(definition), facts),
+    partitions: partitionsOf(definition, workload),
+    index: undefined,
+    density: 1,
+    tableRows: rows,
+  };
+  const found = indexes.map((index) => indexPlace(index, alone, facts));
+  const rowsIn = (...places: readonly string[]): number =>
+    found
+      .filter(({ index }) => places.includes(index?.place ?? ''))
+      .reduce((sum, place) => sum + place.rows, rows);
+  const beside = rowsIn('same-partition');
+  const inTable = rowsIn('same-partition', 'other-partition');
+  const shared = (place: Place): Place => {
+    const { index } = place;
+    const isBeside = index === undefined || index.place === 'same-partition';
+    return {
+      ...place,
+      density: isBeside && place.rows > 0 ? beside / place.rows : 1,
+      tableRows: index === undefined ? inTable : place.rows,
+    };
+  };
+  return { entities: shared(alone), indexes: found.map(shared), facts };
+}
+
+function partitionsOf(definition: AnyDefinition, workload: AnyWorkload): Spread {
+  const { partitions, properties = {}, rows } = workload;
+  if (partitions !== undefined) return spreadOf(partitions);
+  const spread = spreadOfKeys(definition.partitionKey, definition.properties, properties);
+  if (spread !== undefined) return limited(spread, rows);
+  throw new ValueError(
+    `${definition.type}: the workload does not tell how rows spread over PartitionKeys; give ` +
+      '`partitions`, such as uniform(40), zipf(1000, 1) or counts({ Sales: 500, Marketing: 80 })',
+  );
+}
+
+function indexPlace(index: ResolvedIndex, entities: Place, facts: FactsByName): Place {
+  const { definition } = index;
+  const { properties } = definition;
+  // An entity that lacks a needed property has no row.
+  const present = index.needed.reduce((share, name) => share * (facts[name]?.present ?? 1), 1);
+  const found = entities.rows * present;
+  const keys = spreadOfKeys(definition.rowKey, properties, facts);
+  const isBeside = index.place === 'same-partition';
+  const partitions = isBeside
+    ? entities.partitions
+    : // Of a key of which nothing is known every value is taken to be another one.
+      limited(
+        spreadOfKeys(definition.partitionKey, properties, facts) ??
+          spreadOf(uniform(Math.max(1, Math.round(found)))),
+        found,
+      );
+  const lists = Math.min(found, partitions.values * (keys?.values ?? Infinity));
+  return {
+    name: `index '${index.name}'`,
+    definition,
+    rows: index.kind === 'list' ? lists : found,
+    size: entitySize(shapeOf(definition), facts),
+    partitions,
+    index,
+    density: 1,
+    tableRows: 0,
+  };
+}
+
+/** The properties that an index is asked by: those of its keys that are not keys of the entity. */
+export function indexedNames(index: ResolvedIndex, entity: AnyDefinition): readonly string[] {
+  const own = new Set(
+    [...entity.partitionKey.parts, ...entity.rowKey.parts].map(({ property }) => property),
+  );
+  return index.needed.filter((name) => !own.has(name));
+}
+
+/** How the values that an index is asked by spread over the rows; undefined: all differ. */
+export function spreadOfIndexed(
+  index: ResolvedIndex,
+  entity: AnyDefinition,
+  facts: FactsByName,
+): Spread | undefined {
+  let all: Spread | undefined;
+  for (const name of indexedNames(index, entity)) {
+    const values = valuesOf(name, entity.properties[name], facts);
+    if (values === undefined) return undefined;
+    all = all === undefined ? spreadOf(values) : combined(all, spreadOf(values));
+  }
+  return all;
+}

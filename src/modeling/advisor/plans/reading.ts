@@ -1,0 +1,268 @@
+import { unreachable } from '../../../base/invariant.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { KeyTemplate, KeyValues } from '../../definition/key-template.js';
+import {
+  planPartitions,
+  planScan,
+  type PartitionQuery,
+  type PartitionsQuery,
+  type PlanClass,
+  type TableScan,
+} from '../../table/query-plan.js';
+import { conditionOf, shareOfCondition } from '../facts/condition-share.js';
+import { exactly, mapEstimate, type Estimate } from './estimate.js';
+import { storedNameOf } from '../../definition/entity-definition.js';
+import type { EntitySize } from '../sizes/entity-size.js';
+import { valuesOf } from '../facts/key-spread.js';
+import type { Place } from './place.js';
+import type { FactsByName } from '../facts/property-facts.js';
+import type { ServiceTargets } from './service-targets.js';
+import { shareOf, spreadOf } from '../facts/spread.js';
+import { nameOfValue } from '../facts/value-name.js';
+
+/** What a query is expected to read. */
+export interface QueryReading {
+  readonly planClass: PlanClass;
+  /** Entities that the service reads. */
+  readonly read: Estimate;
+  /** Entities that come. */
+  readonly returned: Estimate;
+  /** Range reads. */
+  readonly requests: Estimate;
+  /** Partitions that it asks for; undefined: all. */
+  readonly partitions: number | undefined;
+  /** Entities read in a partition that has this share of the rows. */
+  readonly readAt: (share: number) => number;
+  /** Whether nobody told how many rows its range of RowKeys has: the whole partition was taken. */
+  readonly isAssumed: boolean;
+}
+
+/** What the workload says of a query. */
+export interface ReadingFacts {
+  readonly select?: readonly string[] | undefined;
+  readonly reads?: number | undefined;
+  readonly returns?: number | undefined;
+  readonly take?: number | undefined;
+}
+
+export interface ReadingContext {
+  readonly place: Place;
+  readonly facts: FactsByName;
+  readonly targets: ServiceTargets;
+}
+
+type AnyQuery = PartitionQuery<AnyDefinition> | PartitionsQuery<AnyDefinition>;
+
+/** What a query of one partition, or of several, reads. */
+export function readingOfQuery(
+  context: ReadingContext,
+  query: AnyQuery,
+  known: ReadingFacts,
+): QueryReading {
+  const { place, facts } = context;
+  const { definition } = place;
+  const partitions = 'partitions' in query ? query.partitions : [query.partition];
+  const { class: planClass } = planPartitions(definition, { ...query, partitions }, undefined);
+  const range = rangeShare(planClass, definition.rowKey, query, { definition, facts });
+  const density = planClass === 'partition-scan' ? densityOf(place) : 1;
+  const count = partitions.length;
+  const each = rowsEach(place, planClass, range, known.reads);
+  const share = shareOfWhere(definition, query, facts);
+  return finished(context, known, {
+    planClass,
+    each,
+    density,
+    share,
+    partitions: count,
+    readAt: (partition) => {
+      if (planClass === 'point') return 1;
+      return density * (known.reads ?? place.rows * partition * (range?.expected ?? 1));
+    },
+    isAssumed: planClass === 'range' && range === undefined && known.reads === undefined,
+  });
+}
+
+/** What a scan of all partitions reads. */
+export function readingOfScan(
+  context: ReadingContext,
+  scan: TableScan<AnyDefinition>,
+  known: ReadingFacts,
+): QueryReading {
+  const { place, facts } = context;
+  const { definition } = place;
+  const { class: planClass } = planScan(definition, scan, undefined);
+  const leading = (scan.partitionPrefix ?? {}) as KeyValues;
+  const prefix = prefixShare(definition.partitionKey, leading, { definition, facts });
+  const rows = mapEstimate(prefix ?? exactly(1), (share) => known.reads ?? place.rows * share);
+  const density = place.rows === 0 ? 1 : place.tableRows / place.rows;
+  return finished(context, known, {
+    planClass,
+    each: rows,
+    density,
+    share: shareOfWhere(definition, scan, facts),
+    partitions: undefined,
+    readAt: (partition) => density * place.rows * partition,
+    isAssumed: false,
+  });
+}
+
+function shareOfWhere(
+  definition: AnyDefinition,
+  query: AnyQuery | TableScan<AnyDefinition>,
+  facts: FactsByName,
+): number {
+  const condition = conditionOf(definition, query);
+  return condition === undefined ? 1 : (shareOfCondition(condition, definition, facts) ?? 1);
+}
+
+/**
+ * Rows of the partition for each of the type. A type whose RowKeys begin with a text of their own
+ * is a range, however much is beside it.
+ */
+function densityOf({ definition, density }: Place): number {
+  return definition.rowKey.texts[0] === '' ? density : 1;
+}
+
+/** Rows of the type in one partition that the keys select. */
+function rowsEach(
+  { rows, partitions }: Place,
+  planClass: PlanClass,
+  range: Estimate | undefined,
+  reads: number | undefined,
+): Estimate {
+  if (reads !== undefined) return exactly(reads);
+  const atLeast1 = (count: number): number => Math.min(rows, Math.max(1, count));
+  const { least, typical, greatest } = partitions;
+  switch (planClass) {
+    case 'point':
+      return exactly(1);
+    case 'partition-scan':
+      return mapEstimate({ best: least, expected: typical, worst: greatest }, (share) =>
+        atLeast1(rows * share),
+      );
+    case 'range':
+    case 'table-scan':
+      return {
+        best: range === undefined ? 1 : atLeast1(rows * least * range.best),
+        expected: atLeast1(rows * typical * (range?.expected ?? 1)),
+        // A value may lie in one partition alone.
+        worst: atLeast1(rows * Math.min(greatest, range?.worst ?? 1)),
+      };
+    default:
+      return unreachable(planClass);
+  }
+}
+
+interface Known {
+  readonly definition: AnyDefinition;
+  readonly facts: FactsByName;
+}
+
+/** Share of a partition's rows in a range; undefined when the facts do not tell. */
+function rangeShare(
+  planClass: PlanClass,
+  template: KeyTemplate,
+  query: AnyQuery,
+  known: Known,
+): Estimate | undefined {
+  const { prefix, startsWith, rowKeyFrom, rowKeyTo, rowKeyBefore } = query;
+  if (planClass !== 'range') return exactly(1);
+  const isOpen = [startsWith, rowKeyFrom, rowKeyTo, rowKeyBefore].some(
+    (bound) => bound !== undefined,
+  );
+  return isOpen || prefix === undefined
+    ? undefined
+    : prefixShare(template, prefix as KeyValues, known);
+}
+
+/** Share of the keys that begin with these values. */
+function prefixShare(
+  { parts }: KeyTemplate,
+  values: KeyValues,
+  { definition, facts }: Known,
+): Estimate | undefined {
+  let all = exactly(1);
+  for (const { property } of parts) {
+    const value = values[property];
+    if (value === undefined) break;
+    const found = valuesOf(property, definition.properties[property], facts);
+    if (found === undefined) return undefined;
+    const name = nameOfValue(value);
+    const told = name === undefined ? undefined : shareOf(found, name);
+    const { least, typical, greatest } = spreadOf(found);
+    const share =
+      told === undefined ? { best: least, expected: typical, worst: greatest } : exactly(told);
+    all = {
+      best: all.best * share.best,
+      expected: all.expected * share.expected,
+      worst: all.worst * share.worst,
+    };
+  }
+  return all;
+}
+
+interface Unfinished extends Pick<
+  QueryReading,
+  'planClass' | 'partitions' | 'readAt' | 'isAssumed'
+> {
+  /** Rows of the type that the keys select, in each partition asked for. */
+  readonly each: Estimate;
+  readonly density: number;
+  /** Share of them that the condition lets through. */
+  readonly share: number;
+}
+
+function finished(
+  { place, targets }: ReadingContext,
+  { select, returns, take = Infinity }: ReadingFacts,
+  { each, density, share, partitions, readAt, ...rest }: Unfinished,
+): QueryReading {
+  const count = partitions ?? 1;
+  const found =
+    returns === undefined ? mapEstimate(each, (rows) => rows * share) : exactly(returns);
+  const returned = mapEstimate(found, (rows) => Math.min(take, rows * count));
+  // Reading stops when enough has come.
+  const readMax = share === 0 || take === Infinity ? Infinity : (take / share) * density;
+  const read = mapEstimate(each, (rows) => Math.min(readMax, rows * density * count));
+  const bytes = bytesReturned(place, select);
+  const pages = (rows: number, of: number): number =>
+    Math.max(1, Math.ceil(rows / targets.pageEntities), Math.ceil((rows * of) / targets.pageBytes));
+  const perPartition = (rows: number, of: number): number => count * pages(rows / count, of);
+  // A page also ends where the key range of a node does: at worst behind every partition.
+  const seams = partitions === undefined ? Math.max(0, place.partitions.values - 1) : 0;
+  return {
+    ...rest,
+    read,
+    returned,
+    requests: {
+      best: perPartition(returned.best, bytes.average),
+      expected: perPartition(returned.expected, bytes.average),
+      worst: perPartition(returned.worst, bytes.maximum) + seams,
+    },
+    partitions,
+    readAt: (partition) => Math.min(readMax, readAt(partition)),
+  };
+}
+
+/** Bytes of an entity as far as it is asked for. */
+function bytesReturned(
+  { definition, size }: Place,
+  select: readonly string[] | undefined,
+): EntitySize['bytes'] {
+  if (select === undefined) return size.bytes;
+  const names = new Set(
+    select.flatMap((name) => {
+      const property = definition.properties[name];
+      return property === undefined ? [] : [storedNameOf(name, property)];
+    }),
+  );
+  const left = size.fields.filter(({ property }) => {
+    const top = property.split('.', 1)[0] ?? '';
+    const found = definition.properties[top];
+    return found === undefined || !names.has(storedNameOf(top, found));
+  });
+  return {
+    average: left.reduce((sum, { bytes }) => sum - bytes.average, size.bytes.average),
+    maximum: left.reduce((sum, { bytes }) => sum - bytes.maximum, size.bytes.maximum),
+  };
+}

@@ -1,0 +1,111 @@
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { KeyTemplate } from '../../definition/key-template.js';
+import { DefinitionError } from '../../rows/model-error.js';
+import { stringUnitsMax } from '../../rows/row-size.js';
+import type { IndexScope, IndexTemplate, ListIndex, RowPlace } from './index-declaration.js';
+
+interface ListOptions<D extends AnyDefinition, S extends boolean> extends IndexScope<D, S> {
+  /** Stored name of the property with the keys. `Keys` when absent. */
+  readonly list?: string;
+  /**
+   * How much of a list one row holds before it overflows into rows of its own: UTF-16 code units,
+   * 128 to 450,000. 32,768 (64 KiB) when absent. More makes fewer rows and larger writes.
+   */
+  readonly listUnitsMax?: number;
+}
+
+/** Of an index whose lists are in the partition of their entities. */
+export interface IndexEntityBesideOptions<
+  D extends AnyDefinition,
+  RK extends KeyTemplate,
+  S extends boolean,
+> extends ListOptions<D, S> {
+  readonly place: 'same-partition';
+  readonly rowKey: IndexTemplate<D, S, RK>;
+}
+
+/** Of an index whose lists are in another partition or table. */
+export interface IndexEntityElsewhereOptions<
+  D extends AnyDefinition,
+  PK extends KeyTemplate,
+  RK extends KeyTemplate,
+  S extends boolean,
+  Place extends 'other-partition' | 'other-table',
+> extends ListOptions<D, S> {
+  readonly place: Place;
+  readonly partitionKey: IndexTemplate<D, S, PK>;
+  readonly rowKey: IndexTemplate<D, S, RK>;
+}
+
+/** Of an index whose lists are blobs. */
+export interface IndexBlobOptions<
+  D extends AnyDefinition,
+  RK extends KeyTemplate,
+  S extends boolean,
+> extends IndexScope<D, S> {
+  readonly place: 'blob';
+  /** Of the blob of a value. */
+  readonly name: IndexTemplate<D, S, RK>;
+}
+
+/** The RowKey or name of a list that has no partition. */
+export type NoPartition = KeyTemplate<readonly []>;
+
+/**
+ * Index entities: for each value, such as the last name Jones, one list of the keys of all entities
+ * that have it. Values need not be unique.
+ *
+ * - `same-partition`: an entity beside the entities, RowKey by `rowKey`, with their RowKeys. It
+ *   changes in the same entity group transaction as the entity.
+ * - `other-partition`, `other-table`: an entity elsewhere, with `PartitionKey/RowKey` of each, for
+ *   values of a whole organisation. Kept up to date by the worker.
+ * - `blob`: a blob for each value, one `PartitionKey/RowKey` a line, of any length. Kept up to date
+ *   by the worker.
+ *
+ * A list that is too long for a row goes on in further rows. Every change of a list writes a row of
+ * it, so the entities that share one value are written one after the other.
+ */
+export function indexEntity<
+  D extends AnyDefinition,
+  const RK extends KeyTemplate,
+  const S extends boolean = false,
+>(
+  options: IndexEntityBesideOptions<D, RK, S>,
+): ListIndex<D, D['partitionKey'], RK, 'same-partition'>;
+export function indexEntity<
+  D extends AnyDefinition,
+  const PK extends KeyTemplate,
+  const RK extends KeyTemplate,
+  const Place extends 'other-partition' | 'other-table',
+  const S extends boolean = false,
+>(options: IndexEntityElsewhereOptions<D, PK, RK, S, Place>): ListIndex<D, PK, RK, Place>;
+export function indexEntity<
+  D extends AnyDefinition,
+  const RK extends KeyTemplate,
+  const S extends boolean = false,
+>(options: IndexBlobOptions<D, RK, S>): ListIndex<D, NoPartition, RK, 'blob'>;
+export function indexEntity<D extends AnyDefinition, S extends boolean>(
+  options:
+    | IndexEntityBesideOptions<D, KeyTemplate, S>
+    | IndexEntityElsewhereOptions<D, KeyTemplate, KeyTemplate, S, 'other-partition' | 'other-table'>
+    | IndexBlobOptions<D, KeyTemplate, S>,
+): ListIndex<D, KeyTemplate, KeyTemplate, RowPlace | 'blob'> {
+  const isBlob = options.place === 'blob';
+  const { list = 'Keys', listUnitsMax = stringUnitsMax } = isBlob ? {} : options;
+  if (!(listUnitsMax >= 128 && listUnitsMax <= 450_000)) {
+    throw new DefinitionError(`listUnitsMax is 128 to 450,000, not ${listUnitsMax}`);
+  }
+  const isBeside = options.place === 'same-partition';
+  return Object.freeze({
+    kind: 'list',
+    place: options.place,
+    partitionKey: isBlob ? noPartition : isBeside ? undefined : options.partitionKey,
+    rowKey: isBlob ? options.name : options.rowKey,
+    listName: list,
+    unitsMax: listUnitsMax,
+    isSparse: options.sparse ?? false,
+    when: options.when,
+  });
+}
+
+const noPartition = (): NoPartition => ({ texts: [''], parts: [] });

@@ -1,0 +1,19 @@
+import { QueueService, type QueueServiceOptions } from '../queues/queue-service.js';
+import type { QueuePage, QueueQuery } from '../queues/types.js';
+import type { PagingPolicy } from './paging-policy.js';
+import { shapedQueues } from './shaped-queues.js';
+
+/** A queue service whose lists have the shapes of a policy. Everything else is as it is. */
+export class ShapedQueueService extends QueueService {
+  readonly #paging: PagingPolicy;
+
+  constructor(options: QueueServiceOptions, paging: PagingPolicy) {
+    super(options);
+    this.#paging = paging;
+  }
+
+  override listQueues(account: string, query: QueueQuery): Promise<QueuePage> {
+    const shape = this.#paging.shapeOf(['queues', account, query]);
+    return shapedQueues((plain) => super.listQueues(account, plain), query, shape);
+  }
+}

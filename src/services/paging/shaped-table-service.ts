@@ -1,0 +1,25 @@
+import { TableService, type TableServiceOptions } from '../tables/table-service.js';
+import type { EntityPage, EntityQuery, TablePage, TableQuery } from '../tables/types.js';
+import type { PagingPolicy } from './paging-policy.js';
+import { shapedEntities } from './shaped-entities.js';
+import { shapedTables } from './shaped-tables.js';
+
+/** A table service whose pages have the shapes of a policy. Everything else is as it is. */
+export class ShapedTableService extends TableService {
+  readonly #paging: PagingPolicy;
+
+  constructor(options: TableServiceOptions, paging: PagingPolicy) {
+    super(options);
+    this.#paging = paging;
+  }
+
+  override queryTables(account: string, query: TableQuery): Promise<TablePage> {
+    const shape = this.#paging.shapeOf(['tables', account, query]);
+    return shapedTables((plain) => super.queryTables(account, plain), query, shape);
+  }
+
+  override queryEntities(account: string, table: string, query: EntityQuery): Promise<EntityPage> {
+    const shape = this.#paging.shapeOf(['entities', account, table, query]);
+    return shapedEntities((plain) => super.queryEntities(account, table, plain), query, shape);
+  }
+}

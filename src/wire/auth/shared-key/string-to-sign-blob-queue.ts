@@ -1,0 +1,76 @@
+import { unreachable } from '../../../base/invariant.js';
+import { signedPaths } from './account-path.js';
+import type { SharedKeyScheme } from '../credential.js';
+import {
+  canonicalizedHeaders,
+  documentedOrder,
+  headerLines,
+  languageFirstOrder,
+  liteOrder,
+  readSignedHeaders,
+  wordSortedHeaders,
+} from './signed-headers.js';
+import { canonicalizedQuery, compOnly, queryParameters, type PlusMeaning } from './signed-query.js';
+import type { BlobQueueSignedRequest, StringToSign } from './signed-request.js';
+
+/**
+ * Every text that the client of a blob or queue request may have signed, the likeliest first (spec
+ * queue-service §4.1 and §4.2). Clients disagree about the order of headers, of encoding and
+ * language, about `+` in a query string and about the path of a secondary. What the others would
+ * have signed is worked out only after the first text did not match.
+ *
+ * @throws {StorageError} `InvalidHeaderValue` when a header that is signed occurs twice,
+ *   `InvalidInput` when the query string cannot be decoded
+ */
+export function* blobQueueStringsToSign(
+  scheme: SharedKeyScheme,
+  account: string,
+  request: BlobQueueSignedRequest,
+): Generator<StringToSign> {
+  const { method, rawPath, rawQuery } = request;
+  const signed = readSignedHeaders(request);
+  const paths = signedPaths(account, rawPath);
+  const [order, otherOrder] = lineOrders[scheme];
+  const lines = headerLines(signed, order);
+  const headers = canonicalizedHeaders(signed);
+  const query = signedQuery(scheme, rawQuery, 'plus');
+  const first = `${method}\n${lines}${headers}/${account}${paths[0]}${query}`;
+  yield { date: signed.date, text: first };
+
+  const starts = joined(
+    new Set([lines, headerLines(signed, otherOrder)]),
+    new Set([headers, wordSortedHeaders(signed)]),
+  );
+  const ends = joined(paths, new Set([query, signedQuery(scheme, rawQuery, 'space')]));
+  for (const end of ends)
+    for (const start of starts) {
+      const text = `${method}\n${start}/${account}${end}`;
+      if (text !== first) yield { date: signed.date, text };
+    }
+}
+
+/** Each of the one with each of the other. */
+function joined(lefts: Iterable<string>, rights: Iterable<string>): readonly string[] {
+  const all: string[] = [];
+  for (const left of lefts) for (const right of rights) all.push(left + right);
+  return all;
+}
+
+const lineOrders: Readonly<Record<SharedKeyScheme, readonly [LineOrder, LineOrder]>> = {
+  SharedKey: [documentedOrder, languageFirstOrder],
+  SharedKeyLite: [liteOrder, liteOrder],
+};
+
+type LineOrder = readonly string[];
+
+function signedQuery(scheme: SharedKeyScheme, rawQuery: string, plus: PlusMeaning): string {
+  const parameters = queryParameters(rawQuery, plus);
+  switch (scheme) {
+    case 'SharedKey':
+      return canonicalizedQuery(parameters);
+    case 'SharedKeyLite':
+      return compOnly(parameters);
+    default:
+      return unreachable(scheme);
+  }
+}

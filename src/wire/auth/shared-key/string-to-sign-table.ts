@@ -1,0 +1,40 @@
+import { signedPaths } from './account-path.js';
+import type { SharedKeyScheme } from '../credential.js';
+import type { StringToSign, TableSignedRequest } from './signed-request.js';
+
+/**
+ * Every text that the client of a table request may have signed, the likeliest first (spec
+ * table-service §8.1). The date is `x-ms-date` or `Date`; when both are there, either may be meant.
+ */
+export function* tableStringsToSign(
+  scheme: SharedKeyScheme,
+  account: string,
+  request: TableSignedRequest,
+): Generator<StringToSign> {
+  const { xMsDate, date } = request;
+  // Without any date there is one text, with an empty line for it.
+  for (const candidate of new Set([xMsDate ?? date ?? '', date ?? xMsDate ?? ''])) {
+    for (const path of signedPaths(account, request.rawPath)) {
+      const resource = canonicalizedResource(account, path, request.comp);
+      yield { date: candidate, text: stringToSign(scheme, request, candidate, resource) };
+    }
+  }
+}
+
+/**
+ * `/` + account + path + `?comp=…`, no other option. In path style the path begins with the
+ * account, so that it appears twice.
+ */
+function canonicalizedResource(account: string, path: string, comp: string | undefined): string {
+  return comp === undefined ? `/${account}${path}` : `/${account}${path}?comp=${comp}`;
+}
+
+function stringToSign(
+  scheme: SharedKeyScheme,
+  { method, contentMd5 = '', contentType = '' }: TableSignedRequest,
+  date: string,
+  resource: string,
+): string {
+  if (scheme === 'SharedKeyLite') return `${date}\n${resource}`;
+  return `${method}\n${contentMd5}\n${contentType}\n${date}\n${resource}`;
+}
