@@ -1,7 +1,7 @@
 import { controlHost, ControlServer } from '../http/control/server.js';
 import type { ControlTarget } from '../http/control/routes.js';
 import { StoreFailedError, StoreWriteError } from '../kv/errors.js';
-import type { Logger } from '../http/pipeline/logger.js';
+import type { Logger } from '../http/exchange/logger.js';
 import { ListenError } from './listen-error.js';
 import { SnapshotError } from './snapshots.js';
 

@@ -1,4 +1,4 @@
-import type { Protocol } from '../http/pipeline/exchange.js';
+import type { Protocol } from '../http/exchange/exchange.js';
 import type { AccountSettings } from '../services/accounts/directory.js';
 import type { ServerSettings, ServiceName } from './options.js';
 import { ServerOptionsError } from './server-options-error.js';

@@ -44,12 +44,12 @@ export type {
   FaultRule,
 } from '../http/faults/rule.js';
 export type { ThrottleLimits, ThrottleRates, ThrottleSetting } from '../http/throttle/limits.js';
-export type { PartitionLoad } from '../http/pipeline/request-load.js';
+export type { PartitionLoad } from '../http/exchange/request-load.js';
 export { AccountSettingsError, developmentAccount } from '../services/accounts/directory.js';
 export { loggerOfPino } from './pino-logger.js';
 export type { HttpLimits } from '../http/pipeline/limits.js';
-export type { LogFields, Logger } from '../http/pipeline/logger.js';
-export type { AuthKind, RequestObserver, RequestRecord } from '../http/pipeline/record.js';
+export type { LogFields, Logger } from '../http/exchange/logger.js';
+export type { AuthKind, RequestObserver, RequestRecord } from '../http/exchange/record.js';
 export type { PlanClass, QueryReport } from '../services/tables/types.js';
 export { manualClock, systemClock, type Clock, type ManualClock } from '../base/clock.js';
 export type { Randomness } from '../base/randomness.js';

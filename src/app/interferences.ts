@@ -1,7 +1,7 @@
 import { InvalidSettingError } from '../base/members.js';
 import { FaultInjector, type Faults } from '../http/faults/injector.js';
 import type { Interference } from '../http/pipeline/interference.js';
-import type { RequestObserver } from '../http/pipeline/record.js';
+import type { RequestObserver } from '../http/exchange/record.js';
 import { queueRoutes } from '../http/queues/routes.js';
 import { tableRoutes } from '../http/tables/routes.js';
 import { parseThrottle, type ThrottleSetting } from '../http/throttle/limits.js';

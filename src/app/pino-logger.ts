@@ -1,5 +1,5 @@
 import type { Logger as PinoLogger } from 'pino';
-import type { Logger } from '../http/pipeline/logger.js';
+import type { Logger } from '../http/exchange/logger.js';
 
 /** Lets pino write what the server logs. An `error` among the fields is written with its stack. */
 export function loggerOfPino(pino: PinoLogger): Logger {

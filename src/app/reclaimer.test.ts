@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Timers } from '../base/timers.js';
-import { silentLogger, type Logger } from '../http/pipeline/logger.js';
+import { silentLogger, type Logger } from '../http/exchange/logger.js';
 import { Reclaimer, type ReclaimStep } from './reclaimer.js';
 
 type Run = ReclaimStep['run'];

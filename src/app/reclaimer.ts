@@ -1,5 +1,5 @@
 import type { Timer, Timers } from '../base/timers.js';
-import type { Logger } from '../http/pipeline/logger.js';
+import type { Logger } from '../http/exchange/logger.js';
 
 /** Frees some space that nothing reaches any more. */
 export interface ReclaimStep {

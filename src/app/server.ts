@@ -1,7 +1,7 @@
 import { invariant } from '../base/invariant.js';
 import type { ServedStore } from '../kv/served-store.js';
 import { healthEndpoint } from '../http/admin/health.js';
-import type { HttpService } from '../http/pipeline/service.js';
+import type { HttpService } from '../http/exchange/service.js';
 import { PublicKeyGuard } from '../http/pipeline/public-key-guard.js';
 import { HttpServer } from '../http/pipeline/server.js';
 import { HeldMemory } from '../http/pipeline/held-memory.js';

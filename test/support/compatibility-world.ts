@@ -32,7 +32,7 @@ export interface World {
 export const allowedOrigin = 'http://a.example';
 
 /** One rule for one origin, which both services have. */
-export const originRules =
+export const corsRules =
   '<StorageServiceProperties><Cors><CorsRule>' +
   `<AllowedOrigins>${allowedOrigin}</AllowedOrigins><AllowedMethods>GET,PUT</AllowedMethods>` +
   '<AllowedHeaders>x-ms-*</AllowedHeaders><ExposedHeaders>x-ms-*</ExposedHeaders>' +
@@ -56,7 +56,7 @@ export async function startWorld(options: ServerOptions = {}): Promise<World> {
   const queue = await queues.newQueue();
   await queues.put(queue, 'text');
   for (const client of [tables, queues]) {
-    const { status } = await client.send({ method: 'PUT', path: properties, body: originRules });
+    const { status } = await client.send({ method: 'PUT', path: properties, body: corsRules });
     if (status !== 202) throw new Error(`the rules about origins were not taken: ${status}`);
   }
   let writes = 0;

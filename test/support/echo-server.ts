@@ -3,10 +3,10 @@ import { systemRandomness } from '../../src/base/randomness.js';
 import type { Timers } from '../../src/base/timers.js';
 import { HeldMemory } from '../../src/http/pipeline/held-memory.js';
 import { defaultLimits, type HttpLimits } from '../../src/http/pipeline/limits.js';
-import { silentLogger } from '../../src/http/pipeline/logger.js';
-import type { RequestRecord } from '../../src/http/pipeline/record.js';
+import { silentLogger } from '../../src/http/exchange/logger.js';
+import type { RequestRecord } from '../../src/http/exchange/record.js';
 import { HttpServer } from '../../src/http/pipeline/server.js';
-import type { HttpService, Operation } from '../../src/http/pipeline/service.js';
+import type { HttpService, Operation } from '../../src/http/exchange/service.js';
 import { VersionGate } from '../../src/http/pipeline/version-gate.js';
 import type { WorkGate } from '../../src/http/pipeline/work-gate.js';
 import { developmentAccount, makeAccountDirectory } from '../../src/services/accounts/directory.js';
@@ -60,7 +60,7 @@ function serviceOf(run: () => Promise<string>, bodyBytesMax: number): HttpServic
       storedPolicies: () => Promise.resolve([]),
     },
     verifiesContentMd5: false,
-    originRules: { read: () => Promise.resolve([]), recent: () => [] },
+    corsRules: { read: () => Promise.resolve([]), recent: () => [] },
     preflight: (exchange) => ({ name: 'Preflight', operation, request: exchange }),
     route: (exchange) => ({ name: 'Echo', operation, request: exchange }),
     renderError: (error) => ({

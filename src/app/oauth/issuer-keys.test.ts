@@ -12,7 +12,7 @@ import { manualClock, type ManualClock } from '../../base/clock.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { systemTimers, type Timers } from '../../base/timers.js';
 import type { IssuerKeys, KeySet } from '../../http/oauth/issuer-keys.js';
-import { silentLogger, type Logger } from '../../http/pipeline/logger.js';
+import { silentLogger, type Logger } from '../../http/exchange/logger.js';
 import { testIssuer, type TestIssuer } from '../../../test/support/oauth-issuer.js';
 import { openIssuerKeys, type OpenIssuerKeys } from './issuer-keys.js';
 import { ServerOptionsError } from '../server-options-error.js';

@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Timers } from '../../base/timers.js';
 import type { IssuerKeys, KeySet } from '../../http/oauth/issuer-keys.js';
-import type { Logger } from '../../http/pipeline/logger.js';
+import type { Logger } from '../../http/exchange/logger.js';
 import { KeyCache, type KeyReading } from './key-cache.js';
 import { keysOfUrl } from './key-download.js';
 import { keysOfFile } from './key-files.js';

@@ -6,7 +6,7 @@ import {
   type IssuerKeys,
   type KeySet,
 } from '../../http/oauth/issuer-keys.js';
-import type { Logger } from '../../http/pipeline/logger.js';
+import type { Logger } from '../../http/exchange/logger.js';
 import type { ReadKeys } from './key-files.js';
 import { parseKeySet } from './key-set.js';
 

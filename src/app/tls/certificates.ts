@@ -1,7 +1,7 @@
 import type { SecureContext } from 'node:tls';
 import type { Clock } from '../../base/clock.js';
 import type { Timer, Timers } from '../../base/timers.js';
-import type { Logger } from '../../http/pipeline/logger.js';
+import type { Logger } from '../../http/exchange/logger.js';
 import type { TlsIdentity } from '../../http/tls/doorway.js';
 import { fileStamp } from '../file-stamp.js';
 import type { Identity } from './identity.js';

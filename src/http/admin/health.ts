@@ -1,6 +1,6 @@
 import type { Endpoint } from '../pipeline/endpoint.js';
-import type { Exchange } from '../pipeline/exchange.js';
-import type { Reply } from '../pipeline/service.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { Reply } from '../exchange/service.js';
 
 /**
  * `GET /healthz`: 200 while the server can serve, 503 while it closes or when its store fails. Not

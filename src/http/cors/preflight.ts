@@ -4,8 +4,8 @@ import { publicAccess } from '../operations/access.js';
 import { emptyReply } from '../operations/replies.js';
 import { accountName, type ServiceBackend, type ServiceRequest } from '../operations/request.js';
 import type { ServiceRoute, RoutedRequest } from '../operations/route.js';
-import type { Exchange } from '../pipeline/exchange.js';
-import type { Operation, Route } from '../pipeline/service.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { Operation, Route } from '../exchange/service.js';
 import { decidingRule, headerCover } from './deciding-rule.js';
 
 /** What a browser asks before it sends a request. */

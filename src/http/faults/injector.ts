@@ -6,7 +6,7 @@ import type { Timers } from '../../base/timers.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { AbortedError } from '../pipeline/body.js';
 import type { AdmittedRequest, Interference } from '../pipeline/interference.js';
-import type { EntityName } from '../pipeline/request-load.js';
+import type { EntityName } from '../exchange/request-load.js';
 import { resetConnection } from '../pipeline/spoil.js';
 import { chanceOf, seededChance, type Chance } from './chance.js';
 import { matchesGlob, type Glob } from './glob.js';

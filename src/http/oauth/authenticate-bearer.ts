@@ -1,8 +1,8 @@
 import { invariant, unreachable } from '../../base/invariant.js';
 import { errorDefinition, type ErrorCode } from '../../model/errors/registry.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import type { Caller } from '../pipeline/authorise.js';
-import type { Exchange } from '../pipeline/exchange.js';
+import type { Caller } from '../exchange/caller.js';
+import type { Exchange } from '../exchange/exchange.js';
 import type { BearerVerifier } from './bearer-verifier.js';
 
 interface BearerVersions {

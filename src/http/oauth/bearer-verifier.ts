@@ -1,4 +1,4 @@
-import type { ScopedPermissions } from '../pipeline/authorise.js';
+import type { ScopedPermissions } from '../exchange/caller.js';
 
 /** What a request asks for, as far as a token can be meant for it. */
 export interface BearerTarget {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ScopedPermissions } from '../pipeline/authorise.js';
+import type { ScopedPermissions } from '../exchange/caller.js';
 import { permissionsOf, type TokenRight } from './role-permissions.js';
 
 const nothing: ReadonlyMap<string, readonly TokenRight[]> = new Map();

@@ -1,5 +1,6 @@
 import { unreachable } from '../../base/invariant.js';
-import type { Permission, ScopedPermissions } from '../pipeline/authorise.js';
+import type { Permission } from '../exchange/permission.js';
+import type { ScopedPermissions } from '../exchange/caller.js';
 
 /** What a role or a scope is good for. */
 export const tokenRights = ['read', 'write', 'delete'] as const;

@@ -3,7 +3,7 @@ import { createHmac, createPublicKey } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import { createLocalJWKSet } from 'jose';
 import { manualClock, type ManualClock } from '../../base/clock.js';
-import { silentLogger } from '../pipeline/logger.js';
+import { silentLogger } from '../exchange/logger.js';
 import { assembled, testIssuer, type TestIssuer } from '../../../test/support/oauth-issuer.js';
 import { KeysUnavailableError, type IssuerKeys, type KeySet } from './issuer-keys.js';
 import { TokenVerifier, type TokenRules } from './token-verifier.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
 import type { Clock } from '../../base/clock.js';
-import type { Logger } from '../pipeline/logger.js';
+import type { Logger } from '../exchange/logger.js';
 import { isMeantFor } from './audience.js';
 import type { BearerTarget, BearerVerdict, BearerVerifier } from './bearer-verifier.js';
 import { bearerChallenge } from './challenge.js';

@@ -1,4 +1,5 @@
-import type { Access, GrantedAccess, Permission } from '../pipeline/authorise.js';
+import type { Access, GrantedAccess } from '../exchange/access.js';
+import type { Permission } from '../exchange/permission.js';
 
 export const publicAccess: Access = { kind: 'public' };
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { inOnePiece, inSlices, type Pieces } from '../../base/slice.js';
-import type { Exchange } from '../pipeline/exchange.js';
-import type { Reply } from '../pipeline/service.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { Reply } from '../exchange/service.js';
 
 export function xmlReply(status: number, body: Buffer): Reply {
   return {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { ServicePropertiesService } from '../../services/accounts/service-properties.js';
-import type { Exchange } from '../pipeline/exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 
 /** What the operations that every service has work on. */
 export interface ServiceBackend {

@@ -1,7 +1,7 @@
 import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import type { StorageError } from '../../model/errors/storage-error.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
-import type { Operation } from '../pipeline/service.js';
+import type { Operation } from '../exchange/service.js';
 
 /** What routing looks at in a request, whatever the service. */
 export interface RoutedRequest {

@@ -4,7 +4,7 @@ import {
   renderServiceProperties,
   type PropertiesDialect,
 } from '../../wire/xml/service-properties.js';
-import type { Operation } from '../pipeline/service.js';
+import type { Operation } from '../exchange/service.js';
 import { serviceAccess } from './access.js';
 import { documentReply, emptyReply } from './replies.js';
 import type { ServiceRequest } from './request.js';

@@ -1,6 +1,6 @@
 import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import { renderServiceStats } from '../../wire/xml/service-stats.js';
-import type { Operation } from '../pipeline/service.js';
+import type { Operation } from '../exchange/service.js';
 import { serviceAccess } from './access.js';
 import { documentReply } from './replies.js';
 import type { ServiceRequest } from './request.js';

@@ -3,8 +3,8 @@ import {
   parseSignedIdentifiers,
   renderSignedIdentifiers,
 } from '../../wire/xml/signed-identifiers.js';
-import type { Operation } from '../pipeline/service.js';
-import type { GrantedAccess } from '../pipeline/authorise.js';
+import type { Operation } from '../exchange/service.js';
+import type { GrantedAccess } from '../exchange/access.js';
 import { ownerAccessOr } from './access.js';
 import { documentReply, emptyReply } from './replies.js';
 import type { ServiceRequest } from './request.js';

@@ -1,6 +1,6 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Account, AccountDirectory } from '../../services/accounts/directory.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 
 const secondarySuffix = '-secondary';
 /** Of a name in the error for an unknown account. */

@@ -26,9 +26,10 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import type { EntityRange } from '../../services/tables/entity-range.js';
 import { tableIdentity } from '../../services/tables/table-name.js';
-import type { Caller, Permission, Scope } from './authorise.js';
-import type { Exchange } from './exchange.js';
-import type { SignedContainers } from './service.js';
+import type { Caller } from '../exchange/caller.js';
+import type { Permission, Scope } from '../exchange/permission.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { SignedContainers } from '../exchange/service.js';
 
 export interface SasContext {
   readonly signatures: SignedContainers;

@@ -9,10 +9,10 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { authenticateBearer } from '../oauth/authenticate-bearer.js';
 import type { BearerVerifier } from '../oauth/bearer-verifier.js';
 import { authenticateSas } from './authenticate-sas.js';
-import type { Caller } from './authorise.js';
-import type { Exchange } from './exchange.js';
+import type { Caller } from '../exchange/caller.js';
+import type { Exchange } from '../exchange/exchange.js';
 import type { CredentialRules } from './leniency.js';
-import type { SignedContainers } from './service.js';
+import type { SignedContainers } from '../exchange/service.js';
 import type { VersionGate } from './version-gate.js';
 
 export interface AuthenticateContext {

@@ -4,15 +4,10 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { ownerAccess, publicAccess } from '../operations/access.js';
 import { tableRoutes } from '../tables/routes.js';
 import { queueRoutes } from '../queues/routes.js';
-import {
-  authKindOf,
-  authorise,
-  checkContainer,
-  type Access,
-  type Caller,
-  type Permission,
-  type Scope,
-} from './authorise.js';
+import { authKindOf, type Caller } from '../exchange/caller.js';
+import { authorise, checkContainer } from './authorise.js';
+import type { Access } from '../exchange/access.js';
+import type { Permission, Scope } from '../exchange/permission.js';
 
 const every: readonly Permission[] = [
   'read',

@@ -1,109 +1,15 @@
 import { unreachable } from '../../base/invariant.js';
 import { authenticationFailed } from '../../model/errors/authentication-failed.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import type { EntityRange } from '../../services/tables/entity-range.js';
-
-/** How the caller was known; `none` also when nothing that was sent proved who it is. */
-export type AuthKind =
-  | 'none'
-  | 'shared-key'
-  | 'shared-key-lite'
-  | 'service-sas'
-  | 'account-sas'
-  | 'user-delegation-sas'
-  | 'bearer';
-
-export type Permission =
-  'read' | 'write' | 'delete' | 'list' | 'add' | 'create' | 'update' | 'process';
-
-/** What an operation touches: a container is a table or a queue, an object an entity or message. */
-export type Scope = 'service' | 'container' | 'object';
-
-/** Holds a signature for one table (spec table-service §8.3). */
-export interface TableSasCaller {
-  readonly kind: 'table-sas';
-  readonly authKind: 'service-sas';
-  readonly permissions: ReadonlySet<Permission>;
-  /** In lower case. */
-  readonly table: string;
-  /** Absent: all entities. */
-  readonly range?: EntityRange;
-}
-
-/** Holds a signature for one queue (spec queue-service §4.3). */
-export interface QueueSasCaller {
-  readonly kind: 'queue-sas';
-  readonly authKind: 'service-sas' | 'user-delegation-sas';
-  readonly permissions: ReadonlySet<Permission>;
-  readonly queue: string;
-}
-
-/** Holds a signature for the account that is good for this service. */
-export interface AccountSasCaller {
-  readonly kind: 'account-sas';
-  readonly authKind: 'account-sas';
-  readonly permissions: ReadonlySet<Permission>;
-  readonly resourceTypes: ReadonlySet<Scope>;
-}
-
-/** What somebody may do, by what an operation touches. */
-export type ScopedPermissions = Readonly<Record<Scope, ReadonlySet<Permission>>>;
-
-/** Holds an access token (spec table-service §8.5, queue-service §4.6). */
-export interface BearerCaller {
-  readonly kind: 'bearer';
-  readonly authKind: 'bearer';
-  /** The service that is asked. */
-  readonly service: string;
-  readonly permissions: ScopedPermissions;
-  /** Who made the token. */
-  readonly issuer: string;
-  /** Whose token it is, and in which tenant, as far as it says. */
-  readonly objectId?: string | undefined;
-  readonly tenantId?: string | undefined;
-}
-
-/** Who sends the request, as far as the credential proves it. */
-export type Caller =
-  | { readonly kind: 'anonymous' }
-  /** Holds a key of the account: may do everything. */
-  | { readonly kind: 'owner'; readonly authKind: 'shared-key' | 'shared-key-lite' }
-  | TableSasCaller
-  | QueueSasCaller
-  | AccountSasCaller
-  | BearerCaller;
-
-/** What an operation touches and what it needs to be allowed. */
-export type Access =
-  | { readonly kind: 'public' }
-  /** Nothing less than a key of the account will do, or a token as `byRole` says. */
-  | { readonly kind: 'owner'; readonly byRole?: GrantedAccess }
-  | GrantedAccess
-  | EachAccess;
-
-export interface GrantedAccess extends Needed {
-  readonly kind: 'granted';
-  /** Whether one of `permissions` is enough. */
-  readonly needs: 'all' | 'any';
-  /** What is enough for the bearer of a token as well. */
-  readonly orByRole?: Permission;
-}
-
-/**
- * Of what carries operations that are each judged on their own, against what they are about. It is
- * open to whoever may do any of these at all.
- */
-export interface EachAccess extends Needed {
-  readonly kind: 'each';
-  readonly needs: 'any';
-}
-
-interface Needed {
-  readonly scope: Scope;
-  /** What a signature for an account may name as the resource type instead. */
-  readonly orScope?: Scope;
-  readonly permissions: readonly Permission[];
-}
+import type { Access, EachAccess, GrantedAccess, Needed } from '../exchange/access.js';
+import type {
+  AccountSasCaller,
+  BearerCaller,
+  Caller,
+  QueueSasCaller,
+  TableSasCaller,
+} from '../exchange/caller.js';
+import type { Permission } from '../exchange/permission.js';
 
 /**
  * The one place that decides whether a caller may do what an operation does.
@@ -264,8 +170,4 @@ export function checkEndpoint(
     message:
       'Write operations are not allowed. The secondary endpoint only reads: ask the primary.',
   });
-}
-
-export function authKindOf(caller: Caller): AuthKind {
-  return caller.kind === 'anonymous' ? 'none' : caller.authKind;
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import type { Exchange } from './exchange.js';
-import { ignoreLostClient } from './lost-client.js';
+import type { Exchange } from '../exchange/exchange.js';
+import { ignoreLostClient } from '../exchange/lost-client.js';
 
 /** Bounds of how long a connection without a request is believed to be about to send one. */
 const quietMsMin = 25;

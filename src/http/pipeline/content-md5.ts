@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { StorageError } from '../../model/errors/storage-error.js';
-import type { Exchange } from './exchange.js';
-import type { Operation } from './service.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { Operation } from '../exchange/service.js';
 
 const md5Bytes = 16;
 /** Base64 of 16 bytes. */

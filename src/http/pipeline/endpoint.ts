@@ -1,5 +1,5 @@
-import type { Exchange } from './exchange.js';
-import type { Reply } from './service.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { Reply } from '../exchange/service.js';
 
 /** An answer outside every storage service: no account, no credentials. */
 export interface Endpoint {

@@ -1,7 +1,7 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Clock } from '../../base/clock.js';
-import type { Exchange } from './exchange.js';
-import type { Logger } from './logger.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { Logger } from '../exchange/logger.js';
 import { SampledWarning } from './sampled-log.js';
 
 /** Whoever holds no more than this is never cut off: it would free too little. */

@@ -1,5 +1,5 @@
-import type { Exchange } from './exchange.js';
-import type { EntityName } from './request-load.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { EntityName } from '../exchange/request-load.js';
 
 /** A request that is allowed and well-formed, and whose work has not begun. */
 export interface AdmittedRequest {

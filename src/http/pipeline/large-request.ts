@@ -1,4 +1,4 @@
-import type { Exchange } from './exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 
 /** From here on a query string or header fields may take milliseconds to read and to work with. */
 const largeHeadCharacters = 4 * 1024;

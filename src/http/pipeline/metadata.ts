@@ -1,5 +1,5 @@
 import type { Metadata } from '../../model/resources/metadata.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 
 const prefix = 'x-ms-meta-';
 

@@ -1,8 +1,8 @@
 import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { readBody, type OnGrowth } from './body.js';
-import type { Exchange } from './exchange.js';
-import type { Operation } from './service.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { Operation } from '../exchange/service.js';
 
 /**
  * Whether an operation has a body to wait for. POST and PUT say how long theirs is, even when it is

@@ -7,7 +7,7 @@ import type { WireResponse } from '../../../test/wire/kit/response.js';
 import { developmentAccount } from '../../services/accounts/directory.js';
 import { signRequest } from '../../wire/auth/shared-key/shared-key.js';
 import { defaultApiVersion } from '../../wire/http/api-versions.js';
-import type { HttpService } from './service.js';
+import type { HttpService } from '../exchange/service.js';
 
 // The pipeline as queues use it, in front of one operation that reads at most 1,000 bytes.
 

@@ -3,7 +3,7 @@ import type { Timers } from '../../base/timers.js';
 import { nextTurn } from '../../base/turns.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { AccountDirectory } from '../../services/accounts/directory.js';
-import { isPreflight, learnOriginRules } from '../cors/origin-rules.js';
+import { isPreflight, loadCorsRules } from '../cors/load-cors-rules.js';
 import { address } from './address.js';
 import { authenticate, type AuthenticateContext } from './authenticate.js';
 import type { BearerVerifier } from '../oauth/bearer-verifier.js';
@@ -11,20 +11,20 @@ import { authorise, checkContainer, checkEndpoint } from './authorise.js';
 import { AbortedError, type OnGrowth } from './body.js';
 import { verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 import type { AdmittedRequest, Interference } from './interference.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
 import { hasLongHead, isLarge } from './large-request.js';
 import { LargeWork } from './large-work.js';
-import type { Logger } from './logger.js';
+import type { Logger } from '../exchange/logger.js';
 import { Outbox } from './outbox.js';
 import { expectsBody, receiveBody } from './parse.js';
 import { PublicKeyGuard } from './public-key-guard.js';
 import { receive } from './receive.js';
 import { render } from './render.js';
 import { setDeadline } from './run.js';
-import type { HttpService, Operation, Reply, Route } from './service.js';
+import type { HttpService, Operation, Reply, Route } from '../exchange/service.js';
 import type { VersionGate } from './version-gate.js';
 import { spoil } from './spoil.js';
 import { WorkGate } from './work-gate.js';
@@ -104,9 +104,9 @@ export class Pipeline {
       address(exchange, this.#options.accounts);
       this.#guard.checkHost(exchange);
       if (!isPreflight(exchange)) {
-        const rules = learnOriginRules(exchange, service.originRules);
+        const rules = loadCorsRules(exchange, service.corsRules);
         if (rules !== undefined) await rules;
-        const origin = this.#guard.checkOrigin(exchange, service.originRules);
+        const origin = this.#guard.checkOrigin(exchange, service.corsRules);
         if (origin !== undefined) await origin;
         const caller = authenticate(exchange, this.#authentication);
         isRevocable = caller instanceof Promise;
@@ -183,7 +183,7 @@ export class Pipeline {
     if (exchange.header('origin') === undefined || isPreflight(exchange)) return;
     try {
       address(exchange, this.#options.accounts);
-      await learnOriginRules(exchange, this.#options.service.originRules);
+      await loadCorsRules(exchange, this.#options.service.corsRules);
     } catch {
       // The request is refused already. Without an account there are no rules.
     }

@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { decidingRule } from '../cors/deciding-rule.js';
-import { isPreflight, type OriginRules } from '../cors/origin-rules.js';
-import type { Exchange } from './exchange.js';
+import { isPreflight } from '../cors/load-cors-rules.js';
+import type { CorsRuleSource } from '../exchange/cors-rule-source.js';
+import type { Exchange } from '../exchange/exchange.js';
 
 /**
  * Keeps pages of the web from accounts whose key everybody knows. A page can sign requests for them
@@ -33,7 +34,7 @@ export class PublicKeyGuard {
    *
    * @returns undefined: there is nothing to wait for
    */
-  checkOrigin(exchange: Exchange, rules: OriginRules): Promise<void> | undefined {
+  checkOrigin(exchange: Exchange, rules: CorsRuleSource): Promise<void> | undefined {
     const { account } = exchange;
     if (account?.isPublic !== true || isPreflight(exchange) || !isOfOtherPage(exchange)) {
       return undefined;
@@ -81,10 +82,14 @@ function isOfOtherPage(exchange: Exchange): boolean {
   return site !== undefined && site !== 'none' && site !== 'same-origin';
 }
 
-async function checkRules(exchange: Exchange, account: string, rules: OriginRules): Promise<void> {
+async function checkRules(
+  exchange: Exchange,
+  account: string,
+  rules: CorsRuleSource,
+): Promise<void> {
   const { method } = exchange;
   const origin = exchange.header('origin');
-  const known = origin === undefined ? await rules.read(account) : exchange.originRules;
+  const known = origin === undefined ? await rules.read(account) : exchange.corsRules;
   if (decidingRule(known, { origin, method }) === undefined) throw foreignPage(account);
 }
 

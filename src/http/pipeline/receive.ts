@@ -1,6 +1,6 @@
 import { invalidHeader } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 import type { VersionGate } from './version-gate.js';
 
 const clientRequestIdCharactersMax = 1024;

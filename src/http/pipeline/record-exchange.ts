@@ -1,8 +1,8 @@
-import { authKindOf } from './authorise.js';
-import type { Exchange } from './exchange.js';
+import { authKindOf } from '../exchange/caller.js';
+import type { Exchange } from '../exchange/exchange.js';
 import { loggable } from './loggable.js';
-import type { Logger } from './logger.js';
-import type { RequestObserver, RequestRecord } from './record.js';
+import type { Logger } from '../exchange/logger.js';
+import type { RequestObserver, RequestRecord } from '../exchange/record.js';
 
 export interface RecordContext {
   readonly observers: readonly RequestObserver[];

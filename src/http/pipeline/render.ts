@@ -1,9 +1,9 @@
 import type { Timers } from '../../base/timers.js';
 import { crossOriginHeaders } from '../cors/answer-headers.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 import type { HttpLimits } from './limits.js';
 import type { Outbox } from './outbox.js';
-import type { Reply } from './service.js';
+import type { Reply } from '../exchange/service.js';
 
 export interface RenderContext {
   readonly timers: Timers;
@@ -52,9 +52,9 @@ function addHeaders(exchange: Exchange, reply: Reply, close: boolean): void {
     headers.push('x-ms-client-request-id', exchange.clientRequestId);
   }
   if (close) headers.push('Connection', 'close');
-  if (exchange.originRules.length > 0) {
+  if (exchange.corsRules.length > 0) {
     const request = { origin: exchange.header('origin'), method: exchange.method };
-    headers.push(...crossOriginHeaders(exchange.originRules, request, headers));
+    headers.push(...crossOriginHeaders(exchange.corsRules, request, headers));
   }
 }
 

@@ -1,5 +1,5 @@
 import { parseTimeout } from '../../wire/http/query-string.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 
 /**
  * Sixth stage, its time limit: by when the storage work must be done. The `timeout` option, in

@@ -1,4 +1,4 @@
-import type { Logger } from './logger.js';
+import type { Logger } from '../exchange/logger.js';
 
 const every = 1000;
 

@@ -6,7 +6,7 @@ import {
   knownApiVersions,
   oldestApiVersion,
 } from '../../wire/http/api-versions.js';
-import { silentLogger, type LogFields } from './logger.js';
+import { silentLogger, type LogFields } from '../exchange/logger.js';
 import { VersionGate } from './version-gate.js';
 
 const unknownVersions = ['2027-01-01', '2099-12-31', '2019-02-03'];

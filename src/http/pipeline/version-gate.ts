@@ -4,7 +4,7 @@ import {
   knownApiVersions,
   oldestApiVersion,
 } from '../../wire/http/api-versions.js';
-import type { Logger } from './logger.js';
+import type { Logger } from '../exchange/logger.js';
 
 /** Versions beyond the known ones that are remembered, and told to the log, at most. */
 const unknownVersionsMax = 100;

@@ -1,4 +1,4 @@
-import type { PartitionLoad } from '../pipeline/request-load.js';
+import type { PartitionLoad } from '../exchange/request-load.js';
 
 const one: readonly PartitionLoad[] = [{ partitionKey: '', count: 1 }];
 

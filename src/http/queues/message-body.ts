@@ -1,7 +1,7 @@
 import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
 import { parseMessageText } from '../../wire/xml/queue-messages.js';
 import { messageTextBytesMax } from '../../services/queues/limits.js';
-import type { Exchange } from '../pipeline/exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 import { messageVersions } from './versions.js';
 
 /** The longest body of a put or an update: escaped text takes more room (spec §3.5). */

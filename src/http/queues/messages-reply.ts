@@ -1,6 +1,6 @@
 import { messagesInPieces, type RenderedMessage } from '../../wire/xml/queue-messages.js';
 import { longXmlReply } from '../operations/replies.js';
-import type { Reply } from '../pipeline/service.js';
+import type { Reply } from '../exchange/service.js';
 import { countedMessages } from './dequeue-count.js';
 import type { QueueRequest } from './request.js';
 

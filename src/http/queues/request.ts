@@ -3,8 +3,8 @@ import type { QueryOptions } from '../../wire/http/query-string.js';
 import { checkQueueName } from '../../services/queues/queue-name.js';
 import type { QueueService } from '../../services/queues/queue-service.js';
 import { accountName, type ServiceBackend, type ServiceRequest } from '../operations/request.js';
-import type { Exchange } from '../pipeline/exchange.js';
-import type { Operation } from '../pipeline/service.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { Operation } from '../exchange/service.js';
 import { parseQueuePath, type QueueResource } from './resource.js';
 
 /** What operations work on. */

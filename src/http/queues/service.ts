@@ -1,10 +1,10 @@
 import { renderStorageXmlError } from '../../wire/errors/storage-xml.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import { originRulesOf } from '../cors/origin-rules.js';
+import { corsRulesOf } from '../cors/load-cors-rules.js';
 import { preflightRoute } from '../cors/preflight.js';
 import { findRoute, methodsOf, unknownSelector } from '../operations/route.js';
-import type { Exchange } from '../pipeline/exchange.js';
-import type { HttpService, Reply, Route } from '../pipeline/service.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { HttpService, Reply, Route } from '../exchange/service.js';
 import { QueueRequest, type QueueBackend } from './request.js';
 import { parseQueuePath } from './resource.js';
 import { queuePreflight, queueRoutes, type QueueRoute, type RoutedQueueRequest } from './routes.js';
@@ -20,7 +20,7 @@ export function queueHttpService(backend: QueueBackend): HttpService {
       storedPolicies: (account, queue) => backend.queues.storedPolicies(account, queue),
     },
     verifiesContentMd5: true,
-    originRules: originRulesOf('queue', backend),
+    corsRules: corsRulesOf('queue', backend),
     preflight: (exchange) => preflightRoute(queuePreflight, backend, exchange),
     route: (exchange) => routeOf(backend, exchange),
     renderError: (error, exchange) => errorReply(error, exchange),

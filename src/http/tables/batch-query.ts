@@ -1,7 +1,7 @@
 import type { BatchOperation } from '../../wire/batch/part-reader.js';
 import type { BatchOutcome } from '../../wire/batch/render.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import type { Reply } from '../pipeline/service.js';
+import type { Reply } from '../exchange/service.js';
 import { authorisePart } from './access.js';
 import { BatchRequest } from './batch-request.js';
 import { getEntityRoute, queryEntitiesRoute } from './entity-routes.js';

@@ -3,7 +3,7 @@ import { splitTarget } from '../../wire/batch/target.js';
 import { parseQueryString, type QueryOptions } from '../../wire/http/query-string.js';
 import { parseResourcePath, type Resource } from '../../wire/odata/resource.js';
 import { accountName } from '../operations/request.js';
-import type { Exchange } from '../pipeline/exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 import { effectiveMethod } from './method.js';
 import type { TableBackend, TableRequest } from './request.js';
 

@@ -6,7 +6,7 @@ import { renderBatchResponse, type BatchOutcome } from '../../wire/batch/render.
 import { StorageError } from '../../model/errors/storage-error.js';
 import { checkGroup } from '../../services/tables/entity-writes.js';
 import { keysOf } from '../../services/tables/staged-write.js';
-import type { EntityName } from '../pipeline/request-load.js';
+import type { EntityName } from '../exchange/request-load.js';
 import { runBatchQuery } from './batch-query.js';
 import { checkSameTable, readChange, writtenPart, type Change } from './changeset.js';
 import { errorLevelOf } from './format.js';

@@ -4,7 +4,7 @@ import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { renderTable } from '../../wire/odata/render.js';
 import type { TableInfo } from '../../services/tables/types.js';
 import { createContainerAccess } from '../operations/access.js';
-import type { Reply } from '../pipeline/service.js';
+import type { Reply } from '../exchange/service.js';
 import { levelOf, requireJsonBody } from './format.js';
 import { locationHeaders } from './location-headers.js';
 import { bodyBytesMax, type TableOperation } from './operation.js';

@@ -1,6 +1,6 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 import { negotiate, type MetadataLevel } from '../../wire/odata/media-type.js';
-import type { Exchange } from '../pipeline/exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 import type { Leniency } from '../pipeline/leniency.js';
 import type { TableRequest } from './request.js';
 

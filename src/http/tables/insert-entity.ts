@@ -6,7 +6,7 @@ import { entityPath } from '../../wire/odata/resource.js';
 import type { WriteResult } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
-import type { Reply } from '../pipeline/service.js';
+import type { Reply } from '../exchange/service.js';
 import { levelOf, requireJsonBody } from './format.js';
 import { bodyBytesMax } from './operation.js';
 import { preferenceOf } from './preference.js';

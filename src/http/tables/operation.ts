@@ -1,4 +1,4 @@
-import type { Operation } from '../pipeline/service.js';
+import type { Operation } from '../exchange/service.js';
 import type { TableRequest } from './request.js';
 
 export type TableOperation<Input = unknown, Output = unknown> = Operation<

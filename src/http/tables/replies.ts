@@ -1,6 +1,6 @@
 import { contentType, type MetadataLevel } from '../../wire/odata/media-type.js';
 import type { RenderContext, TableRenderContext } from '../../wire/odata/render.js';
-import type { Reply } from '../pipeline/service.js';
+import type { Reply } from '../exchange/service.js';
 import type { TableRequest } from './request.js';
 
 /** The headers of every successful OData answer (spec table-service §10.1). */

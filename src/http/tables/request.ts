@@ -5,7 +5,7 @@ import type { QueryOptions } from '../../wire/http/query-string.js';
 import type { Resource } from '../../wire/odata/resource.js';
 import type { TableService } from '../../services/tables/table-service.js';
 import { accountName, type ServiceBackend, type ServiceRequest } from '../operations/request.js';
-import type { Exchange } from '../pipeline/exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 import type { Leniency } from '../pipeline/leniency.js';
 
 /** What operations work on. */

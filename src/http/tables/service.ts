@@ -1,10 +1,10 @@
 import type { StorageError } from '../../model/errors/storage-error.js';
 import { renderError } from '../../wire/errors/render.js';
-import { originRulesOf } from '../cors/origin-rules.js';
+import { corsRulesOf } from '../cors/load-cors-rules.js';
 import { preflightRoute } from '../cors/preflight.js';
-import type { Exchange } from '../pipeline/exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 import type { Leniency } from '../pipeline/leniency.js';
-import type { HttpService, Reply, Route } from '../pipeline/service.js';
+import type { HttpService, Reply, Route } from '../exchange/service.js';
 import { tableOf } from './access.js';
 import { errorLevelOfExchange } from './format.js';
 import { effectiveMethod } from './method.js';
@@ -26,7 +26,7 @@ export function tableHttpService(backend: TableBackend): HttpService {
       storedPolicies: (account, table) => backend.tables.storedPolicies(account, table),
     },
     verifiesContentMd5: false,
-    originRules: originRulesOf('table', backend),
+    corsRules: corsRulesOf('table', backend),
     preflight: (exchange) => preflightRoute(tablePreflight, backend, exchange),
     route: (exchange) => routeOf(backend, exchange),
     renderError: (error, exchange) => errorReply(error, exchange, backend.leniency),

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StorageError } from '../../model/errors/storage-error.js';
-import { authorise, type Access, type Caller, type Permission } from '../pipeline/authorise.js';
+import { authorise } from '../pipeline/authorise.js';
+import type { Access } from '../exchange/access.js';
+import type { Caller } from '../exchange/caller.js';
+import type { Permission } from '../exchange/permission.js';
 import { leniencyOf, strictRules } from '../pipeline/leniency.js';
 import { getEntity } from './get-entity.js';
 import { changeEntity, grantedUnder, upsertEntity } from './write-entity.js';

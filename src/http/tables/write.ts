@@ -2,7 +2,7 @@ import { parseEntityBody, type EntityBody } from '../../wire/odata/json-reader.j
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { keysOf } from '../../services/tables/staged-write.js';
 import type { WriteOperation, WriteResult } from '../../services/tables/types.js';
-import type { EntityName, PartitionLoad } from '../pipeline/request-load.js';
+import type { EntityName, PartitionLoad } from '../exchange/request-load.js';
 import { checkWritable } from './access.js';
 import type { TableOperation } from './operation.js';
 import type { Preference } from './preference.js';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { AdmittedRequest, Interference } from '../pipeline/interference.js';
-import type { RequestRecord } from '../pipeline/record.js';
+import type { RequestRecord } from '../exchange/record.js';
 import { azureRates, parseThrottle, type ParsedLimits, type ThrottleSetting } from './limits.js';
 import { TokenBucket } from './token-bucket.js';
 

@@ -2,8 +2,8 @@ import type { SasService } from '../../wire/auth/sas/fields.js';
 import type { SigningForm } from '../../wire/auth/shared-key/signed-request.js';
 import type { StorageError } from '../../model/errors/storage-error.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
-import type { OriginRules } from '../cors/origin-rules.js';
-import type { Access } from './authorise.js';
+import type { CorsRuleSource } from './cors-rule-source.js';
+import type { Access } from './access.js';
 import type { Exchange } from './exchange.js';
 import type { EntityName, PartitionLoad } from './request-load.js';
 
@@ -65,7 +65,7 @@ export interface HttpService {
   readonly signatures: SignedContainers;
   /** A body must match its `Content-MD5`, if the request has one. */
   readonly verifiesContentMd5: boolean;
-  readonly originRules: OriginRules;
+  readonly corsRules: CorsRuleSource;
   /** The operation that answers OPTIONS on any path. Must not throw. */
   preflight(exchange: Exchange): Route;
   /** Finds the operation by method, path and query string. The body has not been read. */

@@ -4,8 +4,8 @@ import { byLowerName, parseQueryString, type QueryOptions } from '../../wire/htt
 import type { CorsRule } from '../../model/resources/service-properties.js';
 import type { Account } from '../../services/accounts/directory.js';
 import type { QueryReport } from '../../services/tables/types.js';
-import type { Caller } from './authorise.js';
-import type { AnswerFate } from './answer-fate.js';
+import type { Caller } from './caller.js';
+import type { ResponseFault } from './response-fault.js';
 import type { PartitionLoad } from './request-load.js';
 
 /** How a request came in: over TLS or without. */
@@ -62,7 +62,7 @@ export class Exchange {
   secondary = false;
 
   /** Set before authenticate, where it matters: what decides which pages may read the answer. */
-  originRules: readonly CorsRule[] = noRules;
+  corsRules: readonly CorsRule[] = noRules;
 
   /** Set by authenticate. */
   caller: Caller = { kind: 'anonymous' };
@@ -76,7 +76,7 @@ export class Exchange {
 
   /** Set before run by whoever interferes: the names of injected faults, and what they do. */
   fault: string | undefined = undefined;
-  fate: AnswerFate | undefined = undefined;
+  fate: ResponseFault | undefined = undefined;
   /** Set before run: `load` is to be found out. */
   wantsLoad = false;
   load: readonly PartitionLoad[] | undefined = undefined;

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../model/errors/registry.js';
 import type { QueryReport } from '../../services/tables/types.js';
-import type { AuthKind } from './authorise.js';
+import type { AuthKind } from './caller.js';
 import type { PartitionLoad } from './request-load.js';
 
 export type { AuthKind };

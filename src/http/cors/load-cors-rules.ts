@@ -1,22 +1,14 @@
-import type { CorsRule } from '../../model/resources/service-properties.js';
-import type { Exchange } from '../pipeline/exchange.js';
+import type { CorsRuleSource } from '../exchange/cors-rule-source.js';
+import type { Exchange } from '../exchange/exchange.js';
 import type { ServiceBackend } from '../operations/request.js';
 import { isCacheable } from './answer-headers.js';
-
-/** The rules about origins that accounts have set for one service. */
-export interface OriginRules {
-  /** What the store has. */
-  read(account: string): Promise<readonly CorsRule[]>;
-  /** What this process knows without asking the store; `nowMs` is on the monotonic clock. */
-  recent(account: string, nowMs: number): readonly CorsRule[];
-}
 
 /** A browser asks whether it may send a request; no service has another use for the method. */
 export function isPreflight({ method }: Exchange): boolean {
   return method === 'OPTIONS';
 }
 
-export function originRulesOf(service: string, backend: ServiceBackend): OriginRules {
+export function corsRulesOf(service: string, backend: ServiceBackend): CorsRuleSource {
   return {
     read: (account) => backend.properties.corsRules(service, account),
     recent: (account, nowMs) => backend.properties.recentCorsRules(service, account, nowMs),
@@ -33,17 +25,21 @@ export function originRulesOf(service: string, backend: ServiceBackend): OriginR
  *
  * @returns undefined: there is nothing to wait for
  */
-export function learnOriginRules(
+export function loadCorsRules(
   exchange: Exchange,
-  rules: OriginRules,
+  rules: CorsRuleSource,
 ): Promise<void> | undefined {
   const { account, method, startMs } = exchange;
   if (account === undefined) return undefined;
   if (exchange.header('origin') !== undefined) return readRules(exchange, account.name, rules);
-  if (isCacheable(method)) exchange.originRules = rules.recent(account.name, startMs);
+  if (isCacheable(method)) exchange.corsRules = rules.recent(account.name, startMs);
   return undefined;
 }
 
-async function readRules(exchange: Exchange, account: string, rules: OriginRules): Promise<void> {
-  exchange.originRules = await rules.read(account);
+async function readRules(
+  exchange: Exchange,
+  account: string,
+  rules: CorsRuleSource,
+): Promise<void> {
+  exchange.corsRules = await rules.read(account);
 }

@@ -1,0 +1,33 @@
+import type { Permission, Scope } from './permission.js';
+
+/** What an operation touches and what it needs to be allowed. */
+export type Access =
+  | { readonly kind: 'public' }
+  /** Nothing less than a key of the account will do, or a token as `byRole` says. */
+  | { readonly kind: 'owner'; readonly byRole?: GrantedAccess }
+  | GrantedAccess
+  | EachAccess;
+
+export interface GrantedAccess extends Needed {
+  readonly kind: 'granted';
+  /** Whether one of `permissions` is enough. */
+  readonly needs: 'all' | 'any';
+  /** What is enough for the bearer of a token as well. */
+  readonly orByRole?: Permission;
+}
+
+/**
+ * Of what carries operations that are each judged on their own, against what they are about. It is
+ * open to whoever may do any of these at all.
+ */
+export interface EachAccess extends Needed {
+  readonly kind: 'each';
+  readonly needs: 'any';
+}
+
+export interface Needed {
+  readonly scope: Scope;
+  /** What a signature for an account may name as the resource type instead. */
+  readonly orScope?: Scope;
+  readonly permissions: readonly Permission[];
+}
