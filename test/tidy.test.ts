@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { allFiles, readRepositoryFile as read } from './support/repository-files.js';
 
 // Style and architecture as tests: what a review would have to repeat is checked here once.
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
  * The folders of `src`, from the bottom up, and what each may import besides itself. See
@@ -45,24 +42,12 @@ interface Import {
   readonly to: string;
 }
 
-const ignoredFolders = new Set(['node_modules', 'dist', '.git', '.tabularium', 'coverage']);
-
-function filesUnder(folder: string): string[] {
-  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (!entry.isDirectory()) return [path];
-    return ignoredFolders.has(entry.name) ? [] : filesUnder(path);
-  });
-}
-
-const allFiles = filesUnder('');
 const typescript = allFiles.filter((file) => file.endsWith('.ts'));
 const source = typescript.filter((file) => file.startsWith('src/'));
 const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('test/');
 /** Parts of `src` that exist for tests, ours and those of whoever writes an engine. */
 const isForTests = (file: string) =>
   file.startsWith('src/kv/conformance/') || file === 'src/kv/partition-rule.ts';
-const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
 function importsOf(file: string): Import[] {
   const pattern = /(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g;
@@ -147,9 +132,7 @@ describe('architecture', () => {
     };
     for (const [call, allowed] of Object.entries(places)) {
       const calling = new RegExp(call);
-      const callers = source.filter(
-        (file) => !isTest(file) && calling.test(readFileSync(join(root, file), 'utf8')),
-      );
+      const callers = source.filter((file) => !isTest(file) && calling.test(read(file)));
       assert.deepEqual(callers.toSorted(), allowed);
     }
   });
@@ -268,42 +251,5 @@ describe('style', () => {
         .map((line) => `${file}: ${line.trim()}`),
     );
     assert.deepEqual(bad, []);
-  });
-});
-
-describe('documentation', () => {
-  const markdown = allFiles.filter((file) => file.endsWith('.md'));
-
-  it('has one title a page', () => {
-    const bad = markdown.filter((file) => {
-      const text = read(file).replace(/^```[\s\S]*?^```/gm, '');
-      return [...text.matchAll(/^# /gm)].length !== 1;
-    });
-    assert.deepEqual(bad, []);
-  });
-
-  it('links only to files that exist', () => {
-    const known = new Set(allFiles);
-    const folders = new Set(allFiles.map((file) => dirname(file)));
-    const bad = markdown.flatMap((file) =>
-      [...read(file).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
-        .map((match) => relative(root, join(root, dirname(file), match[1] ?? '')))
-        .filter((target) => !known.has(target) && !folders.has(target.replace(/\/$/, '')))
-        .map((target) => `${file} -> ${target}`),
-    );
-    assert.deepEqual(bad, []);
-  });
-
-  it('gives every dependency a line in the decision records', () => {
-    const names = ['package.json', 'extras/package.json'].flatMap((file) => {
-      const manifest = JSON.parse(read(file)) as Record<string, Record<string, string>>;
-      const groups = [manifest['dependencies'], manifest['devDependencies']];
-      return groups.flatMap((group) => Object.keys(group ?? {}));
-    });
-    const text = read('docs/decisions/0002-dependencies.md');
-    assert.deepEqual(
-      names.filter((name) => !text.includes(`\`${name}\``)),
-      [],
-    );
   });
 });

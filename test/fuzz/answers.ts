@@ -26,7 +26,7 @@ export function faultOf(
   return undefined;
 }
 
-/** A document in XML or nothing; for an error its one shape (spec queue-service §3.3). */
+/** A document in XML or nothing; for an error its one shape (queue-service §3.3). */
 function queueFault(status: number, type: string, text: string): string | undefined {
   if (text === '') return status < 400 ? undefined : `no body for status ${status}`;
   const shape =
@@ -53,7 +53,7 @@ function isXmlCharacter(character: string): boolean {
   return character !== '\ufffe' && character !== '\uffff';
 }
 
-/** One of the three shapes of spec §3.1. */
+/** One of the three shapes of table-service §3.1. */
 function errorFault(type: string, text: string): string | undefined {
   if (type.includes('json')) {
     const fault = jsonFault(text);

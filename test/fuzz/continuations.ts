@@ -10,7 +10,7 @@ export function continuationOf(response: WireResponse): string {
     .join('');
 }
 
-/** A continuation that names a key, in the form that the service gives out (spec §6.4). */
+/** A continuation that names a key, in the form that the service gives out (table-service §6). */
 export function continuationTo(key: string): string {
   const base64 = Buffer.from(key).toString('base64').replaceAll('=', '-');
   return `1!${base64.length}!${base64}`;

@@ -134,7 +134,7 @@ function strangeRange(random: SimRandom): SasParameters {
   return { spk: bound(), srk: bound(), epk: bound(), erk: bound() };
 }
 
-/** Whether a range has room for a key that is guarded; written from spec table-service §8.3. */
+/** Whether a range has room for a key that is guarded; written from table-service §8.3. */
 export function reachesGuarded({ spk = '', epk = '', erk = '' }: SasParameters): boolean {
   // An absent or empty bound is none. What is guarded of a partition goes up to its end.
   return guardedRows.some(({ partition, from }) => {

@@ -45,7 +45,7 @@ export async function delegationKeyFor(
   return { fields, value: one('Value') };
 }
 
-/** A signature for a queue by a user delegation key (spec queue-service §4.5). */
+/** A signature for a queue by a user delegation key (queue-service §4.5). */
 export function delegatedToken(random: SimRandom, key: DelegationKey): SignedToken {
   const base = {
     ...key.fields,

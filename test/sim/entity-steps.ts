@@ -110,7 +110,7 @@ function anyCondition(
   }
 }
 
-/** What a write must be answered with, by table and syntax together (spec §3.3). */
+/** What a write must be answered with, by table and syntax together (table-service §3.3). */
 export function judgeWrite(write: SimWrite, table: ModelTable | undefined): Refusal | undefined {
   const inSyntax = judgeSyntax(write);
   if (inSyntax !== undefined) return inSyntax;

@@ -113,7 +113,7 @@ function stampValue(stamp: string): SimValue {
   };
 }
 
-/** Spec §5.4, of one entity. */
+/** The rules of table-service §5.4, of one entity. */
 export function matches(filter: SimFilter, entity: ModelEntity): boolean {
   switch (filter.kind) {
     case 'and':

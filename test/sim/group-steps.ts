@@ -106,7 +106,10 @@ function spoil(world: World, table: ModelTable, writes: SimWrite[]): void {
   }
 }
 
-/** The operation that the answer must name: what the front end finds comes first (spec §9.5). */
+/**
+ * The operation that the answer must name: what the front end finds comes first (table-service
+ * §9.5).
+ */
 function firstFailure(writes: readonly SimWrite[], table: ModelTable): Failure | undefined {
   if (writes.length > 100) return { ...refusal(400, 'InvalidInput', true), index: 99 };
   const seen = new Set<string>();

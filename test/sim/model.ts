@@ -1,6 +1,6 @@
 import type { Comparable, SimValue } from './values.js';
 
-/** What the server must hold, by the spec alone. */
+/** What the server must hold, by the protocol alone. */
 
 export interface ModelEntity {
   readonly partitionKey: string;
@@ -29,7 +29,9 @@ export interface SimWrite {
 export interface Refusal {
   readonly status: number;
   readonly code: string;
-  /** Whether the front end finds it: then its index is always told in a group (spec §9.5). */
+  /**
+   * Whether the front end finds it: then its index is always told in a group (table-service §9.5).
+   */
   readonly isValidation: boolean;
 }
 
@@ -95,7 +97,10 @@ export class ModelTable {
     return this.#entities.size;
   }
 
-  /** Why the write must be refused; undefined when it must succeed (spec §2.3, §2.8, §3.11–3.13). */
+  /**
+   * Why the write must be refused; undefined when it must succeed (table-service §2.3, §2.8,
+   * §3.11 to §3.13).
+   */
   judge(write: SimWrite): Refusal | undefined {
     const existing = this.get(write.partitionKey, write.rowKey);
     const isConditional = write.kind !== 'insert' && write.condition.kind !== 'absent';
@@ -134,7 +139,10 @@ export class ModelTable {
   }
 }
 
-/** What is wrong with a write whatever the table holds: the front end finds it first (spec §3.3). */
+/**
+ * What is wrong with a write whatever the table holds: the front end finds it first (table-service
+ * §3.3).
+ */
 export function judgeSyntax(write: SimWrite): Refusal | undefined {
   if (write.kind === 'insert') {
     return isForbidden(write.partitionKey) || isForbidden(write.rowKey)
@@ -150,12 +158,12 @@ export function judgeSyntax(write: SimWrite): Refusal | undefined {
   return undefined;
 }
 
-/** Spec §2.3: what no key may have in it. */
+/** What no key may have in it (table-service §2.3). */
 function isForbidden(text: string): boolean {
   return /[/\\#?]|\p{Cc}/u.test(text);
 }
 
-/** Spec §2.3, the rows about keys in URLs. */
+/** The rows of table-service §2.3 about keys in URLs. */
 export function judgeUrlKeys(partitionKey: string, rowKey: string): Refusal | undefined {
   const both = partitionKey + rowKey;
   if (/[/\\]/.test(both)) return refusal(400, 'InvalidInput', true);

@@ -113,7 +113,7 @@ function urlOf(
   return `/${name}${random.chance(0.5) ? '()' : ''}?${options.join('&')}`;
 }
 
-/** Spec §6: base64 of UTF-8 in an alphabet of its own, with its length in front. */
+/** Base64 of UTF-8 in an alphabet of its own, with its length in front (table-service §6). */
 function tokenOf(key: string): string {
   const text = Buffer.from(key).toString('base64');
   return `1!${text.length}!${text.replaceAll('+', '*').replaceAll('/', '_').replaceAll('=', '-')}`;
@@ -140,7 +140,8 @@ function isWanted({ filter }: SimQuery, entity: ModelEntity): boolean {
 
 /**
  * Insists that a page shows what the table holds at this moment: the first so many of the matching
- * entities from `from` on, and a token exactly when and where the spec allows one. Returns them.
+ * entities from `from` on, and a token exactly when and where the protocol allows one. Returns
+ * them.
  */
 function checkPage(
   response: WireResponse,

@@ -1,8 +1,8 @@
 import type { Metadata } from '../../src/model/resources/metadata.js';
 import type { SignedIdentifier } from '../../src/model/resources/signed-identifier.js';
 
-// Written from the specification (queue service, §7 to §9). It knows nothing of keys, of receipts
-// inside, of reclaiming, nor of more than one process.
+// Written from queue-service §7 to §9. It knows nothing of keys,
+// of receipts inside, of reclaiming, nor of more than one process.
 
 /** Fri, 31 Dec 9999 23:59:59 GMT: the expiration of what never expires. */
 export const neverMicros = 253_402_300_799_000_000;
@@ -105,7 +105,9 @@ export function hide(message: ModelMessage, now: number, seconds: number): void 
   message.nextVisibleMicros = now + seconds * microsPerSecond;
 }
 
-/** Names are compared without case, values exactly; the order does not matter (§7.1). */
+/**
+ * Names are compared without case, values exactly; the order does not matter (queue-service §7.1).
+ */
 export function isSameMetadata(left: Metadata, right: Metadata): boolean {
   const sorted = (metadata: Metadata) =>
     metadata.map(([name, value]) => `${name.toLowerCase()}=${value}`).sort();
@@ -115,7 +117,7 @@ export function isSameMetadata(left: Metadata, right: Metadata): boolean {
 /** The queues of one account by name. */
 export type ModelAccount = Map<string, ModelQueue>;
 
-/** Names in ordinal order (§6.1). */
+/** Names in ordinal order (queue-service §6.1). */
 export function queueNames(account: ModelAccount, prefix: string, from: string): string[] {
   return [...account.keys()]
     .filter((name) => name.startsWith(prefix) && name >= from)

@@ -2,10 +2,10 @@ import { unreachable } from '../../src/base/invariant.js';
 import type { SimRandom } from '../support/sim-random.js';
 import type { ExactJson } from './exact-json.js';
 
-/** What `<` orders as the service orders values of the type (spec §5.4). */
+/** What `<` orders as the service orders values of the type (table-service §5.4). */
 export type Comparable = string | number | bigint | boolean;
 
-/** A typed value, how it is sent, and how it must come back (spec §2.5, §4.3). */
+/** A typed value, how it is sent, and how it must come back (table-service §2.5, §4.3). */
 export interface SimValue {
   readonly type: SimType;
   readonly comparable: Comparable;
@@ -206,7 +206,7 @@ function withOffset(padded: string, minutes: number): string {
   return `${seconds.toISOString().slice(0, 19)}${padded.slice(19)}${sign}${hours}:${rest}`;
 }
 
-/** Whether minimal metadata carries the type beside this value (spec §4.3). */
+/** Whether minimal metadata carries the type beside this value (table-service §4.3). */
 export function isAnnotated({ type, comparable }: SimValue): boolean {
   if (type === 'Edm.Double') return !Number.isFinite(comparable);
   return ['Edm.Int64', 'Edm.DateTime', 'Edm.Guid', 'Edm.Binary'].includes(type);

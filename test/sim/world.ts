@@ -134,7 +134,10 @@ export class World {
     ]);
   }
 
-  /** Notes the etag of a successful write. Inside one changeset etags may be equal (spec §2.7). */
+  /**
+   * Notes the etag of a successful write. Inside one changeset etags may be equal (table-service
+   * §2.7).
+   */
   noteEtag(etag: string, isFirstOfCommit = true): void {
     const stamp = stampOf(etag);
     const isLater = isFirstOfCommit ? stamp > this.#watermark : stamp >= this.#watermark;
@@ -166,7 +169,7 @@ export function entityUrl(table: string, partitionKey: string, rowKey: string): 
   return `/${table}(PartitionKey='${urlKey(partitionKey)}',RowKey='${urlKey(rowKey)}')`;
 }
 
-/** The body of a write. Types stand before or behind their values (spec §2.5, rule 2). */
+/** The body of a write. Types stand before or behind their values (table-service §2.5 rule 2). */
 export function bodyText(
   random: SimRandom,
   keys: readonly [string, string] | undefined,

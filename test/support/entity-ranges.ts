@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { EntityRange } from '../../src/services/tables/entity-range.js';
 
-/** Which entities a range has, word for word as the table of spec table-service §8.3 says. */
+/** Which entities a range has, word for word as the table of table-service §8.3 says. */
 export function isInside(range: EntityRange, pk: string, rk: string): boolean {
   const { startPartitionKey: spk, startRowKey: srk } = range;
   const { endPartitionKey: epk, endRowKey: erk } = range;

@@ -8,7 +8,8 @@ import { developmentAccount, signatureOf } from './kit/signature.js';
 import { startFixture } from './kit/server.js';
 import type { WireRequest } from './kit/signing-client.js';
 
-// Checklist §14.1 and §8: every signature vector of §8.2 through HTTP, and each with a byte changed.
+// table-service §14 no. 1, §8 and §8.2: every vector of signatures through HTTP, and
+// each with a byte changed.
 
 const { client } = await startFixture({ checkClockSkew: false });
 await client.send({ method: 'POST', path: '/Tables', body: '{"TableName":"people"}' });

@@ -4,7 +4,8 @@ import { assertJsonError, messages } from './kit/errors.js';
 import { startFixture } from './kit/server.js';
 import { member, writeAndRead } from './kit/typed-values.js';
 
-// Checklist §14.3, with the rules of §2.5: what a number in JSON becomes, and how it comes back.
+// table-service §14 no. 3 and §2.5: what a number in JSON becomes, and
+// how it comes back.
 
 const { client } = await startFixture();
 const table = await client.newTable();
@@ -30,7 +31,7 @@ describe('numbers without annotation', () => {
     ['3.5', '3.5'],
     ['-2.5e-3', '-0.0025'],
     ['0.0', '0.0'],
-    // Beyond Int32: a Double (choice of this server, §2.5 rule 1).
+    // Beyond Int32: a Double (choice of this server, table-service §2.5 rule 1).
     ['2147483648', '2147483648.0'],
     ['-2147483649', '-2147483649.0'],
     ['3000000000', '3000000000.0'],
@@ -123,7 +124,7 @@ describe('numbers with annotation', () => {
     });
   }
 
-  it('the largest Double of the specification is accepted as text', async () => {
+  it('the largest Double of the protocol is accepted as text', async () => {
     const json = '"1.797693134862315e308"';
     const { stored } = await writeAndRead(client, table, member(json, 'Edm.Double'));
     assert.equal(Number(/^"v":(.+)$/.exec(stored ?? '')?.[1]), 1.797693134862315e308);

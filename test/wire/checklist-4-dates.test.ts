@@ -5,7 +5,7 @@ import { assertJsonError, messages } from './kit/errors.js';
 import { startFixture } from './kit/server.js';
 import { member, writeAndRead } from './kit/typed-values.js';
 
-// Checklist §14.4: dates to 100 ns; beside them the other types that are texts in JSON.
+// table-service §14 no. 4: dates to 100 ns; beside them the other types that are texts in JSON.
 
 const { client } = await startFixture();
 const table = await client.newTable();
@@ -148,7 +148,7 @@ describe('Edm.Binary', () => {
   }
 });
 
-describe('null, nested values and duplicates (§2.4, §2.5)', () => {
+describe('null, nested values and duplicates (table-service §2.4, §2.5)', () => {
   it('null on insert is not stored, with or without annotation', async () => {
     for (const members of ['"v":null', '"v@odata.type":"Edm.Int64","v":null']) {
       const { response, stored } = await writeAndRead(client, table, `${members},"w":1`);
@@ -197,7 +197,7 @@ describe('null, nested values and duplicates (§2.4, §2.5)', () => {
   });
 });
 
-describe('property names (§2.4)', () => {
+describe('property names (table-service §2.4)', () => {
   for (const name of [
     'a',
     '_',

@@ -4,7 +4,8 @@ import { acceptNone, entityPath } from './kit/client.js';
 import { assertJsonError, messages } from './kit/errors.js';
 import { startFixture } from './kit/server.js';
 
-// Checklist §14.5: every form of If-Match × every write × an entity that exists or not (§2.8).
+// table-service §14 no. 5: every form of If-Match × every write × an entity that exists or not
+// (table-service §2.8).
 
 const { client } = await startFixture();
 const table = await client.newTable();

@@ -11,7 +11,8 @@ import { entityPath } from './kit/client.js';
 import { assertJsonError, messages, type ExpectedError } from './kit/errors.js';
 import { startFixture } from './kit/server.js';
 
-// Checklist §14.6: every limit of §2.2 and §2.3 ± 1, each with its own code, and nothing stored.
+// table-service §14 no. 6, §2.2 and §2.3: every limit ± 1, each with its own code,
+// and nothing stored.
 
 const { client } = await startFixture();
 
@@ -26,7 +27,9 @@ function properties(count: number): Record<string, number> {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, index]));
 }
 
-/** Properties that give, with one-letter keys, an entity of exactly this size (§2.2). */
+/**
+ * Properties that give, with one-letter keys, an entity of exactly this size (table-service §2.2).
+ */
 function sized(bytes: number): Record<string, string> {
   const full = 8 + 2 * 3 + 65_536 + 4;
   let left = bytes - (4 + 2 * (1 + 1));
@@ -206,7 +209,7 @@ describe('limits of the merged result', () => {
   }
 });
 
-describe('which limit speaks first (§2.2)', () => {
+describe('which limit speaks first (table-service §2.2)', () => {
   it('a single binary of 1 MiB is EntityTooLarge', async () => {
     const table = await client.newTable();
     const entity = { ...keys, ...binaryProperty('v', 1_048_576) };

@@ -4,8 +4,8 @@ import { quoted } from './kit/client.js';
 import { assertJsonError, messages } from './kit/errors.js';
 import { startFixture } from './kit/server.js';
 
-// Checklist §14.7, second half: the grammar of §5.1 to §5.3 and the rules of §5.4 that are not a
-// matter of types.
+// table-service §14 no. 7, second half: the grammar of table-service §5.1 to §5.3 and the rules of
+// table-service §5.4 that are not a matter of types.
 
 const { client } = await startFixture();
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { startFixture } from './kit/server.js';
 
-// Checklist §14.7: the two tables of §5.4 for every type of property × operator × type of literal,
-// through HTTP, with the literal on either side and under `not`.
+// table-service §14 no. 7: the two tables of table-service §5.4 for every type of property ×
+// operator × type of literal, through HTTP, with the literal on either side and under `not`.
 
 const { client } = await startFixture();
 
@@ -78,7 +78,7 @@ const comparable: Readonly<Record<Type, readonly Type[]>> = {
   Binary: ['Binary'],
 };
 
-/** Rows that a comparison finds, written down from §5.4 and from nothing else. */
+/** Rows that a comparison finds, written down from table-service §5.4 and from nothing else. */
 function expected(property: Type, operator: Operator, literal: Type): string[] {
   const { json, middle } = samples[property];
   return json.flatMap((_, index) => {

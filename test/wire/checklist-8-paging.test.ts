@@ -6,7 +6,7 @@ import { assertJsonError, messages } from './kit/errors.js';
 import type { WireResponse } from './kit/response.js';
 import { startFixture } from './kit/server.js';
 
-// Checklist §14.8 and §6: pages and their tokens.
+// table-service §14 no. 8 and §6: pages and their tokens.
 
 const { client } = await startFixture();
 

@@ -10,7 +10,7 @@ import { QueueWireClient } from './kit/queue-client.js';
 import type { Headers } from './kit/request-bytes.js';
 import type { WireResponse } from './kit/response.js';
 
-// Queue-service §10 and table-service §11, over raw requests: what pages of other origins may do.
+// queue-service §10 and table-service §11, over raw requests: what pages of other origins may do.
 
 // With the public key other rules hold as well: test/wire/public-key-guard.test.ts.
 const own = { name: 'devstoreaccount1', key: Buffer.from('a key of its own').toString('base64') };

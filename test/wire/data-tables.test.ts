@@ -265,7 +265,7 @@ describe('@azure/data-tables: entities', () => {
     "',RowKey='x",
   ];
   for (const key of oddKeys) {
-    it(`uses the key ${JSON.stringify(key)} in every operation (§14.2)`, async () => {
+    it(`uses the key ${JSON.stringify(key)} in every operation (table-service §14 no. 2)`, async () => {
       const client = await newTable();
       const keys = { partitionKey: key, rowKey: key };
       await client.createEntity({ ...keys, n: 1 });

@@ -16,7 +16,7 @@ import {
 
 // Golden transcripts: `test/golden/*.http`, one conversation a file, each with a server of its own.
 //
-// A file is bytes: lines end in CRLF. Its first line says what it shows and where the specification
+// A file is bytes: lines end in CRLF. Its first line says what it shows and where the protocol
 // has it. `=== request` and `=== response` on a line of their own open a section; the bytes of a
 // message are what follows, without the last CRLF before the next section or the end of the file.
 //

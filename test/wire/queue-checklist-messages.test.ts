@@ -6,7 +6,8 @@ import type { QueueMessage } from './kit/queue-xml.js';
 import type { WireResponse } from './kit/response.js';
 import { startQueueFixture } from './kit/server.js';
 
-// Queue checklist §13: messages, every row of §8.1 to §8.7 and every statement of §9.
+// queue-service §13: messages, every row of queue-service §8.1 to §8.7 and every statement of
+// queue-service §9.
 
 const { queues, wait, clock } = await startQueueFixture();
 const weekSeconds = 604_800;
@@ -68,7 +69,7 @@ function assertMissing(response: WireResponse, name: string): void {
   });
 }
 
-describe('§8: what the elements of a message are', () => {
+describe('queue-service §8: what the elements of a message are', () => {
   it('in their order for put, get and peek', async () => {
     const queue = await queues.newQueue();
     const sent = await queues.put(queue, 'x', { visibilitytimeout: 0 });
@@ -108,7 +109,7 @@ describe('§8: what the elements of a message are', () => {
   });
 });
 
-describe('§8.1: put', () => {
+describe('queue-service §8.1: put', () => {
   it('has 0 seconds of invisibility and 7 days of life by default', async () => {
     const queue = await queues.newQueue();
     const sent = await queues.put(queue, 'x');
@@ -293,7 +294,7 @@ describe('§8.1: put', () => {
   });
 });
 
-describe('§8.2: get', () => {
+describe('queue-service §8.2: get', () => {
   it('takes 1 message for 30 seconds by default', async () => {
     const queue = await queues.newQueue();
     await queues.put(queue, 'a');
@@ -354,7 +355,7 @@ describe('§8.2: get', () => {
   });
 });
 
-describe('§8.3: peek', () => {
+describe('queue-service §8.3: peek', () => {
   it('does not count, hide or give receipts', async () => {
     const queue = await queues.newQueue();
     await queues.put(queue, 'x');
@@ -395,7 +396,7 @@ describe('§8.3: peek', () => {
   });
 });
 
-describe('§8.4: update', () => {
+describe('queue-service §8.4: update', () => {
   it('answers 204 without a body and with receipt and time in headers', async () => {
     const queue = await queues.newQueue();
     const sent = await queues.put(queue, 'before');
@@ -476,7 +477,7 @@ describe('§8.4: update', () => {
   });
 });
 
-describe('§8.6: clear', () => {
+describe('queue-service §8.6: clear', () => {
   it('takes visible and invisible messages away and leaves the queue', async () => {
     const queue = await queues.newQueue('cleared', { 'x-ms-meta-a': '1' });
     for (let index = 0; index < 40; index += 1) await queues.put(queue, String(index));
@@ -496,7 +497,7 @@ describe('§8.6: clear', () => {
   });
 });
 
-describe('§8.7: update and delete that fail', () => {
+describe('queue-service §8.7: update and delete that fail', () => {
   const both: readonly (readonly [
     name: string,
     run: (queue: string, message: QueueMessage) => Promise<WireResponse>,
@@ -585,7 +586,7 @@ describe('§8.7: update and delete that fail', () => {
   }
 });
 
-describe('§9: what messages do', () => {
+describe('queue-service §9: what messages do', () => {
   it('ids are lower-case GUIDs, each its own', async () => {
     const queue = await queues.newQueue();
     const ids = new Set<string>();

@@ -7,7 +7,8 @@ import { queueStringToSign } from './kit/queue-signature.js';
 import { developmentAccount, developmentKey, signatureOf, type Scheme } from './kit/signature.js';
 import { startQueueFixture } from './kit/server.js';
 
-// Queue checklist §13: the vectors through a real server, and every line and variant of §4.1, §4.2.
+// queue-service §13: the vectors through a real server, and every line and variant of queue-service
+// §4.1, §4.2.
 
 const accounts = [
   { name: developmentAccount, keys: [developmentKey, 'c2Vjb25k'] },
@@ -99,7 +100,7 @@ function changed(text: string, at: number): string {
   return `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`;
 }
 
-describe('the vectors of §13', () => {
+describe('the vectors of queue-service §13', () => {
   for (const vector of vectors) {
     const target = vector.request.target ?? '';
 

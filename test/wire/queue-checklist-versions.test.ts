@@ -5,7 +5,7 @@ import { messageBody, messagePath } from './kit/queue-client.js';
 import { elementText, messagesOf } from './kit/queue-xml.js';
 import { startQueueFixture } from './kit/server.js';
 
-// Queue checklist §13 and §2: what changes at which version, each threshold from both sides.
+// queue-service §13 and §2: what changes at which version, each threshold from both sides.
 
 const { queues, wait } = await startQueueFixture();
 

@@ -13,7 +13,7 @@ import type { Headers } from './kit/request-bytes.js';
 import type { WireResponse } from './kit/response.js';
 import { startQueueFixture } from './kit/server.js';
 
-// Queue checklist §13, the rest: queues, metadata, lists, access policies, the service and CORS.
+// queue-service §13, the rest: queues, metadata, lists, access policies, the service and CORS.
 // Signatures: queue-checklist-signatures.test.ts. Messages: queue-checklist-messages.test.ts.
 
 const { server, queues } = await startQueueFixture();
@@ -77,7 +77,7 @@ describe('create twice', () => {
   });
 });
 
-describe('§5.1: names', () => {
+describe('queue-service §5.1: names', () => {
   const accepted = ['abc', 'a-b', '0ab', 'ab0', '1-2-3', 'x'.repeat(63)];
   const lengths = ['a', 'ab', 'x'.repeat(64), 'x'.repeat(200)];
   const characters = [
@@ -109,7 +109,7 @@ describe('§5.1: names', () => {
   }
 });
 
-describe('§5.2: metadata', () => {
+describe('queue-service §5.2: metadata', () => {
   it('keeps the case in which it was written, in headers and in lists', async () => {
     const queue = await queues.newQueue('cased', { 'x-ms-meta-CamelCase': 'Some Value' });
     assert.deepEqual(await metadataOf(queue), { CamelCase: 'Some Value' });
@@ -170,7 +170,7 @@ describe('§5.2: metadata', () => {
   });
 });
 
-describe('§7.3: get metadata', () => {
+describe('queue-service §7.3: get metadata', () => {
   it('answers GET and HEAD alike, without a body', async () => {
     const queue = await queues.newQueue('headed', { 'x-ms-meta-a': '1' });
     await queues.put(queue, 'x');
@@ -189,7 +189,7 @@ describe('§7.3: get metadata', () => {
   });
 });
 
-describe('§6.1: list queues', () => {
+describe('queue-service §6.1: list queues', () => {
   const listed = Array.from({ length: 5 }, (_, index) => `listed-${index}`);
   const list = (query: string) => queues.send({ path: `/?comp=list${query}` });
   const names = (response: WireResponse) => elementTexts(response.text, 'Name');
@@ -288,7 +288,7 @@ describe('§6.1: list queues', () => {
   });
 });
 
-describe('§7.5: access policies', () => {
+describe('queue-service §7.5: access policies', () => {
   const acl = (queue: string, body?: string, method = 'PUT') =>
     queues.send({
       method,
@@ -383,7 +383,7 @@ describe('§7.5: access policies', () => {
   });
 });
 
-describe('§6.2: service properties', () => {
+describe('queue-service §6.2: service properties', () => {
   const path = '/?restype=service&comp=properties';
   const read = async () => (await queues.expect(200, { path })).text;
   const write = (body: string) => queues.send({ method: 'PUT', path, body });
@@ -482,7 +482,7 @@ describe('§6.2: service properties', () => {
   });
 });
 
-describe('§1.1: the secondary endpoint', () => {
+describe('queue-service §1.1: the secondary endpoint', () => {
   const secondary = `/${queues.account}-secondary`;
 
   it('reads', async () => {
@@ -523,7 +523,7 @@ describe('§1.1: the secondary endpoint', () => {
   });
 });
 
-describe('§6.3: service stats', () => {
+describe('queue-service §6.3: service stats', () => {
   it('are there on the secondary endpoint and 400 on the primary', async () => {
     const target = `/${queues.account}-secondary/?restype=service&comp=stats`;
     const { text } = await queues.expect(200, { target });
@@ -540,7 +540,7 @@ describe('§6.3: service stats', () => {
   });
 });
 
-describe('§10: CORS comes later', () => {
+describe('queue-service §10: CORS comes later', () => {
   const preflight = (headers: Headers) =>
     queues.send({ method: 'OPTIONS', path: '/any/path', auth: 'none', headers });
 
@@ -564,7 +564,7 @@ describe('§10: CORS comes later', () => {
   });
 });
 
-describe('§1.2: what is no operation', () => {
+describe('queue-service §1.2: what is no operation', () => {
   const cases: readonly (readonly [method: string, path: string])[] = [
     ['GET', '/queue-x'],
     ['POST', '/queue-x'],
@@ -602,7 +602,7 @@ describe('§1.2: what is no operation', () => {
   });
 });
 
-describe('§3.1: headers and parameters of every request', () => {
+describe('queue-service §3.1: headers and parameters of every request', () => {
   it('a timeout is a number, and one beyond the cap is cut', async () => {
     for (const value of ['1', '30', '31', '999999']) {
       await queues.expect(200, { path: `/?comp=list&timeout=${value}` });

@@ -5,8 +5,8 @@ import { messagesOf, xmlDeclaration } from './kit/queue-xml.js';
 import type { WireResponse } from './kit/response.js';
 import { startQueueFixture } from './kit/server.js';
 
-// Every operation once, as the bytes that go over the wire (§6 to §8): status, the headers of its
-// own and the whole body.
+// Every operation once, as the bytes that go over the wire (queue-service §6 to §8): status, the
+// headers of its own and the whole body.
 
 const { queues, server } = await startQueueFixture();
 

@@ -4,7 +4,8 @@ import { assertQueueError } from './kit/errors.js';
 import { messageBody, type QueueRequest } from './kit/queue-client.js';
 import { startQueueFixture } from './kit/server.js';
 
-// Requests that no operation can serve (§1.2, §3.3, §8): which code, and what the body names.
+// Requests that no operation can serve (queue-service §1.2, §3.3, §8): which code, and what the
+// body names.
 
 const { queues } = await startQueueFixture();
 const queue = await queues.newQueue('refusals');

@@ -3,12 +3,12 @@ import { describe, it } from 'node:test';
 import { assertQueueError } from './kit/errors.js';
 import { startQueueFixture } from './kit/server.js';
 
-// The user-demand study's row on queues (35): what users of the best-known peer reported.
+// What users of Azurite have reported about queues.
 
 const { queues, wait } = await startQueueFixture();
 const messageNotFound = { status: 404, code: 'MessageNotFound' } as const;
 
-describe('user demand 35: queue semantics', () => {
+describe('what users reported about queues', () => {
   it('Azurite#2343: a message hides, reappears, counts up, and its old receipt is stale', async () => {
     const queue = await queues.newQueue();
     await queues.put(queue, 'leased');

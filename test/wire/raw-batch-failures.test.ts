@@ -18,7 +18,8 @@ import { entityPath } from './kit/client.js';
 import { assertFrontDoorError, assertJsonError, messages } from './kit/errors.js';
 import { startFixture } from './kit/server.js';
 
-// §9.1, §9.5 and §9.6: what a batch that fails answers, and that it leaves nothing behind.
+// table-service §9.1, §9.5 and §9.6: what a batch that fails answers, and that it leaves nothing
+// behind.
 
 const { client } = await startFixture();
 const { base } = client;
@@ -184,7 +185,7 @@ for (const { name, operation, status, code, message, layer } of failures) {
   });
 }
 
-describe('rules of a changeset (§9.1)', () => {
+describe('rules of a changeset (table-service §9.1)', () => {
   const inserts = (table: string, count: number) =>
     Array.from({ length: count }, (_, index) =>
       insertOperation(table, { ...keys, RowKey: `r${String(index).padStart(3, '0')}` }),
@@ -312,7 +313,7 @@ describe('rules of a changeset (§9.1)', () => {
     });
   });
 
-  // The service finds this one in another layer for updates than for inserts (§9.5).
+  // The service finds this one in another layer for updates than for inserts (table-service §9.5).
   it('a date out of range carries no index on a single merge or replace', async () => {
     const table = await client.newTable();
     const value = { 'd@odata.type': 'Edm.DateTime', d: '1500-01-02T03:04:05Z' };
@@ -337,7 +338,7 @@ describe('rules of a changeset (§9.1)', () => {
   });
 });
 
-describe('malformed batches (§9.6)', () => {
+describe('malformed batches (table-service §9.6)', () => {
   const insert = insertOperation('people', { ...keys, RowKey: 'r' });
   const get: Operation = { method: 'GET', path: entityPath('people', 'p', 'r') };
   const whole = changesetBody(base, [insert]);

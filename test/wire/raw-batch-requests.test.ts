@@ -15,7 +15,7 @@ import {
 import { entityPath, acceptNone } from './kit/client.js';
 import { startFixture } from './kit/server.js';
 
-// §9.2 and §9.7: every shape of batch request that real clients send is understood.
+// table-service §9.2 and §9.7: every shape of batch request that real clients send is understood.
 
 const { client } = await startFixture();
 const { base } = client;
@@ -34,7 +34,7 @@ async function run(text: string, contentType = batch, statuses: readonly number[
   return { table, parts, rowKeys: await client.rowKeys(table) };
 }
 
-/** One insert in the form of §9.2, its pieces exchangeable. */
+/** One insert in the form of table-service §9.2, its pieces exchangeable. */
 function document(
   pieces: {
     readonly preamble?: string;
@@ -324,7 +324,7 @@ describe('operations in a changeset', () => {
   });
 });
 
-describe('a query in a batch (§9.4)', () => {
+describe('a query in a batch (table-service §9.4)', () => {
   const get = (path: string, headers: Record<string, string> = {}) => ({
     method: 'GET',
     path,

@@ -4,7 +4,7 @@ import { acceptFull, acceptNone, entityPath } from './kit/client.js';
 import { assertFrontDoorError, assertJsonError, assertXmlError, messages } from './kit/errors.js';
 import { startFixture } from './kit/server.js';
 
-// The three error shapes of §3.1 and which layer answers in which.
+// The three error shapes of table-service §3.1 and which layer answers in which.
 
 const { client } = await startFixture();
 
@@ -103,7 +103,7 @@ describe('shape a: OData JSON', () => {
 
   const badTables = ['nowhere', 'tables', 'a', 'x'.repeat(64), '1abc', 'a-b'];
   for (const name of badTables) {
-    it(`GET and DELETE of Tables('${name}') answer ResourceNotFound (§2.1)`, async () => {
+    it(`GET and DELETE of Tables('${name}') answer ResourceNotFound (table-service §2.1)`, async () => {
       assertJsonError(await client.send({ path: `/Tables('${name}')` }), resourceNotFound);
       const deleted = await client.send({ method: 'DELETE', path: `/Tables('${name}')` });
       assertJsonError(deleted, resourceNotFound);
@@ -111,7 +111,7 @@ describe('shape a: OData JSON', () => {
   }
 });
 
-describe('table names (§2.1)', () => {
+describe('table names (table-service §2.1)', () => {
   const create = (body: string) => client.send({ method: 'POST', path: '/Tables', body });
   const cases: readonly (readonly [name: string, code: string, message: string])[] = [
     ['a-b', 'InvalidResourceName', messages.nameCharacters],

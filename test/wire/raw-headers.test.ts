@@ -4,7 +4,7 @@ import { entityPath } from './kit/client.js';
 import type { WireResponse } from './kit/response.js';
 import { startFixture } from './kit/server.js';
 
-// Headers of outer responses: §10.1, and §3.5 to §3.13 for each operation.
+// Headers of outer responses: table-service §10.1, and §3.5 to §3.13 for each operation.
 
 const { client } = await startFixture();
 

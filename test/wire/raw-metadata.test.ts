@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import { acceptFull, acceptMinimal, acceptNone, entityPath } from './kit/client.js';
 import { startFixture } from './kit/server.js';
 
-// §4.2 to §4.4: the exact bytes of bodies in the three metadata levels, and $select.
+// table-service §4.2 to §4.4: the exact bytes of bodies in the three metadata levels, and $select.
 
 const { client } = await startFixture();
 
-/** The properties of the recording in §4.3, in the order of the insert. */
+/** The properties of the recording in table-service §4.3, in the order of the insert. */
 const properties =
   '"age@odata.type":"Edm.Int64","age":"39","sex":"male","married":true,"ratio":3.1,' +
   '"evenratio":3.0,"Birthday@odata.type":"Edm.DateTime","Birthday":"1973-10-04T00:00:00Z",' +
@@ -114,7 +114,7 @@ describe('table bodies', () => {
   });
 });
 
-describe('$select (§4.4)', () => {
+describe('$select (table-service §4.4)', () => {
   it('leaves only what is listed, null for what the entity lacks', async () => {
     const response = await client.send({ path: `${path}?$select=age,sex,xyz` });
     assert.equal(
@@ -214,7 +214,7 @@ describe('strings in JSON', () => {
   });
 });
 
-describe('order of properties (§2.6)', () => {
+describe('order of properties (table-service §2.6)', () => {
   it('writes the keys and Timestamp first, whatever the insert began with', async () => {
     const fresh = await client.newTable('order');
     await client.put(fresh, '{"z":1,"RowKey":"r","a":2,"PartitionKey":"p","m":3}');

@@ -4,7 +4,7 @@ import { acceptNone, entityPath } from './kit/client.js';
 import { assertJsonError } from './kit/errors.js';
 import { startFixture } from './kit/server.js';
 
-// §1.2 and §3.4: methods, X-HTTP-Method, and requests that no operation fits.
+// table-service §1.2 and §3.4: methods, X-HTTP-Method, and requests that no operation fits.
 
 const { client } = await startFixture();
 
@@ -191,7 +191,7 @@ describe('query options', () => {
     }
   });
 
-  it('$filter and $top of a point read are ignored (choice of the specification, §3.10)', async () => {
+  it('$filter and $top of a point read are ignored (table-service §3.10)', async () => {
     const table = await client.newTable();
     await client.put(table, keys);
     for (const query of [`$filter=RowKey%20eq%20'other'`, '$filter=x%20eq', '$top=0', '$top=x']) {

@@ -5,7 +5,7 @@ import type { Headers } from './kit/request-bytes.js';
 import { assertXmlError } from './kit/errors.js';
 import { startFixture } from './kit/server.js';
 
-// §4.1: how Accept and $format choose the metadata level.
+// table-service §4.1: how Accept and $format choose the metadata level.
 
 const { client } = await startFixture();
 const table = await client.newTable();
@@ -33,7 +33,7 @@ describe('Accept', () => {
     ['application/json;odata=nometadata, application/json;odata=fullmetadata', 'nometadata'],
     ['text/html, application/json;odata=fullmetadata', 'fullmetadata'],
     ['application/atom+xml,application/json;odata=nometadata', 'nometadata'],
-    // Our choice: the service would speak Atom (§4.1).
+    // Our choice: the service would speak Atom (table-service §4.1).
     ['*/*', 'minimalmetadata'],
   ];
   for (const [accept, level] of accepted) {

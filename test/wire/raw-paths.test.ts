@@ -5,7 +5,7 @@ import { assertFrontDoorError, assertJsonError, messages } from './kit/errors.js
 import { authorizationOf } from './kit/signature.js';
 import { startFixture } from './kit/server.js';
 
-// §1.1 to §1.3: how an account, a table and an entity are named in a request.
+// table-service §1.1 to §1.3: how an account, a table and an entity are named in a request.
 
 const { client } = await startFixture();
 const table = await client.newTable('paths');
@@ -166,7 +166,7 @@ describe('keys in a path', () => {
   });
 });
 
-describe('keys that are not allowed (§2.3)', () => {
+describe('keys that are not allowed (table-service §2.3)', () => {
   const forbidden = [
     '/',
     '\\',

@@ -6,7 +6,7 @@ import { xmlDeclaration } from './kit/queue-xml.js';
 import { startFixture } from './kit/server.js';
 import { developmentAccount, developmentKey } from './kit/signature.js';
 
-// §3.15 and §3.16: properties and statistics of the table service.
+// table-service §3.15 and §3.16: properties and statistics of the table service.
 
 const { client, server } = await startFixture();
 const service = TableServiceClient.fromConnectionString(server.connectionString(), {

@@ -11,7 +11,7 @@ import type { WireRequest } from './kit/signing-client.js';
 
 // Signatures for an account (services × resource types × permissions) and for a queue (permissions),
 // each with every operation of both services. What must come of it is computed here from the tables
-// of spec table-service §8.4 and queue-service §4.3 and §4.4.
+// of table-service §8.4 and queue-service §4.3 and §4.4.
 
 const secondKey = Buffer.from('the second key of the account').toString('base64');
 const accounts = [{ name: developmentAccount, keys: [developmentKey, secondKey] }];

@@ -19,7 +19,7 @@ import { tableSas, withSas, type SasParameters } from './kit/sas.js';
 import { startFixture } from './kit/server.js';
 
 // Every permission × operation × key × way to send it under a signature for a table. What must come
-// of it is computed here from spec table-service §8.3 and from nothing else.
+// of it is computed here from table-service §8.3 and from nothing else.
 
 const { client } = await startFixture();
 const table = await client.newTable('Matrix');

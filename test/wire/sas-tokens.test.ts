@@ -170,7 +170,7 @@ describe('the layout of each version', () => {
     });
   }
 
-  it('the vectors of the specification are good in their time', async () => {
+  it('the vectors of the protocol are good in their time', async () => {
     const vectors: readonly SasParameters[] = [
       {
         sv: '2019-02-02',

@@ -301,7 +301,7 @@ async function stateOf(
   return [JSON.stringify(hidden), JSON.stringify(seen)];
 }
 
-/** What spec table-service §8.3 makes of one request that came alone; undefined for others. */
+/** What table-service §8.3 makes of one request that came alone; undefined for others. */
 function expectedStatus(
   grant: Grant,
   token: SasParameters,

@@ -5,7 +5,7 @@ import { assertFrontDoorError } from './kit/errors.js';
 import type { Headers } from './kit/request-bytes.js';
 import { startFixture } from './kit/server.js';
 
-// The secondary endpoint of tables reads and changes nothing (§1.1, user demand 34).
+// The secondary endpoint of tables reads and changes nothing (table-service §1.1).
 
 const { client } = await startFixture();
 const secondary = `/${client.account}-secondary`;

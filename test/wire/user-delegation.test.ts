@@ -13,7 +13,7 @@ import { testIssuer, type Claims, type TestIssuer } from '../support/oauth-issue
 import { startServer, type StartedServer } from '../support/start-server.js';
 import { QueueWireClient } from './kit/queue-client.js';
 
-// User delegation keys of queues and the signatures made with them (spec queue-service §4.5).
+// User delegation keys of queues and the signatures made with them (queue-service §4.5).
 
 const nowMs = Date.UTC(2026, 4, 5, 6, 7, 8);
 const hourMs = 3_600_000;

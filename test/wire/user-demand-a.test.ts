@@ -18,7 +18,7 @@ import { acceptFull, acceptNone, entityPath, WireClient } from './kit/client.js'
 import { assertJsonError, messages } from './kit/errors.js';
 import { startFixture } from './kit/server.js';
 
-// Table A of the user-demand study: what users of the best-known peer reported. One test a row.
+// What users of Azurite have reported, one test each.
 
 const { client } = await startFixture();
 const keys = { PartitionKey: 'p', RowKey: 'r' };
@@ -31,8 +31,8 @@ async function valueOf(table: string, members: string): Promise<string> {
   return /"Timestamp":"[^"]+",(.*)\}$/s.exec(read.text)?.[1] ?? '';
 }
 
-describe('user demand A', () => {
-  it('A1: a changeset over two partitions fails as a whole', async () => {
+describe('what users reported', () => {
+  it('a changeset over two partitions fails as a whole', async () => {
     const table = await client.newTable();
     const response = await sendChangeset(client, [
       insertOperation(table, { PartitionKey: 'p1', RowKey: 'r' }),
@@ -43,7 +43,7 @@ describe('user demand A', () => {
     assert.deepEqual(await client.rowKeys(table), []);
   });
 
-  it('A2: a query beside a write in a changeset is 400 InvalidInput', async () => {
+  it('a query beside a write in a changeset is 400 InvalidInput', async () => {
     const table = await client.newTable();
     await client.put(table, keys);
     const body = changesetBody(client.base, [
@@ -55,13 +55,13 @@ describe('user demand A', () => {
     assert.deepEqual(await client.rowKeys(table), ['r']);
   });
 
-  it('A3: 1.0 and 1e0 without annotation stay Doubles', async () => {
+  it('1.0 and 1e0 without annotation stay Doubles', async () => {
     const table = await client.newTable();
     assert.equal(await valueOf(table, '"V":1.0,"W":1e0'), '"V":1.0,"W":1.0');
     assert.deepEqual(await client.rowKeys(table, 'V eq 1.0 and W eq 1D'), ['15']);
   });
 
-  it('A4: an Edm.Int64 beyond 2^63 - 1 is 400 InvalidInput', async () => {
+  it('an Edm.Int64 beyond 2^63 - 1 is 400 InvalidInput', async () => {
     const table = await client.newTable();
     const value = { 'V@odata.type': 'Edm.Int64', V: '18446744073709551615' };
     assertJsonError(await client.insert(table, { ...keys, ...value }), {
@@ -72,7 +72,7 @@ describe('user demand A', () => {
     assert.deepEqual(await client.rowKeys(table), []);
   });
 
-  it('A5: a query URL of 20 KB with 400 comparisons is served', async () => {
+  it('a query URL of 20 KB with 400 comparisons is served', async () => {
     const table = await client.newTable();
     await client.put(table, keys, {
       PartitionKey: 'p',
@@ -85,7 +85,7 @@ describe('user demand A', () => {
     assert.deepEqual(await client.rowKeys(table, filter), ['a-rather-long-key-of-a-row-00399']);
   });
 
-  it('A6: the same row key twice in a changeset has the exact message', async () => {
+  it('the same row key twice in a changeset has the exact message', async () => {
     const table = await client.newTable();
     const operations = [insertOperation(table, keys), insertOperation(table, keys)];
     assert.deepEqual(changesetError(await sendChangeset(client, operations)), {
@@ -95,7 +95,7 @@ describe('user demand A', () => {
     });
   });
 
-  it('A7: dates are compared to 100 ns', async () => {
+  it('dates are compared to 100 ns', async () => {
     const table = await client.newTable();
     const DT = '2024-01-01T00:00:00.1234567Z';
     await client.put(table, { ...keys, 'DT@odata.type': 'Edm.DateTime', DT });
@@ -107,7 +107,7 @@ describe('user demand A', () => {
     assert.equal(await found(`DT lt datetime'2024-01-01T00:00:00.1234568Z'`), 1);
   });
 
-  it('A8: an Int32 literal is promoted to an Int64 property', async () => {
+  it('an Int32 literal is promoted to an Int64 property', async () => {
     const table = await client.newTable();
     await client.put(table, { ...keys, 'L@odata.type': 'Edm.Int64', L: '5' });
     for (const filter of ['L eq 5', 'L gt 4', 'L eq 5L', 'L ge 5', 'L lt 6']) {
@@ -115,7 +115,7 @@ describe('user demand A', () => {
     }
   });
 
-  it('A9: a string literal equals no Int64, no date and no binary', async () => {
+  it('a string literal equals no Int64, no date and no binary', async () => {
     const table = await client.newTable();
     await client.put(table, {
       ...keys,
@@ -131,7 +131,7 @@ describe('user demand A', () => {
     }
   });
 
-  it('A10: a selected property that is not there is null', async () => {
+  it('a selected property that is not there is null', async () => {
     const table = await client.newTable();
     await client.put(table, { ...keys, a: 1 });
     const headers = { Accept: acceptNone };
@@ -141,14 +141,14 @@ describe('user demand A', () => {
     assert.deepEqual((await client.send({ path, headers })).json, { RowKey: 'r', Nope: null });
   });
 
-  it('A11: an x-ms-version of the future is served and echoed', async () => {
+  it('an x-ms-version of the future is served and echoed', async () => {
     const headers = { 'x-ms-version': '2027-01-01' };
     const response = await client.send({ path: '/Tables', headers });
     assert.equal(response.status, 200);
     assert.equal(response.header('x-ms-version'), '2027-01-01');
   });
 
-  it('A12: with one constant row key, reads cost the same at any size', async () => {
+  it('with one constant row key, reads cost the same at any size', async () => {
     const table = await client.newTable();
     const profile = (user: number) => ({ PartitionKey: `user${user}`, RowKey: 'profile' });
     const planOf = async (filter: string) => {
@@ -173,7 +173,7 @@ describe('user demand A', () => {
     );
   });
 
-  it('A14: a table that was deleted can be created again at once', async () => {
+  it('a table that was deleted can be created again at once', async () => {
     const table = await client.newTable();
     await client.put(table, keys);
     for (let round = 0; round < 5; round += 1) {
@@ -186,7 +186,7 @@ describe('user demand A', () => {
     }
   });
 
-  it('A15: $format wins over Accept, and data service versions change nothing', async () => {
+  it('$format wins over Accept, and data service versions change nothing', async () => {
     const table = await client.newTable();
     const format = 'application%2Fjson%3Bodata%3Dnometadata';
     for (const version of ['1.0;NetFx', '3.0;NetFx', undefined]) {
@@ -236,8 +236,8 @@ async function kill({ child }: Running): Promise<void> {
   await ended;
 }
 
-describe('user demand A: crash', () => {
-  it('A13: 200 acknowledged writes survive kill -9', async () => {
+describe('what users reported: crashes', () => {
+  it('200 acknowledged writes survive kill -9', async () => {
     const location = mkdtempSync(join(tmpdir(), 'tabularium-a13-'));
     try {
       const first = await start(location);

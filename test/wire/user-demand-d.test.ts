@@ -13,8 +13,8 @@ import { acceptNone, entityPath, WireClient } from './kit/client.js';
 import { assertJsonError, messages } from './kit/errors.js';
 import { startFixture } from './kit/server.js';
 
-// Tables D and C of the user-demand study: what once cost users of the best-known peer a release.
-// The numbers are its issues; SE marks those of Storage Explorer, PR pull requests.
+// What has cost users of Azurite a release once, one test each.
+// The numbers are issues of Azurite; SE marks those of Storage Explorer, PR pull requests.
 
 const { client, server } = await startFixture();
 const keys = { PartitionKey: 'p', RowKey: 'r' };
@@ -37,7 +37,7 @@ async function assertKeyWorks(key: string): Promise<void> {
   assert.deepEqual(await client.rowKeys(table), []);
 }
 
-describe('user demand D: keys', () => {
+describe('what cost users a release: keys', () => {
   it("#1377: quotes and percent signs (', %)", async () => {
     for (const key of ["'", '%', "50%'s", '%25', '%27']) await assertKeyWorks(key);
   });
@@ -83,7 +83,7 @@ describe('user demand D: keys', () => {
   });
 });
 
-describe('user demand D: tables', () => {
+describe('what cost users a release: tables', () => {
   const create = (name: string) =>
     client.send({ method: 'POST', path: '/Tables', body: `{"TableName":"${name}"}` });
 
@@ -110,7 +110,7 @@ describe('user demand D: tables', () => {
   });
 });
 
-describe('user demand D: etags', () => {
+describe('what cost users a release: etags', () => {
   it('#1229: an unknown weak etag is 412, not 400', async () => {
     const table = await client.newTable();
     await client.put(table, keys);
@@ -148,7 +148,7 @@ describe('user demand D: etags', () => {
   });
 });
 
-describe('user demand D: batches', () => {
+describe('what cost users a release: batches', () => {
   it('101 operations are an inner 400', async () => {
     const table = await client.newTable();
     const operations = Array.from({ length: 101 }, (_, index) =>
@@ -237,7 +237,7 @@ describe('user demand D: batches', () => {
   });
 });
 
-describe('user demand D: queries', () => {
+describe('what cost users a release: queries', () => {
   it('$top=0 is an empty page', async () => {
     const table = await client.newTable();
     await client.put(table, keys);
@@ -299,7 +299,7 @@ describe('user demand D: queries', () => {
   });
 });
 
-describe('user demand D: limits, metadata, writes', () => {
+describe('what cost users a release: limits, metadata, writes', () => {
   it('#1318: 32 K characters', async () => {
     const table = await client.newTable();
     assert.equal((await client.insert(table, { ...keys, v: 'x'.repeat(32_768) })).status, 201);
@@ -361,7 +361,7 @@ describe('user demand D: limits, metadata, writes', () => {
   });
 });
 
-describe('user demand C', () => {
+describe('what kept users waiting', () => {
   it('#1599: the constant may be on the left', async () => {
     const table = await client.newTable();
     await client.put(table, { ...keys, n: 3 });

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 /** The letters of a field, in the order in which clients write them, and what each means. */
 export type LetterMeanings = readonly (readonly [letter: string, meaning: string])[];
 
-/** Spec table-service §8.3. */
+/** See table-service §8.3. */
 export const tableLetters: LetterMeanings = [
   ['r', 'read'],
   ['a', 'add'],
@@ -11,7 +11,7 @@ export const tableLetters: LetterMeanings = [
   ['d', 'delete'],
 ];
 
-/** Spec queue-service §4.3. */
+/** See queue-service §4.3. */
 export const queueLetters: LetterMeanings = [
   ['r', 'peek, count'],
   ['a', 'put'],
@@ -19,7 +19,7 @@ export const queueLetters: LetterMeanings = [
   ['p', 'get, delete'],
 ];
 
-/** Those that tables and queues know (spec table-service §8.4, queue-service §4.4). */
+/** Those that tables and queues know (table-service §8.4, queue-service §4.4). */
 export const accountLetters: LetterMeanings = [
   ['r', 'read'],
   ['w', 'write'],

@@ -3,7 +3,7 @@ import { decidingRule, headerCover, isForAnyOrigin } from './deciding-rule.js';
 import type { CrossOriginRequest } from './deciding-rule.js';
 
 /**
- * What the answer to a request says to browsers, whatever its status (spec queue-service §10.3,
+ * What the answer to a request says to browsers, whatever its status (queue-service §10.3,
  * table-service §11.3): name, value, name, value, …
  *
  * @param rules of the service of the account; not empty

@@ -88,7 +88,7 @@ describe('what an answer says to browsers', () => {
   const credentials = 'Access-Control-Allow-Credentials: true';
   const any = { allowedOrigins: ['*'] };
 
-  // The table of §10.3.
+  // The table of queue-service §10.3.
   for (const [what, rule, origin, expected] of [
     ['no origin, a listed one', {}, undefined, ['Vary: Origin']],
     ['no origin, any', any, undefined, ['Access-Control-Allow-Origin: *']],

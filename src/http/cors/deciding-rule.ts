@@ -9,7 +9,7 @@ export interface CrossOriginRequest {
 
 /**
  * The rule that decides about a request: the first that has its origin, spelled alike or as `*`,
- * and its method (spec queue-service §10.2). Only a rule for `*` has a request without an origin.
+ * and its method (queue-service §10.2). Only a rule for `*` has a request without an origin.
  */
 export function decidingRule(
   rules: readonly CorsRule[],

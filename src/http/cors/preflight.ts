@@ -17,7 +17,7 @@ interface Preflight {
 }
 
 /**
- * `OPTIONS` on any path, whether anything is there or not, for anybody (spec queue-service §10.1,
+ * `OPTIONS` on any path, whether anything is there or not, for anybody (queue-service §10.1,
  * table-service §11.2). Throws `InvalidHeaderValue` for what is no preflight,
  * `CorsPreflightFailure` when no rule allows it.
  */
@@ -56,7 +56,7 @@ export function preflightRoute(
   backend: ServiceBackend,
   exchange: Exchange,
 ): Route {
-  // The version that answers name is that of a request, which is yet to come (spec table §10.1).
+  // The version that answers name is that of a request, which is yet to come (table-service §10.1).
   exchange.version = '';
   const request: ServiceRequest = { backend, exchange, account: accountName(exchange) };
   return { name, operation, request };

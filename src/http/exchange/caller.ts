@@ -11,7 +11,7 @@ export type AuthKind =
   | 'user-delegation-sas'
   | 'bearer';
 
-/** Holds a signature for one table (spec table-service §8.3). */
+/** Holds a signature for one table (table-service §8.3). */
 export interface TableSasCaller {
   readonly kind: 'table-sas';
   readonly authKind: 'service-sas';
@@ -22,7 +22,7 @@ export interface TableSasCaller {
   readonly range?: EntityRange;
 }
 
-/** Holds a signature for one queue (spec queue-service §4.3). */
+/** Holds a signature for one queue (queue-service §4.3). */
 export interface QueueSasCaller {
   readonly kind: 'queue-sas';
   readonly authKind: 'service-sas' | 'user-delegation-sas';
@@ -41,7 +41,7 @@ export interface AccountSasCaller {
 /** What somebody may do, by what an operation touches. */
 export type ScopedPermissions = Readonly<Record<Scope, ReadonlySet<Permission>>>;
 
-/** Holds an access token (spec table-service §8.5, queue-service §4.6). */
+/** Holds an access token (table-service §8.5, queue-service §4.6). */
 export interface BearerCaller {
   readonly kind: 'bearer';
   readonly authKind: 'bearer';

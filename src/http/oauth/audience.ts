@@ -15,7 +15,7 @@ const domains = [
 ];
 
 /**
- * Whether one of the audiences of a token means this request (spec table-service §8.5): one of
+ * Whether one of the audiences of a token means this request (table-service §8.5): one of
  * `configured`, or else the storage service or the endpoint of the account and service that are
  * asked. A slash at the end makes no difference.
  */

@@ -20,7 +20,7 @@ const versionsOfTables: BearerVersions = { since: '2019-02-02', challengedSince:
 const versionsOfOthers: BearerVersions = { since: '2017-11-09', challengedSince: '2019-12-12' };
 
 /**
- * Who sends a token (spec table-service §8.5, queue-service §4.6). Throws
+ * Who sends a token (table-service §8.5, queue-service §4.6). Throws
  * `AuthenticationFailed` where no token would do, `InvalidAuthenticationInfo` with a challenge for
  * a token that proves nothing, `ServerBusy` while the keys of the issuer cannot be had.
  *

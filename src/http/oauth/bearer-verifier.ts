@@ -22,7 +22,7 @@ export type BearerVerdict =
   /** The keys of the issuer cannot be had, so that nothing can be said about the token. */
   | { readonly kind: 'undecided' };
 
-/** Decides about bearer tokens for every service of a server (spec table-service §8.5). */
+/** Decides about bearer tokens for every service of a server (table-service §8.5). */
 export interface BearerVerifier {
   /** Whose tokens are good. */
   readonly issuer: string;

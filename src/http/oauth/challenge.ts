@@ -4,7 +4,7 @@ const entraIssuer = 'https://sts.windows.net/';
 const entraAuthority = 'https://login.microsoftonline.com/';
 
 /**
- * The challenge of a server that trusts an issuer (spec table-service §8.1). Credentials of client
+ * The challenge of a server that trusts an issuer (table-service §8.1). Credentials of client
  * libraries take the tenant from the first segment of `authorization_uri`, and the scope from
  * `resource_id`, which must be a URL.
  */

@@ -41,7 +41,7 @@ const byteOrderMark = Buffer.from('\ufeff');
 
 /**
  * What an operation that every service has answers. Documents of tables begin with a byte order
- * mark and say nothing about caches (spec table-service §3.15).
+ * mark and say nothing about caches (table-service §3.15).
  */
 export function documentReply({ service }: Pick<Exchange, 'service'>, document: Buffer): Reply {
   if (service !== 'table') return xmlReply(200, document);

@@ -10,7 +10,7 @@ import { documentReply, emptyReply } from './replies.js';
 import type { ServiceRequest } from './request.js';
 import { xmlBodyBytesMax } from './xml-body.js';
 
-/** `GET /?restype=service&comp=properties` of a service (spec queue-service §6.2). */
+/** `GET /?restype=service&comp=properties` of a service (queue-service §6.2). */
 export function getServiceProperties(
   service: string,
 ): Operation<ServiceRequest, void, ServiceProperties> {

@@ -6,7 +6,7 @@ import { documentReply } from './replies.js';
 import type { ServiceRequest } from './request.js';
 
 /**
- * `GET /?restype=service&comp=stats` (spec queue-service §6.3, table-service §3.16). The secondary
+ * `GET /?restype=service&comp=stats` (queue-service §6.3, table-service §3.16). The secondary
  * endpoint reads the same store, so it is live and has seen everything up to now. The primary says
  * where to ask.
  */

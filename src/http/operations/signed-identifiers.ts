@@ -27,7 +27,7 @@ export interface StoredPolicies<Request extends ServiceRequest> {
   ): Promise<void>;
 }
 
-/** `GET` or `HEAD` of a container with `comp=acl` (spec queue-service §7.5, table-service §3.14). */
+/** `GET` or `HEAD` of a container with `comp=acl` (queue-service §7.5, table-service §3.14). */
 export function getSignedIdentifiers<Request extends ServiceRequest>(
   policies: StoredPolicies<Request>,
 ): Operation<Request, string, readonly SignedIdentifier[]> {

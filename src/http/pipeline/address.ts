@@ -30,7 +30,7 @@ export function address(exchange: Exchange, accounts: AccountDirectory): void {
 /**
  * The account is looked for among the known ones, first as the first segment of the path, then as
  * the first label of the host. So any host name works: an address, `localhost`, a container's name,
- * `account.example` (spec table-service §1.1). Throws `ResourceNotFound`, which says what was tried.
+ * `account.example` (table-service §1.1). Throws `ResourceNotFound`, which says what was tried.
  */
 export function resolveAddress(path: string, host: string, accounts: AccountDirectory): Address {
   const end = endOfSegment(path);

@@ -62,7 +62,7 @@ const scopeLetters: ReadonlyMap<string, Scope> = new Map([
 
 /**
  * Who holds a shared access signature, after every check that does not depend on the operation, in
- * the order of spec queue-service §4.3: signature, time, protocol, address, service. A stored
+ * the order of queue-service §4.3: signature, time, protocol, address, service. A stored
  * policy is looked up in the store for each request, so that changing it is effective at once in
  * every process.
  *
@@ -153,7 +153,7 @@ function queueCaller(
   }));
 }
 
-/** Signed with a key that the bearer of a token has got (spec queue-service §4.5). */
+/** Signed with a key that the bearer of a token has got (queue-service §4.5). */
 function delegatedCaller(
   sas: UserDelegationQueueSas,
   exchange: Exchange,

@@ -123,7 +123,7 @@ function verify(
 
 /**
  * The version that a request with a signature is executed with: that of the signature, unless the
- * request asks for another one (spec table-service §10.2, queue-service §2).
+ * request asks for another one (table-service §10.2, queue-service §2).
  */
 function executedVersion({ version }: Sas, exchange: Exchange, versions: VersionGate): string {
   if (version < versionChoiceVersion) return versions.admit(version);

@@ -59,7 +59,7 @@ function authoriseSas(caller: SasCaller, access: Access, container: string | und
 
 const queuePermissions: ReadonlySet<Permission> = new Set(['read', 'add', 'update', 'process']);
 
-/** What the letters of a signature for a queue can mean (spec queue-service §4.3). */
+/** What the letters of a signature for a queue can mean (queue-service §4.3). */
 function isOfQueues({ scope, permissions }: Needed): boolean {
   return scope !== 'service' && permissions.every((each) => queuePermissions.has(each));
 }
@@ -91,7 +91,7 @@ function permits(
   return needs === 'all' ? permissions.every(has) : permissions.some(has);
 }
 
-/** Tables do not know operations of owners for tokens (spec table-service §3.14). */
+/** Tables do not know operations of owners for tokens (table-service §3.14). */
 function authoriseBearer(caller: BearerCaller, access: Access): void {
   const { permissions, service } = caller;
   if (access.kind === 'owner' && access.byRole !== undefined) {
@@ -119,7 +119,7 @@ function authoriseBearer(caller: BearerCaller, access: Access): void {
 }
 
 /**
- * A signature for one table proves nothing about another (spec table-service §8.3).
+ * A signature for one table proves nothing about another (table-service §8.3).
  *
  * @param container what the address of the request names
  * @throws {StorageError} `AuthenticationFailed`
@@ -155,7 +155,7 @@ function explained(detail: string): StorageError['details'] {
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * The secondary endpoint only reads (spec queue-service §1.1). Throws
+ * The secondary endpoint only reads (queue-service §1.1). Throws
  * `InsufficientAccountPermissions` for what changes anything.
  */
 export function checkEndpoint(

@@ -8,7 +8,7 @@ const md5Bytes = 16;
 const md5Text = /^[A-Za-z0-9+/]{22}==$/;
 
 /**
- * Checks `Content-MD5` against the body that has been received (spec queue-service §3.1). A body
+ * Checks `Content-MD5` against the body that has been received (queue-service §3.1). A body
  * that the operation does not read is not compared. Throws `InvalidMd5` and `Md5Mismatch`.
  */
 export function verifyContentMd5(

@@ -5,7 +5,7 @@ const prefix = 'x-ms-meta-';
 
 /**
  * What the request says in `x-ms-meta-` headers, one entry a header field, names spelled as sent
- * (spec queue-service §5.2). Fields that repeat a name stay apart; nothing is checked.
+ * (queue-service §5.2). Fields that repeat a name stay apart; nothing is checked.
  */
 export function metadataOf({ rawHeaders }: Pick<Exchange, 'rawHeaders'>): Metadata {
   const metadata: (readonly [string, string])[] = [];

@@ -6,7 +6,7 @@ import type { Operation } from '../exchange/service.js';
 
 /**
  * Whether an operation has a body to wait for. POST and PUT say how long theirs is, even when it is
- * empty and nobody reads it (spec table-service §3.2, queue-service §3.1).
+ * empty and nobody reads it (table-service §3.2, queue-service §3.1).
  */
 export function expectsBody(exchange: Exchange, operation: Operation): boolean {
   if (exchange.bodyBytesDeclared > 0) return operation.bodyBytesMax > 0;

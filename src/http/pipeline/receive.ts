@@ -7,7 +7,7 @@ const clientRequestIdCharactersMax = 1024;
 
 /**
  * First stage: what every request must have, whatever it asks for. Splits the target without
- * decoding it, because signatures are over the bytes as sent (spec table-service §3.3, §10).
+ * decoding it, because signatures are over the bytes as sent (table-service §3.3, §10).
  */
 export function receive(exchange: Exchange, versions: VersionGate): void {
   const { path, query } = splitTarget(exchange.request.url ?? '/');
@@ -37,7 +37,9 @@ function withoutOrigin(target: string): string {
   return mark < 0 ? '/' : `/${target.slice(mark)}`;
 }
 
-/** An id that may be sent back; one that is too long or not printable is not (spec §10.1). */
+/**
+ * An id that may be sent back; one that is too long or not printable is not (table-service §10.1).
+ */
 function echoable(id: string | undefined): string | undefined {
   if (id === undefined || id.length > clientRequestIdCharactersMax) return undefined;
   return /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(id) ? id : undefined;

@@ -3,7 +3,7 @@ import type { Exchange } from '../exchange/exchange.js';
 
 /**
  * Sixth stage, its time limit: by when the storage work must be done. The `timeout` option, in
- * seconds on the wire, at most and by default `maxMs` (spec table-service §10.4).
+ * seconds on the wire, at most and by default `maxMs` (table-service §10.4).
  *
  * Limits are whole seconds and hardly ever reached. So no timer is set a request: the server looks
  * every `deadlineCheckMs` for exchanges whose deadline has passed.

@@ -2,7 +2,7 @@ import { containerAccess } from '../operations/access.js';
 import type { StoredPolicies } from '../operations/signed-identifiers.js';
 import { queueOf, type QueueRequest } from './request.js';
 
-/** The access policies of queues (spec queue-service §4.3, §7.5). */
+/** The access policies of queues (queue-service §4.3, §7.5). */
 export const queuePolicies: StoredPolicies<QueueRequest> = {
   letters: 'raup',
   byRole: { get: containerAccess('read'), set: containerAccess('write') },

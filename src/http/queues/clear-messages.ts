@@ -2,7 +2,7 @@ import { objectAccess } from '../operations/access.js';
 import { emptyReply } from '../operations/replies.js';
 import { queueOf, type QueueOperation } from './request.js';
 
-/** `DELETE /queue/messages`: all of them, visible or not (spec queue-service §8.6). */
+/** `DELETE /queue/messages`: all of them, visible or not (queue-service §8.6). */
 export const clearMessages: QueueOperation<string, void> = {
   access: objectAccess('delete'),
   bodyBytesMax: 0,

@@ -10,7 +10,7 @@ interface Input extends HeldMessage {
   readonly queue: string;
 }
 
-/** `DELETE /queue/messages/id` (spec queue-service §8.5). */
+/** `DELETE /queue/messages/id` (queue-service §8.5). */
 export const deleteMessage: QueueOperation<Input, void> = {
   access: deleteMessageAccess,
   bodyBytesMax: 0,

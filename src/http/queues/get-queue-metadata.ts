@@ -3,7 +3,7 @@ import { containerAccess } from '../operations/access.js';
 import { metadataHeaders } from '../pipeline/metadata.js';
 import { queueOf, type QueueOperation } from './request.js';
 
-/** `GET` or `HEAD /queue?comp=metadata`: everything is in headers (spec queue-service §7.3). */
+/** `GET` or `HEAD /queue?comp=metadata`: everything is in headers (queue-service §7.3). */
 export const getQueueMetadata: QueueOperation<string, QueueStatus> = {
   access: containerAccess('read'),
   bodyBytesMax: 0,

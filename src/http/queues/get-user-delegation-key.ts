@@ -20,7 +20,7 @@ interface DelegationKey {
 }
 
 /**
- * `POST /?restype=service&comp=userdelegationkey` (spec queue-service §4.5): a key with which the
+ * `POST /?restype=service&comp=userdelegationkey` (queue-service §4.5): a key with which the
  * bearer of a token signs. What signatures allow is not compared with roles later, so the key is
  * only for those who may do all that a signature of a queue can allow.
  */

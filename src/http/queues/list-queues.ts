@@ -18,7 +18,7 @@ interface Input {
   readonly includesMetadata: boolean;
 }
 
-/** `GET /?comp=list` (spec queue-service §6.1). */
+/** `GET /?comp=list` (queue-service §6.1). */
 export const listQueues: QueueOperation<Input, QueuePage> = {
   access: serviceAccess('list'),
   bodyBytesMax: 0,

@@ -4,12 +4,12 @@ import { messageTextBytesMax } from '../../services/queues/limits.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { messageVersions } from './versions.js';
 
-/** The longest body of a put or an update: escaped text takes more room (spec §3.5). */
+/** The longest body of a put or an update: escaped text takes more room (queue-service §3.5). */
 export const messageBodyBytesMax = 131_584;
 
 const textBytesMaxBefore2011 = 8 * 1024;
 
-/** The text in the body of a put or an update; throws when it is too long (spec §8.1). */
+/** The text in the body of a put or an update; throws when it is too long (queue-service §8.1). */
 export function messageTextOf({ body, version }: Exchange): string {
   const bytesMax = version < messageVersions.update ? textBytesMaxBefore2011 : messageTextBytesMax;
   const text = parseMessageText(body);

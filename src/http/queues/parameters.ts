@@ -33,7 +33,7 @@ export function rangedInteger(
 
 const messageCounts = { min: 1, max: messagesPerRequestMax };
 
-/** `numofmessages` of a get or a peek (spec queue-service §8.2, §8.3). */
+/** `numofmessages` of a get or a peek (queue-service §8.2, §8.3). */
 export function messageCountOf(query: QueryOptions): number {
   return rangedInteger(query, 'numofmessages', messageCounts) ?? 1;
 }
@@ -42,7 +42,7 @@ const dequeueVisibilityDefault = 30;
 const dequeueVisibilities = { min: 1, max: visibilitySecondsMax };
 const dequeueVisibilitiesBefore2011 = { min: 1, max: 2 * 60 * 60 };
 
-/** `visibilitytimeout` of a get, in seconds (spec queue-service §8.2). */
+/** `visibilitytimeout` of a get, in seconds (queue-service §8.2). */
 export function dequeueVisibilityOf(query: QueryOptions, version: string): number {
   const range =
     version < messageVersions.update ? dequeueVisibilitiesBefore2011 : dequeueVisibilities;
@@ -51,14 +51,14 @@ export function dequeueVisibilityOf(query: QueryOptions, version: string): numbe
 
 const visibilities = { min: 0, max: visibilitySecondsMax };
 
-/** `visibilitytimeout` of an update, in seconds; there is no default (spec queue-service §8.4). */
+/** `visibilitytimeout` of an update, in seconds; there is no default (queue-service §8.4). */
 export function updateVisibilityOf(query: QueryOptions): number {
   const seconds = rangedInteger(query, 'visibilitytimeout', visibilities);
   if (seconds === undefined) throw missingQueryParameter('visibilitytimeout');
   return seconds;
 }
 
-/** `visibilitytimeout` of a put, in seconds; the first versions have none (spec §8.1). */
+/** `visibilitytimeout` of a put, in seconds; the first versions have none (queue-service §8.1). */
 export function putVisibilityOf(query: QueryOptions, version: string): number {
   if (version < messageVersions.update) return 0;
   return rangedInteger(query, 'visibilitytimeout', visibilities) ?? 0;
@@ -66,7 +66,10 @@ export function putVisibilityOf(query: QueryOptions, version: string): number {
 
 const timesToLiveBefore2017 = { min: 1, max: timeToLiveSecondsDefault };
 
-/** `messagettl` of a put, in seconds; `Infinity` for a message that never expires (spec §8.1). */
+/**
+ * `messagettl` of a put, in seconds; `Infinity` for a message that never expires (queue-service
+ * §8.1).
+ */
 export function timeToLiveOf(query: QueryOptions, version: string): number {
   const text = query.get('messagettl');
   if (text === undefined) return timeToLiveSecondsDefault;

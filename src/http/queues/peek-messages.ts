@@ -10,7 +10,7 @@ interface Input {
   readonly count: number;
 }
 
-/** `GET /queue/messages?peekonly=true`: looks and changes nothing (spec queue-service §8.3). */
+/** `GET /queue/messages?peekonly=true`: looks and changes nothing (queue-service §8.3). */
 export const peekMessages: QueueOperation<Input, readonly PeekedMessage[]> = {
   access: objectAccess('read'),
   bodyBytesMax: 0,

@@ -13,7 +13,7 @@ interface Input {
   readonly message: NewMessage;
 }
 
-/** `POST /queue/messages` (spec queue-service §8.1). */
+/** `POST /queue/messages` (queue-service §8.1). */
 export const putMessage: QueueOperation<Input, PutReceipt> = {
   access: objectAccess('add'),
   bodyBytesMax: messageBodyBytesMax,

@@ -40,7 +40,7 @@ export class QueueRequest implements ServiceRequest<QueueBackend> {
   }
 }
 
-/** The queue that a request addresses; throws when none can have its name (spec §5.1). */
+/** The queue that a request addresses; throws when none can have its name (queue-service §5.1). */
 export function queueOf({ resource }: Pick<QueueRequest, 'resource'>): string {
   invariant(resource.kind !== 'service', 'routed as an operation of a queue');
   checkQueueName(resource.queue);

@@ -1,7 +1,7 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 import { decodeOnce } from '../../wire/http/percent.js';
 
-/** What a request's path names, below the account (spec queue-service §1.2). */
+/** What a request's path names, below the account (queue-service §1.2). */
 export type QueueResource =
   | { readonly kind: 'service' }
   | { readonly kind: 'queue'; readonly queue: string }

@@ -62,7 +62,7 @@ export const queuePreflight: QueueRoute = routeTo(
 );
 
 /**
- * Every operation of the service (spec queue-service §1.2), the most frequent first. A test
+ * Every operation of the service (queue-service §1.2), the most frequent first. A test
  * compares this table with docs/reference/compatibility.md.
  */
 export const queueRoutes: readonly QueueRoute[] = [

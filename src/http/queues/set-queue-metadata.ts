@@ -9,7 +9,7 @@ interface Input {
   readonly metadata: Metadata;
 }
 
-/** `PUT /queue?comp=metadata`: replaces all of it (spec queue-service §7.4). */
+/** `PUT /queue?comp=metadata`: replaces all of it (queue-service §7.4). */
 export const setQueueMetadata: QueueOperation<Input, void> = {
   access: containerAccess('write'),
   bodyBytesMax: 0,

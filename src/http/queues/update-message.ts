@@ -12,7 +12,7 @@ interface Input {
   readonly change: MessageChange;
 }
 
-/** `PUT /queue/messages/id`: without a body the text stays (spec queue-service §8.4). */
+/** `PUT /queue/messages/id`: without a body the text stays (queue-service §8.4). */
 export const updateMessage: QueueOperation<Input, Renewal> = {
   access: objectAccess('update'),
   bodyBytesMax: messageBodyBytesMax,

@@ -1,4 +1,4 @@
-/** Protocol versions from which on messages behave differently (spec queue-service §2). */
+/** Protocol versions from which on messages behave differently (queue-service §2). */
 export const messageVersions = {
   /** Answers say how often a message has been handed out. */
   dequeueCount: '2009-09-19',

@@ -25,7 +25,7 @@ export function tableOf(resource: Resource): string | undefined {
   }
 }
 
-/** Judges an operation that a batch carries as if it came alone (spec table-service §8.3). */
+/** Judges an operation that a batch carries as if it came alone (table-service §8.3). */
 export function authorisePart(operation: TableOperation, request: TableRequest): void {
   const { exchange, resource } = request;
   authorise(exchange.caller, operation.access, tableOf(resource));

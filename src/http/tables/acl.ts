@@ -2,7 +2,7 @@ import { resourceOf } from '../operations/request.js';
 import type { StoredPolicies } from '../operations/signed-identifiers.js';
 import type { TableRequest } from './request.js';
 
-/** The access policies of tables (spec table-service §3.14, §8.3). */
+/** The access policies of tables (table-service §3.14, §8.3). */
 export const tablePolicies: StoredPolicies<TableRequest> = {
   letters: 'raud',
   containerOf: (request) => resourceOf(request, 'entities').table,

@@ -12,7 +12,7 @@ import { tableRouteOf, type TableRoute } from './route.js';
 
 const queryRoutes: readonly TableRoute[] = [getEntityRoute, queryEntitiesRoute];
 
-/** The one query of a batch without a changeset (spec table-service §9.4). */
+/** The one query of a batch without a changeset (table-service §9.4). */
 export async function runBatchQuery(
   part: BatchOperation,
   outer: TableRequest,

@@ -21,7 +21,7 @@ type Input =
   | { readonly kind: 'failed'; readonly outcome: BatchOutcome };
 
 /**
- * `POST /$batch`: an entity group transaction, or one query (spec table-service §9). The answer is
+ * `POST /$batch`: an entity group transaction, or one query (table-service §9). The answer is
  * 202 also when the transaction failed; only what says nothing about an operation fails as a whole.
  */
 export const batch: TableOperation<Input, BatchOutcome> = {

@@ -41,7 +41,7 @@ export function readChange(part: BatchOperation, outer: TableRequest): Change {
 
 /**
  * The storage layer finds a date out of range when it comes in an update, so that alone in its
- * changeset it carries no index (spec table-service §9.5). Nothing else there is out of range.
+ * changeset it carries no index (table-service §9.5). Nothing else there is out of range.
  */
 function readInput(operation: WriteEntityOperation, request: TableRequest): WriteInput {
   try {

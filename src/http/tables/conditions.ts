@@ -9,7 +9,7 @@ function invalid(message: string): StorageError {
 
 /**
  * What `If-Match` demands; undefined when it was not sent. `If-None-Match` is not for writes of
- * entities (spec table-service §2.8).
+ * entities (table-service §2.8).
  */
 export function conditionOf(request: TableRequest): Condition | undefined {
   const ifMatch = request.header('if-match');

@@ -19,7 +19,7 @@ interface Input {
   readonly level: MetadataLevel | undefined;
 }
 
-/** `POST /Tables` (spec table-service §3.7). */
+/** `POST /Tables` (table-service §3.7). */
 export const createTable: TableOperation<Input, TableInfo> = {
   access: createContainerAccess,
   bodyBytesMax,

@@ -4,7 +4,7 @@ import { requiredConditionOf } from './conditions.js';
 import { noContentReply } from './replies.js';
 import { oneEntity, runWrite, type WriteEntityOperation } from './write.js';
 
-/** `DELETE /table(PartitionKey='…',RowKey='…')` (spec table-service §3.13). */
+/** `DELETE /table(PartitionKey='…',RowKey='…')` (table-service §3.13). */
 export const deleteEntity: WriteEntityOperation = {
   access: objectAccess('delete'),
   bodyBytesMax: 0,

@@ -3,7 +3,7 @@ import { resourceOf } from '../operations/request.js';
 import type { TableOperation } from './operation.js';
 import { noContentReply } from './replies.js';
 
-/** `DELETE /Tables('name')` (spec table-service §3.8). */
+/** `DELETE /Tables('name')` (table-service §3.8). */
 export const deleteTable: TableOperation<string, void> = {
   access: containerAccess('delete'),
   bodyBytesMax: 0,

@@ -4,7 +4,7 @@ import type { Exchange } from '../exchange/exchange.js';
 import type { Leniency } from '../pipeline/leniency.js';
 import type { TableRequest } from './request.js';
 
-/** The metadata level of an answer that has a body; throws the 415s (spec table-service §4.1). */
+/** The metadata level of an answer that has a body; throws the 415s (table-service §4.1). */
 export function levelOf(request: TableRequest): MetadataLevel {
   return negotiated(
     request.header('accept'),

@@ -21,7 +21,7 @@ interface Input {
   readonly selectText: string | undefined;
 }
 
-/** `GET /table(PartitionKey='…',RowKey='…')` (spec table-service §3.10). */
+/** `GET /table(PartitionKey='…',RowKey='…')` (table-service §3.10). */
 export const getEntity: TableOperation<Input, StoredEntity> = {
   access: objectAccess('read'),
   bodyBytesMax: 0,

@@ -12,7 +12,7 @@ interface Input {
   readonly name: string;
 }
 
-/** `GET /Tables('name')` (spec table-service §3.6). */
+/** `GET /Tables('name')` (table-service §3.6). */
 export const getTable: TableOperation<Input, TableInfo> = {
   access: containerAccess('list'),
   bodyBytesMax: 0,

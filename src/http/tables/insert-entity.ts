@@ -21,7 +21,7 @@ import {
   type WriteInput,
 } from './write.js';
 
-/** `POST /table` (spec table-service §3.11). */
+/** `POST /table` (table-service §3.11). */
 export const insertEntity: WriteEntityOperation = {
   access: objectAccess('add'),
   bodyBytesMax,

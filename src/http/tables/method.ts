@@ -4,7 +4,7 @@ const tunnelled: ReadonlySet<string> = new Set(['GET', 'PUT', 'MERGE', 'PATCH', 
 
 /**
  * The method that a request means: POST can carry another one in `X-HTTP-Method`, for networks that
- * let only the common methods through (spec table-service §3.2, §3.4).
+ * let only the common methods through (table-service §3.2, §3.4).
  */
 export function effectiveMethod(method: string, override: string | undefined): string {
   if (override === undefined) return method;

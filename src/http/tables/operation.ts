@@ -7,5 +7,5 @@ export type TableOperation<Input = unknown, Output = unknown> = Operation<
   Output
 >;
 
-/** The longest body of any operation (spec table-service §2.2). */
+/** The longest body of any operation (table-service §2.2). */
 export const bodyBytesMax = 4 * 1024 * 1024;

@@ -28,10 +28,10 @@ interface Input {
   readonly plan: () => QueryPlan;
 }
 
-/** Signatures for an account are made for either resource type (spec table-service §8.4). */
+/** Signatures for an account are made for either resource type (table-service §8.4). */
 const queryAccess: Access = { ...objectAccess('read'), orScope: 'container' };
 
-/** `GET /table()` (spec table-service §3.9). */
+/** `GET /table()` (table-service §3.9). */
 export const queryEntities: TableOperation<Input, EntityPage> = {
   access: queryAccess,
   bodyBytesMax: 0,

@@ -13,7 +13,7 @@ interface Input {
   readonly query: TableQueryOptions;
 }
 
-/** `GET /Tables` (spec table-service §3.5). */
+/** `GET /Tables` (table-service §3.5). */
 export const queryTables: TableOperation<Input, TablePage> = {
   access: containerAccess('list'),
   bodyBytesMax: 0,

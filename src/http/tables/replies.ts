@@ -3,7 +3,7 @@ import type { RenderContext, TableRenderContext } from '../../wire/odata/render.
 import type { Reply } from '../exchange/service.js';
 import type { TableRequest } from './request.js';
 
-/** The headers of every successful OData answer (spec table-service §10.1). */
+/** The headers of every successful OData answer (table-service §10.1). */
 export function odataHeaders(): string[] {
   return ['Cache-Control', 'no-cache', 'X-Content-Type-Options', 'nosniff'];
 }

@@ -30,7 +30,7 @@ export const tablePreflight: TableRoute = routeTo(
 );
 
 /**
- * Every operation of the service (spec table-service §1.2), the most frequent first. A test
+ * Every operation of the service (table-service §1.2), the most frequent first. A test
  * compares this table with docs/reference/compatibility.md.
  */
 export const tableRoutes: readonly TableRoute[] = [

@@ -57,7 +57,10 @@ function errorReply(error: StorageError, exchange: Exchange, leniency: Leniency)
   return { status, reason, headers: flat, body };
 }
 
-/** A failed creation confirms what it was asked, once storage had to do with it (spec §3.1). */
+/**
+ * A failed creation confirms what it was asked, once storage had to do with it (table-service
+ * §3.1).
+ */
 function confirmedPreference(error: StorageError, exchange: Exchange): Preference | undefined {
   if (exchange.method !== 'POST' || !exchange.running) return undefined;
   if (!error.noCache && exchange.operation !== 'CreateTable') return undefined;

@@ -13,7 +13,7 @@ import type { TableRequest } from './request.js';
 import { entityBodyOf, oneEntity, runWrite, type WriteEntityOperation } from './write.js';
 
 /**
- * `PUT`, `MERGE` or `PATCH /table(PartitionKey='…',RowKey='…')` (spec table-service §3.12). With
+ * `PUT`, `MERGE` or `PATCH /table(PartitionKey='…',RowKey='…')` (table-service §3.12). With
  * `If-Match` the entity must exist; without, it is created when it does not.
  */
 function writeEntity(access: WriteEntityOperation['access']): WriteEntityOperation {

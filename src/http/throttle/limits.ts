@@ -18,7 +18,7 @@ export interface ThrottleLimits extends ThrottleRates {
 /** `azure`: the limits of the cloud service. `off`: none. */
 export type ThrottleSetting = 'azure' | 'off' | ThrottleLimits;
 
-/** Published limits of a standard account (spec design-patterns). */
+/** Published limits of a standard account (table-service §10.5). */
 export const azureRates: Required<ThrottleRates> = Object.freeze({
   entitiesPerSecondPerPartition: 2_000,
   requestsPerSecondPerAccount: 20_000,

@@ -336,7 +336,7 @@ export const annotationLengths: Readonly<Record<EdmType, number>> = {
   'Edm.Binary': annotations['Edm.Binary'].length,
 };
 
-/** Whether the JSON of a value does not show its type by itself (spec table-service §4.3). */
+/** Whether the JSON of a value does not show its type by itself (table-service §4.3). */
 function isAnnotated(value: EdmValue): boolean {
   if (value.type === 'Edm.Double') return !Number.isFinite(value.value);
   return annotationLengths[value.type] > 0;

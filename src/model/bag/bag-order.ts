@@ -20,7 +20,7 @@ import type { PropertyBag } from '../edm/value.js';
 
 /**
  * The bag with its properties in ordinal order of their names, which is how an entity keeps them
- * after any PUT or MERGE (spec table-service §2.6). The bag itself when it is in order already.
+ * after any PUT or MERGE (table-service §2.6). The bag itself when it is in order already.
  */
 export function sortedBag(bag: Bytes): Bytes {
   if (isSorted(bag)) return bag;

@@ -1,5 +1,5 @@
 /**
- * Instants to 100 ns, in the proleptic Gregorian calendar, always UTC (spec table-service §2.5).
+ * Instants to 100 ns, in the proleptic Gregorian calendar, always UTC (table-service §2.5).
  * A value is a count of ticks: 100 ns units since 0001-01-01T00:00:00Z.
  */
 
@@ -130,7 +130,7 @@ const utcTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,7})?)?(?:Z|[+-]\
 
 /**
  * Ticks of a time as stored policies and shared access signatures write it: a time of day always
- * has a zone (spec queue-service §4.3 and §7.5). Undefined for any other text.
+ * has a zone (queue-service §4.3 and §7.5). Undefined for any other text.
  */
 export function parseUtcTime(text: string): bigint | undefined {
   return utcTime.test(text) ? parseDateTime(text) : undefined;

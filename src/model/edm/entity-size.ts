@@ -1,6 +1,6 @@
 import type { EdmType } from './value.js';
 
-/** Bytes that the service charges for a value of a type (spec table-service §2.2). */
+/** Bytes that the service charges for a value of a type (table-service §2.2). */
 export const fixedSizes: Readonly<Record<Exclude<EdmType, 'Edm.String' | 'Edm.Binary'>, number>> = {
   'Edm.Int32': 4,
   'Edm.Int64': 8,
@@ -26,7 +26,7 @@ export function propertySize(nameUnits: number, valueBytes: number): number {
 }
 
 /**
- * An entity's size in bytes by the service's published formula (spec table-service §2.2), which is
+ * An entity's size in bytes by the service's published formula (table-service §2.2), which is
  * what the limit of 1 MiB is measured by; from the sum of its properties. Timestamp does not count.
  */
 export function entitySize(partitionKey: string, rowKey: string, propertyBytes: number): number {

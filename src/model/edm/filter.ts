@@ -3,7 +3,7 @@ import type { EdmValue } from './value.js';
 export type ComparisonOperator = 'eq' | 'ne' | 'gt' | 'ge' | 'lt' | 'le';
 
 /**
- * A parsed `$filter` (spec table-service §5). Never changed once parsed. The property of a
+ * A parsed `$filter` (table-service §5). Never changed once parsed. The property of a
  * comparison always stands on its left: the parser mirrors `3 lt Age`. `and` and `or` have two or
  * more operands and are flattened, so a chain of hundreds of comparisons stays shallow; the order
  * of their operands means nothing.

@@ -1,4 +1,4 @@
-/** `/`, `\`, `#`, `?` and the control characters C0, DEL and C1 (spec table-service §2.3). */
+/** `/`, `\`, `#`, `?` and the control characters C0, DEL and C1 (table-service §2.3). */
 // oxlint-disable-next-line no-control-regex -- the control characters are what it looks for
 const forbidden = /[/\\#?\u0000-\u001f\u007f-\u009f]/;
 

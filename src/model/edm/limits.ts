@@ -1,4 +1,4 @@
-/** Limits of the data model (spec table-service §2.2 and §2.3). All are inclusive. */
+/** Limits of the data model (table-service §2.2 and §2.3). All are inclusive. */
 
 /** Properties that a client may store in one entity, besides the keys and Timestamp. */
 export const propertiesMax = 252;

@@ -1,7 +1,7 @@
 const unicodeName = /^[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}_]*$/u;
 
 /**
- * Whether a text can name a property, its length aside (spec table-service §2.4): a letter or `_`,
+ * Whether a text can name a property, its length aside (table-service §2.4): a letter or `_`,
  * then letters, digits, `_` and combining marks, of any script.
  */
 export function isPropertyName(name: string): boolean {

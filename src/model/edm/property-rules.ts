@@ -9,7 +9,7 @@ export interface PropertyRules {
   readonly isName: (text: string) => boolean;
 }
 
-/** Those of the cloud service (spec table-service §2.2 and §2.4). */
+/** Those of the cloud service (table-service §2.2 and §2.4). */
 export const cloudPropertyRules: PropertyRules = Object.freeze({
   countMax: propertiesMax,
   isName: isPropertyName,

@@ -1,6 +1,6 @@
 import type { Bytes } from '../../base/bytes.js';
 
-/** The primitive types a property can have (spec table-service §2.5). */
+/** The primitive types a property can have (table-service §2.5). */
 export type EdmType = EdmValue['type'];
 
 /**

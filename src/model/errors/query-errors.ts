@@ -1,7 +1,7 @@
 import { StorageError, type ErrorDetail } from './storage-error.js';
 
 // Errors about one part of a request that name the part and its value in extra elements of the
-// body (spec queue-service §3.3).
+// body (queue-service §3.3).
 
 /** A number outside its range, both ends of which are allowed. */
 export function outOfRangeQueryParameter(

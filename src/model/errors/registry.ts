@@ -1,13 +1,13 @@
 /**
  * How the table service writes the body: OData JSON, front-door XML or OData XML, by the layer that
- * fails (spec table-service §3.1). Queues write every error as storage XML (spec queue-service
+ * fails (table-service §3.1). Queues write every error as storage XML (queue-service
  * §3.3); a code that tables never answer has that shape.
  */
 export type ErrorShape = 'odata-json' | 'front-door-xml' | 'odata-xml' | 'storage-xml';
 
 /**
- * Which layer finds the error inside a changeset (spec §9.5). A validation error always carries the
- * index of its operation, a storage error only when the changeset has more than one.
+ * Which layer finds the error inside a changeset (table-service §9.5). A validation error always
+ * carries the index of its operation, a storage error only when the changeset has more than one.
  */
 export type ErrorLayer = 'validation' | 'storage';
 
@@ -16,7 +16,7 @@ export interface ErrorDefinition {
   readonly message: string;
   readonly shape: ErrorShape;
   readonly layer: ErrorLayer;
-  /** Whether the answer, in JSON, says `Cache-Control: no-cache` (spec table-service §3.1). */
+  /** Whether the answer, in JSON, says `Cache-Control: no-cache` (table-service §3.1). */
   readonly noCache: boolean;
   /** The code as the table service sends it, where that is another one. */
   readonly tableCode?: string;
@@ -49,7 +49,7 @@ function storageXml(status: number, message: string): ErrorDefinition {
 }
 
 /**
- * Every code that the server answers, with its status and message (spec table-service §3.2,
+ * Every code that the server answers, with its status and message (table-service §3.2,
  * queue-service §11). Services word a code alike; only the shape of the body differs. The only
  * place where codes are defined; `docs/reference/errors.md` lists the same set, checked by a test.
  */

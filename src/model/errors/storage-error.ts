@@ -6,11 +6,11 @@ import {
   type ErrorShape,
 } from './registry.js';
 
-/** An extra child of an `<Error>` body: what the error is about (spec queue-service §3.3). */
+/** An extra child of an `<Error>` body: what the error is about (queue-service §3.3). */
 export type ErrorDetail = readonly [element: string, value: string];
 
 export interface StorageErrorOptions {
-  /** Replaces the registry's message where the spec words it per case. */
+  /** Replaces the registry's message where the protocol words it per case. */
   readonly message?: string;
   /** Zero-based position of the operation that failed in an entity group transaction. */
   readonly operationIndex?: number;

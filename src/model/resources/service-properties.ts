@@ -25,7 +25,7 @@ export interface MetricsProperties {
   readonly retention: RetentionPolicy;
 }
 
-/** One rule of cross-origin resource sharing (spec queue-service §10). */
+/** One rule of cross-origin resource sharing (queue-service §10). */
 export interface CorsRule {
   /** Origins, or `*`. */
   readonly allowedOrigins: readonly string[];
@@ -36,7 +36,7 @@ export interface CorsRule {
   readonly maxAgeSeconds: number;
 }
 
-/** The settings of one service of an account (spec queue-service §6.2, table-service §3.15). */
+/** The settings of one service of an account (queue-service §6.2, table-service §3.15). */
 export interface ServiceProperties {
   readonly logging: LoggingProperties;
   readonly hourMetrics: MetricsProperties;

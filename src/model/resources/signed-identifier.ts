@@ -1,8 +1,8 @@
-/** Most stored access policies that a table, queue or container has (spec queue-service §3.5). */
+/** Most stored access policies that a table, queue or container has (queue-service §3.5). */
 export const signedIdentifiersMax = 5;
 
 /**
- * A stored access policy (spec queue-service §7.5). A signature that names it takes from it what
+ * A stored access policy (queue-service §7.5). A signature that names it takes from it what
  * its own fields leave out. An absent member was not given.
  */
 export interface SignedIdentifier {

@@ -25,7 +25,7 @@ export class AccountSettingsError extends Error {
 }
 
 /**
- * The account that every storage emulator has; its key is public (spec table-service §8). Clients
+ * The account that every storage emulator has; its key is public (table-service §8). Clients
  * mean it by `UseDevelopmentStorage=true`.
  */
 export const developmentAccount: AccountSettings = Object.freeze({

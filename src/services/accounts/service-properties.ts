@@ -14,7 +14,7 @@ const attemptsMax = 100;
 
 const keepNothing = Object.freeze({ enabled: false });
 
-/** What a service of a new account answers (spec queue-service §6.2, table-service §3.15). */
+/** What a service of a new account answers (queue-service §6.2, table-service §3.15). */
 export const defaultServiceProperties: ServiceProperties = Object.freeze({
   logging: Object.freeze({
     version: '1.0',

@@ -8,7 +8,7 @@ const metadataBytesMax = 8 * 1024;
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * Refuses metadata that no container may have (spec queue-service §5.2): an empty name, a name that
+ * Refuses metadata that no container may have (queue-service §5.2): an empty name, a name that
  * is no identifier, two names that differ in nothing but case, more than 8 KiB.
  */
 export function checkMetadata(metadata: Metadata): void {

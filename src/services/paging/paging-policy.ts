@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /**
  * What one page of results looks like, beyond what the query asks for. Every combination is one
- * that clients must understand (spec table-service §6).
+ * that clients must understand (table-service §6).
  */
 export interface PageShape {
   /** Results in the page, at most. 0: none, but a token, where that is possible. */

@@ -1,4 +1,4 @@
-/** Bounds of the queue service (spec queue-service §3.5). */
+/** Bounds of the queue service (queue-service §3.5). */
 
 /** UTF-8 bytes of a message's text. */
 export const messageTextBytesMax = 65_536;
@@ -10,5 +10,5 @@ export const messagesPerRequestMax = 32;
 /** Queues in one page of a list. */
 export const listMax = 5_000;
 
-/** 9999-12-31T23:59:59Z: the expiry of a message that never expires (spec queue-service §8.1). */
+/** 9999-12-31T23:59:59Z: the expiry of a message that never expires (queue-service §8.1). */
 export const neverMicros = 253_402_300_799_000_000;

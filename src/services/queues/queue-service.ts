@@ -55,7 +55,7 @@ export interface QueueServiceOptions {
  * afterwards sees it. Several processes may serve one store.
  *
  * Times are those of the clock: a message is visible from `nextVisibleMicros` on and until
- * `expiresMicros`, and at its expiry it is gone (spec queue-service §9.1).
+ * `expiresMicros`, and at its expiry it is gone (queue-service §9.1).
  */
 export class QueueService {
   readonly #context: MessageContext & DequeueContext;

@@ -45,7 +45,7 @@ function reads(interval: KeyInterval, partitionKey: string, rowKey: string): boo
 }
 
 describe('a range of entities', () => {
-  it('has the keys that the specification says, its bounds included', () => {
+  it('has the keys that the protocol says, its bounds included', () => {
     fc.assert(
       fc.property(ranges, keys, keys, (range, pk, rk) => {
         assert.equal(contains(range, pk, rk), isInside(range, pk, rk));

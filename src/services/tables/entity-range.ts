@@ -4,7 +4,7 @@ import { allStrings, stringAfter, stringRange, type StringSet } from './string-s
 
 /**
  * The entities that a signature is good for: from one key to another, both inside, in key order
- * (spec table-service §8.3). Without a row key a bound takes in its whole partition; an absent
+ * (table-service §8.3). Without a row key a bound takes in its whole partition; an absent
  * bound is none. A row key means nothing without its partition key.
  */
 export interface EntityRange {

@@ -15,7 +15,7 @@ import {
 } from './staged-write.js';
 import type { WriteOperation, WriteResult } from './types.js';
 
-/** Changes in one entity group transaction (spec table-service §9.1). */
+/** Changes in one entity group transaction (table-service §9.1). */
 export const changesMax = 100;
 
 /** Tries of a write that builds on what it read, against other writers of the same entity. */

@@ -16,7 +16,7 @@ function isKeyPossible(key: string): boolean {
   return key.length <= keyLengthMax && forbiddenKeyCharacterAt(key) === -1;
 }
 
-/** Refuses keys under which nothing may be created (spec table-service §2.3). */
+/** Refuses keys under which nothing may be created (table-service §2.3). */
 export function checkNewKeys(partitionKey: string, rowKey: string): void {
   checkNewKey('PartitionKey', partitionKey);
   checkNewKey('RowKey', rowKey);
@@ -33,7 +33,8 @@ function checkNewKey(name: 'PartitionKey' | 'RowKey', key: string): void {
 
 /**
  * Refuses what may not be stored: too many properties, a name too long, an entity too large, a
- * value too large; in this order, as the service looks at the whole entity first (spec §2.2).
+ * value too large; in this order, as the service looks at the whole entity first (table-service
+ * §2.2).
  */
 export function checkEntity(
   { partitionKey, rowKey, properties }: EntityInput,

@@ -3,7 +3,7 @@ import type { ComparisonOperator } from '../../model/edm/filter.js';
 
 /**
  * Whether a comparison holds when the property is there but has another type than the literal
- * (spec table-service §5.4 rule 4). The values do not matter.
+ * (table-service §5.4 rule 4). The values do not matter.
  */
 export function mismatchHolds(operator: ComparisonOperator): boolean {
   switch (operator) {

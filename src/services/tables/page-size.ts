@@ -1,6 +1,6 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 
-/** Results in a page, at most and unless the client asks for fewer (spec table-service §3.9). */
+/** Results in a page, at most and unless the client asks for fewer (table-service §3.9). */
 export const pageSizeMax = 1000;
 
 /** The page size that `$top` asks for. */

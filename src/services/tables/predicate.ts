@@ -27,9 +27,9 @@ export interface Predicate {
 }
 
 /**
- * Compiles a filter to a test of stored rows that decodes nothing but the compared values (spec
- * table-service §5.4). Logic is two-valued: a comparison with a missing property is false, whatever
- * its operator, and `not` turns it around.
+ * Compiles a filter to a test of stored rows that decodes nothing but the compared values
+ * (table-service §5.4). Logic is two-valued: a comparison with a missing property is false,
+ * whatever its operator, and `not` turns it around.
  *
  * However long the filter, a row is searched for its properties once, equal parts are tested once,
  * and many values that one property may equal are one set.

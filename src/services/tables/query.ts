@@ -11,7 +11,7 @@ import { RowSource, type RowPage } from './row-source.js';
 import { Slice } from '../../base/slice.js';
 import type { EntityPage, EntityPosition, EntityQuery } from './types.js';
 
-/** What one page of results may cost (spec table-service §6). */
+/** What one page of results may cost (table-service §6). */
 export interface QueryBudget {
   /** Stored values in the page, or what their rows count as; the first is always returned. */
   readonly bytesMax: number;

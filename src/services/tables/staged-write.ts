@@ -36,7 +36,7 @@ export function keysOf(operation: WriteOperation): EntityKeys {
 
 /**
  * Refuses keys that the store cannot have: what would create an entity gets the code of the broken
- * rule, what needs an existing one does not find it (spec table-service §2.3).
+ * rule, what needs an existing one does not find it (table-service §2.3).
  */
 export function checkKeys(operation: WriteOperation): void {
   const { partitionKey, rowKey } = keysOf(operation);

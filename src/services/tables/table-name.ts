@@ -10,7 +10,7 @@ export function tableIdentity(name: string): string {
   return name.toLowerCase();
 }
 
-/** Whether a table can have this name (spec table-service §2.1). */
+/** Whether a table can have this name (table-service §2.1). */
 export function isTableName(name: string): boolean {
   return (
     name.length >= nameLengthMin &&

@@ -16,7 +16,7 @@ import { tableIdentity } from './table-name.js';
  * The table identities that a filter over TableName selects, exactly: nothing is left to test.
  *
  * Names are compared without case, as tables are identified: `TableName eq 'MyTable'` finds the
- * table however it was spelled, and ranges follow the order of the listing (spec table-service
+ * table however it was spelled, and ranges follow the order of the listing (table-service
  * §3.5, where the case of comparisons is unconfirmed).
  */
 export function planTables(filter: Filter | undefined): StringSet {

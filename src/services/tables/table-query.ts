@@ -6,7 +6,7 @@ import { tableIdentity } from './table-name.js';
 import { planTables } from './table-plan.js';
 import type { TableInfo, TablePage, TableQuery } from './types.js';
 
-/** One page of an account's tables, ordered by lower-case name (spec table-service §3.5). */
+/** One page of an account's tables, ordered by lower-case name (table-service §3.5). */
 export async function queryTableNames(
   containers: Containers<ContainerRecord>,
   account: string,

@@ -108,7 +108,7 @@ export class TableService {
     return readEntity(this.#store, prefix, partitionKey, rowKey);
   }
 
-  /** One page of entities in key order (spec table-service §6, §7). */
+  /** One page of entities in key order (table-service §6, §7). */
   async queryEntities(account: string, table: string, query: EntityQuery): Promise<EntityPage> {
     const prefix = await this.#tables.prefixOf(account, table);
     const context = { store: this.#store, clock: this.#clock, budget: this.#budget };
@@ -121,7 +121,7 @@ export class TableService {
   }
 
   /**
-   * An entity group transaction (spec table-service §9.1): 1 to 100 writes of different entities of
+   * An entity group transaction (table-service §9.1): 1 to 100 writes of different entities of
    * one partition, all applied or none. Results are in the order of the operations. Errors carry
    * the index of the operation that failed.
    */

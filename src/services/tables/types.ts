@@ -11,7 +11,7 @@ export interface TableInfo {
 }
 
 /**
- * What `If-Match` demands of the stored entity (spec table-service §2.8). `never` is a well-formed
+ * What `If-Match` demands of the stored entity (table-service §2.8). `never` is a well-formed
  * etag that no entity of this server can carry: it fails like any other stale etag.
  */
 export type Condition =

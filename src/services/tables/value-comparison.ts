@@ -17,7 +17,7 @@ import {
 /** Tests the property whose header is at an offset of a bag. */
 export type PropertyTest = (bag: Bytes, at: number) => boolean;
 
-/** Compares a stored property with a literal by the rules of spec table-service §5.4. */
+/** Compares a stored property with a literal by the rules of table-service §5.4. */
 export function valueTest(operator: ComparisonOperator, literal: EdmValue): PropertyTest {
   const holds = orderTest(operator);
   const mismatch = mismatchHolds(operator);

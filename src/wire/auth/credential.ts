@@ -14,7 +14,7 @@ export interface SharedKeyCredential {
   readonly signature: string;
 }
 
-/** An OAuth access token, unread (spec table-service §8.5, queue-service §4.6). */
+/** An OAuth access token, unread (table-service §8.5, queue-service §4.6). */
 export interface BearerCredential {
   readonly kind: 'bearer';
   readonly token: string;
@@ -51,7 +51,7 @@ export function readCredential(
 /** The scheme in any case. */
 const bearerToken = /^bearer +([^ ]+) *$/i;
 
-/** `SharedKey account:signature` or `SharedKeyLite account:signature` (spec table-service §8.1). */
+/** `SharedKey account:signature` or `SharedKeyLite account:signature` (table-service §8.1). */
 export function parseAuthorization(header: string): SharedKeyCredential {
   const space = header.indexOf(' ');
   const colon = header.indexOf(':', space + 1);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { parseBatch, type Batch } from './parse.js';
 import type { BatchOperation } from './part-reader.js';
 
-// One batch in the shape of each client of spec table-service §9.7.
+// One batch in the shape of each client of table-service §9.7.
 
 const outer = 'multipart/mixed; boundary=batch_1';
 const host = 'https://acct.table.core.windows.net';

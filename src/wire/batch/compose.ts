@@ -19,7 +19,10 @@ export interface ComposedBatch {
 
 const mimeHead = 'Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n';
 
-/** The body of an entity group transaction in the form that the service documents (spec §9.2). */
+/**
+ * The body of an entity group transaction in the form that the service documents (table-service
+ * §9.2).
+ */
 export function composeBatch(
   operations: readonly ComposedOperation[],
   randomness: Randomness,

@@ -2,7 +2,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 
 /**
  * A batch whose frame cannot be read, or breaks a rule about the frame. Nothing of it is executed.
- * The answer does not say why (spec table-service §9.6); `reason` is for the server's own log.
+ * The answer does not say why (table-service §9.6); `reason` is for the server's own log.
  */
 export class MalformedBatchError extends StorageError {
   readonly reason: string;

@@ -22,7 +22,7 @@ export type Batch =
     };
 
 /**
- * Reads the body of a batch request (spec table-service §9.1, §9.2) in linear time. Accepts what
+ * Reads the body of a batch request (table-service §9.1, §9.2) in linear time. Accepts what
  * clients are known to send: CRLF, LF and both, additional blank lines, headers in any case and
  * order, text around the parts, any inner Content-Length.
  *

@@ -14,7 +14,9 @@ export interface BatchOperation {
   readonly headers: BatchHeaders;
   /** Without the line breaks around it; empty when there is none. Decoded each time it is read. */
   readonly body: string;
-  /** Only from an inner HTTP header: the response repeats it in no other case (spec §9.3). */
+  /**
+   * Only from an inner HTTP header: the response repeats it in no other case (table-service §9.3).
+   */
   readonly contentId: string | undefined;
 }
 

@@ -9,7 +9,7 @@ import { renderBatchResponse, type BatchOutcome } from './render.js';
 /** Stands for a line feed that is not a line end of the frame. */
 const bareLineFeed = '\u2424';
 
-/** Golden bytes of spec table-service §9.3 to §9.6, written with LF and compared with CRLF. */
+/** Golden bytes of table-service §9.3 to §9.6, written with LF and compared with CRLF. */
 function assertRenders(outcome: BatchOutcome, expected: string): void {
   const ids = ['aaaa', 'cccc'];
   const randomness: Randomness = {

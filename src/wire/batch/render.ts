@@ -96,8 +96,8 @@ const reasonPhrases: Readonly<Record<number, string>> = {
 };
 
 /**
- * The body of a batch response, byte for byte as the service orders and spells it (spec
- * table-service §9.3 to §9.6). The outer status is 202 in every case.
+ * The body of a batch response, byte for byte as the service orders and spells it (table-service
+ * §9.3 to §9.6). The outer status is 202 in every case.
  */
 export function renderBatchResponse(outcome: BatchOutcome, context: BatchContext): BatchResponse {
   const outer = `batchresponse_${context.randomness.uuid()}`;

@@ -8,7 +8,7 @@ export interface SplitTarget {
 
 /**
  * Splits the target of an inner request: an absolute URL, whose scheme and host decide nothing, or
- * a path (spec table-service §9.2).
+ * a path (table-service §9.2).
  */
 export function splitTarget(target: string): SplitTarget {
   const start = pathStart(target);

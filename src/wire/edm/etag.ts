@@ -4,7 +4,7 @@ import {
   versionOfTicks,
 } from '../../model/edm/date-time.js';
 
-/** The ETag of an entity from its version, in microseconds since 1970 (spec §2.7). */
+/** The ETag of an entity from its version, in microseconds since 1970 (table-service §2.7). */
 export function formatEtag(version: number): string {
   return `W/"datetime'${formatEscapedTimestamp(version)}'"`;
 }
@@ -22,9 +22,10 @@ const datePrefix = "datetime'";
 const valueStart = 'W/"'.length;
 
 /**
- * Reads an `If-Match` header (spec §2.8). `never` is a well-formed weak etag that no entity of this
- * server carries; undefined is malformed: a strong etag, a bare word, a list, an empty text. Any
- * spelling of an etag's instant names its version: letter case of `%3A`, trailing zeros.
+ * Reads an `If-Match` header (table-service §2.8). `never` is a well-formed weak etag that no
+ * entity of this server carries; undefined is malformed: a strong etag, a bare word, a list, an
+ * empty text. Any spelling of an etag's instant names its version: letter case of `%3A`, trailing
+ * zeros.
  */
 export function parseIfMatch(text: string): IfMatch | undefined {
   if (text === '*') return any;

@@ -12,7 +12,7 @@ import { base64Length } from '../../model/bag/json-bytes.js';
 import { binaryBytesMax } from '../../model/edm/limits.js';
 import type { EdmType, EdmValue } from '../../model/edm/value.js';
 
-/** Values from their texts, with the range of each type (spec table-service §2.5 and §5.2). */
+/** Values from their texts, with the range of each type (table-service §2.5 and §5.2). */
 
 export const int32Min = -2_147_483_648;
 export const int32Max = 2_147_483_647;

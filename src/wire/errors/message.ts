@@ -7,8 +7,8 @@ export type BatchPlace =
 
 /**
  * The message of an error inside a batch, with the zero-based index of its operation where the
- * service writes one (spec table-service §9.5): validation errors always carry it, storage errors
- * only in a changeset of several operations. A lone query always does (§9.4).
+ * service writes one (table-service §9.5): validation errors always carry it, storage errors
+ * only in a changeset of several operations. A lone query always does (table-service §9.4).
  */
 export function batchMessage(error: StorageError, place: BatchPlace): string {
   const silent =
@@ -23,7 +23,7 @@ export interface ErrorStamp {
   readonly timeMicros: number;
 }
 
-/** The text that every body shape carries: message, request id and time (spec §3.1). */
+/** The text that every body shape carries: message, request id and time (table-service §3.1). */
 export function stampedMessage(message: string, stamp: ErrorStamp): string {
   const time = formatFullDateTime(ticksFromMicros(stamp.timeMicros));
   return `${message}\nRequestId:${stamp.requestId}\nTime:${time}`;

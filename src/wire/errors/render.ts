@@ -7,7 +7,7 @@ import type { StorageError } from '../../model/errors/storage-error.js';
 import { renderStorageXmlError, xmlError, type RenderedError } from './storage-xml.js';
 
 export interface ErrorContext extends ErrorStamp {
-  /** What the request negotiated; undefined when it named no JSON format (spec §3.1 c). */
+  /** What the request negotiated; undefined when it named no JSON format (table-service §3.1 c). */
   readonly level: MetadataLevel | undefined;
 }
 
@@ -18,7 +18,10 @@ function tableCode(code: ErrorCode): string {
   return errorDefinition(code).tableCode ?? code;
 }
 
-/** Shape (a): compact, because a client searches it for `"value":"` and a digit (spec §12 no. 6). */
+/**
+ * Shape (a): compact, because a client searches it for `"value":"` and a digit (table-service §12
+ * no. 6).
+ */
 export function errorJson(code: ErrorCode, message: string, stamp: ErrorStamp): string {
   const value = JSON.stringify(stampedMessage(message, stamp));
   return `{"odata.error":{"code":"${tableCode(code)}","message":{"lang":"en-US","value":${value}}}}`;
@@ -49,7 +52,7 @@ function shapeOf({ shape }: StorageError, level: MetadataLevel | undefined): Err
 
 /**
  * The response to a failed request of the table service, in the shape of the layer that failed
- * (spec table-service §3.1). All shapes carry `x-ms-error-code`; the service omits it in JSON, and
+ * (table-service §3.1). All shapes carry `x-ms-error-code`; the service omits it in JSON, and
  * code written against emulators reads it.
  */
 export function renderError(error: StorageError, context: ErrorContext): RenderedError {

@@ -14,13 +14,13 @@ export interface RenderedError {
 /** Longest reason phrase sent; some clients read the status line into a small buffer. */
 const reasonLengthMax = 256;
 
-/** Where the cloud service has its tokens from; SDK policies parse it (spec table-service §8.1). */
+/** Where the cloud service has its tokens from; SDK policies parse it (table-service §8.1). */
 const cloudChallenge =
   'Bearer authorization_uri=https://login.microsoftonline.com/common/oauth2/authorize resource_id=https://storage.azure.com';
 
 /**
  * The response to a failed request of a service whose every error is `<Error>`, such as queues
- * (spec queue-service §3.3): code, stamped message, then the details.
+ * (queue-service §3.3): code, stamped message, then the details.
  */
 export function renderStorageXmlError(error: StorageError, stamp: ErrorStamp): RenderedError {
   const children = [

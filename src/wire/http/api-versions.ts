@@ -5,8 +5,8 @@ export const defaultApiVersion = '2020-12-06';
 export const oldestApiVersion = '2009-04-14';
 
 /**
- * Every version of the storage services that clients are known to send, oldest first (spec
- * table-service §10.2, queue-service §2). They sort as texts.
+ * Every version of the storage services that clients are known to send, oldest first (table-service
+ * §10.2, queue-service §2). They sort as texts.
  */
 export const knownApiVersions: readonly string[] = [
   oldestApiVersion,

@@ -1,6 +1,6 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 
-/** The error of a path or query string that cannot be read (spec table-service §2.3 and §3.2). */
+/** The error of a path or query string that cannot be read (table-service §2.3 and §3.2). */
 export function querySyntaxError(cause?: unknown): StorageError {
   const message = 'Bad Request - Error in query syntax.';
   return new StorageError('InvalidInput', { message, cause });

@@ -1,7 +1,7 @@
 import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import { decodeOnce } from './percent.js';
 
-/** Query options by name, decoded; the first of a name counts (spec table-service §1.4). */
+/** Query options by name, decoded; the first of a name counts (table-service §1.4). */
 export type QueryOptions = ReadonlyMap<string, string>;
 
 const none: QueryOptions = new Map<string, string>();
@@ -33,8 +33,8 @@ function addOption(options: Map<string, string>, part: string): void {
 }
 
 /**
- * The options under their names in lower case, for services that match names in any case (spec
- * queue-service §1.1). The first of a name counts, however it was spelled.
+ * The options under their names in lower case, for services that match names in any case
+ * (queue-service §1.1). The first of a name counts, however it was spelled.
  */
 export function byLowerName(options: QueryOptions): QueryOptions {
   if (!hasUpperName(options)) return options;
@@ -62,7 +62,7 @@ export const timeoutSecondsMax = 30;
 const digits = /^[0-9]{1,9}$/;
 
 /**
- * Seconds that a request may take; more than 30, and 0, mean 30 (spec table-service §10.4,
+ * Seconds that a request may take; more than 30, and 0, mean 30 (table-service §10.4,
  * queue-service §3.1). Throws `InvalidQueryParameterValue` for what is no such number.
  */
 export function parseTimeout(options: QueryOptions): number | undefined {

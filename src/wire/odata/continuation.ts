@@ -3,7 +3,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 
 /**
  * The token that names a key in a continuation header: `1!{length}!{payload}`, the payload being
- * base64 of the key's UTF-8 with `+`, `/` and `=` written as `*`, `_` and `-` (spec §6). A
+ * base64 of the key's UTF-8 with `+`, `/` and `=` written as `*`, `_` and `-` (table-service §6). A
  * surrogate without its partner takes three bytes, so that every key comes back as it was.
  */
 export function encodeToken(text: string): string {

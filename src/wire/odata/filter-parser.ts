@@ -31,7 +31,7 @@ const tableProperties: Declared = {
 };
 
 /**
- * Parses the `$filter` of a query of entities (spec table-service §5). Undefined when the text is
+ * Parses the `$filter` of a query of entities (table-service §5). Undefined when the text is
  * empty or white space. Takes time in proportion to the text and nests no calls.
  *
  * Throws `InvalidInput` for syntax errors, comparisons with null, a key compared with anything but

@@ -27,7 +27,7 @@ interface Member extends MemberSource {
 }
 
 /**
- * Reads an entity from the body of a write (spec table-service §2.4 and §2.5). Annotations may
+ * Reads an entity from the body of a write (table-service §2.4 and §2.5). Annotations may
  * stand before or behind what they annotate. Members `odata.*` and `Timestamp` are ignored; a text
  * of white space is an entity without members. Any legal name is an ordinary one, `__proto__` too.
  * Characters of keys and sizes of values are not judged here. Where the keys are those of the path,

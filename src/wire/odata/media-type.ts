@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../model/errors/registry.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 
-/** How much OData metadata a JSON payload carries (spec table-service §4.1). */
+/** How much OData metadata a JSON payload carries (table-service §4.1). */
 export type MetadataLevel = 'none' | 'minimal' | 'full';
 
 const contentTypes: Readonly<Record<MetadataLevel, string>> = {

@@ -43,7 +43,7 @@ export interface QueryRules {
   readonly ignoresUnsupported: boolean;
 }
 
-/** As the cloud service takes them (spec table-service §1.4 and §3.9). */
+/** As the cloud service takes them (table-service §1.4 and §3.9). */
 export const cloudQueryRules: QueryRules = Object.freeze({
   limitsTop: false,
   ignoresUnsupported: false,

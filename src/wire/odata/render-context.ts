@@ -1,6 +1,6 @@
 import type { MetadataLevel } from './media-type.js';
 
-/** How and where the entities of a response are shown (spec table-service §4). */
+/** How and where the entities of a response are shown (table-service §4). */
 export interface RenderContext {
   readonly level: MetadataLevel;
   /** Scheme and authority of the request, and `/account` in path style. */

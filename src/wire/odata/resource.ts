@@ -3,7 +3,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { decodeOnce, querySyntaxError, wellFormed } from '../http/percent.js';
 import { closingQuote, unquoted } from './quoted-text.js';
 
-/** What a request's path names, below the account (spec table-service §1.2). */
+/** What a request's path names, below the account (table-service §1.2). */
 export type Resource =
   | { readonly kind: 'service' }
   | { readonly kind: 'tables' }
@@ -29,7 +29,7 @@ const batch: Resource = { kind: 'batch' };
  *
  * Throws `InvalidInput` (`Bad Request - Error in query syntax.`) for a path of another shape, bad
  * percent encoding or UTF-8, and a `/` or `\` in a key; `OutOfRangeInput` for the other characters
- * that no key may hold (spec §1.3 and §2.3).
+ * that no key may hold (table-service §1.3 and §2.3).
  */
 export function parseResourcePath(rawPathAfterAccount: string): Resource {
   const [segment = '', ...more] = pathSegments(rawPathAfterAccount);
@@ -143,8 +143,8 @@ function entity(table: string, scanner: Scanner): Resource {
 
 /**
  * `table(PartitionKey='…',RowKey='…')` as `Location`, `odata.id` and `odata.editLink` write it:
- * keys percent-encoded, quotes doubled and raw (spec §1.3). A surrogate without its partner has no
- * percent encoding; it is written as U+FFFD.
+ * keys percent-encoded, quotes doubled and raw (table-service §1.3). A surrogate without its
+ * partner has no percent encoding; it is written as U+FFFD.
  */
 export function entityPath(table: string, partitionKey: string, rowKey: string): string {
   return `${table}(PartitionKey='${encodeKey(partitionKey)}',RowKey='${encodeKey(rowKey)}')`;

@@ -6,8 +6,8 @@ import {
 } from '../../model/errors/query-errors.js';
 import type { XmlElement } from './reader.js';
 
-// What an element may hold. Each fault has the code that the queue service documents for it (spec
-// queue-service §6.2) and names the element.
+// What an element may hold. Each fault has the code that the queue service documents for it
+// (queue-service §6.2) and names the element.
 
 /** @throws InvalidXmlDocument when the root of a body has another name. */
 export function expectRoot(root: XmlElement, name: string): void {

@@ -4,7 +4,7 @@ import { childrenOf, integerOf, itemsOf, required, textOf } from './content-mode
 import { element, textElement } from './element.js';
 import type { XmlElement } from './reader.js';
 
-// The limits of rules (spec queue-service §10.4).
+// The limits of rules (queue-service §10.4).
 
 const rulesMax = 5;
 /** Of all values of all rules together, without their tags. */

@@ -3,7 +3,7 @@ import { escapeXml } from './escape.js';
 /** The first line of every XML body: what clients and recordings of the cloud service expect. */
 const xmlDeclaration = '<?xml version="1.0" encoding="utf-8"?>';
 
-/** A whole document as sent: UTF-8 without a byte order mark (spec queue-service §3.2). */
+/** A whole document as sent: UTF-8 without a byte order mark (queue-service §3.2). */
 export function xmlDocument(root: string): Buffer {
   return Buffer.from(xmlDeclaration + root);
 }

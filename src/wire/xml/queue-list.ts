@@ -21,7 +21,7 @@ export interface RenderedQueueList {
 /** Brought metadata into lists, and the name of a queue as `Name`. */
 const nameVersion = '2009-09-19';
 
-/** The body of List Queues in the form of the request's version (spec queue-service §6.1). */
+/** The body of List Queues in the form of the request's version (queue-service §6.1). */
 export function renderQueueList(list: RenderedQueueList): Buffer {
   return inOnePiece(queueListInPieces(list));
 }

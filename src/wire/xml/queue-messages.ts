@@ -6,7 +6,10 @@ import { isXmlText } from './escape.js';
 import { element, LongDocument, textElement, xmlDocument } from './element.js';
 import { parseXml } from './reader.js';
 
-/** A message as an answer shows it: Put, Get and Peek leave out different members (spec §8). */
+/**
+ * A message as an answer shows it: Put, Get and Peek leave out different members (queue-service
+ * §8).
+ */
 export interface RenderedMessage {
   readonly id: string;
   /** This and the other times: microseconds since 1970. */
@@ -19,7 +22,7 @@ export interface RenderedMessage {
 }
 
 /**
- * The text of a `QueueMessage` body (spec queue-service §8.1): references decoded, all white space
+ * The text of a `QueueMessage` body (queue-service §8.1): references decoded, all white space
  * as sent. Elements inside the text are taken away and what they hold stays; a line break inside
  * CDATA, or beside such an element, becomes a line feed.
  *
@@ -78,7 +81,7 @@ function readMessage(body: Buffer): string {
   return text.textContent;
 }
 
-/** A list of messages in the order given (spec queue-service §8). */
+/** A list of messages in the order given (queue-service §8). */
 export function renderMessages(messages: readonly RenderedMessage[]): Buffer {
   return inOnePiece(messagesInPieces(messages));
 }

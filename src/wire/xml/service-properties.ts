@@ -19,13 +19,13 @@ export interface PropertiesDialect {
   readonly hasSpecificCodes: boolean;
 }
 
-/** Spec queue-service §6.2. */
+/** See queue-service §6.2. */
 export const queueProperties: PropertiesDialect = {
   loggingVersions: ['1.0', '2.0'],
   hasSpecificCodes: true,
 };
 
-/** Spec table-service §3.15. */
+/** See table-service §3.15. */
 export const tableProperties: PropertiesDialect = {
   loggingVersions: ['1.0'],
   hasSpecificCodes: false,

@@ -7,7 +7,7 @@ export interface ServiceStats {
   readonly lastSyncMicros?: number;
 }
 
-/** How far the secondary follows (spec queue-service §6.3, table-service §3.16). */
+/** How far the secondary follows (queue-service §6.3, table-service §3.16). */
 export function renderServiceStats({ status, lastSyncMicros }: ServiceStats): Buffer {
   const isKnown = status === 'live' && lastSyncMicros !== undefined;
   const children = [

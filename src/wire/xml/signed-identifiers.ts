@@ -12,7 +12,7 @@ import { parseXml, type XmlElement } from './reader.js';
 const idLengthMax = 64;
 
 /**
- * The stored access policies of a body (spec queue-service §7.5, table-service §3.14). `permissions`
+ * The stored access policies of a body (queue-service §7.5, table-service §3.14). `permissions`
  * are the letters that a policy of the resource may have, in the order in which they are written.
  * Times come out in one form, letters in that order. An empty element says nothing.
  *

@@ -12,7 +12,7 @@ export interface KeyInfo {
 }
 
 /**
- * The body of Get User Delegation Key (spec queue-service §4.5).
+ * The body of Get User Delegation Key (queue-service §4.5).
  *
  * @throws InvalidXmlDocument, MissingRequiredXmlNode, UnsupportedXmlNode; InvalidXmlNodeValue for a
  *   malformed time, and for a key that only one other user may use

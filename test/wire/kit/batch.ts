@@ -60,7 +60,7 @@ export function deleteOperation(
   };
 }
 
-/** The bytes of one part's HTTP request, as documented in §9.2. */
+/** The bytes of one part's HTTP request, as documented in table-service §9.2. */
 export function innerRequest(base: string, operation: Operation): string {
   const headers = Object.entries(operation.headers ?? {}).map(
     ([name, value]) => `${name}: ${value}`,
@@ -69,7 +69,7 @@ export function innerRequest(base: string, operation: Operation): string {
   return `${head}\r\n\r\n${operation.body ?? ''}\r\n`;
 }
 
-/** A whole batch body with one changeset (§9.2). */
+/** A whole batch body with one changeset (table-service §9.2). */
 export function changesetBody(base: string, operations: readonly Operation[]): string {
   const parts = operations.map(
     (operation) => `--${changesetBoundary}\r\n${partHead}${innerRequest(base, operation)}`,
@@ -80,7 +80,7 @@ export function changesetBody(base: string, operations: readonly Operation[]): s
   );
 }
 
-/** A whole batch body with operations directly under the batch boundary (§9.4). */
+/** A whole batch body with operations directly under the batch boundary (table-service §9.4). */
 export function plainBatchBody(base: string, operations: readonly Operation[]): string {
   const parts = operations.map(
     (operation) => `--${batchBoundary}\r\n${partHead}${innerRequest(base, operation)}`,
@@ -150,7 +150,7 @@ function partOf(text: string): Part {
   return { status: Number(status), head: http.slice(0, end + 2), body: http.slice(end + 4) };
 }
 
-/** The parts of the changeset response, its framing checked byte for byte (§9.3). */
+/** The parts of the changeset response, its framing checked byte for byte (table-service §9.3). */
 export function changesetParts(response: WireResponse): Part[] {
   const content = outerContent(response);
   const open = new RegExp(
@@ -165,12 +165,12 @@ export function changesetParts(response: WireResponse): Part[] {
   return pieces.map(partOf);
 }
 
-/** The one part directly under the batch response (§9.4, §9.6). */
+/** The one part directly under the batch response (table-service §9.4, §9.6). */
 export function plainPart(response: WireResponse): Part {
   return partOf(outerContent(response));
 }
 
-/** The error of the one part of a failed changeset (§9.5). */
+/** The error of the one part of a failed changeset (table-service §9.5). */
 export function changesetError(response: WireResponse): PartError {
   const parts = changesetParts(response);
   assert.equal(parts.length, 1, `one part for the failure: ${response.text}`);
@@ -190,7 +190,7 @@ export function jsonErrorOf(part: Part): PartError {
   return { status: part.status, code, message: message.value.replace(stamp, '') };
 }
 
-/** Insists on a malformed-batch answer (§9.6). */
+/** Insists on a malformed-batch answer (table-service §9.6). */
 export function assertMalformedBatch(response: WireResponse): void {
   const part = plainPart(response);
   assert.equal(part.status, 400, part.body);

@@ -17,7 +17,9 @@ export const acceptMinimal = 'application/json;odata=minimalmetadata';
 export const acceptFull = 'application/json;odata=fullmetadata';
 export const acceptNone = 'application/json;odata=nometadata';
 
-/** A key as clients write it into a URL: quotes doubled, then percent-encoded (§1.3). */
+/**
+ * A key as clients write it into a URL: quotes doubled, then percent-encoded (table-service §1.3).
+ */
 export function urlKey(key: string): string {
   return encodeURIComponent(key.replaceAll("'", "''"));
 }
@@ -52,7 +54,7 @@ export class WireClient extends SigningClient<WireRequest> {
     return new WireClient(server.tablePort);
   }
 
-  /** Scheme, authority and account: what the spec calls {base}. */
+  /** Scheme, authority and account: what the protocol calls {base}. */
   get base(): string {
     return `http://${this.authority}/${this.account}`;
   }

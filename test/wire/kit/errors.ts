@@ -35,7 +35,7 @@ function checkStatus(response: WireResponse, expected: ExpectedError): void {
   assert.equal(response.status, expected.status, `expected ${expected.code}, got ${seen}`);
 }
 
-/** Shape (a) of §3.1: OData JSON. */
+/** Shape (a) of table-service §3.1: OData JSON. */
 export function assertJsonError(
   response: WireResponse,
   expected: ExpectedError,
@@ -61,7 +61,7 @@ export function assertJsonError(
   assert.ok(response.text.startsWith(compact), `not compact: ${response.text}`);
 }
 
-/** Shape (b) of §3.1: front-door XML. */
+/** Shape (b) of table-service §3.1: front-door XML. */
 export function assertFrontDoorError(response: WireResponse, expected: ExpectedError): void {
   checkStatus(response, expected);
   assert.equal(response.header('content-type'), 'application/xml');
@@ -76,7 +76,7 @@ export function assertFrontDoorError(response: WireResponse, expected: ExpectedE
   checkXml(response, expected, open, close);
 }
 
-/** Shape (c) of §3.1: OData XML. */
+/** Shape (c) of table-service §3.1: OData XML. */
 export function assertXmlError(response: WireResponse, expected: ExpectedError): void {
   checkStatus(response, expected);
   assert.equal(response.header('content-type'), 'application/xml;charset=utf-8');
@@ -126,7 +126,7 @@ function checkXml(
   });
 }
 
-/** Texts of §3.2 that tests need more than once. */
+/** Texts of table-service §3.2 that tests need more than once. */
 export const messages = {
   authenticationFailed:
     'Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.',

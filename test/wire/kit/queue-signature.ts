@@ -2,8 +2,8 @@ import type { Headers } from './request-bytes.js';
 import { signatureOf } from './signature.js';
 import type { SignableRequest } from './signing-client.js';
 
-// Written from the queue specification (§4.1, §4.2) and sharing nothing with the server, so that a
-// mistake of one does not hide in the other.
+// Written from queue-service §4.1 and §4.2 and sharing nothing with the
+// server, so that a mistake of one does not hide in the other.
 
 /** The headers that have a line of their own in a SharedKey signature, in their order. */
 const signedHeaders = [

@@ -22,13 +22,13 @@ export function sasQuery(parameters: SasParameters): string {
     .join('&');
 }
 
-/** Signs for a table, with the lines of spec table-service §8.3. */
+/** Signs for a table, with the lines of table-service §8.3. */
 export function tableSas(fields: SasParameters, owner: SasOwner = developer): SasParameters {
   const { tn = '' } = fields;
   return signed(fields, owner, ['table', tn.toLowerCase()], ['spk', 'srk', 'epk', 'erk']);
 }
 
-/** Signs for a queue, with the lines of spec queue-service §4.3. */
+/** Signs for a queue, with the lines of queue-service §4.3. */
 export function queueSas(
   queue: string,
   fields: SasParameters,
@@ -56,7 +56,7 @@ function signed(
   return { ...fields, sig: signatureOf(key, text) };
 }
 
-/** Signs for an account, with the lines of spec table-service §8.4. */
+/** Signs for an account, with the lines of table-service §8.4. */
 export function accountSas(given: SasParameters, owner: SasOwner = developer): SasParameters {
   const fields: SasParameters = { ...lasting, ...given };
   const names = ['sp', 'ss', 'srt', 'st', 'se', 'sip', 'spr', 'sv'];

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 
-// Written from the specification (§8.1) and sharing nothing with the server, so that a mistake of
-// one does not hide in the other.
+// Written from table-service §8.1 and sharing nothing with the server, so that
+// a mistake of one does not hide in the other.
 
 export const developmentAccount = 'devstoreaccount1';
 export const developmentKey =

@@ -28,7 +28,7 @@ interface ServiceSasFields extends SasFields {
   readonly identifier?: string | undefined;
 }
 
-/** A service signature for one table (spec table-service §8.3). */
+/** A service signature for one table (table-service §8.3). */
 export interface TableSas extends ServiceSasFields {
   readonly kind: 'table-sas';
   /** `tn`, spelled as sent; the case of a table's name does not matter. */
@@ -41,7 +41,7 @@ export interface TableSas extends ServiceSasFields {
   readonly endRowKey?: string | undefined;
 }
 
-/** A service signature for one queue, which is that of the URL (spec queue-service §4.3). */
+/** A service signature for one queue, which is that of the URL (queue-service §4.3). */
 export interface QueueSas extends ServiceSasFields {
   readonly kind: 'queue-sas';
 }
@@ -62,7 +62,7 @@ export interface UserDelegationKeyFields {
   readonly delegatedTenantId?: string | undefined;
 }
 
-/** A signature for one queue by a user delegation key (spec queue-service §4.5). */
+/** A signature for one queue by a user delegation key (queue-service §4.5). */
 export interface UserDelegationQueueSas extends SasFields {
   readonly kind: 'user-delegation-queue-sas';
   readonly delegationKey: UserDelegationKeyFields;
@@ -70,7 +70,7 @@ export interface UserDelegationQueueSas extends SasFields {
   readonly delegatedUserObjectId?: string | undefined;
 }
 
-/** A signature for services of an account (spec table-service §8.4, queue-service §4.4). */
+/** A signature for services of an account (table-service §8.4, queue-service §4.4). */
 export interface AccountSas extends SasFields {
   readonly kind: 'account-sas';
   /** `ss`: letters of `bqtf`. */

@@ -9,8 +9,8 @@ const dotted = new RegExp(`^${octet}\\.${octet}\\.${octet}\\.${octet}$`);
 const mappedPrefix = '::ffff:';
 
 /**
- * The value of `sip`: an IPv4 address, or two with a dash between, the lower first (spec
- * table-service §8.3). Undefined for anything else.
+ * The value of `sip`: an IPv4 address, or two with a dash between, the lower first (table-service
+ * §8.3). Undefined for anything else.
  */
 export function parseIpRange(text: string): IpRange | undefined {
   const dash = text.indexOf('-');

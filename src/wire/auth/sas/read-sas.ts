@@ -16,7 +16,7 @@ import { checkSasTerms } from './terms.js';
 /**
  * The shared access signature in a query string, undefined when there is none, that is, no `sig`.
  * Its fields are complete and well formed; nothing is said yet about whether it is valid. Tables
- * spell the names of fields in lower case, queues in any (spec table-service §8.3 and §8.4,
+ * spell the names of fields in lower case, queues in any (table-service §8.3 and §8.4,
  * queue-service §4.3 to §4.5).
  *
  * @param rawQuery the query string as sent, without its question mark

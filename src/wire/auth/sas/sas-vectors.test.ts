@@ -26,7 +26,7 @@ interface Vector {
 const week = 'st=2025-11-21T00%3A00%3A00Z&se=2025-11-28T00%3A00%3A00Z';
 const day = 'st=2024-03-01T12%3A00%3A00Z&se=2024-03-02T12%3A00%3A00Z';
 
-/** Spec table-service §8.2 and queue-service §13. */
+/** See table-service §8.2 and queue-service §13. */
 const vectors: readonly Vector[] = [
   {
     title: 'table, sv 2019-02-02, with a key range',
@@ -91,7 +91,7 @@ function meaning(query: string, service: SasService): string {
   return JSON.stringify(fields);
 }
 
-describe('vectors of the specification', () => {
+describe('vectors of the protocol', () => {
   for (const { title, service, query, queue, text } of vectors) {
     it(`are accepted, and written the same: ${title}`, () => {
       const sas = readSas(query, service);

@@ -6,7 +6,7 @@ import type { UserDelegationQueueSas } from './fields.js';
 export type Unsigned<T extends Sas> = Omit<T, 'signature'>;
 
 /**
- * The text that a shared access signature is over, in the layout of its `sv` (spec table-service
+ * The text that a shared access signature is over, in the layout of its `sv` (table-service
  * §8.3 and §8.4, queue-service §4.3 to §4.5).
  *
  * @param queue the queue that the URL names, for the signatures that are for one

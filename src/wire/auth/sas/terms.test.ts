@@ -17,7 +17,7 @@ function refuses(code: ErrorCode, run: () => unknown): void {
 }
 
 describe('times of a signature', () => {
-  it('are read in every form of the specification', () => {
+  it('are read in every form of the protocol', () => {
     const noon = Date.UTC(2024, 2, 1, 12) * 1000;
     for (const [text, micros] of [
       ['2024-03-01', Date.UTC(2024, 2, 1) * 1000],

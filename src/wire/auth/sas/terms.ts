@@ -23,7 +23,7 @@ export function sasWindow({ start, expiry }: Pick<SasFields, 'start' | 'expiry'>
 
 /**
  * Microseconds since 1970 of a time as signatures write it: a date, or with a time to the minute,
- * the second or up to seven digits of a fraction, then with its zone (spec queue-service §4.3).
+ * the second or up to seven digits of a fraction, then with its zone (queue-service §4.3).
  */
 export function parseSasTime(text: string): number | undefined {
   const ticks = parseUtcTime(text);
@@ -40,7 +40,7 @@ function timeOf(name: string, text: string | undefined): number | undefined {
 }
 
 /**
- * Checks that a moment lies in the window: `st` <= now < `se` (spec queue-service §4.3). There is
+ * Checks that a moment lies in the window: `st` <= now < `se` (queue-service §4.3). There is
  * no tolerance: who signs leaves `st` out, or sets it back.
  *
  * @throws {StorageError} `AuthenticationFailed`

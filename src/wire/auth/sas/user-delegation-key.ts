@@ -16,7 +16,7 @@ export interface Delegation {
 }
 
 /**
- * The value of a user delegation key (spec queue-service §4.5). It is derived from a key of the
+ * The value of a user delegation key (queue-service §4.5). It is derived from a key of the
  * account, the issuer and everything that the key says, so nothing is stored, every process derives
  * the same, and it ends with the key of the account and with the trust in the issuer.
  */

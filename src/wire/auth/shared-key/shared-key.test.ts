@@ -37,7 +37,7 @@ interface Vector {
   readonly signature: string;
 }
 
-/** Spec table-service §8.2. */
+/** See table-service §8.2. */
 const vectors: readonly Vector[] = [
   {
     title: 'Lite, list of tables',

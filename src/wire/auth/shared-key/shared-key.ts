@@ -27,8 +27,8 @@ export interface SharedKeyPolicy {
 }
 
 /**
- * Checks that `account`, which the request addresses, signed it in the form of its service (spec
- * table-service §8.1, queue-service §4.1 and §4.2).
+ * Checks that `account`, which the request addresses, signed it in the form of its service
+ * (table-service §8.1, queue-service §4.1 and §4.2).
  *
  * @throws {StorageError} `AuthenticationFailed`, whatever is wrong with the signature or the date;
  *   `InvalidHeaderValue` when a header that is signed occurs twice

@@ -34,7 +34,7 @@ export const liteOrder = ['content-md5', 'content-type', 'date'] as const;
 
 type Header = readonly [name: string, value: string];
 
-/** The headers of a request that take part in its signature (spec queue-service §4.1). */
+/** The headers of a request that take part in its signature (queue-service §4.1). */
 export interface SignedHeaders {
   /** What stands on the lines, by lower-case name. */
   readonly lines: ReadonlyMap<string, string>;

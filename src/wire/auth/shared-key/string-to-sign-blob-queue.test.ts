@@ -71,7 +71,7 @@ interface Vector extends Described {
   readonly signature: string;
 }
 
-/** Spec queue-service §13. */
+/** See queue-service §13. */
 const vectors: readonly Vector[] = [
   {
     title: 'Shared Key, path style, with a query',
@@ -356,7 +356,7 @@ function described({ method, path, query, comp, metadata, standard, version }: A
 }
 
 describe('any request', () => {
-  it('has the text that the specification describes', () => {
+  it('has the text that the protocol describes', () => {
     fc.assert(
       fc.property(requests, (arbitrary) => {
         const request = described(arbitrary);

@@ -14,8 +14,8 @@ import { canonicalizedQuery, compOnly, queryParameters, type PlusMeaning } from 
 import type { BlobQueueSignedRequest, StringToSign } from './signed-request.js';
 
 /**
- * Every text that the client of a blob or queue request may have signed, the likeliest first (spec
- * queue-service §4.1 and §4.2). Clients disagree about the order of headers, of encoding and
+ * Every text that the client of a blob or queue request may have signed, the likeliest first
+ * (queue-service §4.1 and §4.2). Clients disagree about the order of headers, of encoding and
  * language, about `+` in a query string and about the path of a secondary. What the others would
  * have signed is worked out only after the first text did not match.
  *

@@ -3,8 +3,8 @@ import type { SharedKeyScheme } from '../credential.js';
 import type { StringToSign, TableSignedRequest } from './signed-request.js';
 
 /**
- * Every text that the client of a table request may have signed, the likeliest first (spec
- * table-service §8.1). The date is `x-ms-date` or `Date`; when both are there, either may be meant.
+ * Every text that the client of a table request may have signed, the likeliest first (table-service
+ * §8.1). The date is `x-ms-date` or `Date`; when both are there, either may be meant.
  */
 export function* tableStringsToSign(
   scheme: SharedKeyScheme,

@@ -3,7 +3,7 @@ const weights = '!#$%&*.^_`|~+0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
  * A text whose ordinal order is the word-sort order of lower-case header names, in which some
- * clients sign them (spec queue-service §4.1): `-` and `'` count only between names that are equal
+ * clients sign them (queue-service §4.1): `-` and `'` count only between names that are equal
  * without them, and punctuation comes before digits, digits before letters.
  */
 export function wordSortKey(name: string): string {

@@ -1,0 +1,24 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+// The files of the repository, for tests that hold all of them to a rule.
+
+export const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+const ignoredFolders = new Set(['node_modules', 'dist', '.git', '.tabularium', 'coverage']);
+
+function filesUnder(folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (!entry.isDirectory()) return [path];
+    return ignoredFolders.has(entry.name) ? [] : filesUnder(path);
+  });
+}
+
+/** Paths from the root, with slashes. What is installed or built is left out. */
+export const allFiles: readonly string[] = filesUnder('');
+
+export function readRepositoryFile(file: string): string {
+  return readFileSync(join(root, file), 'utf8');
+}
