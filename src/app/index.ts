@@ -53,4 +53,4 @@ export type { AuthKind, RequestObserver, RequestRecord } from '../http/exchange/
 export type { PlanClass, QueryReport } from '../services/tables/types.js';
 export { manualClock, systemClock, type Clock, type ManualClock } from '../base/clock.js';
 export type { Randomness } from '../base/randomness.js';
-export type { Timer, Timers } from '../base/timers.js';
+export type { Timer, Timers } from '../base/async/timers.js';

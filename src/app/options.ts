@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../base/clock.js';
 import { forwardClock, type ForwardClock } from '../base/forward-clock.js';
 import { systemRandomness, type Randomness } from '../base/randomness.js';
-import { systemTimers, type Timers } from '../base/timers.js';
+import { systemTimers, type Timers } from '../base/async/timers.js';
 import { defaultLimits, type HttpLimits } from '../http/pipeline/limits.js';
 import { silentLogger, type Logger } from '../http/exchange/logger.js';
 import type { RequestObserver } from '../http/exchange/record.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Timers } from '../base/timers.js';
+import type { Timers } from '../base/async/timers.js';
 import { silentLogger, type Logger } from '../http/exchange/logger.js';
 import { Reclaimer, type ReclaimStep } from './reclaimer.js';
 

@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../base/timers.js';
+import type { Timer, Timers } from '../base/async/timers.js';
 import type { Logger } from '../http/exchange/logger.js';
 
 /** Frees some space that nothing reaches any more. */

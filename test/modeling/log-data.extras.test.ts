@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
-import { systemTimers } from '../../src/base/timers.js';
+import { systemTimers } from '../../src/base/async/timers.js';
 import { Instant } from '../../src/modeling/index.js';
 import type { LogBuffering } from '../../src/modeling/patterns/log-data/buffered-log-writer.js';
 import { openLogBlobs, type LogBlobs } from '../../src/modeling/patterns/log-data/log-blobs.js';

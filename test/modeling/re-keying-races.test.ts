@@ -6,7 +6,7 @@ import {
   EntityNotFoundError,
   type MoveDrift,
 } from '../../src/modeling/index.js';
-import { systemTimers } from '../../src/base/timers.js';
+import { systemTimers } from '../../src/base/async/timers.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import {
   amountsOf,

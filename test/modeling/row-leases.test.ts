@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { manualClock } from '../../src/base/clock.js';
-import { systemTimers } from '../../src/base/timers.js';
+import { systemTimers } from '../../src/base/async/timers.js';
 import {
   defineEntity,
   int32,

@@ -1,6 +1,6 @@
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
-import type { Timers } from '../../src/base/timers.js';
+import type { Timers } from '../../src/base/async/timers.js';
 import { HeldMemory } from '../../src/http/pipeline/held-memory.js';
 import { defaultLimits, type HttpLimits } from '../../src/http/pipeline/limits.js';
 import { silentLogger } from '../../src/http/exchange/logger.js';

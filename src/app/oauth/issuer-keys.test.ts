@@ -10,7 +10,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { manualClock, type ManualClock } from '../../base/clock.js';
 import { systemRandomness } from '../../base/randomness.js';
-import { systemTimers, type Timers } from '../../base/timers.js';
+import { systemTimers, type Timers } from '../../base/async/timers.js';
 import type { IssuerKeys, KeySet } from '../../http/oauth/issuer-keys.js';
 import { silentLogger, type Logger } from '../../http/exchange/logger.js';
 import { testIssuer, type TestIssuer } from '../../../test/support/oauth-issuer.js';

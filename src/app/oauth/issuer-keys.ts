@@ -3,7 +3,7 @@ import { FileReadError } from '../../base/regular-file.js';
 import { unreachable } from '../../base/invariant.js';
 import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
-import type { Timers } from '../../base/timers.js';
+import type { Timers } from '../../base/async/timers.js';
 import type { IssuerKeys, KeySet } from '../../http/oauth/issuer-keys.js';
 import type { Logger } from '../../http/exchange/logger.js';
 import { KeyCache, type KeyReading } from './key-cache.js';

@@ -1,4 +1,4 @@
-import { backOff, type BackOff } from '../../base/back-off.js';
+import { backOff, type BackOff } from '../../base/async/back-off.js';
 import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
 import {

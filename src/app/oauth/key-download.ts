@@ -1,6 +1,6 @@
 import { get as getPlain, type IncomingMessage } from 'node:http';
 import { get as getSecure } from 'node:https';
-import type { Timers } from '../../base/timers.js';
+import type { Timers } from '../../base/async/timers.js';
 import { keyBytesMax, type ReadKeys } from './key-files.js';
 import { KeySetError } from './key-set.js';
 

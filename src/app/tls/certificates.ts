@@ -1,6 +1,6 @@
 import type { SecureContext } from 'node:tls';
 import type { Clock } from '../../base/clock.js';
-import type { Timer, Timers } from '../../base/timers.js';
+import type { Timer, Timers } from '../../base/async/timers.js';
 import type { Logger } from '../../http/exchange/logger.js';
 import type { TlsIdentity } from '../../http/tls/doorway.js';
 import { fileStamp } from '../file-stamp.js';

@@ -1,5 +1,5 @@
 import { fileStamp } from '../../app/file-stamp.js';
-import type { Timer, Timers } from '../../base/timers.js';
+import type { Timer, Timers } from '../../base/async/timers.js';
 
 /** A file and its stamp when it was looked at. */
 export interface FileState {

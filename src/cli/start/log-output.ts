@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../../base/timers.js';
+import type { Timer, Timers } from '../../base/async/timers.js';
 import type { LogTarget } from './log-target.js';
 
 /** Bytes of lines that may wait for a target that takes none. Further lines are dropped. */

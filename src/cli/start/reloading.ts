@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { systemTimers } from '../../base/timers.js';
+import { systemTimers } from '../../base/async/timers.js';
 import type { Config, LoadedConfig, Reads } from '../config/config-file.js';
 import { FileWatch, stateOf, type FileState } from '../config/file-watch.js';
 import { messageOf, UsageError } from '../failure.js';

@@ -1,5 +1,5 @@
 import { SeedError, type ServerOptions } from '../../app/index.js';
-import { systemTimers } from '../../base/timers.js';
+import { systemTimers } from '../../base/async/timers.js';
 import type { LoadedSeed } from '../config/seed-file.js';
 import { reportProgress, type ProgressReport } from '../import/progress.js';
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { describe } from 'node:test';
 import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
-import { systemTimers, type Timers } from '../../base/timers.js';
+import { systemTimers, type Timers } from '../../base/async/timers.js';
 import { it } from '../../kv/conformance/limited-test.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
 import { openEnvironment } from './environment.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { describe } from 'node:test';
 import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
-import type { Timers } from '../../base/timers.js';
+import type { Timers } from '../../base/async/timers.js';
 import { manualClock } from '../../base/clock.js';
 import { it } from '../../kv/conformance/limited-test.js';
 import { openLmdbStore, type LmdbStore } from './store.js';

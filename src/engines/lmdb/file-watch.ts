@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { codeOf, messageOf } from '../../base/thrown.js';
-import type { Timer, Timers } from '../../base/timers.js';
+import type { Timer, Timers } from '../../base/async/timers.js';
 
 /** How long it takes at most until it is noticed that files of an idle store are gone. */
 export const watchMs = 1_000;

@@ -1,6 +1,6 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
-import type { Timers } from '../../base/timers.js';
+import type { Timers } from '../../base/async/timers.js';
 import { addToCounter, counterBytes } from '../../kv/counter.js';
 import { StoreWriteError } from '../../kv/errors.js';
 import type { Check, CommitBatch, CommitResult } from '../../kv/store.js';

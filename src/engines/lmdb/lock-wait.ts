@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { RootDatabase } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
-import type { Timers } from '../../base/timers.js';
+import type { Timers } from '../../base/async/timers.js';
 import { DataDirectoryError } from './data-directory-error.js';
 import { within } from './deadline.js';
 import type { Environment } from './environment.js';

@@ -3,7 +3,7 @@ import type { RangeOptions as LmdbRangeOptions } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
-import { systemTimers, type Timers } from '../../base/timers.js';
+import { systemTimers, type Timers } from '../../base/async/timers.js';
 import { StoreClosedError } from '../../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
 import type { ServedStore, StoreEvents } from '../../kv/served-store.js';

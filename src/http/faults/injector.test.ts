@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { InvalidSettingError } from '../../base/members.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
-import { systemTimers } from '../../base/timers.js';
+import { systemTimers } from '../../base/async/timers.js';
 import { chanceOf, seededChance } from './chance.js';
 import { FaultInjector } from './injector.js';
 

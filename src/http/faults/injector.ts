@@ -1,8 +1,8 @@
 import { unreachable } from '../../base/invariant.js';
 import { InvalidSettingError } from '../../base/members.js';
 import type { Randomness } from '../../base/randomness.js';
-import { sleep } from '../../base/sleep.js';
-import type { Timers } from '../../base/timers.js';
+import { sleep } from '../../base/async/sleep.js';
+import type { Timers } from '../../base/async/timers.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { AbortedError } from '../pipeline/body.js';
 import type { AdmittedRequest, Interference } from '../pipeline/interference.js';

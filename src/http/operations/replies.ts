@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js';
-import { inOnePiece, inSlices, type Pieces } from '../../base/slice.js';
+import { inOnePiece, inSlices, type Pieces } from '../../base/async/slice.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { Reply } from '../exchange/service.js';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js';
-import type { Timers } from '../../base/timers.js';
-import { nextTurn } from '../../base/turns.js';
+import type { Timers } from '../../base/async/timers.js';
+import { nextTurn } from '../../base/async/turns.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { AccountDirectory } from '../../services/accounts/directory.js';
 import { isPreflight, loadCorsRules } from '../cors/load-cors-rules.js';

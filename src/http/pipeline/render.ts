@@ -1,4 +1,4 @@
-import type { Timers } from '../../base/timers.js';
+import type { Timers } from '../../base/async/timers.js';
 import { crossOriginHeaders } from '../cors/answer-headers.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { HttpLimits } from './limits.js';

@@ -14,7 +14,7 @@ import {
 import type { Duplex } from 'node:stream';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
-import type { Timer } from '../../base/timers.js';
+import type { Timer } from '../../base/async/timers.js';
 import { isClientHello, TlsDoorway, type TlsIdentity } from '../tls/doorway.js';
 import { AddressShares } from './address-shares.js';
 import { CompactRequest } from './compact-request.js';

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../base/turns.js';
+import { nextTurn } from '../../base/async/turns.js';
 import { formatEtag } from '../../wire/edm/etag.js';
 import type { StoredEntity } from '../../model/edm/value.js';
 import { parseEntityRead } from '../../wire/odata/query-options.js';

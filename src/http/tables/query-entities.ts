@@ -1,5 +1,5 @@
 import { unreachable } from '../../base/invariant.js';
-import { inOnePiece } from '../../base/slice.js';
+import { inOnePiece } from '../../base/async/slice.js';
 import { encodeToken } from '../../wire/odata/continuation.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { parseEntityQuery, type EntityQueryOptions } from '../../wire/odata/query-options.js';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { TLSSocket, type SecureContext } from 'node:tls';
-import type { Timer, Timers } from '../../base/timers.js';
+import type { Timer, Timers } from '../../base/async/timers.js';
 import { ignoreLostClient } from '../exchange/lost-client.js';
 
 /** Which certificate new connections are shown. Open connections keep the one they have seen. */

@@ -1,10 +1,10 @@
 import type { Randomness } from '../../base/randomness.js';
-import type { Timers } from '../../base/timers.js';
+import type { Timers } from '../../base/async/timers.js';
 import { ModelError, TooLargeError } from '../rows/model-error.js';
 import type { StoredRow } from '../rows/row.js';
 import { sameProperties } from '../rows/same-value.js';
-import { backOff } from '../../base/back-off.js';
-import { sleep } from '../../base/sleep.js';
+import { backOff } from '../../base/async/back-off.js';
+import { sleep } from '../../base/async/sleep.js';
 import { isTransient } from './transient.js';
 import type { BulkProgress } from './bulk-progress.js';
 import type { BulkResult } from './bulk-result.js';

@@ -1,9 +1,9 @@
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
-import { holdingTimers, type Timers } from '../../base/timers.js';
+import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import { BulkProgress } from './bulk-progress.js';
 import type { BulkReport, BulkResult } from './bulk-result.js';
 import { BulkSender, type Item } from './bulk-sender.js';
-import { Gate } from './gate.js';
+import { Gate } from '../../base/async/gate.js';
 import { keyOfWrite, transactionWritesMax, type RowWrite, type TableGateway } from './gateway.js';
 import { operationBytes, transactionBytes, transactionBytesMax } from './request-size.js';
 

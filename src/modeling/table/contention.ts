@@ -1,7 +1,6 @@
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
-import { holdingTimers, type Timers } from '../../base/timers.js';
-import { backOff } from '../../base/back-off.js';
-import { sleep } from '../../base/sleep.js';
+import { holdingTimers, type Timers } from '../../base/async/timers.js';
+import { retry } from '../../base/async/retry.js';
 import {
   ConditionFailedError,
   ContentionError,
@@ -21,7 +20,7 @@ export interface ContentionOptions {
 }
 
 const attemptsDefault = 50;
-const waitMs = { first: 4, last: 250 };
+const backOffMs = { first: 4, last: 250 };
 
 /**
  * Runs an attempt, and runs it again from its first read when `isOvertaken` says that another
@@ -36,17 +35,13 @@ export async function untilUncontended<T>(
 ): Promise<T> {
   const { attemptsMax = attemptsDefault } = options;
   const { randomness = systemRandomness, timers = holdingTimers } = options;
-  for (let count = 1; ; count++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isOvertaken(error)) throw error;
-      if (count >= attemptsMax) {
-        const text = `${what}: other writers were faster at all of ${attemptsMax} attempts`;
-        throw new ContentionError(text, { cause: error });
-      }
-    }
-    await sleep(timers, backOff(waitMs, count, randomness));
+  try {
+    const conflict = { attemptsMax, backOffMs, timers, randomness, isRetryable: isOvertaken };
+    return await retry(conflict, attempt);
+  } catch (error) {
+    if (!isOvertaken(error)) throw error;
+    const text = `${what}: other writers were faster at all of ${attemptsMax} attempts`;
+    throw new ContentionError(text, { cause: error });
   }
 }
 

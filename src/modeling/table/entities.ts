@@ -1,14 +1,14 @@
 import { invariant } from '../../base/invariant.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
-import { holdingTimers, type Timers } from '../../base/timers.js';
+import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import { codecOf, type EntityCodec } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import type { CreateOf, KeyNames, KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
 import { storedAs, type Stored } from '../definition/stored-entity.js';
 import { ValueError, type RequestSummary } from '../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../rows/row.js';
-import { backOff } from '../../base/back-off.js';
-import { sleep } from '../../base/sleep.js';
+import { backOff } from '../../base/async/back-off.js';
+import { sleep } from '../../base/async/sleep.js';
 import {
   absentEntityError,
   ConditionFailedError,
@@ -18,7 +18,7 @@ import {
   isAmbiguous,
 } from './errors.js';
 import type { TableGateway } from './gateway.js';
-import { Gate } from './gate.js';
+import { Gate } from '../../base/async/gate.js';
 import { MergedQuery, type MergedOptions } from './merged-query.js';
 import { RowsQuery, type Decode, type Query } from './query.js';
 import {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Clock } from '../../base/clock.js';
-import type { Timer, Timers } from '../../base/timers.js';
+import type { Timer, Timers } from '../../base/async/timers.js';
 import { LeaseLostError } from './errors.js';
 import { isTransient } from './transient.js';
 

@@ -1,7 +1,7 @@
 import type { StoredRow } from '../rows/row.js';
 import { compareTexts } from '../rows/text-order.js';
 import { fingerprintOf, readCursor, writeCursor, type CursorPosition } from './cursor.js';
-import { Gate } from './gate.js';
+import { Gate } from '../../base/async/gate.js';
 import { pageRowsMax, type RowPage, type TableGateway } from './gateway.js';
 import { odataString } from './odata.js';
 import { Query, type Decode, type PageOptions, type QueryPage } from './query.js';

@@ -1,8 +1,5 @@
-import type { Randomness } from '../../base/randomness.js';
-import type { Timers } from '../../base/timers.js';
 import { RequestError } from './errors.js';
-import { backOff, type BackOff } from '../../base/back-off.js';
-import { sleep } from '../../base/sleep.js';
+import { retry, type RetryOptions } from '../../base/async/retry.js';
 
 const passingStatuses = new Set([408, 429, 500, 502, 503, 504]);
 /** As Node's sockets and the SDKs name what happens between two machines. */
@@ -49,33 +46,15 @@ export function statusOf(error: unknown): number {
   return 0;
 }
 
-export interface Retries {
-  readonly attemptsMax: number;
-  readonly backOffMs: BackOff;
-  readonly timers: Timers;
-  readonly randomness: Randomness;
-  readonly signal?: AbortSignal;
-  /** Told of each failure that is tried again. */
-  readonly onRetry?: (error: unknown) => void;
-}
+export type Retries = Omit<RetryOptions, 'isRetryable'>;
 
 /**
  * Sends a request again while it fails transiently. `send` is told whether an earlier attempt may
  * have been applied without an answer. Throws the last error.
  */
-export async function retryTransient<T>(
+export function retryTransient<T>(
   retries: Retries,
   send: (maybeApplied: boolean) => Promise<T>,
 ): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await send(attempt > 1);
-    } catch (error) {
-      const isLast = attempt >= retries.attemptsMax || retries.signal?.aborted === true;
-      if (isLast || !isTransient(error)) throw error;
-      retries.onRetry?.(error);
-      const wait = backOff(retries.backOffMs, attempt, retries.randomness);
-      await sleep(retries.timers, wait, retries.signal);
-    }
-  }
+  return retry({ ...retries, isRetryable: isTransient }, (count) => send(count > 1));
 }

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '../../base/clock.js';
-import { sleep } from '../../base/sleep.js';
-import { holdingTimers, type Timers } from '../../base/timers.js';
+import { sleep } from '../../base/async/sleep.js';
+import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import type { PartitionOf, ReadOf } from '../definition/shapes.js';
 import { storedAs, type Stored } from '../definition/stored-entity.js';

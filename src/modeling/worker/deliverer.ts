@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
-import type { Timers } from '../../base/timers.js';
-import { backOff, type BackOff } from '../../base/back-off.js';
+import type { Timers } from '../../base/async/timers.js';
+import { backOff, type BackOff } from '../../base/async/back-off.js';
 import { codeOf, messageOf } from '../../base/thrown.js';
 import {
   decodeEnvelope,

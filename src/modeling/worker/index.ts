@@ -1,6 +1,6 @@
 // Messages and their worker. See docs/guides/patterns/eventually-consistent-transactions.md.
 
-export type { BackOff } from '../../base/back-off.js';
+export type { BackOff } from '../../base/async/back-off.js';
 export type { QueueSource } from './deliverer.js';
 export { entityPayload, keyPayload } from './entity-payload.js';
 export {

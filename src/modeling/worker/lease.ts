@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js';
-import type { Timers } from '../../base/timers.js';
+import type { Timers } from '../../base/async/timers.js';
 import { KeptTerm } from '../table/kept-term.js';
 import type { QueuePort, ReceivedMessage } from './queue-port.js';
 

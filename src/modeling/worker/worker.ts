@@ -1,14 +1,14 @@
 import { systemClock, type Clock } from '../../base/clock.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
-import { holdingTimers, type Timers } from '../../base/timers.js';
+import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import { DefinitionError } from '../table/errors.js';
-import { backOff, type BackOff } from '../../base/back-off.js';
+import { backOff, type BackOff } from '../../base/async/back-off.js';
 import { Deliverer, type QueueSource } from './deliverer.js';
 import type { TextEncoding } from './envelope.js';
 import type { MessageHandler } from './handler.js';
 import { messagesPerRequestMax, visibilitySecondsMax, type ReceivedMessage } from './queue-port.js';
-import { sleep } from '../../base/sleep.js';
-import { Slots } from './slots.js';
+import { sleep } from '../../base/async/sleep.js';
+import { Slots } from '../../base/async/slots.js';
 import { isTransient, retryTransient } from '../table/transient.js';
 import type { DeliveryEvent, WorkerEvent, WorkerObserver } from './worker-event.js';
 

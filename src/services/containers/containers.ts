@@ -1,6 +1,6 @@
 import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
-import { nextTurn } from '../../base/turns.js';
+import { nextTurn } from '../../base/async/turns.js';
 import type { CommitBatch, Entry, KeyRange, Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
 import { StorageError } from '../../model/errors/storage-error.js';

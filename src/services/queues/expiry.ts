@@ -1,5 +1,5 @@
 import type { Bytes } from '../../base/bytes.js';
-import { nextTurn } from '../../base/turns.js';
+import { nextTurn } from '../../base/async/turns.js';
 import { decodeCounter } from '../../kv/counter.js';
 import { keyAfter } from '../../kv/tuple.js';
 import type { Entry, KeyRange, Store } from '../../kv/store.js';

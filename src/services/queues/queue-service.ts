@@ -1,5 +1,5 @@
 import type { ForwardClock } from '../../base/forward-clock.js';
-import { nextTurn } from '../../base/turns.js';
+import { nextTurn } from '../../base/async/turns.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Store } from '../../kv/store.js';
 import { StorageError } from '../../model/errors/storage-error.js';

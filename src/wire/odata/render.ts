@@ -1,4 +1,4 @@
-import { inOnePiece, type Pieces } from '../../base/slice.js';
+import { inOnePiece, type Pieces } from '../../base/async/slice.js';
 import { jsonText } from '../../model/bag/json-bytes.js';
 import type { StoredEntity } from '../../model/edm/value.js';
 import { encodeUriText } from '../http/percent.js';

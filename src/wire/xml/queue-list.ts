@@ -1,4 +1,4 @@
-import { inOnePiece, type Pieces } from '../../base/slice.js';
+import { inOnePiece, type Pieces } from '../../base/async/slice.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 import { element, LongDocument, textElement } from './element.js';
 import { escapeXml } from './escape.js';

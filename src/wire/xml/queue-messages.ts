@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { inOnePiece, type Pieces } from '../../base/slice.js';
+import { inOnePiece, type Pieces } from '../../base/async/slice.js';
 import { invalidXmlDocument } from '../../model/errors/query-errors.js';
 import { httpDate } from '../http/http-date.js';
 import { isXmlText } from './escape.js';

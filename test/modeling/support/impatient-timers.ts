@@ -1,4 +1,4 @@
-import type { Timers } from '../../../src/base/timers.js';
+import type { Timers } from '../../../src/base/async/timers.js';
 
 /** Short waits, such as those between attempts, are over at once; long ones never are. */
 export const impatientTimers: Timers = {

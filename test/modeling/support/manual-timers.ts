@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { manualClock, type Clock, type ManualClock } from '../../../src/base/clock.js';
-import type { Timer, Timers } from '../../../src/base/timers.js';
+import type { Timer, Timers } from '../../../src/base/async/timers.js';
 
 /** A clock and its timers. Both stand still until a test lets time pass. */
 export interface ManualTime extends Timers {

@@ -1,7 +1,7 @@
 import { TableClient, TableServiceClient } from '@azure/data-tables';
 import { openTable, type RequestReport, type TableGateway } from '../../../src/modeling/index.js';
 import type { ServerOptions } from '../../../src/app/index.js';
-import { systemTimers, type Timers } from '../../../src/base/timers.js';
+import { systemTimers, type Timers } from '../../../src/base/async/timers.js';
 import { startServer } from '../../support/start-server.js';
 
 /** A new table and the requests that were sent to it. */

@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../../../base/timers.js';
+import type { Timer, Timers } from '../../../base/async/timers.js';
 
 /** How often a worker is asked, and how many times in a row it may leave that unanswered. */
 export const pulseEveryMs = 5_000;

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { systemClock } from '../../../base/clock.js';
 import type { Config } from '../../config/config-file.js';
 import { CommandFailure } from '../../failure.js';
-import { systemTimers } from '../../../base/timers.js';
+import { systemTimers } from '../../../base/async/timers.js';
 import { Heartbeat, missedPulsesMax, pulseEveryMs } from './heartbeat.js';
 import { closeUntakenConnections } from './untaken-connections.js';
 import { isMessage, samePorts, type Ports, type PrimaryMessage } from './messages.js';

@@ -1,5 +1,6 @@
+import { concurrently } from '../../../base/async/concurrently.js';
 import { systemClock, type Clock } from '../../../base/clock.js';
-import { holdingTimers, type Timers } from '../../../base/timers.js';
+import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import type { KeyRange } from '../../definition/key-template.js';
 import { ValueError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
@@ -15,7 +16,7 @@ import {
   type TableGateway,
 } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
-import { sleep } from '../../../base/sleep.js';
+import { sleep } from '../../../base/async/sleep.js';
 
 /** Which rows to delete. Reading a whole table to find them has to be asked for by name. */
 export type DeleteScope =
@@ -164,16 +165,12 @@ async function deleteRows(
 ): Promise<Counts> {
   const groups = groupsOf(rows, evenIfChanged);
   const counts = { deleted: 0, gone: 0, changed: 0 };
-  let next = 0;
-  const work = async (): Promise<void> => {
-    for (let group = groups[next++]; group !== undefined; group = groups[next++]) {
-      const done = await deleteGroup(table, group);
-      counts.deleted += done.deleted;
-      counts.gone += done.gone;
-      counts.changed += done.changed;
-    }
-  };
-  await Promise.all(Array.from({ length: Math.floor(concurrency) }, work));
+  await concurrently(groups, Math.floor(concurrency), async (group) => {
+    const done = await deleteGroup(table, group);
+    counts.deleted += done.deleted;
+    counts.gone += done.gone;
+    counts.changed += done.changed;
+  });
   return counts;
 }
 

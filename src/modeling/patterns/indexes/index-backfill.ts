@@ -6,7 +6,7 @@ import { operationBytes, transactionBytesMax } from '../../table/request-size.js
 import { planRowListChange } from '../index-entities/row-list.js';
 import { listChanges } from './beside-plan.js';
 import { transactIf, writeIf } from './conditional-write.js';
-import { inParallel } from './in-parallel.js';
+import { concurrently } from '../../../base/async/concurrently.js';
 import type { CheckOptions, CheckPage, IndexCheck } from './index-check.js';
 import type { Drift } from './index-drift.js';
 import { isCopyEntry, type IndexEntry } from './index-entry.js';
@@ -110,7 +110,7 @@ export class IndexBackfill {
     const works = rows.flatMap((row) => this.#workOf(index, row, drifts));
     let written = 0;
     // Requests for one list would only get into each other's way.
-    await inParallel(groupsOf(index, works), concurrency, async (groups) => {
+    await concurrently(groupsOf(index, works), concurrency, async (groups) => {
       for (const group of groups) {
         if (await this.#write(index, group)) written += group.length;
         else for (const work of group) if (await this.#mend(work, drifts)) written += 1;
@@ -118,7 +118,7 @@ export class IndexBackfill {
     });
     if (index.place !== 'same-partition') {
       const changed = await this.#changedSince(works);
-      await inParallel(changed, concurrency, async (work) => {
+      await concurrently(changed, concurrency, async (work) => {
         await this.#mend(work, drifts);
       });
     }

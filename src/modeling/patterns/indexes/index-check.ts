@@ -12,7 +12,7 @@ import {
   type ScanPage,
   type ScanSource,
 } from './index-scan.js';
-import { inParallel } from './in-parallel.js';
+import { concurrently } from '../../../base/async/concurrently.js';
 import type { ResolvedIndex } from './with-indexes.js';
 import { compareTexts } from '../../rows/text-order.js';
 
@@ -91,7 +91,7 @@ export class IndexCheck {
       const left = isMended ? undefined : await this.#confirmed(drift, candidate);
       if (left !== undefined) drifts.set(nameOf(left), left);
     };
-    await inParallel(candidatesOf(this.#places, source, page, indexes), concurrency, compare);
+    await concurrently(candidatesOf(this.#places, source, page, indexes), concurrency, compare);
     const inOrder = [...drifts].sort(([left], [right]) => compareTexts(left, right));
     return { checked, drifts: inOrder.map(([, drift]) => drift), repaired };
   }

@@ -1,10 +1,10 @@
 import type { Randomness } from '../../../base/randomness.js';
-import type { Timers } from '../../../base/timers.js';
+import type { Timers } from '../../../base/async/timers.js';
 import type { RowKey } from '../../rows/row.js';
 import { ContentionError } from '../../table/errors.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
-import { backOff } from '../../../base/back-off.js';
-import { sleep } from '../../../base/sleep.js';
+import { backOff } from '../../../base/async/back-off.js';
+import { sleep } from '../../../base/async/sleep.js';
 import { changeListBlob } from '../index-entities/list-blobs.js';
 import { planRowListChange } from '../index-entities/row-list.js';
 import { listChanges, type ListKeyChange } from './beside-plan.js';

@@ -1,13 +1,13 @@
 import { invariant } from '../../../base/invariant.js';
 import type { Randomness } from '../../../base/randomness.js';
-import type { Timers } from '../../../base/timers.js';
+import type { Timers } from '../../../base/async/timers.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { isConflict } from '../../table/contention.js';
 import { ContentionError, isAmbiguous, TransactionFailedError } from '../../table/errors.js';
 import type { RowWrite } from '../../table/gateway.js';
 import { hasStamp, newStamp } from '../../table/write-stamp.js';
-import { backOff } from '../../../base/back-off.js';
-import { sleep } from '../../../base/sleep.js';
+import { backOff } from '../../../base/async/back-off.js';
+import { sleep } from '../../../base/async/sleep.js';
 import {
   entryChanges,
   planBeside,

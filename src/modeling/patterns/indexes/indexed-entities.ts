@@ -1,5 +1,5 @@
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
-import { holdingTimers, type Timers } from '../../../base/timers.js';
+import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, MergeOf, ReadOf } from '../../definition/shapes.js';
 import { storedAs, type Stored } from '../../definition/stored-entity.js';

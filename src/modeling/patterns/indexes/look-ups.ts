@@ -7,7 +7,7 @@ import { keyOfText, type KeyList } from '../index-entities/key-list.js';
 import { readRowList } from '../index-entities/row-list.js';
 import { sameKey } from './index-entry.js';
 import type { IndexPlaces } from './index-places.js';
-import { loadInOrder } from './in-parallel.js';
+import { concurrentlyInOrder } from '../../../base/async/concurrently.js';
 import type { ResolvedCopies, ResolvedIndex, ResolvedLists } from './with-indexes.js';
 
 /** How the entities behind an index are read. */
@@ -86,7 +86,7 @@ export class CopyLookUp<
     rows: AsyncIterable<PrimaryValues<D, X>> | Iterable<PrimaryValues<D, X>>,
     { concurrency = concurrencyDefault }: LoadOptions = {},
   ): AsyncGenerator<Stored<ReadOf<D>>, void, undefined> {
-    return present(loadInOrder(rows, concurrency, (row) => this.#entityOf(row)));
+    return present(concurrentlyInOrder(rows, concurrency, (row) => this.#entityOf(row)));
   }
 
   #entityOf(row: PrimaryValues<D, X>): Promise<Stored<ReadOf<D>> | undefined> {
@@ -130,7 +130,7 @@ export class ListLookUp<D extends AnyDefinition, X extends AnyDefinition> {
     const at = this.#keyOf(value);
     const texts = await this.#texts(at);
     yield* present(
-      loadInOrder(texts, concurrency, (text) =>
+      concurrentlyInOrder(texts, concurrency, (text) =>
         entityAt<D>(this.#places, this.#index, this.#primaryOf(text, value), at),
       ),
     );

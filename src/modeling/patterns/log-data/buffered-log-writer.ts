@@ -1,5 +1,5 @@
 import type { Randomness } from '../../../base/randomness.js';
-import type { Timer, Timers } from '../../../base/timers.js';
+import type { Timer, Timers } from '../../../base/async/timers.js';
 import { LogBatch, type LogLine } from './log-batch.js';
 import type { LogBlobs } from './log-blobs.js';
 import { hourOf } from './log-blob-name.js';

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
-import { systemTimers, type Timers } from '../../../base/timers.js';
+import { systemTimers, type Timers } from '../../../base/async/timers.js';
 import { Instant } from '../../rows/instant.js';
 import { DefinitionError, ModelError, ValueError } from '../../rows/model-error.js';
 import { ticksOfMicros } from '../../rows/ticks.js';

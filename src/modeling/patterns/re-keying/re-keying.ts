@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
 import type { Randomness } from '../../../base/randomness.js';
-import { sleep } from '../../../base/sleep.js';
-import { holdingTimers, type Timers } from '../../../base/timers.js';
+import { sleep } from '../../../base/async/sleep.js';
+import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, ReadOf } from '../../definition/shapes.js';

@@ -1,4 +1,4 @@
-import { inParallel } from '../indexes/in-parallel.js';
+import { concurrently } from '../../../base/async/concurrently.js';
 import type { StoredRow } from '../../rows/row.js';
 import { DecodeError, ModelError } from '../../table/errors.js';
 import type { MoveKeys, MoveSide, SideState } from './move-side.js';
@@ -49,7 +49,7 @@ export async function walkPage(
 ): Promise<PageCounts> {
   let checked = 0;
   let written = 0;
-  await inParallel(rows, options.concurrency, async (row) => {
+  await concurrently(rows, options.concurrency, async (row) => {
     const { partitionKey, rowKey } = row;
     try {
       const visit = visitOf(row, options);

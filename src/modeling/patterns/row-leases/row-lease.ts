@@ -12,7 +12,7 @@ import {
   isAmbiguous,
   LeaseLostError,
 } from '../../table/errors.js';
-import { Gate } from '../../table/gate.js';
+import { Gate } from '../../../base/async/gate.js';
 import type { RowWrite, WriteResult } from '../../table/gateway.js';
 import { transaction, type Transaction } from '../../table/transaction.js';
 import { newStamp } from '../../table/write-stamp.js';

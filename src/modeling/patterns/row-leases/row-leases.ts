@@ -1,8 +1,8 @@
-import { backOff } from '../../../base/back-off.js';
+import { backOff } from '../../../base/async/back-off.js';
 import { systemClock, type Clock } from '../../../base/clock.js';
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
-import { sleep } from '../../../base/sleep.js';
-import { holdingTimers, type Timers } from '../../../base/timers.js';
+import { sleep } from '../../../base/async/sleep.js';
+import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyOf } from '../../definition/shapes.js';
 import { Instant } from '../../rows/instant.js';

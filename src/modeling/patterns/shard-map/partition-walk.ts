@@ -1,7 +1,7 @@
 import type { RowKey, RowProperties } from '../../rows/row.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
-import { inParallel } from '../indexes/in-parallel.js';
+import { concurrently } from '../../../base/async/concurrently.js';
 import { isMapRow, progressKey } from './map-row.js';
 
 /** What a step has done, over all of its runs. */
@@ -59,7 +59,7 @@ export async function walkPartitions(walk: Walk, options: WalkOptions = {}): Pro
       signal?.throwIfAborted();
       const page = await partitionsAfter(shard.table, after);
       let { partitions, rows } = progress;
-      await inParallel(page.partitionKeys, concurrency, async (partitionKey) => {
+      await concurrently(page.partitionKeys, concurrency, async (partitionKey) => {
         const done = await work(shard, partitionKey);
         if (done === undefined) return;
         partitions += 1;

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../base/clock.js';
-import { backOff } from '../../../base/back-off.js';
+import { backOff } from '../../../base/async/back-off.js';
 import type { Randomness } from '../../../base/randomness.js';
-import { sleep } from '../../../base/sleep.js';
-import type { Timers } from '../../../base/timers.js';
+import { sleep } from '../../../base/async/sleep.js';
+import type { Timers } from '../../../base/async/timers.js';
 import { ModelError } from '../../rows/model-error.js';
 import { isConflict, untilUncontended } from '../../table/contention.js';
 import { isAmbiguous } from '../../table/errors.js';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.js';
 import type { Randomness } from '../../../base/randomness.js';
-import type { Timers } from '../../../base/timers.js';
+import type { Timers } from '../../../base/async/timers.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { WalkOptions } from './partition-walk.js';
 

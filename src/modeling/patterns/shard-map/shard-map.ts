@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
 import { systemRandomness } from '../../../base/randomness.js';
-import { sleep } from '../../../base/sleep.js';
-import { holdingTimers, type Timers } from '../../../base/timers.js';
+import { sleep } from '../../../base/async/sleep.js';
+import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import {
   routingFault,
   shardOfText,

@@ -1,12 +1,12 @@
-import { holdingTimers, type Timers } from '../../../base/timers.js';
+import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import { isConflict } from '../../table/contention.js';
 import { DefinitionError, ModelError } from '../../table/errors.js';
-import { Gate } from '../../table/gate.js';
+import { concurrently } from '../../../base/async/concurrently.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { Envelope } from '../../worker/envelope.js';
 import { handle, type MessageHandler } from '../../worker/handler.js';
 import { MalformedMessageError } from '../../worker/message-type.js';
-import { sleep } from '../../../base/sleep.js';
+import { sleep } from '../../../base/async/sleep.js';
 import { isTransient } from '../../table/transient.js';
 import type { Dispatch } from './dispatch.js';
 import { OutboxHintMessage } from './hint.js';
@@ -151,28 +151,27 @@ export class Relay {
       poisoned: 0,
       unfinished: [] as { partitionKey: string; error: unknown }[],
     };
-    const gate = new Gate(this.#concurrency);
-    const running = new Set<Promise<void>>();
-    for await (const partitionKey of this.#registry.partitions()) {
-      if (signal?.aborted === true) break;
-      const one = gate.run(async () => {
-        try {
-          const done = await this.partition(partitionKey, signal === undefined ? {} : { signal });
-          report.dispatched += done.dispatched;
-          report.poisoned += done.poisoned;
-        } catch (error) {
-          if (report.unfinished.length < unfinishedMax) {
-            report.unfinished.push({ partitionKey, error });
-          }
-        }
-      });
+    await concurrently(this.#partitions(signal), this.#concurrency, async (partitionKey) => {
       report.partitions += 1;
-      running.add(one);
-      void one.then(() => running.delete(one));
-      if (running.size >= this.#concurrency) await Promise.race(running);
-    }
-    await Promise.all(running);
+      try {
+        const done = await this.partition(partitionKey, signal === undefined ? {} : { signal });
+        report.dispatched += done.dispatched;
+        report.poisoned += done.poisoned;
+      } catch (error) {
+        if (report.unfinished.length < unfinishedMax) {
+          report.unfinished.push({ partitionKey, error });
+        }
+      }
+    });
     return report;
+  }
+
+  /** Those to sweep, as long as the signal is not aborted. */
+  async *#partitions(signal: AbortSignal | undefined): AsyncGenerator<string, void, undefined> {
+    for await (const partitionKey of this.#registry.partitions()) {
+      if (signal?.aborted === true) return;
+      yield partitionKey;
+    }
   }
 
   /**

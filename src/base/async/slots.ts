@@ -1,4 +1,4 @@
-import { invariant } from '../../base/invariant.js';
+import { invariant } from '../invariant.js';
 
 interface Waiting {
   readonly max: number;

@@ -1,5 +1,5 @@
 /** Runs the work for every item as it comes, so many at a time. Ends with the first failure. */
-export async function inParallel<T>(
+export async function concurrently<T>(
   items: AsyncIterable<T> | Iterable<T>,
   concurrency: number,
   work: (item: T) => Promise<void>,
@@ -21,7 +21,7 @@ export async function inParallel<T>(
 }
 
 /** What `load` gives for each item, in the order of the items, so many loaded ahead. */
-export async function* loadInOrder<T, R>(
+export async function* concurrentlyInOrder<T, R>(
   items: AsyncIterable<T> | Iterable<T>,
   concurrency: number,
   load: (item: T) => Promise<R>,

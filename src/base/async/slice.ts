@@ -1,4 +1,4 @@
-import type { Clock } from './clock.js';
+import type { Clock } from '../clock.js';
 import { nextTurn } from './turns.js';
 
 /** How long one piece of work may keep other requests of this process waiting, in milliseconds. */

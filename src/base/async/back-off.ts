@@ -1,4 +1,4 @@
-import type { Randomness } from './randomness.js';
+import type { Randomness } from '../randomness.js';
 
 /** Waits that double from the first to the last. Either unit, as long as it is the same. */
 export interface BackOff {
