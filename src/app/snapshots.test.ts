@@ -3,12 +3,14 @@ import { describe, it } from 'node:test';
 import { manualClock } from '../base/clock.js';
 import { openMemoryStore } from '../engines/memory/store.js';
 import { WorkGate } from '../http/pipeline/work-gate.js';
+import { withPartitionRule } from '../kv/partition-rule.js';
+import type { Store } from '../kv/store.js';
 import type { Sharing } from './backend.js';
 import { SnapshotError, Snapshots } from './snapshots.js';
 
-async function snapshotsOf(sharing: Sharing) {
+async function snapshotsOf(sharing: Sharing, wrap = (store: Store) => store) {
   const clock = manualClock();
-  const store = await openMemoryStore({ clock });
+  const store = wrap(await openMemoryStore({ clock }));
   const renewals: string[] = [];
   const onReplaced = () => renewals.push('renewed');
   const snapshots = new Snapshots({ store, sharing, gate: new WorkGate(), clock, onReplaced });
@@ -29,6 +31,13 @@ describe('snapshots', () => {
         return true;
       });
     }
+  });
+
+  it('are refused, with what to do, by a store that cannot be set back', async () => {
+    const { snapshots } = await snapshotsOf('exclusive', withPartitionRule);
+    const refused = { name: 'SnapshotError', message: /Use one in memory or in a data directory/ };
+    await assert.rejects(snapshots.snapshot('a'), refused);
+    await assert.rejects(snapshots.reset(), refused);
   });
 
   it('have services forget what they know whenever data are replaced', async () => {

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.js';
-import type { SnapshotStore, StoreSnapshot } from '../kv/snapshots.js';
+import { canSnapshot, type SnapshotStore, type StoreSnapshot } from '../kv/snapshots.js';
+import type { Store } from '../kv/store.js';
 import type { WorkGate } from '../http/pipeline/work-gate.js';
 import type { Sharing } from './backend.js';
 
@@ -41,7 +42,7 @@ export interface SnapshotControl {
 }
 
 export interface SnapshotsOptions {
-  readonly store: SnapshotStore;
+  readonly store: Store;
   readonly sharing: Sharing;
   readonly gate: WorkGate;
   readonly clock: Clock;
@@ -100,7 +101,8 @@ export class Snapshots implements SnapshotControl {
         `There are ${snapshotsMax} snapshots already: delete one, or use one of their names again.`,
       );
     }
-    const { store, gate, clock } = this.#options;
+    const { gate, clock } = this.#options;
+    const store = this.#store();
     await gate.alone(async () => {
       const snapshot = await store.takeSnapshot();
       this.#kept.set(name, { takenMicros: clock.nowMicros(), snapshot });
@@ -126,7 +128,8 @@ export class Snapshots implements SnapshotControl {
 
   async #replace(by: () => StoreSnapshot | undefined): Promise<void> {
     this.#assertAlone();
-    const { store, gate, onReplaced } = this.#options;
+    const { gate, onReplaced } = this.#options;
+    const store = this.#store();
     await gate.alone(async () => {
       try {
         await store.restoreSnapshot(by());
@@ -134,6 +137,14 @@ export class Snapshots implements SnapshotControl {
         onReplaced();
       }
     });
+  }
+
+  #store(): SnapshotStore {
+    const { store } = this.#options;
+    if (canSnapshot(store)) return store;
+    throw new SnapshotError(
+      'This kind of store cannot be set back. Use one in memory or in a data directory.',
+    );
   }
 
   #assertAlone(): void {

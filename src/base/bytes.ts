@@ -10,6 +10,10 @@ export function equalBytes(left: Bytes, right: Bytes): boolean {
   return left.length === right.length && Buffer.compare(left, right) === 0;
 }
 
+export function startsWith(bytes: Bytes, prefix: Bytes): boolean {
+  return bytes.length >= prefix.length && equalBytes(bytes.subarray(0, prefix.length), prefix);
+}
+
 /** The same memory as a Buffer, for its native conversions. */
 export function asBuffer(bytes: Bytes): Buffer {
   if (Buffer.isBuffer(bytes)) return bytes;

@@ -34,7 +34,7 @@ const clock = manualClock();
 
 const engines: readonly [
   name: string,
-  run: (test: (store: SnapshotStore) => Promise<void>) => Promise<void>,
+  run: (test: (store: Store & SnapshotStore) => Promise<void>) => Promise<void>,
 ][] = [
   [
     'the memory engine',

@@ -21,6 +21,7 @@ export type {
 } from './store.js';
 export { keyBytesMax } from './store.js';
 export type { SnapshotStore, StoreSnapshot } from './snapshots.js';
+export { canSnapshot } from './snapshots.js';
 export { decodeCounter, encodeCounter } from './counter.js';
 export {
   StoreClosedError,
@@ -43,6 +44,11 @@ export {
   stringAt,
   tupleRange,
 } from './tuple.js';
-export { partitionPrefix, partitionPrefixLength } from './partition-prefix.js';
+export {
+  isStoreKey,
+  partitionPrefix,
+  partitionPrefixLength,
+  storeKey,
+} from './partition-prefix.js';
 export type { TransactOptions, Transaction, TransactionResult } from './transact.js';
 export { transact } from './transact.js';

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { startsWith } from '../base/bytes.js';
 import { manualClock } from '../base/clock.js';
 import { InvariantError } from '../base/invariant.js';
 import { openMemoryStore } from '../engines/memory/store.js';
-import { partitionPrefix, partitionPrefixLength } from './partition-prefix.js';
+import {
+  isStoreKey,
+  partitionPrefix,
+  partitionPrefixLength,
+  storeKey,
+} from './partition-prefix.js';
 import { withPartitionRule } from './partition-rule.js';
-import { keyBytesMax } from './store.js';
-import { appendString } from './tuple.js';
+import { keyBytesMax, type RangeOptions } from './store.js';
+import { appendString, decodeTuple } from './tuple.js';
 
 const value = Buffer.from('value');
 
@@ -58,6 +64,45 @@ describe('partition rule', () => {
     ];
     for (const batch of batches) await assert.rejects(store.commit(batch), InvariantError);
     assert.equal(await store.get(put.key), undefined);
+  });
+
+  it('lets a commit touch keys of the store beside its partition', async () => {
+    const store = withPartitionRule(await openMemoryStore({ clock: manualClock() }));
+    const note = storeKey('dirty', 1);
+    const parts = {
+      checks: [{ key: storeKey('guard', 1), version: 'absent' as const }],
+      puts: [{ key: note, value }],
+      adds: [{ key: appendString(first, 'c'), delta: 1 }],
+    };
+    assert.equal((await store.commit({ ...empty, ...parts })).ok, true);
+    assert.ok(isStoreKey(note) && !isStoreKey(first));
+  });
+
+  it('ends a page with a partition, and passes over those of which nothing is taken', async () => {
+    const store = withPartitionRule(await openMemoryStore({ clock: manualClock() }));
+    const third = partitionPrefix('tables', 'account', 1, 'third');
+    for (const prefix of [first, second, third]) {
+      const puts = ['a', 'b'].map((name) => ({ key: appendString(prefix, name), value }));
+      await store.commit({ ...empty, puts });
+    }
+    const page = async (judge?: RangeOptions['judge']) => {
+      const options = { limit: 9, bytesMax: 999, ...(judge !== undefined && { judge }) };
+      const { entries, more } = await store.range({ start: first }, options);
+      return { keys: entries.map(({ key }) => decodeTuple(key).slice(3)), more };
+    };
+    const rows = (partition: string) => ['a', 'b'].map((row) => [partition, row]);
+    assert.deepEqual(await page(), { keys: rows('first'), more: true });
+    const skipFirst: RangeOptions['judge'] = ({ key }) =>
+      startsWith(key, first) ? 'skip' : 'take';
+    assert.deepEqual(await page(skipFirst), { keys: rows('second'), more: true });
+    assert.deepEqual(await page(() => 'skip'), { keys: [], more: false });
+    const found = await store.getMany(
+      [third, first, second].map((each) => appendString(each, 'b')),
+    );
+    assert.deepEqual(
+      found.map((entry) => entry && decodeTuple(entry.key)[3]),
+      ['third', 'first', 'second'],
+    );
   });
 
   it('breaks an invariant when a commit writes a key twice', async () => {

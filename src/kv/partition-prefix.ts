@@ -1,5 +1,5 @@
-import type { Bytes } from '../base/bytes.js';
-import { elementEnd, encodeTuple } from './tuple.js';
+import { startsWith, type Bytes } from '../base/bytes.js';
+import { elementEnd, encodeTuple, type TupleElement } from './tuple.js';
 
 /**
  * How every key of the product begins: service, account, container (a table's id, a queue, a blob
@@ -13,6 +13,23 @@ export function partitionPrefix(
   partition: string,
 ): Bytes {
   return encodeTuple([service, account, container, partition]);
+}
+
+/**
+ * The service whose keys belong to a store and not to what is kept in it: guards, notes on moves.
+ * They are in no range that moves, and a commit may touch them beside its partition prefix.
+ */
+export const storeService = '~';
+
+/** The key of a store itself: `["~", …]`. */
+export function storeKey(...elements: readonly [TupleElement, ...TupleElement[]]): Bytes {
+  return encodeTuple([storeService, ...elements]);
+}
+
+const storeKeyStart = encodeTuple([storeService]);
+
+export function isStoreKey(key: Bytes): boolean {
+  return startsWith(key, storeKeyStart);
 }
 
 /** How many elements a partition prefix has. */

@@ -1,18 +1,20 @@
 import type { Bytes } from '../base/bytes.js';
-import { equalBytes } from '../base/bytes.js';
+import { equalBytes, nameOfBytes, startsWith } from '../base/bytes.js';
 import { invariant } from '../base/invariant.js';
-import { partitionPrefixLength } from './partition-prefix.js';
-import type { CommitBatch, Store } from './store.js';
+import { isStoreKey, partitionPrefixLength } from './partition-prefix.js';
+import type { CommitBatch, Entry, RangeOptions, Store } from './store.js';
 
 /**
- * The same store, but a commit breaks an invariant when its keys do not share one partition prefix
- * or when a key occurs twice among its writes. For the tests of whoever builds commits.
+ * The same store with no more than the contract promises of partition prefixes. A commit breaks an
+ * invariant when its keys do not share one, but for those of the store, or when a key occurs twice
+ * among its writes. A page ends where a prefix ends. Keys of several prefixes are read one prefix
+ * after the other. For the tests of whoever uses a store.
  */
 export function withPartitionRule(store: Store): Store {
   return {
     get: (key) => store.get(key),
-    getMany: (keys) => store.getMany(keys),
-    range: (range, options) => store.range(range, options),
+    getMany: (keys) => getByPrefix(store, keys),
+    range: (range, options) => store.range(range, withinPrefix(options)),
     close: () => store.close(),
     async commit(batch) {
       assertPartitionRule(batch);
@@ -21,20 +23,49 @@ export function withPartitionRule(store: Store): Store {
   };
 }
 
-function assertPartitionRule(batch: CommitBatch): void {
+export function assertPartitionRule(batch: CommitBatch): void {
   const keyed = [...batch.puts, ...(batch.adds ?? [])];
   const written = [...keyed.map(({ key }) => key), ...batch.deletes];
   const keys = [...batch.checks.map(({ key }) => key), ...written];
-  const [first] = keys;
-  if (first === undefined) return;
-  const prefix = prefixOf(first);
-  for (const key of keys) {
-    invariant(equalBytes(prefixOf(key), prefix), 'a commit touches one partition prefix');
-  }
-  const names = new Set(written.map((key) => Buffer.from(key).toString('latin1')));
+  const prefixes = keys.filter((key) => !isStoreKey(key)).map(prefixOf);
+  const [first = noBytes] = prefixes;
+  const isOne = prefixes.every((prefix) => equalBytes(prefix, first));
+  invariant(isOne, 'a commit touches one partition prefix');
+  const names = new Set(written.map((key) => nameOfBytes(key)));
   invariant(names.size === written.length, 'a commit writes a key once');
 }
 
+/** Of a key of the store, which has no partition prefix: the key. */
 function prefixOf(key: Bytes): Bytes {
-  return key.subarray(0, partitionPrefixLength(key));
+  return isStoreKey(key) ? key : key.subarray(0, partitionPrefixLength(key));
 }
+
+async function getByPrefix(store: Store, keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {
+  const groups = new Map<string, Bytes[]>();
+  for (const key of keys) {
+    const name = nameOfBytes(prefixOf(key));
+    groups.set(name, [...(groups.get(name) ?? []), key]);
+  }
+  const found = new Map<string, Entry>();
+  for (const group of groups.values()) {
+    const entries = await store.getMany(group);
+    for (const entry of entries) if (entry !== undefined) found.set(nameOfBytes(entry.key), entry);
+  }
+  return keys.map((key) => found.get(nameOfBytes(key)));
+}
+
+/** Stops at the first entry behind one that was taken whose partition prefix is another. */
+function withinPrefix(options: RangeOptions): RangeOptions {
+  let prefix: Bytes | undefined;
+  return {
+    ...options,
+    judge(candidate) {
+      if (prefix !== undefined && !startsWith(candidate.key, prefix)) return 'stop';
+      const verdict = options.judge?.(candidate) ?? 'take';
+      if (verdict === 'take') prefix ??= Buffer.from(prefixOf(candidate.key));
+      return verdict;
+    },
+  };
+}
+
+const noBytes: Bytes = Buffer.alloc(0);

@@ -1,5 +1,5 @@
 import type { StoreFailedError } from './errors.js';
-import type { SnapshotStore } from './snapshots.js';
+import type { Store } from './store.js';
 
 /** What a store tells beside the results of its calls. None of them throws. */
 export interface StoreEvents {
@@ -20,7 +20,11 @@ export interface StoreEvents {
 }
 
 /** A store that can tell how it is. */
-export interface ServedStore extends SnapshotStore {
+export interface ServedStore extends Store {
+  /** Whether versions rise over all partition prefixes: more than the contract promises. */
+  readonly versionsGlobal: boolean;
+  /** The greatest version given out so far, by any process and before restarts; else 0. */
+  lastVersion(): Promise<number>;
   /** Why it cannot do all of its work, now or for good; undefined while it can. */
   trouble(): Error | undefined;
 }

@@ -4,18 +4,28 @@ import type { Bytes } from '../base/bytes.js';
  * The contract of every engine: one ordered, transactional space of byte keys.
  *
  * Order is unsigned byte order. A read sees every commit that resolved before the read began,
- * from any process. Keys are 1 to 4,026 bytes; values may be empty.
+ * from any process. Keys are 1 to 4,026 bytes; values may be empty. Every key begins with a
+ * partition prefix (`partition-prefix.ts`), or belongs to the store itself.
+ *
+ * What more a store can do, if it can, are interfaces of their own: `member-store.ts`,
+ * `served-store.ts`, `snapshots.ts`.
  */
 export interface Store {
   get(key: Bytes): Promise<Entry | undefined>;
-  /** One result a key, in the order asked. All come from one snapshot. */
+  /**
+   * One result a key, in the order asked. Those of one partition prefix come from one snapshot,
+   * those of several prefixes each from one.
+   */
   getMany(keys: readonly Bytes[]): Promise<(Entry | undefined)[]>;
   /** One page of a range, from one snapshot. The snapshot ends with the call. */
   range(range: KeyRange, options: RangeOptions): Promise<RangePage>;
   /**
    * Applies all of a batch or nothing, isolated from every other commit. Resolves when the result
    * is durable (unless the store was opened in its relaxed mode). Checks are tried in order; the
-   * first that fails decides the result. A key may occur once among puts, deletes and adds.
+   * first that fails decides the result. A batch touches keys of one partition prefix, checks
+   * included, and keys of the store; a key occurs once among its puts, deletes and adds.
+   *
+   * Nothing was applied when it rejects, but for `CommitUnknownError`. `StoreBusyError`: later.
    */
   commit(batch: CommitBatch): Promise<CommitResult>;
   /** Waits for commits under way; afterwards every call is refused. Idempotent. */
@@ -62,7 +72,10 @@ export interface Candidate {
 
 export interface RangePage {
   readonly entries: readonly Entry[];
-  /** Whether entries are left that were neither taken nor skipped. */
+  /**
+   * Whether entries are left that were neither taken nor skipped. A page may end before its limits,
+   * with an entry at least, where a partition prefix ends: the rest is behind the last entry.
+   */
   readonly more: boolean;
 }
 
@@ -96,10 +109,10 @@ export interface CommitBatch {
 }
 
 /**
- * `version` is set by the store: microseconds since 1970 as a safe integer, strictly greater than
- * any version the store has returned before, across processes, restarts and clock steps. All puts
- * and adds of a commit carry it. `failedCheck` is an index into `checks`; `actual` is what was
- * found there.
+ * `version` is set by the store: microseconds since 1970 as a safe integer, at least the clock's,
+ * and strictly greater than any version that a commit of the same partition prefix has had before,
+ * across processes, restarts and clock steps. All puts and adds of a commit carry it. `failedCheck`
+ * is an index into `checks`; `actual` is what was found there.
  */
 export type CommitResult =
   | { readonly ok: true; readonly version: number }

@@ -7,7 +7,7 @@ import { systemTimers, type Timers } from '../../base/async/timers.js';
 import { StoreClosedError } from '../../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
 import type { ServedStore, StoreEvents } from '../../kv/served-store.js';
-import type { StoreSnapshot } from '../../kv/snapshots.js';
+import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
 import type {
   CommitBatch,
   CommitResult,
@@ -127,7 +127,8 @@ interface StoreParts {
  * memory-mapped reads; each begins a snapshot of its own and ends it before it returns, so that no
  * snapshot keeps freed pages from being used again. Commits run in groups.
  */
-export class LmdbStore implements ServedStore {
+export class LmdbStore implements ServedStore, SnapshotStore {
+  readonly versionsGlobal = true;
   readonly #environment: Environment;
   readonly #entries: Records;
   readonly #row: CursorRow;

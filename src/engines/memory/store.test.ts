@@ -7,5 +7,5 @@ storeConformance({
     const store = await openMemoryStore(options);
     return { store, dispose: () => store.close() };
   },
-  capabilities: { persistent: false, processes: false, groupsCommits: false },
+  capabilities: { persistent: false, processes: false, groupsCommits: false, versionsGlobal: true },
 });

@@ -5,7 +5,7 @@ import { addToCounter } from '../../kv/counter.js';
 import { StoreClosedError } from '../../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
 import type { ServedStore } from '../../kv/served-store.js';
-import type { StoreSnapshot } from '../../kv/snapshots.js';
+import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
 import type {
   Candidate,
   CommitBatch,
@@ -23,7 +23,7 @@ export interface MemoryStoreOptions {
 }
 
 /** A store that forgets everything when it is closed; the oracle of the other engines. */
-export function openMemoryStore(options: MemoryStoreOptions): Promise<ServedStore> {
+export function openMemoryStore(options: MemoryStoreOptions): Promise<MemoryStore> {
   return Promise.resolve(new MemoryStore(options.clock));
 }
 
@@ -38,7 +38,8 @@ class MemorySnapshot implements StoreSnapshot {
   }
 }
 
-class MemoryStore implements ServedStore {
+export class MemoryStore implements ServedStore, SnapshotStore {
+  readonly versionsGlobal = true;
   readonly #clock: Clock;
   #entries = new SortedEntries();
   #lastVersion = 0;

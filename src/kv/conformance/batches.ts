@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
+import { startsWith, type Bytes } from '../../base/bytes.js';
 import type { ManualClock } from '../../base/clock.js';
 import { manualClock } from '../../base/clock.js';
 import { decodeCounter } from '../counter.js';
+import { partitionPrefix } from '../partition-prefix.js';
+import { assertPartitionRule } from '../partition-rule.js';
 import type { Add, Check, CommitBatch, Put, Store } from '../store.js';
+import { prefixRange } from '../tuple.js';
+import { withCallLimits } from './call-limits.js';
+import type { TestScope } from './suite-test.js';
 import type { ConformanceSuite, OpenedStore, SpawnedStore } from './suite.js';
 
 /** Enough for any page of these tests. */
@@ -13,8 +18,11 @@ export interface Setting extends OpenedStore {
   readonly clock: ManualClock;
 }
 
-/** A new store that is disposed of when the test ends, with whatever was spawned beside it. */
-export async function setUp(suite: ConformanceSuite, t: TestContext): Promise<Setting> {
+/**
+ * A new store that is disposed of when the test ends, with whatever was spawned beside it. No call
+ * takes longer than the suite allows.
+ */
+export async function setUp(suite: ConformanceSuite, t: TestScope): Promise<Setting> {
   const clock = manualClock();
   const opened = await suite.open({ clock });
   const spawned: SpawnedStore[] = [];
@@ -22,16 +30,20 @@ export async function setUp(suite: ConformanceSuite, t: TestContext): Promise<Se
     for (const child of spawned) await child.kill();
     await opened.dispose();
   });
-  const { spawn } = opened;
-  if (spawn === undefined) return { ...opened, clock };
+  const { spawn, reopen } = opened;
+  const limited = (store: Store) => withCallLimits(store, suite.callMillisMax);
   return {
     ...opened,
     clock,
-    async spawn(role) {
-      const child = await spawn(role);
-      spawned.push(child);
-      return child;
-    },
+    store: limited(opened.store),
+    ...(reopen !== undefined && { reopen: async () => limited(await reopen()) }),
+    ...(spawn !== undefined && {
+      async spawn(role) {
+        const child = await spawn(role);
+        spawned.push(child);
+        return { ...child, store: limited(child.store) };
+      },
+    }),
   };
 }
 
@@ -39,20 +51,42 @@ export function bytes(text: string): Buffer {
   return Buffer.from(text, 'latin1');
 }
 
-export function put(key: string, value = `value of ${key}`): Put {
-  return { key: bytes(key), value: bytes(value) };
+/** What the keys of the suite begin with, unless a test is about several partitions. */
+const partition = partitionPrefix('tables', 'account', 1, 'partition');
+
+/** A key of the suite's partition. In Latin-1, so that any byte can follow. */
+export function keyNamed(name: string): Buffer {
+  return Buffer.concat([partition, bytes(name)]);
 }
 
+/** A key of another partition: those of one name are neighbours. */
+export function keyIn(partitionName: string, name: string): Buffer {
+  return Buffer.concat([partitionPrefix('tables', 'account', 2, partitionName), bytes(name)]);
+}
+
+/** The name that `keyNamed` made the key of. */
+export function nameOf(key: Bytes): string {
+  assert.ok(startsWith(key, partition), `${String(key)} is of another partition`);
+  return Buffer.from(key.subarray(partition.length)).toString('latin1');
+}
+
+export function put(name: string, value = `value of ${name}`): Put {
+  return { key: keyNamed(name), value: bytes(value) };
+}
+
+/** A batch of one partition: a test that wants what no caller may ask for builds it otherwise. */
 export function batch(parts: Partial<CommitBatch>): CommitBatch {
-  return { checks: [], puts: [], deletes: [], ...parts };
+  const whole = { checks: [], puts: [], deletes: [], ...parts };
+  assertPartitionRule(whole);
+  return whole;
 }
 
-export function check(key: string, version: Check['version']): Check {
-  return { key: bytes(key), version };
+export function check(name: string, version: Check['version']): Check {
+  return { key: keyNamed(name), version };
 }
 
-export function add(key: string, delta: number): Add & { readonly key: Buffer } {
-  return { key: bytes(key), delta };
+export function add(name: string, delta: number): Add & { readonly key: Buffer } {
+  return { key: keyNamed(name), delta };
 }
 
 /** Commits and returns the version; the test fails when a check does. */
@@ -62,19 +96,20 @@ export async function commit(store: Store, parts: Partial<CommitBatch>): Promise
   return result.version;
 }
 
+/** The names of all keys of the suite's partition, in order. */
 export async function keysOf(store: Store): Promise<string[]> {
-  const page = await store.range({ start: Buffer.alloc(0) }, wholeRange);
-  return page.entries.map(({ key }) => Buffer.from(key).toString('latin1'));
+  const page = await store.range(prefixRange(partition), wholeRange);
+  return page.entries.map(({ key }) => nameOf(key));
 }
 
-export async function valueOf(store: Store, key: string): Promise<string | undefined> {
-  const entry = await store.get(bytes(key));
+export async function valueOf(store: Store, name: string): Promise<string | undefined> {
+  const entry = await store.get(keyNamed(name));
   return entry === undefined ? undefined : Buffer.from(entry.value).toString('latin1');
 }
 
 /** The test fails when the key is absent or holds no counter. */
-export async function counterOf(store: Store, key: string): Promise<number> {
-  const entry = await store.get(bytes(key));
-  assert.ok(entry !== undefined, `there is no counter ${key}`);
+export async function counterOf(store: Store, name: string): Promise<number> {
+  const entry = await store.get(keyNamed(name));
+  assert.ok(entry !== undefined, `there is no counter ${name}`);
   return decodeCounter(entry.value);
 }

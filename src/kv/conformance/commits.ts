@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { it } from './limited-test.js';
+import { it } from './suite-test.js';
 import { StoreClosedError } from '../errors.js';
-import { batch, bytes, check, commit, keysOf, put, setUp, valueOf } from './batches.js';
+import { batch, keyNamed, check, commit, keysOf, put, setUp, valueOf } from './batches.js';
 import type { ConformanceSuite } from './suite.js';
 
 /** Commits: checks, all or nothing, the end of a store. */
@@ -14,7 +14,7 @@ export function commitsConformance(suite: ConformanceSuite): void {
       puts: [put('a', 'second'), put('b')],
     });
     assert.equal(await valueOf(store, 'a'), 'second');
-    await commit(store, { checks: [check('b', 'present')], deletes: [bytes('b')] });
+    await commit(store, { checks: [check('b', 'present')], deletes: [keyNamed('b')] });
     await commit(store, { checks: [check('b', 'absent')], puts: [put('c')] });
     assert.deepEqual(await keysOf(store), ['a', 'c']);
   });
@@ -23,7 +23,7 @@ export function commitsConformance(suite: ConformanceSuite): void {
     const { store } = await setUp(suite, t);
     const version = await commit(store, { puts: [put('a'), put('b')] });
     const attempt = (...checks: ReturnType<typeof check>[]) =>
-      store.commit(batch({ checks, puts: [put('c')], deletes: [bytes('a')] }));
+      store.commit(batch({ checks, puts: [put('c')], deletes: [keyNamed('a')] }));
 
     const present = check('a', 'present');
     const failed = (failedCheck: number, actual: number | 'absent') => ({
@@ -42,9 +42,9 @@ export function commitsConformance(suite: ConformanceSuite): void {
     const { store } = await setUp(suite, t);
     const keys = Array.from({ length: 300 }, (_, index) => `key ${String(index).padStart(3, '0')}`);
     const version = await commit(store, { puts: keys.map((key) => put(key)) });
-    const entries = await store.getMany(keys.map(bytes));
+    const entries = await store.getMany(keys.map(keyNamed));
     assert.ok(entries.every((entry) => entry?.version === version));
-    await commit(store, { deletes: keys.slice(1).map(bytes) });
+    await commit(store, { deletes: keys.slice(1).map(keyNamed) });
     assert.deepEqual(await keysOf(store), ['key 000']);
   });
 
@@ -67,7 +67,7 @@ export function commitsConformance(suite: ConformanceSuite): void {
     // Each conflict of one means that another has applied.
     const increment = async (attemptsLeft: number): Promise<void> => {
       assert.ok(attemptsLeft > 0, 'commits conflict with none that applied');
-      const entry = await store.get(bytes('counter'));
+      const entry = await store.get(keyNamed('counter'));
       assert.ok(entry !== undefined);
       const checks = [check('counter', entry.version)];
       const puts = [put('counter', `${Number(String(entry.value)) + 1}`)];
@@ -84,7 +84,7 @@ export function commitsConformance(suite: ConformanceSuite): void {
     await write('0');
     const writes = Array.from({ length: 60 }, (_, index) => write(`${index}`));
     for (let round = 0; round < 60; round += 1) {
-      const [left, right] = await store.getMany([bytes('left'), bytes('right')]);
+      const [left, right] = await store.getMany([keyNamed('left'), keyNamed('right')]);
       assert.deepEqual(left?.value, right?.value);
       assert.equal(left?.version, right?.version);
       await new Promise((done) => setImmediate(done));
@@ -103,10 +103,10 @@ export function commitsConformance(suite: ConformanceSuite): void {
       results.every(({ ok }) => ok),
       'closing waits for commits under way',
     );
-    await assert.rejects(store.get(bytes('a')), StoreClosedError);
-    await assert.rejects(store.getMany([bytes('a')]), StoreClosedError);
+    await assert.rejects(store.get(keyNamed('a')), StoreClosedError);
+    await assert.rejects(store.getMany([keyNamed('a')]), StoreClosedError);
     const options = { limit: 1, bytesMax: 1 };
-    await assert.rejects(store.range({ start: bytes('a') }, options), StoreClosedError);
+    await assert.rejects(store.range({ start: keyNamed('a') }, options), StoreClosedError);
     await assert.rejects(store.commit(batch({ puts: [put('a')] })), StoreClosedError);
   });
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { it } from './limited-test.js';
+import { it } from './suite-test.js';
 import * as fc from 'fast-check';
 import { compareBytes, concatBytes, equalBytes } from '../../base/bytes.js';
 import { counterBytes, decodeCounter, encodeCounter } from '../counter.js';
 import type { Add, CommitBatch, Entry, KeyRange, Put, RangeOptions, Store } from '../store.js';
+import { partitionPrefix } from '../partition-prefix.js';
 import { prefixRange } from '../tuple.js';
 import { setUp, wholeRange } from './batches.js';
 import type { ConformanceSuite } from './suite.js';
@@ -61,7 +62,7 @@ export function modelConformance(suite: ConformanceSuite): void {
     const property = fc.asyncProperty(operations, async (sequence) => {
       // Each run has keys of its own in the one store.
       run += 1;
-      const prefix = Buffer.from(`run ${run};`);
+      const prefix = Buffer.from(partitionPrefix('tables', 'account', 1, `run ${run}`));
       const model = new Model(prefix);
       for (const operation of sequence) {
         await model.apply(store, operation);

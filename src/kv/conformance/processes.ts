@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { it } from './limited-test.js';
+import { it } from './suite-test.js';
 import type { Store } from '../store.js';
 import {
   add,
   batch,
-  bytes,
+  keyNamed,
   check,
   commit,
   counterOf,
@@ -41,7 +41,7 @@ export function processesConformance(suite: ConformanceSuite): void {
     const again = await reopen?.();
     assert.ok(again !== undefined);
     for (const { key, version } of acknowledged) {
-      assert.equal((await again.get(bytes(key)))?.version, version, `${key} is lost`);
+      assert.equal((await again.get(keyNamed(key)))?.version, version, `${key} is lost`);
     }
     const keys = await keysOf(again);
     assert.equal(await counterOf(again, 'count'), keys.length - 1, 'keys beside the counter');
@@ -129,7 +129,7 @@ async function increment(
   const versions: number[] = [];
   for (let attempt = 0; versions.length < times; attempt += 1) {
     assert.ok(attempt < attemptsMax, 'commits conflict with none that applied');
-    const entry = await store.get(bytes('counter'));
+    const entry = await store.get(keyNamed('counter'));
     assert.ok(entry !== undefined);
     const puts = [put('counter', `${Number(Buffer.from(entry.value).toString()) + 1}`)];
     const result = await store.commit(batch({ checks: [check('counter', entry.version)], puts }));

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { it } from './limited-test.js';
+import { it } from './suite-test.js';
 import { compareBytes } from '../../base/bytes.js';
 import type { Candidate, KeyRange, RangeOptions, Store, Verdict } from '../store.js';
 import { keyBytesMax } from '../store.js';
 import { keyAfter } from '../tuple.js';
-import { bytes, commit, put, setUp, wholeRange } from './batches.js';
+import { bytes, commit, keyIn, keyNamed, nameOf, put, setUp, wholeRange } from './batches.js';
 import type { ConformanceSuite } from './suite.js';
 
 const letters = ['a', 'b', 'c', 'd', 'e'];
@@ -16,8 +16,8 @@ export function rangesConformance(suite: ConformanceSuite): void {
     const ordered = ['\0', '\0\0', '\0\xff', '\x01', 'A', 'A\0', 'AA', 'B', '\x7f', '\x80', '\xff'];
     const shuffled = ordered.toSorted((left, right) => hash(left) - hash(right));
     for (const key of shuffled) await commit(store, { puts: [put(key)] });
-    assert.deepEqual(await read(store, { start: bytes('') }), ordered);
-    assert.deepEqual(await read(store, { start: bytes('') }, true), ordered.toReversed());
+    assert.deepEqual(await read(store, { start: keyNamed('') }), ordered);
+    assert.deepEqual(await read(store, { start: keyNamed('') }, true), ordered.toReversed());
   });
 
   it('includes the start and excludes the end, in both directions', async (t) => {
@@ -36,15 +36,17 @@ export function rangesConformance(suite: ConformanceSuite): void {
       ['e', 'z', 'e'],
     ];
     for (const [start, end, keys] of expected) {
-      const range = { start: bytes(start), ...(end !== undefined && { end: bytes(end) }) };
+      const range = { start: keyNamed(start), ...(end !== undefined && { end: keyNamed(end) }) };
       assert.deepEqual(await read(store, range), keys.split(''), `from ${start} to ${end}`);
       assert.deepEqual(await read(store, range, true), keys.split('').toReversed());
     }
+    const none = await store.range({ start: bytes(''), end: bytes('') }, wholeRange);
+    assert.deepEqual(none, { entries: [], more: false });
   });
 
   it('takes bounds that are longer than any key', async (t) => {
     const { store } = await setUp(suite, t);
-    const longest = Buffer.alloc(keyBytesMax, 0x61);
+    const longest = keyNamed('a'.repeat(keyBytesMax - keyNamed('').length));
     const before = longest.subarray(0, keyBytesMax - 1);
     const puts = [before, longest].map((key) => ({ key, value: bytes('') }));
     await commit(store, { puts: [...puts, put('b')] });
@@ -52,10 +54,10 @@ export function rangesConformance(suite: ConformanceSuite): void {
       (await store.range(range, { ...wholeRange, reverse })).entries.length;
     for (const reverse of [false, true]) {
       assert.equal(await count({ start: keyAfter(longest) }, reverse), 1);
-      assert.equal(await count({ start: bytes('a'), end: keyAfter(longest) }, reverse), 2);
+      assert.equal(await count({ start: keyNamed('a'), end: keyAfter(longest) }, reverse), 2);
       assert.equal(await count({ start: longest, end: keyAfter(longest) }, reverse), 1);
       assert.equal(await count({ start: longest }, reverse), 2);
-      assert.equal(await count({ start: bytes('a'), end: longest }, reverse), 1);
+      assert.equal(await count({ start: keyNamed('a'), end: longest }, reverse), 1);
     }
   });
 
@@ -64,7 +66,7 @@ export function rangesConformance(suite: ConformanceSuite): void {
     await commit(store, { puts: letters.map((key) => put(key)) });
     for (const reverse of [false, true]) {
       for (let limit = 1; limit <= 7; limit += 1) {
-        const range = { start: bytes('b'), end: bytes('e') };
+        const range = { start: keyNamed('b'), end: keyNamed('e') };
         const page = await store.range(range, { limit, bytesMax: 1_000, reverse });
         assert.equal(page.entries.length, Math.min(limit, 3));
         assert.equal(page.more, limit < 3, `limit ${limit}`);
@@ -74,22 +76,22 @@ export function rangesConformance(suite: ConformanceSuite): void {
 
   it('ends a page before the bytes run over, but never returns an empty one', async (t) => {
     const { store } = await setUp(suite, t);
-    // Each entry has 10 bytes: a key of 1 and a value of 9.
+    const each = keyNamed('a').length + 9;
     await commit(store, { puts: letters.map((key) => put(key, '123456789')) });
     const sizes: [number, number][] = [
       [0, 1],
       [1, 1],
-      [9, 1],
-      [10, 1],
-      [19, 1],
-      [20, 2],
-      [49, 4],
-      [50, 5],
-      [51, 5],
+      [each - 1, 1],
+      [each, 1],
+      [2 * each - 1, 1],
+      [2 * each, 2],
+      [5 * each - 1, 4],
+      [5 * each, 5],
+      [5 * each + 1, 5],
     ];
     for (const reverse of [false, true]) {
       for (const [bytesMax, count] of sizes) {
-        const page = await store.range({ start: bytes('') }, { limit: 100, bytesMax, reverse });
+        const page = await store.range({ start: keyNamed('') }, { limit: 100, bytesMax, reverse });
         assert.equal(page.entries.length, count, `${bytesMax} bytes`);
         assert.equal(page.more, count < 5);
       }
@@ -103,12 +105,12 @@ export function rangesConformance(suite: ConformanceSuite): void {
       const ordered = reverse ? letters.toReversed() : letters;
       const seen: unknown[] = [];
       const page = await store.range(
-        { start: bytes('a') },
+        { start: keyNamed('a') },
         {
           ...wholeRange,
           reverse,
           judge: ({ key, value, valueLength, version }) => {
-            const name = Buffer.from(key).toString('latin1');
+            const name = nameOf(key);
             seen.push([name, String(Buffer.from(value.subarray(0, valueLength))), version > 0]);
             if (name === ordered[4]) return 'stop';
             return name === ordered[1] ? 'skip' : 'take';
@@ -120,7 +122,7 @@ export function rangesConformance(suite: ConformanceSuite): void {
         ordered.map((key) => [key, key.repeat(3), true]),
       );
       assert.deepEqual(
-        page.entries.map(({ key, value }) => [String(key), String(value)]),
+        page.entries.map(({ key, value }) => [nameOf(key), String(value)]),
         [0, 2, 3].map((index) => [ordered[index], ordered[index]?.repeat(3)]),
       );
       assert.equal(page.more, true);
@@ -130,10 +132,10 @@ export function rangesConformance(suite: ConformanceSuite): void {
   it('counts only what is taken towards the bounds of a page', async (t) => {
     const { store } = await setUp(suite, t);
     await commit(store, { puts: letters.map((key) => put(key, '123456789')) });
-    const judge = ({ key }: Candidate): Verdict => (key[0] === 0x64 ? 'take' : 'skip');
-    const page = await store.range({ start: bytes('a') }, { limit: 1, bytesMax: 10, judge });
+    const judge = ({ key }: Candidate): Verdict => (nameOf(key) === 'd' ? 'take' : 'skip');
+    const page = await store.range({ start: keyNamed('a') }, { limit: 1, bytesMax: 10, judge });
     assert.deepEqual(
-      page.entries.map(({ key }) => String(key)),
+      page.entries.map(({ key }) => nameOf(key)),
       ['d'],
     );
     assert.equal(page.more, false);
@@ -141,15 +143,16 @@ export function rangesConformance(suite: ConformanceSuite): void {
 
   it('hands keys of every size to the judge', async (t) => {
     const { store } = await setUp(suite, t);
-    const names = ['a', 'b', 'bb', 'bc', 'bcd', 'c', 'd'.repeat(keyBytesMax), 'e', 'ee', 'f'];
+    const restMax = keyBytesMax - keyNamed('').length;
+    const names = ['a', 'b', 'bb', 'bc', 'bcd', 'c', 'd'.repeat(restMax), 'e', 'ee', 'f'];
     await commit(store, { puts: names.map((name) => put(name)) });
     for (const reverse of [false, true]) {
       const judged: string[] = [];
       const judge = ({ key }: Candidate): Verdict => {
-        judged.push(Buffer.from(key).toString('latin1'));
+        judged.push(nameOf(key));
         return 'skip';
       };
-      await store.range({ start: bytes('a') }, { ...wholeRange, reverse, judge });
+      await store.range({ start: keyNamed('a') }, { ...wholeRange, reverse, judge });
       assert.deepEqual(judged, reverse ? names.toReversed() : names);
     }
   });
@@ -159,14 +162,17 @@ export function rangesConformance(suite: ConformanceSuite): void {
     const sizes = [0, 1, 100, 5_000, 70_000, 300_000, 10, 900_000, 3];
     const valueOf = (size: number) => Buffer.alloc(size, size % 251);
     await commit(store, {
-      puts: sizes.map((size, index) => ({ key: bytes(`k${index}`), value: valueOf(size) })),
+      puts: sizes.map((size, index) => ({ key: keyNamed(`k${index}`), value: valueOf(size) })),
     });
     const judged: boolean[] = [];
     const judge = ({ value, valueLength }: Candidate): Verdict => {
       judged.push(valueOf(valueLength).equals(value.subarray(0, valueLength)));
       return 'take';
     };
-    const page = await store.range({ start: bytes('k') }, { limit: 100, bytesMax: 1 << 24, judge });
+    const page = await store.range(
+      { start: keyNamed('k') },
+      { limit: 100, bytesMax: 1 << 24, judge },
+    );
     assert.deepEqual(
       judged,
       sizes.map(() => true),
@@ -181,8 +187,28 @@ export function rangesConformance(suite: ConformanceSuite): void {
     const keys = Array.from({ length: 1_500 }, (_, index) => String(index).padStart(5, '0'));
     await commit(store, { puts: keys.map((key) => put(key)) });
     const options = { limit: 37, bytesMax: 100_000 };
-    assert.deepEqual(await readPages(store, options), keys);
-    assert.deepEqual(await readPages(store, { ...options, reverse: true }), keys.toReversed());
+    const all = { start: keyNamed('') };
+    const expected = keys.map((name) => String(keyNamed(name)));
+    assert.deepEqual(await readPages(store, all, options), expected);
+    const backward = await readPages(store, all, { ...options, reverse: true });
+    assert.deepEqual(backward, expected.toReversed());
+  });
+
+  it('visits the entries of many partitions, where pages may end', async (t) => {
+    const { store } = await setUp(suite, t);
+    const names = Array.from({ length: 12 }, (_, index) => String.fromCodePoint(97 + index));
+    for (const name of names) {
+      const puts = letters.map((row) => ({ key: keyIn(name, row), value: bytes(row) }));
+      await commit(store, { puts });
+    }
+    const expected = names.flatMap((name) => letters.map((row) => String(keyIn(name, row))));
+    for (const limit of [3, 7, 100]) {
+      const options = { limit, bytesMax: 100_000 };
+      const all: KeyRange = { start: bytes('') };
+      assert.deepEqual(await readPages(store, all, options), expected, `pages of ${limit}`);
+      const backward = await readPages(store, all, { ...options, reverse: true });
+      assert.deepEqual(backward, expected.toReversed());
+    }
   });
 }
 
@@ -193,17 +219,18 @@ async function read(store: Store, range: KeyRange, reverse = false): Promise<str
     assert.ok(compareBytes(key, range.start) >= 0);
     assert.ok(range.end === undefined || compareBytes(key, range.end) < 0);
   }
-  return page.entries.map(({ key }) => Buffer.from(key).toString('latin1'));
+  return page.entries.map(({ key }) => nameOf(key));
 }
 
-async function readPages(store: Store, options: RangeOptions): Promise<string[]> {
+async function readPages(store: Store, all: KeyRange, options: RangeOptions): Promise<string[]> {
   const keys: string[] = [];
-  let range: KeyRange = { start: bytes('') };
+  let range = all;
   for (let pages = 0; pages < 1_000; pages += 1) {
     const page = await store.range(range, options);
     keys.push(...page.entries.map(({ key }) => String(key)));
     const last = page.entries.at(-1);
-    if (!page.more || last === undefined) return keys;
+    if (!page.more) return keys;
+    assert.ok(last !== undefined, 'a page that is not the last has an entry');
     range = options.reverse === true ? { ...range, end: last.key } : { start: keyAfter(last.key) };
   }
   throw new Error('the pages do not end');

@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict';
-import { it } from './limited-test.js';
+import { it } from './suite-test.js';
 import { partitionPrefix } from '../partition-prefix.js';
 import { keyBytesMax } from '../store.js';
 import { appendString, stringAt } from '../tuple.js';
-import { batch, bytes, commit, keysOf, put, setUp, valueOf, wholeRange } from './batches.js';
+import {
+  batch,
+  bytes,
+  commit,
+  keyIn,
+  keyNamed,
+  keysOf,
+  nameOf,
+  put,
+  setUp,
+  valueOf,
+  wholeRange,
+} from './batches.js';
 import type { ConformanceSuite } from './suite.js';
 
 /** Single keys: what was put is what is read. */
@@ -11,29 +23,45 @@ export function readsConformance(suite: ConformanceSuite): void {
   it('returns what was committed, and undefined for what was not', async (t) => {
     const { store } = await setUp(suite, t);
     const version = await commit(store, { puts: [put('a', 'one')] });
-    const entry = await store.get(bytes('a'));
+    const entry = await store.get(keyNamed('a'));
     assert.ok(entry !== undefined);
     assert.equal(entry.version, version);
-    assert.deepEqual(Buffer.from(entry.key), bytes('a'));
+    assert.deepEqual(Buffer.from(entry.key), keyNamed('a'));
     assert.deepEqual(Buffer.from(entry.value), bytes('one'));
-    assert.equal(await store.get(bytes('b')), undefined);
-    assert.equal(await store.get(bytes('a\0')), undefined);
+    assert.equal(await store.get(keyNamed('b')), undefined);
+    assert.equal(await store.get(keyNamed('a\0')), undefined);
   });
 
   it('returns many keys in the order asked, missing and repeated ones too', async (t) => {
     const { store } = await setUp(suite, t);
     await commit(store, { puts: [put('a', '1'), put('b', '2')] });
-    const keys = ['b', 'x', 'a', 'b'].map(bytes);
+    const keys = ['b', 'x', 'a', 'b'].map(keyNamed);
     const found = await store.getMany(keys);
     const values = found.map((entry) => entry && Buffer.from(entry.value).toString());
     assert.deepEqual(values, ['2', undefined, '1', '2']);
     assert.deepEqual(await store.getMany([]), []);
   });
 
+  it('returns keys of several partitions, in the order asked', async (t) => {
+    const { store } = await setUp(suite, t);
+    const keys = ['c', 'a', 'b'].map((partition) => keyIn(partition, 'row'));
+    const versions = new Map<string, number>();
+    for (const key of keys) {
+      const puts = [{ key, value: bytes('value') }];
+      versions.set(String(key), await commit(store, { puts }));
+    }
+    const asked = [...keys, keyIn('a', 'other'), ...keys.toReversed()];
+    const found = await store.getMany(asked);
+    assert.deepEqual(
+      found.map((entry) => entry?.version),
+      asked.map((key) => versions.get(String(key))),
+    );
+  });
+
   it('replaces, deletes, and deletes what is not there', async (t) => {
     const { store } = await setUp(suite, t);
     await commit(store, { puts: [put('a', '1'), put('b', '1')] });
-    await commit(store, { puts: [put('a', '2')], deletes: [bytes('b'), bytes('never')] });
+    await commit(store, { puts: [put('a', '2')], deletes: [keyNamed('b'), keyNamed('never')] });
     assert.equal(await valueOf(store, 'a'), '2');
     assert.deepEqual(await keysOf(store), ['a']);
   });
@@ -41,10 +69,10 @@ export function readsConformance(suite: ConformanceSuite): void {
   it('keeps empty values apart from absent keys', async (t) => {
     const { store } = await setUp(suite, t);
     const version = await commit(store, { puts: [put('empty', '')] });
-    const entry = await store.get(bytes('empty'));
+    const entry = await store.get(keyNamed('empty'));
     assert.equal(entry?.value.length, 0);
     assert.equal(entry.version, version);
-    const page = await store.range({ start: bytes('e') }, wholeRange);
+    const page = await store.range({ start: keyNamed('e') }, wholeRange);
     assert.deepEqual(
       page.entries.map(({ value }) => value.length),
       [0],
@@ -55,7 +83,7 @@ export function readsConformance(suite: ConformanceSuite): void {
     const { store } = await setUp(suite, t);
     const sizes = [4_000, 16_384, 16_385, 65_537, 1_048_576];
     const large = sizes.map((size) => Buffer.alloc(size, size % 251));
-    const puts = large.map((value, index) => ({ key: bytes(`large ${index}`), value }));
+    const puts = large.map((value, index) => ({ key: keyNamed(`large ${index}`), value }));
     await commit(store, { puts });
     const read = await store.getMany(puts.map(({ key }) => key));
     for (const [index, entry] of read.entries()) {
@@ -63,7 +91,7 @@ export function readsConformance(suite: ConformanceSuite): void {
         entry !== undefined && Buffer.compare(entry.value, puts[index]?.value ?? bytes('')) === 0,
       );
     }
-    const page = await store.range({ start: bytes('') }, wholeRange);
+    const page = await store.range({ start: keyNamed('') }, wholeRange);
     for (const [index, entry] of page.entries.entries()) {
       assert.ok(Buffer.compare(entry.value, puts[index]?.value ?? bytes('')) === 0);
     }
@@ -72,16 +100,16 @@ export function readsConformance(suite: ConformanceSuite): void {
   it('returns values that later reads and commits leave as they are', async (t) => {
     const { store } = await setUp(suite, t);
     await commit(store, { puts: [put('a', 'first'), put('b', 'other')] });
-    const single = await store.get(bytes('a'));
-    const paged = await store.range({ start: bytes('a') }, wholeRange);
+    const single = await store.get(keyNamed('a'));
+    const paged = await store.range({ start: keyNamed('a') }, wholeRange);
     await commit(store, { puts: [put('a', 'after'), put('b', 'also!')] });
     for (let round = 0; round < 100; round += 1) {
-      await store.get(bytes('b'));
-      await store.range({ start: bytes('a') }, wholeRange);
+      await store.get(keyNamed('b'));
+      await store.range({ start: keyNamed('a') }, wholeRange);
     }
     assert.equal(String(single?.value), 'first');
     assert.deepEqual(
-      paged.entries.map(({ key, value }) => `${String(key)}=${String(value)}`),
+      paged.entries.map(({ key, value }) => `${nameOf(key)}=${String(value)}`),
       ['a=first', 'b=other'],
     );
   });
@@ -103,15 +131,16 @@ export function readsConformance(suite: ConformanceSuite): void {
 
   it('takes keys up to the limit and refuses longer and empty ones', async (t) => {
     const { store } = await setUp(suite, t);
-    const longest = Buffer.alloc(keyBytesMax, 0xff);
+    const longest = keyNamed('\xff'.repeat(keyBytesMax - keyNamed('').length));
     const version = await commit(store, { puts: [{ key: longest, value: bytes('v') }] });
     assert.equal((await store.get(longest))?.version, version);
-    for (const key of [Buffer.alloc(keyBytesMax + 1, 1), Buffer.alloc(0)]) {
+    const none = batch({});
+    for (const key of [Buffer.concat([longest, bytes('a')]), Buffer.alloc(0)]) {
       await assert.rejects(store.get(key));
       await assert.rejects(store.getMany([key]));
-      await assert.rejects(store.commit(batch({ puts: [{ key, value: bytes('v') }] })));
-      await assert.rejects(store.commit(batch({ deletes: [key] })));
-      await assert.rejects(store.commit(batch({ checks: [{ key, version: 'absent' }] })));
+      await assert.rejects(store.commit({ ...none, puts: [{ key, value: bytes('v') }] }));
+      await assert.rejects(store.commit({ ...none, deletes: [key] }));
+      await assert.rejects(store.commit({ ...none, checks: [{ key, version: 'absent' }] }));
     }
     assert.equal((await keysOf(store)).length, 1);
   });

@@ -30,10 +30,14 @@ export interface ConformanceSuite {
   readonly name: string;
   /** Opens a new, empty store. */
   readonly open: (options: { readonly clock: Clock }) => Promise<OpenedStore>;
+  /** How long a call may take, where that is not 20 seconds. */
+  readonly callMillisMax?: number;
   /** What the engine is able to do; tests of the rest are not defined. */
   readonly capabilities: {
     readonly persistent: boolean;
     readonly processes: boolean;
     readonly groupsCommits: boolean;
+    /** Versions rise over all partitions, as `versionsGlobal` of a served store says. */
+    readonly versionsGlobal: boolean;
   };
 }

@@ -6,11 +6,12 @@ import { manualClock, type ManualClock } from '../../base/clock.js';
 import { unreachable } from '../../base/invariant.js';
 import { openMemoryStore } from '../../engines/memory/store.js';
 import { withPartitionRule } from '../../kv/partition-rule.js';
-import type { Store } from '../../kv/store.js';
+import type { Entry, Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
 import { Containers } from './containers.js';
 import { servicePrefix } from './keys.js';
 import { droppedContainersRound, droppedGraceMicros } from './reclaim.js';
+import { entriesOf } from './walk.js';
 
 // Random operations of two processes against plain maps. A failure prints its seed and the
 // shortest sequence of operations that fails.
@@ -241,8 +242,9 @@ class World {
   }
 
   async #entries(prefix: Uint8Array) {
-    const options = { limit: 100_000, bytesMax: 1 << 30 };
-    return (await this.#store.range(prefixRange(prefix), options)).entries;
+    const entries: Entry[] = [];
+    for await (const entry of entriesOf(this.#store, prefixRange(prefix))) entries.push(entry);
+    return entries;
   }
 
   #of(account: string): Map<string, Modelled> {

@@ -1,7 +1,7 @@
 import { compareBytes, type Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import type { Candidate, Entry, KeyRange, Store, Verdict } from '../../kv/store.js';
-import { appendString, prefixRange } from '../../kv/tuple.js';
+import { appendString, keyAfter, prefixRange } from '../../kv/tuple.js';
 import { keyBound } from './key-bounds.js';
 import type { KeyInterval } from './plan.js';
 import type { StringInterval } from './string-set.js';
@@ -111,7 +111,7 @@ export class RowSource {
 
   async #readRange(range: KeyRange, judge: RowJudge): Promise<RowPage> {
     let stoppedAt: Bytes | undefined;
-    const { entries } = await this.#store.range(range, {
+    const { entries, more } = await this.#store.range(range, {
       limit: Infinity,
       bytesMax: Infinity,
       judge: (candidate) => {
@@ -120,8 +120,11 @@ export class RowSource {
         return verdict;
       },
     });
-    if (stoppedAt === undefined) this.#interval += 1;
-    else this.#from = stoppedAt;
+    const last = entries.at(-1);
+    if (stoppedAt !== undefined) this.#from = stoppedAt;
+    // The page ended with a partition.
+    else if (more && last !== undefined) this.#from = keyAfter(last.key);
+    else this.#interval += 1;
     return { entries, pointsMissed: 0 };
   }
 }

@@ -1,0 +1,28 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Store } from '../store.js';
+
+/** Far beyond what any call takes: a call that does not settle by then never will. */
+const callMillisDefault = 20_000;
+
+/** The same store, whose calls are rejected when they take longer than `callMillisMax`. */
+export function withCallLimits(store: Store, callMillisMax = callMillisDefault): Store {
+  const limited = async <Result>(name: string, call: Promise<Result>): Promise<Result> => {
+    const over = new AbortController();
+    const late = pause(callMillisMax, undefined, { signal: over.signal }).then(() => {
+      throw new Error(`${name} did not settle within ${callMillisMax} ms`);
+    });
+    late.catch(() => undefined);
+    try {
+      return await Promise.race([call, late]);
+    } finally {
+      over.abort();
+    }
+  };
+  return {
+    get: (key) => limited('get', store.get(key)),
+    getMany: (keys) => limited('getMany', store.getMany(keys)),
+    range: (range, options) => limited('range', store.range(range, options)),
+    commit: (batch) => limited('commit', store.commit(batch)),
+    close: () => limited('close', store.close()),
+  };
+}
