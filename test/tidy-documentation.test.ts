@@ -92,6 +92,13 @@ describe('documentation', () => {
     assert.deepEqual(bad, []);
   });
 
+  it('has at most forty words in the glossary, each once', () => {
+    const rows = [...read('docs/glossary.md').matchAll(/^\| (?!word |-)([^|]+?) +\|/gm)];
+    const words = rows.flatMap(([, cell = '']) => cell.split(', '));
+    assert.ok(words.length > 20 && words.length <= 40, String(words.length));
+    assert.equal(new Set(words).size, words.length);
+  });
+
   it('gives every dependency a line in the decision records', () => {
     const names = ['package.json', 'extras/package.json'].flatMap((file) => {
       const manifest = JSON.parse(read(file)) as Record<string, Record<string, string>>;
