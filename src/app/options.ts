@@ -215,7 +215,8 @@ export function accountsOf(accounts: readonly AccountOptions[]): AccountSettings
 
 function limitsOf(limits: Partial<HttpLimits>): HttpLimits {
   for (const [name, value] of Object.entries(limits)) {
-    if (!(name in defaultLimits)) throw new ServerOptionsError(`there is no limit '${name}'`);
+    if (!Object.hasOwn(defaultLimits, name))
+      throw new ServerOptionsError(`there is no limit '${name}'`);
     if (!Number.isInteger(value) || value < 1) {
       throw new ServerOptionsError(`the limit ${name} must be a positive integer, not ${value}`);
     }

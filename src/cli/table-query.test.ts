@@ -42,6 +42,28 @@ void describe('tabularium table query', () => {
     assert.equal(header.indexOf('Name'), first.indexOf('Ann'));
   });
 
+  void it('gives back columns that are named like members of every object', async () => {
+    const names = Object.getOwnPropertyNames(Object.prototype);
+    const pairs = names.map((name, index) => `${name}:int64=${index}`);
+    const keys = ['PartitionKey=Sales', 'RowKey=0001'];
+    const inserted = await cli('insert', '-t', 'inherited', '--create', ...keys, ...pairs);
+    assert.equal(inserted.code, 0, inserted.stderr);
+    const csv = `PartitionKey,RowKey,${names.join(',')}\nSales,0002,${names.join(',')}\n`;
+    const connection = ['-c', started.server.connectionString()];
+    const options = ['-t', 'inherited', '--input-format', 'csv', ...connection];
+    const imported = await runCli(['table', 'import', '-', ...options], { input: csv });
+    assert.equal(imported.code, 0, imported.stderr);
+    const select = ['-s', names.join(','), '-f', "constructor eq 0L or __proto__ eq '__proto__'"];
+    const { stdout, stderr } = await cli('query', '-t', 'inherited', '-o', 'jsonl', ...select);
+    const [first = '', second = ''] = stdout.split('\n');
+    names.forEach((name, index) => {
+      assert.ok(first.includes(`"${name}":"${index}"`), `${name}: ${first}${stderr}`);
+      assert.ok(second.includes(`"${name}":"${name}"`), `${name}: ${second}`);
+    });
+    const table = await cli('query', '-t', 'inherited', '-s', 'toString,valueOf,missing');
+    assert.match(table.stdout, /^toString +valueOf *\n/);
+  });
+
   void it('prints JSON from which an import restores every type', async () => {
     const { stdout } = await cli('query', '-t', 'people', '-o', 'jsonl');
     const input = { input: stdout };

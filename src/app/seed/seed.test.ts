@@ -226,6 +226,20 @@ describe('a seed', () => {
     ]);
   });
 
+  it('stores properties that are named like members of every object', async (context) => {
+    const world = await openWorld(context);
+    const names = Object.getOwnPropertyNames(Object.prototype);
+    const entity: SeedEntity = {
+      ...keys,
+      ...Object.fromEntries(names.map((name) => [name, name])),
+    };
+    await world.seed({ tables: { types: { entities: [entity] } } });
+    assert.deepEqual(
+      (await world.entities('types'))['a/1']?.map(({ name, value }) => [name, value.value]),
+      names.map((name) => [name, name]),
+    );
+  });
+
   const entityWith = (entity: Readonly<Record<string, unknown>>): SeedData => ({
     tables: { good: null, people: { entities: [{ ...keys, ...entity }] } },
   });

@@ -172,6 +172,11 @@ describe('a configuration file', () => {
       /^config\.yaml:1:35: .* the environment variable NOT_SET is not set or empty\.$/,
     ],
     [
+      'a key of what every environment inherits',
+      'accounts: [{ name: orders, keys: [{ env: toString }] }]',
+      /^config\.yaml:1:35: .* the environment variable toString is not set or empty\.$/,
+    ],
+    [
       'a key of a file that is not there',
       'accounts: [{ name: orders, keys: [{ file: nope }] }]',
       /^config\.yaml:1:35: A key cannot be had: There is no file nope\.$/,

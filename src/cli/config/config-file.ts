@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path';
+import { own } from '../../base/own.js';
 import type { FaultRule, HttpLimits, LenientItem, ThrottleSetting } from '../../app/index.js';
 import type { TokenRight } from '../../http/oauth/role-permissions.js';
 import type { AccountSettings } from '../../services/accounts/directory.js';
@@ -174,7 +175,7 @@ class KeyReader {
   async read(key: KeySource, path: readonly (string | number)[]): Promise<string> {
     if (typeof key === 'string') return key;
     if ('env' in key) {
-      const value = this.#options.environment[key.env]?.trim();
+      const value = own(this.#options.environment, key.env)?.trim();
       if (value) return value;
       const shown = looksLikeKey(key.env) ? 'that env names' : key.env;
       throw this.#problem(path, `the environment variable ${shown} is not set or empty`);

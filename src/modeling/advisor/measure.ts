@@ -1,3 +1,4 @@
+import { own } from '../../base/own.js';
 import { codecOf, type EntityCodec } from '../definition/codec.js';
 import { storedNameOf, type AnyDefinition } from '../definition/entity-definition.js';
 import { parseKey } from '../definition/key-template.js';
@@ -191,7 +192,7 @@ class PropertyMeter {
   add(stored: RowProperties, inKeys?: unknown): boolean {
     const found =
       this.#inner === undefined
-        ? this.#addValue(stored[this.#storedName], inKeys)
+        ? this.#addValue(own(stored, this.#storedName), inKeys)
         : Object.values(this.#inner).filter((meter) => meter.add(stored)).length > 0;
     if (found) this.#present += 1;
     return found;

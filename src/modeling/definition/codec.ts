@@ -1,7 +1,7 @@
+import { own, setOwn } from '../../base/own.js';
 import { DecodeError, ModelError, TooLargeError, ValueError } from '../rows/model-error.js';
 import { rowBytes, rowBytesMax, rowPropertiesMax } from '../rows/row-size.js';
 import {
-  putProperty,
   type Row,
   type RowKey,
   type RowProperties,
@@ -100,8 +100,7 @@ class RowReader implements WireReader {
   }
 
   get(name: string): WireValue | undefined {
-    // A row may have a property 'constructor', and one that has none must not seem to.
-    return Object.hasOwn(this.#properties, name) ? this.#properties[name] : undefined;
+    return own(this.#properties, name);
   }
 
   keepFiner(name: string, ticks: bigint): void {
@@ -125,7 +124,7 @@ class RowBuilder implements WireWriter {
   }
 
   finer(name: string): bigint | undefined {
-    return this.#before?.finer[name];
+    return this.#before === undefined ? undefined : own(this.#before.finer, name);
   }
 }
 
@@ -225,7 +224,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   /** The values of the keys; undefined for a row of another type. */
   #ownKeys(row: Row): Values | undefined {
     const { type, system } = this.definition;
-    const told = system.type === undefined ? undefined : row.properties[system.type];
+    const told = system.type === undefined ? undefined : own(row.properties, system.type);
     return told !== undefined && told.value !== type ? undefined : this.#keys.parse(row);
   }
 
@@ -345,11 +344,11 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
 
   #versionOf(row: StoredRow): number {
     const { type, version, system } = this.definition;
-    const told = system.type === undefined ? undefined : row.properties[system.type];
+    const told = system.type === undefined ? undefined : own(row.properties, system.type);
     if (told !== undefined && told.value !== type) {
       throw this.#fault(row, `is of the type ${String(told.value)}, not ${type}`);
     }
-    const stored = row.properties[system.version];
+    const stored = own(row.properties, system.version);
     const found = stored?.type === 'Int32' ? stored.value : 1;
     if (found <= version) return found;
     throw this.#fault(row, `is of version ${found}; this program knows ${type} up to ${version}`);
@@ -435,7 +434,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     for (const name in properties) {
       const wire = properties[name];
       if (wire !== undefined && !this.#knownNames.has(name)) {
-        putProperty(unknown, name, wire);
+        setOwn(unknown, name, wire);
       }
     }
     return unknown;

@@ -1,3 +1,4 @@
+import { own } from '../../base/own.js';
 import { DefinitionError } from '../rows/model-error.js';
 import { wireNameFault } from '../rows/sdk-entity.js';
 import { keyFieldOf, type KeyFieldOf, type KeyableKind } from './key-part.js';
@@ -249,7 +250,7 @@ function checkProperty({ type, properties }: AnyDefinition, name: string, proper
     throw new DefinitionError(`${type}.${name}: what is computed needs no default`);
   }
   for (const [source, expected] of Object.entries(computation.from)) {
-    const found = properties[source]?.model;
+    const found = own<AnyProperty>(properties, source)?.model;
     const isSame =
       found?.kind === expected.model.kind &&
       found.flags.has('optional') === expected.model.flags.has('optional');

@@ -1,3 +1,4 @@
+import { setOwn } from '../../base/own.js';
 import { systemClock, type Clock } from '../../base/clock.js';
 import { systemRandomness } from '../../base/randomness.js';
 import type { Row, RowKey, StoredRow, WireValue } from '../rows/row.js';
@@ -235,7 +236,7 @@ export class EncryptedTable implements TableGateway {
     const algorithms: Record<string, ValueAlgorithm> = {};
     for (const name of Object.keys(row.properties)) {
       if (!marked.has(name) && !this.#isChosen(row, name)) continue;
-      algorithms[name] = this.#deterministic.has(name) ? 'A256SIV' : 'A256GCM';
+      setOwn(algorithms, name, this.#deterministic.has(name) ? 'A256SIV' : 'A256GCM');
     }
     return algorithms;
   }

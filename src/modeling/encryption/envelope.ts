@@ -1,3 +1,4 @@
+import { setOwn } from '../../base/own.js';
 import type { RowProperties } from '../rows/row.js';
 import { stringUnitsMax } from '../rows/row-size.js';
 import { EncryptionError } from './encryption-error.js';
@@ -68,7 +69,7 @@ export function parseEnvelope(text: string): Envelope {
     if (algorithm !== 'A256GCM' && algorithm !== 'A256SIV') {
       throw malformed(`'${name}' is encrypted with ${JSON.stringify(algorithm)}`);
     }
-    properties[name] = algorithm;
+    setOwn(properties, name, algorithm);
   }
   if (det !== undefined && typeof det !== 'string') throw malformed("'det' is no text");
   return {

@@ -1,3 +1,4 @@
+import { own } from '../../base/own.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import { storedNameOf } from '../definition/entity-definition.js';
 import type { AnyProperty, FlagsOf, Properties, ValueOf } from '../definition/property.js';
@@ -26,7 +27,7 @@ export async function encryptedEquals<
   name: N,
   value: NonNullable<ValueOf<D['properties'][N]>>,
 ): Promise<Filter> {
-  const property: AnyProperty | undefined = properties[name];
+  const property: AnyProperty | undefined = own<AnyProperty>(properties, name);
   if (property === undefined) throw new DefinitionError(`${type} has no property '${name}'`);
   const stored = storedNameOf(name, property);
   const written = new Map<string, WireValue>();

@@ -1,3 +1,4 @@
+import { own } from '../../base/own.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Row, RowProperties, StoredRow, WireValue } from '../rows/row.js';
 import type { ValuePlace } from './associated-data.js';
@@ -52,7 +53,7 @@ export async function sealRow(
   ]);
   const properties: Record<string, WireValue> = { ...row.properties };
   for (const [property, algorithm] of Object.entries(algorithms)) {
-    const value = row.properties[property];
+    const value = own(row.properties, property);
     if (value === undefined) continue;
     const place = { table: keys.table, partitionKey, rowKey, property };
     const bytes =

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { own } from '../../base/own.js';
 import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import type { KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
@@ -114,7 +115,7 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
       const { properties } = codecOf(target).toMergeRow(key, copy(source));
       const row = await targetTable.get(codecOf(target).key(key));
       const isRight = Object.entries(properties).every(([name, value]) =>
-        isDeepStrictEqual(row?.properties[name], value),
+        isDeepStrictEqual(own(row?.properties ?? {}, name), value),
       );
       if (row !== undefined && !isRight) drifts.push({ target: key, expected: properties });
     }

@@ -1,3 +1,4 @@
+import { own } from '../../base/own.js';
 import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import { successorOfPrefix, type KeyRange } from '../definition/key-template.js';
@@ -143,15 +144,15 @@ export async function updateProperties(
     async () => {
       const row = await table.get(key);
       if (row === undefined) throw absentRow(table, key);
-      const property = row.properties[writeStamp] === undefined ? undefined : writeStamp;
+      const property = own(row.properties, writeStamp) === undefined ? undefined : writeStamp;
       if (hasStamp(row, property, stamps)) return row.properties;
       const changes = change(row.properties);
       if (changes === undefined) return row.properties;
       const stamp = newStamp(randomness);
       stamps.push(stamp);
       const { properties } = stamped(row, property, stamp);
-      const own = property === undefined ? {} : { [property]: properties[property] };
-      const merged = { ...changes, ...own } as RowProperties;
+      const mark = property === undefined ? {} : { [property]: properties[property] };
+      const merged = { ...changes, ...mark } as RowProperties;
       const { partitionKey, rowKey } = key;
       const write = { partitionKey, rowKey, properties: merged };
       await table.write({ kind: 'merge', row: write, etag: row.etag });

@@ -1,5 +1,6 @@
+import { setOwn } from '../../base/own.js';
 import { DecodeError } from './model-error.js';
-import { putProperty, type StoredRow, type WireValue } from './row.js';
+import type { StoredRow, WireValue } from './row.js';
 import { ticksOfIso } from './ticks.js';
 import type { WholeDoubles } from './whole-doubles.js';
 
@@ -25,11 +26,11 @@ export function rowOfJson(entity: JsonEntity, wholeDoubles?: WholeDoubles): Stor
       type = value;
       // Written behind its value, an annotation corrects what was read.
       if (Object.hasOwn(properties, annotated)) {
-        putProperty(properties, annotated, typedValue(annotated, type, entity[annotated]));
+        setOwn(properties, annotated, typedValue(annotated, type, entity[annotated]));
       }
-    } else if (name === annotated) putProperty(properties, name, typedValue(name, type, value));
+    } else if (name === annotated) setOwn(properties, name, typedValue(name, type, value));
     else if (value !== null) {
-      putProperty(properties, name, plainValue(name, value, wholeDoubles));
+      setOwn(properties, name, plainValue(name, value, wholeDoubles));
     }
   }
   return {

@@ -21,23 +21,6 @@ export type WireType = WireValue['type'];
 /** By name on the wire. The keys and the Timestamp are no properties. */
 export type RowProperties = Readonly<Record<string, WireValue>>;
 
-/** Adds a property as the row's own, whatever its name: `__proto__` would set a prototype. */
-export function putProperty(
-  properties: Record<string, WireValue>,
-  name: string,
-  value: WireValue,
-): void {
-  if (name !== '__proto__') properties[name] = value;
-  else {
-    Object.defineProperty(properties, name, {
-      value,
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
-  }
-}
-
 /** The key of a row, as it is stored. */
 export interface RowKey {
   readonly partitionKey: string;

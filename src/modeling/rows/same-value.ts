@@ -1,3 +1,4 @@
+import { own } from '../../base/own.js';
 import { equalBytes } from '../../base/bytes.js';
 import type { Row, WireValue } from './row.js';
 
@@ -10,7 +11,7 @@ export function sameValue(left: WireValue, right: WireValue): boolean {
 /** Whether a row has every property of another, with the same values. */
 export function sameProperties(part: Row, whole: Row): boolean {
   return Object.entries(part.properties).every(([name, wire]) => {
-    const found = whole.properties[name];
+    const found = own(whole.properties, name);
     return found !== undefined && sameValue(wire, found);
   });
 }

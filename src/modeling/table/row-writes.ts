@@ -1,3 +1,4 @@
+import { own } from '../../base/own.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { codecOf, type Mark } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
@@ -59,7 +60,7 @@ export function writesOf<D extends AnyDefinition>(
   const property = definition.system.writeStamp;
   const stampFor = (entity: object): Mark | undefined => {
     if (stamp === false || property === undefined) return undefined;
-    const earlier = storedAsOf(entity)?.unknown[property];
+    const earlier = own(storedAsOf(entity)?.unknown ?? {}, property);
     return { name: property, wire: stampAfter(earlier, stamp ?? newStamp(randomness)) };
   };
   const whole = (entity: CreateOf<D> | ReadOf<D>): Row => codec.toRow(entity, stampFor(entity));

@@ -1,3 +1,4 @@
+import { own } from '../../base/own.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Row, WireValue } from '../rows/row.js';
 
@@ -38,7 +39,7 @@ function idsOf(wire: WireValue | undefined): readonly string[] {
 /** The row with the id of this write in front of those that it had. */
 export function stamped(row: Row, property: string | undefined, stamp: string): Row {
   if (property === undefined) return row;
-  const wire = stampAfter(row.properties[property], stamp);
+  const wire = stampAfter(own(row.properties, property), stamp);
   return { ...row, properties: { ...row.properties, [property]: wire } };
 }
 
@@ -56,6 +57,6 @@ export function hasStamp(
   stamps: readonly string[],
 ): boolean {
   if (property === undefined) return false;
-  const ids = idsOf(row.properties[property]);
+  const ids = idsOf(own(row.properties, property));
   return stamps.some((stamp) => ids.includes(stamp));
 }

@@ -1,3 +1,4 @@
+import { own } from '../../../base/own.js';
 import type { Properties } from '../../definition/property.js';
 import { ValueError } from '../../rows/model-error.js';
 import type { Distribution } from './distribution.js';
@@ -45,7 +46,7 @@ export type FactsByName = Readonly<Record<string, PropertyFacts | undefined>>;
 export function checkFacts(facts: FactsByName, properties: Properties, where: string): void {
   for (const [name, known] of Object.entries(facts)) {
     const path = `${where}.${name}`;
-    const property = properties[name];
+    const property = own(properties, name);
     if (property === undefined) throw new ValueError(`${path}: there is no such property`);
     if (known === undefined) continue;
     const { average, maximum } = sizeOf(known) ?? { average: 0, maximum: 0 };

@@ -1,6 +1,8 @@
 import { unreachable } from '../../../base/invariant.js';
-import type { AnyDefinition } from '../../definition/entity-definition.js';
+import { own } from '../../../base/own.js';
+import { storedNameOf, type AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyTemplate, KeyValues } from '../../definition/key-template.js';
+import type { AnyProperty } from '../../definition/property.js';
 import {
   planPartitions,
   planScan,
@@ -11,7 +13,6 @@ import {
 } from '../../table/query-plan.js';
 import { conditionOf, shareOfCondition } from '../facts/condition-share.js';
 import { exactly, mapEstimate, type Estimate } from './estimate.js';
-import { storedNameOf } from '../../definition/entity-definition.js';
 import type { EntitySize } from '../sizes/entity-size.js';
 import { valuesOf } from '../facts/key-spread.js';
 import type { Place } from './place.js';
@@ -252,13 +253,13 @@ function bytesReturned(
   if (select === undefined) return size.bytes;
   const names = new Set(
     select.flatMap((name) => {
-      const property = definition.properties[name];
+      const property = own<AnyProperty>(definition.properties, name);
       return property === undefined ? [] : [storedNameOf(name, property)];
     }),
   );
   const left = size.fields.filter(({ property }) => {
     const top = property.split('.', 1)[0] ?? '';
-    const found = definition.properties[top];
+    const found = own<AnyProperty>(definition.properties, top);
     return found === undefined || !names.has(storedNameOf(top, found));
   });
   return {

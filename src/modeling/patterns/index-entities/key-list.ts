@@ -1,3 +1,4 @@
+import { own } from '../../../base/own.js';
 import { DecodeError } from '../../rows/model-error.js';
 import { stringUnitsMax } from '../../rows/row-size.js';
 import type { RowKey, RowProperties, WireValue } from '../../rows/row.js';
@@ -78,7 +79,7 @@ export function listUnits(list: KeyList): number {
 export function decodeList(name: string, properties: RowProperties): KeyList {
   const list: string[] = [];
   for (let count = 1; ; count += 1) {
-    const found = properties[count === 1 ? name : `${name}_${count}`];
+    const found = own(properties, count === 1 ? name : `${name}_${count}`);
     if (found === undefined) return list;
     list.push(...parseTexts(name, found));
   }

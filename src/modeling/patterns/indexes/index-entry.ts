@@ -1,3 +1,4 @@
+import { own } from '../../../base/own.js';
 import { equalBytes } from '../../../base/bytes.js';
 import { codecOf } from '../../definition/codec.js';
 import { keyNamesOf } from '../../definition/entity-definition.js';
@@ -107,13 +108,13 @@ export function sameEntry(left: IndexEntry | undefined, right: IndexEntry | unde
 export function staleNames({ row, index }: CopyEntry, stored: StoredRow): readonly string[] {
   const known = index.codec.selectOf(Object.keys(index.definition.properties)) ?? [];
   return differences(row.properties, stored.properties).filter(
-    (name) => row.properties[name] !== undefined || known.includes(name),
+    (name) => own(row.properties, name) !== undefined || known.includes(name),
   );
 }
 
 function differences(left: RowProperties, right: RowProperties): readonly string[] {
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
-  return [...names].filter((name) => !sameValue(left[name], right[name]));
+  return [...names].filter((name) => !sameValue(own(left, name), own(right, name)));
 }
 
 function sameValue(left: WireValue | undefined, right: WireValue | undefined): boolean {

@@ -1,3 +1,4 @@
+import { own } from '../../../base/own.js';
 import type { JsonValue } from '../../definition/structured-types.js';
 import type { RowKey } from '../../rows/row.js';
 import { ValueError } from '../../table/errors.js';
@@ -26,7 +27,7 @@ function pairOf({ partitionKey, rowKey }: RowKey): KeyPair {
 export const indexIntentPayload: PayloadCodec<IndexIntent, IndexIntent> = {
   encode({ key, indexes, before }) {
     const entries = indexes.map((name) => {
-      const found = Object.hasOwn(before, name) ? before[name] : undefined;
+      const found = own(before, name);
       return [name, found === undefined ? null : pairOf(found)] as const;
     });
     return { key: pairOf(key), indexes: Object.fromEntries(entries) };

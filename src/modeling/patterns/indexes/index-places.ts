@@ -1,3 +1,4 @@
+import { own } from '../../../base/own.js';
 import { codecOf, type EntityCodec } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { DefinitionError } from '../../rows/model-error.js';
@@ -56,13 +57,13 @@ export class IndexPlaces {
   }
 
   tableOf({ name, place }: ResolvedIndex): TableGateway {
-    const table = place === 'other-table' ? this.#tables[name] : this.table;
+    const table = place === 'other-table' ? own(this.#tables, name) : this.table;
     if (table !== undefined) return table;
     throw new DefinitionError(`the index '${name}' needs a table: give it as tables.${name}`);
   }
 
   blobsOf({ name }: ResolvedIndex): ListBlobs {
-    const blobs = this.#blobs[name];
+    const blobs = own(this.#blobs, name);
     if (blobs !== undefined) return blobs;
     throw new DefinitionError(`the index '${name}' needs blobs: give them as blobs.${name}`);
   }

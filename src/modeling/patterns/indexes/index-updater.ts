@@ -1,3 +1,4 @@
+import { own } from '../../../base/own.js';
 import type { Randomness } from '../../../base/randomness.js';
 import type { Timers } from '../../../base/async/timers.js';
 import type { RowKey } from '../../rows/row.js';
@@ -62,7 +63,12 @@ export class IndexUpdater {
       const entries = this.#places.entries(isEntity ? row : undefined);
       const results = await Promise.allSettled(
         known.map((index) =>
-          this.#match(index, key, { had: before[index.name], entry: entries.get(index) }, signal),
+          this.#match(
+            index,
+            key,
+            { had: own(before, index.name), entry: entries.get(index) },
+            signal,
+          ),
         ),
       );
       const again = await this.#places.table.get(key, []);

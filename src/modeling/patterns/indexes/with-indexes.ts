@@ -1,3 +1,4 @@
+import { own } from '../../../base/own.js';
 import {
   defineEntity,
   storedNameOf,
@@ -171,13 +172,13 @@ function defineRows<D extends AnyDefinition>(
   const type = `${entity.type}.${name}`;
   const parts = [...templates.partitionKey.parts, ...templates.rowKey.parts];
   const inKeys = new Set(parts.map(({ property }) => property));
-  const own = [...entity.partitionKey.parts, ...entity.rowKey.parts].map(
+  const ownKeys = [...entity.partitionKey.parts, ...entity.rowKey.parts].map(
     ({ property }) => property,
   );
-  const included = index.kind === 'list' ? [] : [...own, ...includedOf(entity, index.include)];
+  const included = index.kind === 'list' ? [] : [...ownKeys, ...includedOf(entity, index.include)];
   const properties = Object.fromEntries(
     [...new Set([...inKeys, ...included])].map((each) => {
-      const property = entity.properties[each];
+      const property = own<AnyProperty>(entity.properties, each);
       if (property === undefined) {
         throw new DefinitionError(`${type} includes '${each}', which ${entity.type} does not have`);
       }

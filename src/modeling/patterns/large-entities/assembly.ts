@@ -1,3 +1,4 @@
+import { own, setOwn } from '../../../base/own.js';
 import { DecodeError } from '../../rows/model-error.js';
 import type { RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 import type { TableGateway } from '../../table/gateway.js';
@@ -33,7 +34,7 @@ export async function assembled(
   const properties: Record<string, WireValue> = { ...withoutParts(row.properties) };
   const names = Object.keys(manifest.values).filter((name) => {
     // A property beside its description was merged later, by whoever: it is the newer.
-    return properties[name] === undefined && (wanted === undefined || wanted.has(name));
+    return own(properties, name) === undefined && (wanted === undefined || wanted.has(name));
   });
   const bytes = await bytesOfPlaces(sources, row, manifest, names);
   for (const name of names) {
@@ -41,7 +42,7 @@ export async function assembled(
     const stored = bytes(name, value);
     const plain = await expanded(value.encoding, stored, value.bytes);
     checkBytes(name, plain, value.bytes, value.sha256);
-    properties[name] = valueOfBytes(value.type, plain);
+    setOwn(properties, name, valueOfBytes(value.type, plain));
   }
   return { ...row, properties };
 }
@@ -86,7 +87,7 @@ export function withoutParts(properties: RowProperties): RowProperties {
 }
 
 function described({ values }: Manifest, name: string): ManifestValue {
-  const value = values[name];
+  const value = own(values, name);
   if (value === undefined) throw new DecodeError(`'${name}' is not described`);
   return value;
 }

@@ -1,3 +1,4 @@
+import { own } from '../../../base/own.js';
 import { rowBytes, valueBytes } from '../../rows/row-size.js';
 import { TooLargeError } from '../../rows/model-error.js';
 import type { Row, RowProperties, WireValue } from '../../rows/row.js';
@@ -86,7 +87,7 @@ function separate({ properties, ...key }: Row, limits: LargeLimits) {
     const value = rest[name];
     if (value === undefined || !isLargeType(value)) return;
     const plain = bytesOfValue(value);
-    const isPlaced = limits.places[name] !== undefined;
+    const isPlaced = own(limits.places, name) !== undefined;
     delete rest[name];
     candidates.push({
       name,
@@ -113,12 +114,12 @@ function separate({ properties, ...key }: Row, limits: LargeLimits) {
 }
 
 function isEligible(name: string, { candidates, places }: LargeLimits): boolean {
-  return candidates === undefined || candidates.has(name) || places[name] !== undefined;
+  return candidates === undefined || candidates.has(name) || own(places, name) !== undefined;
 }
 
 function isPastInline(name: string, value: WireValue | undefined, limits: LargeLimits): boolean {
   if (value === undefined || !isLargeType(value)) return false;
-  if (limits.places[name] !== undefined) return true;
+  if (own(limits.places, name) !== undefined) return true;
   const { stringUnitsInline, binaryBytesInline } = limits;
   return value.value.length > (value.type === 'String' ? stringUnitsInline : binaryBytesInline);
 }
@@ -261,7 +262,7 @@ class Plan {
   #blobs(): readonly PlannedBlob[] {
     const { partitionKey, rowKey } = this.#rest;
     return this.#at('blob').map((candidate) => {
-      const contentType = this.#request.limits.places[candidate.name]?.contentType;
+      const contentType = own(this.#request.limits.places, candidate.name)?.contentType;
       const details: BlobDetails = {
         metadata: { [ownerMetadata]: encodeOwner(partitionKey, rowKey) },
         ...(contentType === undefined ? {} : { contentType }),

@@ -1,3 +1,4 @@
+import { own } from '../../../base/own.js';
 import { DecodeError, DefinitionError, ValueError } from '../../rows/model-error.js';
 import { Instant } from '../../rows/instant.js';
 
@@ -42,7 +43,7 @@ export function formatRecord<Column extends string>(
   record: LogRecord<Column>,
 ): string {
   const values: Readonly<Record<string, unknown>> = record;
-  const fields = columns.map((column) => formatValue(column, values[column], delimiter));
+  const fields = columns.map((column) => formatValue(column, own(values, column), delimiter));
   return `${[record.time.toString(), ...fields].join(delimiter)}\n`;
 }
 

@@ -1,3 +1,4 @@
+import { own } from '../../../base/own.js';
 import { keyNamesOf, type AnyDefinition } from '../../definition/entity-definition.js';
 import type { ValueOf } from '../../definition/property.js';
 import type { ReadOf } from '../../definition/shapes.js';
@@ -36,7 +37,7 @@ export function checkMeasures(definition: AnyDefinition, measures: object): void
   const names = Object.keys(measures);
   if (names.length === 0) throw new DefinitionError(`${type}: a view needs a measure`);
   for (const name of names) {
-    const model = properties[name]?.model;
+    const model = own(properties, name)?.model;
     const isKept = model !== undefined && summable.has(model.kind) && !inKeys.has(name);
     if (isKept && model.flags.has('default')) continue;
     throw new DefinitionError(

@@ -1,3 +1,4 @@
+import { own } from '../../../base/own.js';
 import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 
 /**
@@ -50,7 +51,7 @@ function textOf(properties: RowProperties, name: string): string {
 /** The row that keeps a child. `typeName` is the property with the types of entities. */
 export function movingRow(partitionKey: string, moving: Moving, typeName: string): Row {
   const { move, child, parentRowKey } = moving;
-  const childType = child.properties[typeName];
+  const childType = own(child.properties, typeName);
   return {
     ...child,
     ...movingKey(partitionKey, move),

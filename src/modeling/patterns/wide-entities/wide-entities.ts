@@ -1,3 +1,4 @@
+import { own } from '../../../base/own.js';
 import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { storedAs, type StoredAs } from '../../definition/stored-entity.js';
@@ -184,7 +185,7 @@ export class WideEntities<W extends AnyWideDefinition> {
     const transaction = this.#transaction();
     const before = rowsOf(current);
     for (const [group, row] of this.#rows) {
-      const carried = before[group];
+      const carried = own(before, group);
       const entity = pick(row, next);
       if (carried === undefined) transaction.insert(row, entity);
       else {
@@ -291,9 +292,11 @@ export class WideEntities<W extends AnyWideDefinition> {
   #touched(changes: Values) {
     const given = Object.keys(changes).filter((name) => changes[name] !== undefined);
     const touched = this.#rows.filter(([group]) =>
-      given.some((name) => name in (this.definition.groups[group] ?? {})),
+      given.some((name) => Object.hasOwn(this.definition.groups[group] ?? {}, name)),
     );
-    const unknown = given.find((name) => touched.every(([, row]) => !(name in row.properties)));
+    const unknown = given.find((name) =>
+      touched.every(([, row]) => !Object.hasOwn(row.properties, name)),
+    );
     if (unknown === undefined) return touched;
     throw new ValueError(`${this.definition.type} has no property '${unknown}'`);
   }
@@ -301,7 +304,7 @@ export class WideEntities<W extends AnyWideDefinition> {
   /** The row of an entity that was read, or the values of the keys. */
   #target(target: object, group: string, row: AnyDefinition): KeyOrEntity<AnyDefinition> {
     const keys = pick(row, { ...target }, Object.keys(this.definition.keys));
-    const carried = rowsOf(target)[group];
+    const carried = own(rowsOf(target), group);
     return carried === undefined ? keys : { ...keys, [storedAs]: carried };
   }
 
