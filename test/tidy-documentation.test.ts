@@ -99,6 +99,18 @@ describe('documentation', () => {
     assert.equal(new Set(words).size, words.length);
   });
 
+  it('names tests of the conformance suite that exist', () => {
+    const suite = allFiles.filter((file) => file.startsWith('src/kv/conformance/')).map(read);
+    const page = read('docs/internals/writing-an-engine.md');
+    const rows = [...page.matchAll(/^\| .* \| `([^`]+)` +\|$/gm)];
+    assert.ok(rows.length > 10, String(rows.length));
+    const missing = rows.filter(([, name]) => !suite.some((text) => text.includes(`it('${name}'`)));
+    assert.deepEqual(
+      missing.map(([, name]) => name),
+      [],
+    );
+  });
+
   it('gives every dependency a line in the decision records', () => {
     const names = ['package.json', 'extras/package.json'].flatMap((file) => {
       const manifest = JSON.parse(read(file)) as Record<string, Record<string, string>>;
