@@ -26,6 +26,8 @@ describe('server options', () => {
 
   const refused: readonly [what: string, options: ServerOptions, names: string][] = [
     ['both places', { inMemory: true, location: 'x' }, 'location'],
+    ['no host', { inMemory: true, host: '' }, 'host'],
+    ['no host of a service', { inMemory: true, queueHost: '' }, 'queueHost'],
     ['an impossible port', { inMemory: true, tablePort: 70_000 }, 'tablePort'],
     ['an impossible port of queues', { inMemory: true, queuePort: 1.5 }, 'queuePort'],
     ['one port for both', { inMemory: true, tablePort: 9, queuePort: 9 }, 'queuePort'],

@@ -175,12 +175,12 @@ function listenersOf(options: ServerOptions): Record<ServiceName, ListenerSettin
   const { host = '127.0.0.1', tablePort = 0, queuePort = 0, limits = {} } = options;
   const listeners = {
     table: {
-      host: options.tableHost ?? host,
+      host: hostOf('tableHost', options.tableHost ?? host),
       port: portOf('tablePort', tablePort),
       limits: limitsOf({ ...limits, ...options.tableLimits }),
     },
     queue: {
-      host: options.queueHost ?? host,
+      host: hostOf('queueHost', options.queueHost ?? host),
       port: portOf('queuePort', queuePort),
       limits: limitsOf({ ...limits, ...options.queueLimits }),
     },
@@ -191,6 +191,12 @@ function listenersOf(options: ServerOptions): Record<ServiceName, ListenerSettin
     );
   }
   return listeners;
+}
+
+/** To Node.js, none would mean every network. */
+function hostOf(option: string, host: string): string {
+  if (host !== '') return host;
+  throw new ServerOptionsError(`host or ${option} is empty; 0.0.0.0 listens on every network`);
 }
 
 function portOf(option: string, port: number): number {

@@ -1,6 +1,7 @@
 import { endWithOutput } from './closed-output.js';
 import { buildProgram } from './program.js';
 import { commandWords } from './command-names.js';
+import { forgetEmptyVariables } from './empty-variables.js';
 import { report } from './report.js';
 
 /**
@@ -11,6 +12,7 @@ import { report } from './report.js';
 export async function main(argv: readonly string[], releaseHangup: () => void): Promise<void> {
   endWithOutput();
   try {
+    forgetEmptyVariables(process.env);
     const program = buildProgram();
     const words = commandWords(program, argv);
     if (words[0] !== 'start') releaseHangup();

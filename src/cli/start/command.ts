@@ -1,4 +1,4 @@
-import { Command, type Help } from 'commander';
+import { Command, type Help, type Option } from 'commander';
 import { surviveClosedOutput } from '../closed-output.js';
 import { UsageError } from '../failure.js';
 import { report } from '../report.js';
@@ -33,6 +33,7 @@ Examples:
     .allowExcessArguments(true)
     .action((flags: StartFlags) => {
       refuseArguments(command.args);
+      refuseEmptyValues(command);
       return start(flags, command);
     });
 }
@@ -44,6 +45,15 @@ function refuseArguments([first]: readonly string[]): void {
     `start takes options only, not '${word}'. Did you mean --location ${word}? ` +
       'See: tabularium start --help',
   );
+}
+
+/** Files without a name, and the address that means every network. A passphrase may be empty. */
+function refuseEmptyValues(command: Command): void {
+  const isEmpty = (option: Option): boolean =>
+    option.long !== '--pwd' && command.getOptionValue(option.attributeName()) === '';
+  const empty = command.options.find(isEmpty);
+  if (empty === undefined) return;
+  throw new UsageError(`${empty.long ?? empty.flags} is empty: give a value, or leave it out.`);
 }
 
 /** What writes the help of a command, as wide as the terminal. */

@@ -79,6 +79,26 @@ describe('tabularium start --config', () => {
     assert.match(server.stderr, /"operation":"QueryTables"/, 'the log level of the file');
   });
 
+  it('has its say where a variable of the environment is set to nothing', async () => {
+    await using directory = await temporaryDirectory();
+    const config = join(directory.path, 'config.yaml');
+    await writeFile(config, 'host: 127.0.0.3\nlocation: data\n');
+    const names = ['HOST', 'LOCATION', 'INIT', 'WORKERS', 'TLS', 'THROTTLE', 'LOG_LEVEL'];
+    const env = Object.fromEntries(names.map((name) => [`TABULARIUM_${name}`, '']));
+    const server = await startCli(['--config', config], { env, cwd: directory.path });
+    assert.equal(endpointOf(server).hostname, '127.0.0.3');
+    assert.ok(server.stdout.includes(join(directory.path, 'data')));
+    assert.equal(await stopCli(server), 0);
+  });
+
+  it('and options that are empty are refused: no address means every network', async () => {
+    for (const option of ['host', 'tableHost', 'location', 'config', 'init', 'debug', 'tls-cert']) {
+      const { code, stderr } = await runCli(['start', ...freePorts, `--${option}=`]);
+      assert.equal(code, 2, stderr);
+      assert.equal(stderr, `error: --${option} is empty: give a value, or leave it out.\n`);
+    }
+  });
+
   it('is named by the environment, and says when its accounts are not used', async () => {
     await using directory = await temporaryDirectory();
     const config = join(directory.path, 'config.json');
