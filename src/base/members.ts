@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { nearestName } from './nearest-name.js';
 
 /** A setting from outside that cannot be used; the message says which member, and what would do. */
@@ -13,10 +14,19 @@ interface NumberBounds {
 
 const shownCharactersMax = 80;
 
-/** A value for messages: its JSON, up to a length. */
+/** A value for messages: its JSON, or something like it where it has none, up to a length. */
 export function shownValue(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  const text = jsonOf(value) ?? inspect(value, { depth: 1, breakLength: Infinity });
   return text.length <= shownCharactersMax ? text : `${text.slice(0, shownCharactersMax)}…`;
+}
+
+/** Undefined for what has no JSON, and for what cannot be written as such: it is deep or has cycles. */
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -175,6 +175,12 @@ describe('the control API refuses', () => {
       400,
       /nested 64 levels deep at most/,
     ],
+    [
+      'JSON that is nested too deep, with brackets in its strings',
+      () => ask('POST', '/faults', { text: `${'["]",'.repeat(9000)}1${']'.repeat(9000)}` }),
+      400,
+      /nested 64 levels deep at most/,
+    ],
     ['no JSON', () => ask('POST', '/faults', { text: '{' }), 400, /must be JSON/],
     ['a rule without a body', () => ask('POST', '/faults'), 400, /rule must be an object/],
     ['limits without a body', () => ask('PUT', '/throttle'), 400, /throttle must be 'azure'/],

@@ -127,15 +127,21 @@ function jsonOf(bytes: Buffer): unknown {
   }
 }
 
-const opening: ReadonlySet<number> = new Set(Buffer.from('[{'));
-const closing: ReadonlySet<number> = new Set(Buffer.from(']}'));
+const opening: ReadonlySet<number | undefined> = new Set(Buffer.from('[{'));
+const closing: ReadonlySet<number | undefined> = new Set(Buffer.from(']}'));
+const quote = '"'.charCodeAt(0);
+const backslash = '\\'.charCodeAt(0);
 
-/** Counts brackets inside of strings as well: a text with so many open ones says nothing here. */
+/** Brackets in strings do not count; in what is no JSON they may. */
 function isTooDeep(bytes: Buffer): boolean {
   let depth = 0;
-  for (const byte of bytes) {
-    if (opening.has(byte)) depth++;
-    else if (closing.has(byte)) depth--;
+  let isInString = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) isInString = !isInString;
+    else if (isInString) at += byte === backslash ? 1 : 0;
+    else if (opening.has(byte)) depth += 1;
+    else if (closing.has(byte)) depth -= 1;
     if (depth > depthMax) return true;
   }
   return false;
