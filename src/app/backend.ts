@@ -55,6 +55,10 @@ function eventsFor({
     detached: (error) => logger.error('the data are not where they were: no writes', { error }),
     exposed: (warning) => logger.warn(warning),
     waiting: (message) => logger.warn(message),
+    unreleased: (error) =>
+      logger.warn('the data directory is left as after a crash: its files take no writes', {
+        error,
+      }),
     restored: () => logger.warn('the data are where they were again: writes are taken'),
   };
 }

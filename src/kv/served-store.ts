@@ -17,6 +17,8 @@ export interface StoreEvents {
   exposed(warning: string): void;
   /** Opening takes long, because another process holds what it needs. The text is for people. */
   waiting(message: string): void;
+  /** The owner's mark could not be taken away at the close. The next start takes it for dead. */
+  unreleased(error: unknown): void;
 }
 
 /** A store that can tell how it is. */

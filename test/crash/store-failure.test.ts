@@ -9,6 +9,7 @@ import {
   temporaryDirectory,
 } from '../support/cli-server.js';
 import type { CliProcess } from '../support/cli-process.js';
+import { syncCalls, writeCalls } from '../support/faults/faults.js';
 import { withoutFaults } from '../support/faults/shim.js';
 import { startCliWithFaults } from '../support/faults/start-with-faults.js';
 
@@ -76,4 +77,25 @@ void describe('a storage engine that cannot go on', { skip: withoutFaults }, () 
     await table.upsertEntity({ partitionKey: 'p', rowKey: 'again' });
     assert.equal(await stopCli(server), 0);
   });
+});
+
+void describe('a disk that fails while a server stops', { skip: withoutFaults }, () => {
+  for (const flags of [[], ['--workers', '2'], ['--durability', 'relaxed']])
+    void it(`loses nothing, and is told of in the log: start ${flags.join(' ')}`, async () => {
+      await using directory = await temporaryDirectory();
+      const args = ['--location', join(directory.path, 'data'), ...flags];
+      await using faulty = await startCliWithFaults(args);
+      const { server, faults } = faulty;
+      const table = tableOf(server);
+      await table.createTable();
+      await table.createEntity({ partitionKey: 'p', rowKey: 'r' });
+      const action = { kind: 'fail', error: 'EIO' } as const;
+      faults.set({ path: 'data.mdb', calls: [...writeCalls, ...syncCalls], action });
+      assert.equal(await stopCli(server), 0, server.stderr);
+      assert.match(server.stderr, /"level":40,.*"the data directory is left as after a crash/);
+      assert.doesNotMatch(server.stderr, /^error:/m);
+      const next = await startCli(args);
+      await tableOf(next).getEntity('p', 'r');
+      assert.equal(await stopCli(next), 0);
+    });
 });

@@ -86,7 +86,7 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
     const lock = isOwner
       ? await lockDirectory(environment, { directory, clock, timers, waiting })
       : await joinDirectory(environment, directory);
-    closing.unshift(() => lock.release());
+    closing.unshift(() => lock.release().catch((error: unknown) => events.unreleased?.(error)));
     // The data file may be new; its own syncs do not cover its name.
     await syncDirectory(directory);
     if (isNew && isOwner) await noteDataFile(directory);
