@@ -8,6 +8,7 @@ import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { TableClient, TableTransaction } from '@azure/data-tables';
 import { QueueServiceClient } from '@azure/storage-queue';
 import type { ServerOptions } from '../../src/app/index.js';
+import { codeOf } from '../../src/base/thrown.js';
 import { plainRequest, RawConnection, signedRequest } from '../support/raw-http.js';
 import { startServer, type StartedServer } from '../support/start-server.js';
 import { makePair, TlsFolder, withoutOpenssl } from '../support/tls-files.js';
@@ -272,8 +273,11 @@ describe('slow clients of a port with TLS', () => {
     const head = Buffer.from([0x16, 3, 1, 0x20, 0, 1, 0, 0x1f, 0xfc, 3, 3]);
     let sent = 0;
     const drip = setInterval(() => socket.write(head.subarray(sent % 11, (sent++ % 11) + 1)), 20);
-    assert.equal(await textOf(socket), '');
-    clearInterval(drip);
+    const answer = await textOf(socket)
+      // A byte that comes after the end is answered with a reset, which may be seen before it.
+      .catch((error: unknown) => codeOf(error))
+      .finally(() => clearInterval(drip));
+    assert.match(answer ?? '', /^(|ECONNRESET|EPIPE)$/);
   });
 
   it('are cut off when one sends no request, or half of one', async () => {
