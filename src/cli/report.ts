@@ -16,6 +16,11 @@ function isOfLibrary(error: unknown): boolean {
   return ('code' in error && typeof error.code === 'number') || isOfLibrary(error.cause);
 }
 
+/** Relative paths mean nothing then, and to ask for it fails. */
+function isWithoutWorkingDirectory(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd';
+}
+
 /** Tells the user what went wrong; returns the exit code: 1 failed, 2 the command line is wrong. */
 export function report(error: unknown): number {
   if (error instanceof CommanderError) {
@@ -38,6 +43,10 @@ export function report(error: unknown): number {
   }
   if (error instanceof ConnectionError) {
     notice(`error: ${printable(error.message)}`);
+    return 1;
+  }
+  if (isWithoutWorkingDirectory(error)) {
+    notice('error: The working directory does not exist any more: change to one that does.');
     return 1;
   }
   const detail = error instanceof Error ? error.stack : undefined;

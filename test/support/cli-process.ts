@@ -3,7 +3,8 @@ import { once, type EventEmitter } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
-const bin = fileURLToPath(new URL('../../../bin/tabularium.js', import.meta.url));
+/** What a person runs. */
+export const cliProgram = fileURLToPath(new URL('../../../bin/tabularium.js', import.meta.url));
 
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -29,7 +30,7 @@ export class CliProcess {
 
   constructor(args: readonly string[], { env = {}, cwd, input, nodeArgs = [] }: CliOptions = {}) {
     const { PATH = '' } = process.env;
-    this.child = spawn(process.execPath, [...nodeArgs, bin, ...args], {
+    this.child = spawn(process.execPath, [...nodeArgs, cliProgram, ...args], {
       cwd,
       env: { PATH, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { CliProcess, runCli, type CliOptions } from '../../../test/support/cli-process.js';
+import {
+  CliProcess,
+  cliProgram,
+  runCli,
+  type CliOptions,
+} from '../../../test/support/cli-process.js';
 import {
   bannerEnd,
   connectionStringOf,
@@ -120,6 +126,22 @@ void describe('tabularium start', () => {
     assert.equal(code, 2);
     assert.match(stderr, /not 'foo'\. Did you mean --location foo\? See: tabularium start --help/);
   });
+
+  void it(
+    'says that the working directory is gone',
+    { skip: process.platform === 'win32' },
+    async () => {
+      await using directory = await temporaryDirectory();
+      const gone = join(directory.path, 'gone');
+      await mkdir(gone);
+      const command = 'cd "$1" && rmdir "$1" && exec "$2" "$3" start --location data';
+      const args = ['-c', command, 'sh', gone, process.execPath, cliProgram];
+      const { status, stderr } = spawnSync('sh', args, { encoding: 'utf8' });
+      const text =
+        'error: The working directory does not exist any more: change to one that does.\n';
+      assert.deepEqual([status, stderr], [1, text]);
+    },
+  );
 
   void it('names a data directory and a log file that cannot be made', async () => {
     await using directory = await temporaryDirectory();
