@@ -20,7 +20,7 @@ export function shownValue(value: unknown): string {
   return text.length <= shownCharactersMax ? text : `${text.slice(0, shownCharactersMax)}…`;
 }
 
-/** Undefined for what has no JSON, and for what cannot be written as such: it is deep or has cycles. */
+/** Undefined for what has no JSON, and for what is too deep or has cycles. */
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
