@@ -540,7 +540,7 @@ describe('queue-service §6.3: service stats', () => {
   });
 });
 
-describe('queue-service §10: CORS comes later', () => {
+describe('queue-service §10: CORS without rules', () => {
   const preflight = (headers: Headers) =>
     queues.send({ method: 'OPTIONS', path: '/any/path', auth: 'none', headers });
 
