@@ -1,13 +1,15 @@
-// Runs the compiled tests with node's runner. Arguments are substrings of the
-// file paths to run; with none, the whole suite runs. Files named `.extras.test.js` need what
-// `npm run extras` installs; without it they are left out and named.
+// Runs the compiled tests with node's runner. Arguments are substrings of the file paths to run; with
+// none, the whole suite runs in its short form. `--long` runs the tests that have a long form in that:
+// more rounds, steps and runs of properties, and files named `.long.`, which have no short form. Files
+// named `.extras.test.js` need what `npm run extras` installs; without it they are left out and named.
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../dist/', import.meta.url));
-const wanted = process.argv.slice(2);
+const { isLong, wanted } = argumentsOf(process.argv.slice(2));
 const hasExtras = existsSync(
   new URL('../extras/node_modules/.installed-lock.json', import.meta.url),
 );
@@ -15,9 +17,24 @@ const asked = readdirSync(root, { recursive: true })
   .map(String)
   .filter((file) => file.endsWith('.test.js'))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+  .filter((file) => (isLong ? hasLongForm(file) : wanted.length > 0 || !file.includes('.long.')))
   .sort();
 const leftOut = hasExtras ? [] : asked.filter((file) => file.endsWith('.extras.test.js'));
 const files = asked.filter((file) => !leftOut.includes(file)).map((file) => join(root, file));
+
+function argumentsOf(given) {
+  return {
+    isLong: given.includes('--long'),
+    wanted: given.filter((argument) => argument !== '--long'),
+  };
+}
+
+/** What tests import that makes more of them in the long form, by itself or by way of another. */
+function hasLongForm(file) {
+  if (file.includes('.long.')) return true;
+  const text = readFileSync(join(root, file), 'utf8');
+  return /\/run-length\.js'|\/crash-points\.js'|\/conformance\/|'fast-check'/.test(text);
+}
 
 /** Says, last of all, which files were not run and how to run them. */
 function tellLeftOut() {
@@ -35,11 +52,22 @@ if (files.length === 0) {
   process.exit(1);
 }
 
-const runner = spawn(
-  process.execPath,
-  ['--enable-source-maps', '--test', '--test-concurrency=2', '--test-reporter=spec', ...files],
-  { stdio: 'inherit' },
-);
+// One more than processors: some files wait for processes and timers most of the time.
+const options = [
+  '--enable-source-maps',
+  '--test',
+  `--test-concurrency=${availableParallelism() + 1}`,
+  '--test-reporter=spec',
+];
+// The runner hands NODE_OPTIONS on to the processes of the files, and not its own arguments.
+const longForm = {
+  TABULARIUM_TEST_LONG: '1',
+  NODE_OPTIONS: `--import=${new URL('many-runs.js', import.meta.url).href}`,
+};
+const runner = spawn(process.execPath, [...options, ...files], {
+  stdio: 'inherit',
+  env: { ...process.env, ...(isLong ? longForm : {}) },
+});
 runner.on('exit', (code, signal) => {
   tellLeftOut();
   process.exit(code ?? (signal === null ? 1 : 2));

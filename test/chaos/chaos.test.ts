@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { byLength } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { allScenarios } from './all-scenarios.js';
@@ -10,7 +11,7 @@ import { areas, type Area } from './scenario.js';
 // docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_CHAOS_SEED');
-const roundsOfArea = numberSetting('TABULARIUM_CHAOS_ROUNDS', 2);
+const roundsOfArea = numberSetting('TABULARIUM_CHAOS_ROUNDS', byLength({ short: 1, long: 5 }));
 
 void describe(`chaos (seed ${seed})`, () => {
   for (const area of areas) {

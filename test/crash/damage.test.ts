@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { byLength } from '../support/run-length.js';
 import { systemClock } from '../../src/base/clock.js';
 import { DataDirectoryError } from '../../src/engines/lmdb/data-directory-error.js';
 import { openLmdbStore, type LmdbStore } from '../../src/engines/lmdb/store.js';
@@ -12,7 +13,7 @@ import { numberSetting, seedSetting } from '../support/sim-settings.js';
 // How to repeat and to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_DAMAGE_SEED');
-const rounds = numberSetting('TABULARIUM_DAMAGE_ROUNDS', 200);
+const rounds = numberSetting('TABULARIUM_DAMAGE_ROUNDS', byLength({ short: 100, long: 1000 }));
 const pageBytes = 8192;
 
 type Rows = Map<string, string>;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { byLength } from '../support/run-length.js';
 import { ServerProcess } from '../support/crash-server.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
@@ -15,7 +16,7 @@ import { settle } from './settle.js';
 // How to repeat and to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_CRASH_SEED');
-const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', 20);
+const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 6, long: 40 }));
 const connections = 8;
 
 function clientsOf(server: ServerProcess): WireClient[] {

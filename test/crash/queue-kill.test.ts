@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { byLength } from '../support/run-length.js';
 import { systemClock } from '../../src/base/clock.js';
 import { forwardClock } from '../../src/base/forward-clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
@@ -22,7 +23,7 @@ import { settleQueue } from './queue-settle.js';
 // How to repeat and to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_CRASH_SEED');
-const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', 10);
+const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 4, long: 20 }));
 const connections = 8;
 const dayMicros = 24 * 3600 * 1_000_000;
 

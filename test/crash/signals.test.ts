@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { byLength } from '../support/run-length.js';
 import { CliProcess } from '../support/cli-process.js';
 import {
   freePorts,
@@ -12,11 +13,12 @@ import {
   temporaryDirectory,
 } from '../support/cli-server.js';
 import { untilEnded, workerPids } from '../support/process-states.js';
+import { numberSetting } from '../support/sim-settings.js';
 
 // Signals at moments from the first milliseconds of a start to the last of a stop. How often is a
 // matter of time: TABULARIUM_SIGNAL_STEP_MS=10 tries every ten milliseconds.
 
-const stepMs = Number(process.env['TABULARIUM_SIGNAL_STEP_MS'] ?? 300);
+const stepMs = numberSetting('TABULARIUM_SIGNAL_STEP_MS', byLength({ short: 450, long: 100 }));
 const startMs = 900;
 /** From the first signal to after the end of a stop. */
 const stopMs = 300;

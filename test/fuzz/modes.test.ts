@@ -1,9 +1,13 @@
 import { it } from 'node:test';
+import { byLength } from '../support/run-length.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { fuzz } from './run.js';
 
 const seed = seedSetting('TABULARIUM_FUZZ_SEED');
-const requests = numberSetting('TABULARIUM_FUZZ_MODE_REQUESTS', 3000);
+const requests = numberSetting(
+  'TABULARIUM_FUZZ_MODE_REQUESTS',
+  byLength({ short: 1000, long: 5000 }),
+);
 const repeat = `TABULARIUM_FUZZ_SEED=${seed} TABULARIUM_FUZZ_MODE_REQUESTS=${requests}`;
 
 for (const flags of [

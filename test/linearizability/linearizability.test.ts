@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { byLength } from '../support/run-length.js';
 import { Finding } from '../chaos/finding.js';
 import type { World } from '../chaos/world.js';
 import { startProxy, type Interference } from '../support/forwarding-proxy.js';
@@ -9,7 +10,7 @@ import { LinearizabilityRound } from './rounds.js';
 // How to repeat and to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_LINEARIZABILITY_SEED');
-const rounds = numberSetting('TABULARIUM_LINEARIZABILITY_ROUNDS', 1);
+const rounds = numberSetting('TABULARIUM_LINEARIZABILITY_ROUNDS', byLength({ short: 1, long: 5 }));
 const skip = process.platform === 'linux' ? false : 'workers are found in /proc';
 
 /** A proxy in front of the tables of a world. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { byLength } from '../support/run-length.js';
 import { plain } from '../../src/modeling/index.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { SimRandom } from '../support/sim-random.js';
@@ -21,7 +22,7 @@ import { startTables } from './support/observed-tables.js';
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
 
-const operations = numberSetting('INDEX_OPERATIONS', 10_000);
+const operations = numberSetting('INDEX_OPERATIONS', byLength({ short: 1000, long: 10_000 }));
 const seed = seedSetting('INDEX_SEED');
 const any = { ifMatch: 'any' };
 

@@ -8,6 +8,7 @@ import { createServer } from '../../src/app/index.js';
 import { startAzuriteBlobs } from '../support/azurite-blob.js';
 import { withoutExtras } from '../support/extras.js';
 import { pageShapes } from '../support/page-shapes.js';
+import { byLength } from '../support/run-length.js';
 
 // The programs of the pattern guide, run as a user runs them, and the pages that show them.
 
@@ -54,7 +55,7 @@ describe('the programs of the pattern guide', { concurrency: 2 }, () => {
     it(`${name} runs again and again`, { timeout: 120_000, skip: lackOf(name) }, async () => {
       const program = `${root}dist/examples/patterns/${name}.js`;
       const env = { ...process.env, AZURE_STORAGE_CONNECTION_STRING: connectionString() };
-      for (let round = 0; round < 2; round += 1) {
+      for (let round = 0; round < byLength({ short: 1, long: 2 }); round += 1) {
         const { stdout } = await run(process.execPath, [program], { env });
         assert.notEqual(stdout, '', 'a program shows what it did');
       }

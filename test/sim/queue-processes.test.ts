@@ -3,6 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { byLength } from '../support/run-length.js';
 import { systemClock } from '../../src/base/clock.js';
 import { forwardClock } from '../../src/base/forward-clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
@@ -20,7 +21,10 @@ import { numberSetting, seedSetting } from '../support/sim-settings.js';
 
 const child = fileURLToPath(new URL('../support/queue-process-child.js', import.meta.url));
 const seed = seedSetting('TABULARIUM_SIM_SEED');
-const messagesPerProcess = numberSetting('TABULARIUM_SIM_MESSAGES', 300);
+const messagesPerProcess = numberSetting(
+  'TABULARIUM_SIM_MESSAGES',
+  byLength({ short: 200, long: 2000 }),
+);
 const otherProcesses = 3;
 
 async function workElsewhere(directory: string, childSeed: number): Promise<WorkOutcome> {

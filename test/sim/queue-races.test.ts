@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
+import { byLength } from '../support/run-length.js';
 import { manualClock, type ManualClock } from '../../src/base/clock.js';
 import type { QueueService } from '../../src/services/queues/queue-service.js';
 import { queueServices } from '../support/queue-services.js';
@@ -13,7 +14,7 @@ import { race, raceAccount, raceQueue } from './queue-races.js';
 // How to repeat a failure and how to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_SIM_SEED');
-const races = numberSetting('TABULARIUM_SIM_RACES', 6);
+const races = numberSetting('TABULARIUM_SIM_RACES', byLength({ short: 4, long: 30 }));
 const workers = 24;
 const operationsPerWorker = 60;
 const minuteMicros = 60_000_000;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
+import { byLength } from '../support/run-length.js';
 import { createServer } from '../../src/app/index.js';
 import { manualClock } from '../../src/base/clock.js';
 import type { Store } from '../../src/kv/store.js';
@@ -16,8 +17,11 @@ import { accounts, type QueueWorld } from './queue-world.js';
 // How to repeat a failure and how to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_SIM_SEED');
-const stepsOverHttp = numberSetting('TABULARIUM_SIM_STEPS', 1500);
-const stepsInProcess = numberSetting('TABULARIUM_SIM_STEPS', 6000);
+const stepsOverHttp = numberSetting('TABULARIUM_SIM_STEPS', byLength({ short: 800, long: 8000 }));
+const stepsInProcess = numberSetting(
+  'TABULARIUM_SIM_STEPS',
+  byLength({ short: 3000, long: 30_000 }),
+);
 
 const startMicros = 1_700_000_000_123_457;
 const daySeconds = 24 * 3600;

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { byLength } from '../support/run-length.js';
 import { createServer } from '../../src/app/index.js';
 import { systemClock, type Clock } from '../../src/base/clock.js';
 import { SimRandom } from '../support/sim-random.js';
@@ -12,9 +13,12 @@ import { simulate, type Simulation } from './simulation.js';
 // How to repeat a failure and how to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_SIM_SEED');
-const stepsInMemory = numberSetting('TABULARIUM_SIM_STEPS', 4000);
+const stepsInMemory = numberSetting(
+  'TABULARIUM_SIM_STEPS',
+  byLength({ short: 2000, long: 20_000 }),
+);
 // Each write waits for the disk.
-const stepsOnDisk = numberSetting('TABULARIUM_SIM_STEPS', 2000);
+const stepsOnDisk = numberSetting('TABULARIUM_SIM_STEPS', byLength({ short: 1000, long: 10_000 }));
 
 const hourMicros = 3600 * 1_000_000;
 

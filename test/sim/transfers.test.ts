@@ -3,6 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { byLength } from '../support/run-length.js';
 import { systemClock } from '../../src/base/clock.js';
 import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import { TableService } from '../../src/services/tables/table-service.js';
@@ -18,7 +19,7 @@ import {
 
 const child = fileURLToPath(new URL('../support/sim-transfer-child.js', import.meta.url));
 const seed = seedSetting('TABULARIUM_SIM_SEED');
-const transfers = numberSetting('TABULARIUM_SIM_TRANSFERS', 150);
+const transfers = numberSetting('TABULARIUM_SIM_TRANSFERS', byLength({ short: 100, long: 1000 }));
 const processes = 3;
 
 async function transfersElsewhere(directory: string, childSeed: number): Promise<TransferOutcome> {

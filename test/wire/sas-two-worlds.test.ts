@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { byLength } from '../support/run-length.js';
 import { manualClock, type ServerOptions } from '../../src/app/index.js';
 import { encodeToken } from '../../src/wire/odata/continuation.js';
 import { isInside } from '../support/entity-ranges.js';
@@ -16,7 +17,7 @@ import { startFixture } from './kit/server.js';
 // neither from rows nor from counts, tokens, plans, codes, etags or the order of refusals.
 
 const seed = seedSetting('TABULARIUM_ACCESS_SEED');
-const requests = numberSetting('TABULARIUM_ACCESS_REQUESTS', 80);
+const requests = numberSetting('TABULARIUM_ACCESS_REQUESTS', byLength({ short: 60, long: 600 }));
 const random = new SimRandom(seed);
 
 interface Grant {

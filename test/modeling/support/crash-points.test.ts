@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { crashEverywhere, type Doomed } from './crash-points.js';
+import { allMoments, crashEverywhere, type Doomed } from './crash-points.js';
 
 // The harness itself, over a store of numbers: it must find the patterns that break.
 
@@ -66,6 +66,7 @@ describe('crashEverywhere', () => {
         return move(numbers);
       },
       check: checkSum,
+      moments: allMoments,
     });
     const neither = 'undefined 7';
     const before = ['7 undefined', '7 undefined', '7 7', neither];
@@ -85,6 +86,7 @@ describe('crashEverywhere', () => {
       run: (numbers, doomed) => broken(doomed.wrap(numbers)),
       recover: broken,
       check: checkSum,
+      moments: allMoments,
     });
     await assert.rejects(run, /fault at request 3 \(before\), requests so far: get remove put/);
   });

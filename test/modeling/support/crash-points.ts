@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { RequestError } from '../../../src/modeling/index.js';
+import { isLong } from '../../support/run-length.js';
 
 // Kills a pattern between any two of its requests, lets it recover, and checks what is left.
 //
@@ -52,7 +53,10 @@ export interface CrashScenario<World> {
   recover(world: World, doomed: Doomed): Promise<unknown>;
   /** Throws when a promise is broken. Also called after the run that nothing killed. */
   check(world: World): Promise<void>;
-  /** Which moments to try. Default: all. */
+  /**
+   * Which moments to try at each request. When absent all of them in the long form of tests, and in the
+   * short one a moment for each request, another with each run.
+   */
   readonly moments?: readonly Moment[];
   /**
    * Also kill the recovery, at its first request, the next recovery at its second, and so on until
@@ -60,6 +64,8 @@ export interface CrashScenario<World> {
    */
   readonly crashRecovery?: boolean;
 }
+
+export const allMoments: readonly Moment[] = Object.freeze(['before', 'after', 'unanswered']);
 
 /** No pattern has more requests. A run that has does not end. */
 const requestsMax = 1000;
@@ -137,23 +143,31 @@ function forever(): Promise<never> {
 }
 
 /**
- * Runs the scenario once for every request and moment until a run completes without reaching its
- * point, and once with no fault at all. After each: restart, recover, check. A failure names its
- * point. Returns the requests of the run without a fault, so that a test can also assert how many
- * a pattern makes.
+ * Runs the scenario once for every request and moment that `moments` says until a run completes
+ * without reaching its point, and once with no fault at all. After each: restart, recover, check. A
+ * failure names its point. Returns the requests of the run without a fault, so that a test can also
+ * assert how many a pattern makes.
  */
 export async function crashEverywhere<World>(
   scenario: CrashScenario<World>,
 ): Promise<readonly string[]> {
-  const { moments = ['before', 'after', 'unanswered'] } = scenario;
   const undisturbed = await runWithFault(scenario, undefined);
-  for (const moment of moments) {
+  for (const momentOf of momentsOf(scenario)) {
     for (let request = 1, reached = true; reached; request += 1) {
       assert.ok(request <= requestsMax, `the run makes more than ${requestsMax} requests`);
-      reached = (await runWithFault(scenario, { request, moment })).reached;
+      reached = (await runWithFault(scenario, { request, moment: momentOf(request) })).reached;
     }
   }
   return undisturbed.requests;
+}
+
+/** For each round over the requests, which moment it tries at one. */
+function momentsOf({
+  moments,
+}: Pick<CrashScenario<unknown>, 'moments'>): readonly ((request: number) => Moment)[] {
+  if (moments !== undefined || isLong) return (moments ?? allMoments).map((moment) => () => moment);
+  const first = Math.floor(Math.random() * allMoments.length);
+  return [(request) => allMoments[(first + request) % allMoments.length] ?? 'before'];
 }
 
 async function runWithFault<World>(
