@@ -175,22 +175,25 @@ describe('the packed package', { timeout: 120_000 }, () => {
   });
 });
 
+/** When a file is imported: whenever it may be, or right when the importing one is loaded. */
+type Moment = 'ever' | 'at once';
+
 /** What a compiled file imports, whether it is run or only typed. */
-function specifiersOf(file: string): readonly string[] {
+function specifiersOf(file: string, moment: Moment): readonly string[] {
   const text = readFileSync(file, 'utf8').replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '');
   const statement = /^(?:import|export)\s(?:[^'"`;]*?\bfrom\s)?\s*["']([^"'\n]+)["']/gm;
   const expression = /\bimport\(\s*["']([^"'\n]+)["']/g;
-  return [statement, expression].flatMap((pattern) =>
+  return (moment === 'ever' ? [statement, expression] : [statement]).flatMap((pattern) =>
     [...text.matchAll(pattern)].map(([, specifier = '']) => specifier),
   );
 }
 
 /** Everything that is reached from a file: files from the folder of sources on, and packages. */
-function reachedFrom(entry: string, extension: '.js' | '.d.ts') {
+function reachedFrom(entry: string, extension: '.js' | '.d.ts', moment: Moment = 'ever') {
   const files = new Set([entry]);
   const packages = new Set<string>();
   for (const file of files) {
-    for (const specifier of specifiersOf(file)) {
+    for (const specifier of specifiersOf(file, moment)) {
       if (!specifier.startsWith('.')) packages.add(specifier);
       else files.add(join(dirname(file), specifier.replace(/\.js$/, extension)));
     }
@@ -234,5 +237,16 @@ describe('the files of tabularium/modeling', () => {
     assert.deepEqual(folders.filter(isOfServer), []);
     const others = packages.filter((name) => !ofNode(name) && name !== '@azure/data-tables');
     assert.deepEqual(others, []);
+  });
+});
+
+describe('the command line', () => {
+  it('loads the services and the engine only to serve', () => {
+    const entry = join(root, 'dist', 'src', 'cli', 'main.js');
+    const { files, packages } = reachedFrom(entry, '.js', 'at once');
+    assert.ok(files > 50, 'the graph is walked');
+    const ofServer = reachedFrom(entry, '.js').packages.filter((name) => name === 'lmdb');
+    assert.deepEqual(ofServer, ['lmdb'], 'some command needs it');
+    assert.ok(!packages.includes('lmdb'), packages.join(', '));
   });
 });

@@ -1,8 +1,6 @@
 import { Command, Option } from 'commander';
 import { systemClock } from '../base/clock.js';
-import { readAzuriteData } from './azurite/read-data.js';
 import type { Refuse, StoredAccounts } from './azurite/stored-data.js';
-import { writeAccounts } from './azurite/write-data.js';
 import { CommandFailure } from './failure.js';
 import { reportProgress } from './import/progress.js';
 import { locationOption } from './location-option.js';
@@ -52,6 +50,8 @@ async function importAzurite(directory: string, flags: ImportFlags): Promise<voi
     refused += 1;
     if (refused <= printedMax) notice(`Refused: ${place}: ${reason}`);
   };
+  // Loaded when they are needed: they take most of the time that other commands need to start.
+  const { readAzuriteData } = await import('./azurite/read-data.js');
   const nowMs = systemClock.nowMicros() / 1000;
   const { accounts, expired, blobs } = await readAzuriteData(directory, nowMs, refuse);
   if (accounts.size === 0) throw new CommandFailure(`${directory} holds no tables and no queues.`);
@@ -68,6 +68,7 @@ async function write(
   { location, ifExists }: ImportFlags,
   refuse: Refuse,
 ): Promise<void> {
+  const { writeAccounts } = await import('./azurite/write-data.js');
   let rows = 0;
   const report = reportProgress({
     stream: process.stderr,

@@ -3,14 +3,12 @@ import { surviveClosedOutput } from '../closed-output.js';
 import { UsageError } from '../failure.js';
 import { report } from '../report.js';
 import { printable } from '../terminal.js';
-import { runAlone } from './alone.js';
 import { prepareOAuth } from './oauth-options.js';
 import { addStartOptions, type StartFlags } from './options.js';
-import { planStart, settingsOf } from './plan.js';
+import { planStart, settingsOf, type StartPlan } from './plan.js';
 import { endProcess } from './process-end.js';
 import { lenientItemsText } from './strictness-options.js';
-import { runPrimary } from './workers/primary.js';
-import { runWorker, workerNumber } from './workers/worker.js';
+import { workerNumber } from './workers/worker-number.js';
 import { notice } from '../notice.js';
 
 export function startCommand(): Command {
@@ -67,14 +65,25 @@ async function start(flags: StartFlags, command: Command): Promise<void> {
   surviveClosedOutput();
   const sourceOf = (name: string): string | undefined => command.getOptionValueSource(name);
   const worker = workerNumber();
-  if (worker !== undefined) return runWorker(settingsOf(flags, sourceOf), worker);
+  if (worker !== undefined) {
+    const { runWorker } = await import('./workers/worker.js');
+    return runWorker(settingsOf(flags, sourceOf), worker);
+  }
   try {
     const plan = await planStart(flags, sourceOf);
     const { settings } = plan;
     await prepareOAuth(settings.flags);
     for (const note of settings.notes) notice(`Note: ${note}`);
-    await (settings.flags.workers > 1 ? runPrimary(plan) : runAlone(plan));
+    await (
+      await runnerOf(settings.flags.workers)
+    )(plan);
   } catch (error) {
     await endProcess(report(error));
   }
+}
+
+/** Loaded when it is needed: it takes most of the time that other commands need to start. */
+async function runnerOf(workers: number): Promise<(plan: StartPlan) => Promise<never>> {
+  if (workers > 1) return (await import('./workers/primary.js')).runPrimary;
+  return (await import('./alone.js')).runAlone;
 }

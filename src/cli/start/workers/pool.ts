@@ -9,7 +9,7 @@ import { Heartbeat, missedPulsesMax, pulseEveryMs } from './heartbeat.js';
 import { closeUntakenConnections } from './untaken-connections.js';
 import { isMessage, samePorts, type Ports, type PrimaryMessage } from './messages.js';
 import { adviceAfter, Restarts, type Death } from './restarts.js';
-import { workerVariable } from './worker.js';
+import { workerVariable } from './worker-number.js';
 
 export interface WorkerPoolOptions {
   /** Workers are numbered from 1. */

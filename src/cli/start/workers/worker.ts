@@ -12,15 +12,6 @@ import { isMessage, type PrimaryMessage, type WorkerMessage } from './messages.j
 
 type Told<Kind> = Extract<PrimaryMessage, { readonly kind: Kind }>;
 
-/** Set by the primary: a process manager may have made this process a worker of its own. */
-export const workerVariable = 'TABULARIUM_WORKER_NUMBER';
-
-/** Which worker of a primary this process is, from 1; undefined when it is none. */
-export function workerNumber(): number | undefined {
-  const number = Number(process.env[workerVariable]);
-  return cluster.isWorker && number >= 1 ? number : undefined;
-}
-
 /**
  * Serves until the primary says stop, and ends the process. A worker whose primary is gone ends at
  * once: nobody owns the data directory for it any more.
