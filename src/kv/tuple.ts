@@ -57,12 +57,14 @@ export function appendTuple(prefix: Bytes, elements: readonly TupleElement[]): B
   return copyOut(length);
 }
 
-/** The elements from an element boundary to the end of the key. */
-export function decodeTuple(bytes: Bytes, offset = 0): TupleElement[] {
+/** The elements from an element boundary to the end of the key, or the first so many of them. */
+export function decodeTuple(bytes: Bytes, offset = 0, elementsMax = Infinity): TupleElement[] {
   const key = asBuffer(bytes);
   const elements: TupleElement[] = [];
-  for (let at = offset; at < key.length; at = elementEnd(key, at)) {
-    elements.push(readElement(key, at));
+  for (let at = offset; at < key.length && elements.length < elementsMax;) {
+    const end = elementEnd(key, at);
+    elements.push(readElement(key, at, end));
+    at = end;
   }
   return elements;
 }
@@ -72,9 +74,7 @@ export function stringAt(bytes: Bytes, offset: number): string {
   const key = asBuffer(bytes);
   invariant(key[offset] === stringTag, 'no string begins at this place of the key');
   const start = offset + 1;
-  let end = start;
-  // Most keys are short ASCII, for which one loop beats several native searches.
-  for (let byte = key[end] ?? 0; byte > escape && byte < 0x80; byte = key[end] ?? 0) end += 1;
+  const end = asciiEnd(key, start);
   if (key[end] === terminator) return key.toString('latin1', start, end);
   return readString(key, start, elementEnd(key, offset) - 1);
 }
@@ -190,8 +190,7 @@ function writeNumber(value: number, at: number): number {
   return at + count + 1;
 }
 
-function readElement(key: Buffer, offset: number): TupleElement {
-  const end = elementEnd(key, offset);
+function readElement(key: Buffer, offset: number, end: number): TupleElement {
   if (key[offset] === stringTag) return readString(key, offset + 1, end - 1);
   if (key[offset] === bytesTag) return unescape(key.subarray(offset + 1, end - 1));
   let value = 0;
@@ -199,8 +198,19 @@ function readElement(key: Buffer, offset: number): TupleElement {
   return value;
 }
 
+/**
+ * Where the plain ASCII from a place on ends. Most strings are short and nothing else, and one loop
+ * over them beats several native searches.
+ */
+function asciiEnd(key: Buffer, start: number): number {
+  let end = start;
+  for (let byte = key[end] ?? 0; byte > escape && byte < 0x80; byte = key[end] ?? 0) end += 1;
+  return end;
+}
+
 /** `start` is behind the tag, `end` is the terminator. */
 function readString(key: Buffer, start: number, end: number): string {
+  if (asciiEnd(key, start) >= end) return key.toString('latin1', start, end);
   const written = key.subarray(start, end);
   const content = written.includes(escape) ? unescape(written) : written;
   // Surrogates are among the code units with lead byte 0xED; the others are rare enough.

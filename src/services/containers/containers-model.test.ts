@@ -133,11 +133,11 @@ class World {
     while (await this.#reclaim(3));
     this.#clock.advanceMicros(droppedGraceMicros + 1000);
     await this.#reclaim(3);
-    const everything: { account: string; record: NoteRecord }[] = [];
+    const everything: { account: string; id: number }[] = [];
     let stored = 0;
     for (const account of accounts) {
       for (const [identity, { record, rows }] of this.#sorted(account)) {
-        everything.push({ account, record });
+        everything.push({ account, id: record.id });
         stored += 1 + rows.size;
         assert.deepEqual(await this.#rows({ account, identity }), [...rows].sort(ordinal));
       }

@@ -49,6 +49,41 @@ async function droppedIds(store: Store): Promise<number[]> {
 
 for (const engine of engineNames) {
   describe(`containers over ${engine}`, () => {
+    it('are walked through by their ids, however much is stored of them', async (t) => {
+      const store = await open(engine, t);
+      const containers = new Containers(store, noteKind);
+      for (const name of ['a', 'b']) await containers.create(account, name, note(name));
+      const decode = () => assert.fail('a record was decoded');
+      const ids: number[] = [];
+      for await (const { id } of new Containers(store, { ...noteKind, decode }).all()) ids.push(id);
+      assert.deepEqual(ids, [1, 2]);
+    });
+
+    it('give way while a page of long records is decoded', async (t) => {
+      const store = await open(engine, t);
+      let [inThisTurn, most] = [0, 0];
+      const containers = new Containers(store, {
+        ...noteKind,
+        decode(value) {
+          inThisTurn += value.length;
+          most = Math.max(most, inThisTurn);
+          return noteKind.decode(value);
+        },
+      });
+      const text = 'x'.repeat(20_000);
+      for (let place = 0; place < 20; place += 1)
+        await containers.create(account, `c${place}`, note(`c${place}`, text));
+      let isDone = false;
+      const count = () => {
+        inThisTurn = 0;
+        if (!isDone) setImmediate(count);
+      };
+      setImmediate(count);
+      assert.equal((await containers.list(account, { limit: 100 })).records.length, 20);
+      isDone = true;
+      assert.ok(most <= 2 * 64 * 1024, `${most} bytes were decoded in one turn`);
+    });
+
     it('that several processes create side by side have ids of their own', async (t) => {
       const store = await open(engine, t);
       const processes = [1, 2, 3].map(() => new Containers(store, noteKind));

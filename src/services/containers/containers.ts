@@ -29,8 +29,8 @@ const identityLengthMax = 1024;
  */
 const pageBytesMax = 1 << 20;
 
-/** Records that are decoded without giving way in between. */
-const decodedAtOnceMax = 200;
+/** Bytes of records that are decoded without giving way in between. */
+const decodedBytesAtOnceMax = 64 * 1024;
 
 /** What is stored of every container. `name` is as created. */
 export interface ContainerRecord {
@@ -49,6 +49,8 @@ export interface ContainerKind<R extends ContainerRecord> {
   readonly identityOf?: (name: string) => string | undefined;
   encode(record: R): Bytes;
   decode(value: Bytes): R;
+  /** The id in a record, found without decoding the rest, which may be long. */
+  idOf(value: Bytes): number;
 }
 
 /** Identities from `start` on and before `end`, in ordinal order of UTF-16 code units. */
@@ -200,7 +202,7 @@ export class Containers<R extends ContainerRecord> {
     const entry = await this.#store.get(key);
     if (entry === undefined) return undefined;
     if (known?.version === entry.version) return known.prefix;
-    const { id } = this.#kind.decode(entry.value);
+    const id = this.#kind.idOf(entry.value);
     const prefix = containerPrefix(this.#kind.service, account, id);
     if (this.#known.size >= knownContainersMax) this.#known.clear();
     this.#known.set(spelled, { key, version: entry.version, prefix });
@@ -231,14 +233,15 @@ export class Containers<R extends ContainerRecord> {
   }
 
   /**
-   * Every account that has containers, in order, and its containers, in order of identity; for
-   * housekeeping. Read in bounded pages, so it shows each part as it is when it gets there.
+   * Every account that has containers, in order, and the ids of its containers, in order of
+   * identity; for housekeeping. Read in bounded pages, so it shows each part as it is when it gets
+   * there.
    */
-  async *all(): AsyncGenerator<{ readonly account: string; readonly record: R }> {
+  async *all(): AsyncGenerator<{ readonly account: string; readonly id: number }> {
     for await (const account of accountsOf(this.#store, this.#kind.service)) {
       const names = containerNamesPrefix(this.#kind.service, account);
       for await (const { value } of entriesOf(this.#store, prefixRange(names))) {
-        yield { account, record: this.#kind.decode(value) };
+        yield { account, id: this.#kind.idOf(value) };
       }
     }
   }
@@ -248,9 +251,13 @@ export class Containers<R extends ContainerRecord> {
     const options = { limit: limit + 1, bytesMax: pageBytesMax };
     const { entries, more } = await this.#store.range(range, options);
     const records: R[] = [];
+    let bytes = 0;
     for (const { value } of entries) {
       records.push(this.#kind.decode(value));
-      if (records.length % decodedAtOnceMax === 0) await nextTurn();
+      bytes += value.length;
+      if (bytes < decodedBytesAtOnceMax) continue;
+      await nextTurn();
+      bytes = 0;
     }
     const last = entries.at(-1);
     if (last === undefined || (!more && entries.length <= limit)) return { records };
@@ -278,7 +285,7 @@ export class Containers<R extends ContainerRecord> {
 
   /** The entry of the dropped list that a directory entry becomes. */
   #dropped(account: string, { value }: Entry): { readonly key: Bytes; readonly value: Bytes } {
-    const { id } = this.#kind.decode(value);
+    const id = this.#kind.idOf(value);
     return { key: droppedContainerKey(this.#kind.service, account, id), value };
   }
 

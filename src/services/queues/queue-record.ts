@@ -3,6 +3,7 @@ import { invariant } from '../../base/invariant.js';
 import { decodeTuple, encodeTuple, type TupleElement } from '../../kv/tuple.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 import type { ContainerKind } from '../containers/containers.js';
+import { recordId } from '../containers/record-id.js';
 import { policiesOf, policyElements, type PolicedRecord } from '../containers/stored-policies.js';
 
 export interface QueueRecord extends PolicedRecord {
@@ -16,6 +17,7 @@ export const queueKind: ContainerKind<QueueRecord> = {
   service: 'queue',
   encode: encodeQueueRecord,
   decode: decodeQueueRecord,
+  idOf: (value) => recordId(value, recordFormat),
 };
 
 function encodeQueueRecord({ id, name, metadata, identifiers }: QueueRecord): Bytes {

@@ -208,8 +208,8 @@ export class QueueService {
   /** The queues in which a message may have expired. Idle ones are looked at many at a time. */
   async *#dueQueues(): AsyncGenerator<MessageKeys> {
     let looked: MessageKeys[] = [];
-    for await (const { account, record } of this.#queues.all()) {
-      looked.push(new MessageKeys(containerPrefix(queueKind.service, account, record.id)));
+    for await (const { account, id } of this.#queues.all()) {
+      looked.push(new MessageKeys(containerPrefix(queueKind.service, account, id)));
       if (looked.length < queuesPerLook) continue;
       yield* await this.#schedule.due(looked, this.#context.clock.nowMicros());
       looked = [];

@@ -1,6 +1,7 @@
 import { invariant } from '../../base/invariant.js';
 import { decodeTuple, encodeTuple } from '../../kv/tuple.js';
 import type { ContainerKind } from '../containers/containers.js';
+import { recordId } from '../containers/record-id.js';
 import { policiesOf, policyElements, type PolicedRecord } from '../containers/stored-policies.js';
 import { isTableName, tableIdentity } from './table-name.js';
 
@@ -13,6 +14,7 @@ export const tableKind: ContainerKind<PolicedRecord> = Object.freeze({
   identityOf: (name: string) => (isTableName(name) ? tableIdentity(name) : undefined),
   encode: ({ id, name, identifiers }: PolicedRecord) =>
     encodeTuple([recordFormat, id, name, ...policyElements(identifiers)]),
+  idOf: (value) => recordId(value, recordFormat),
   decode(value): PolicedRecord {
     const [format, id, name, ...policies] = decodeTuple(value);
     invariant(format === recordFormat, `unknown format ${String(format)} of a table record`);
