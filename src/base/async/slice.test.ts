@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { inOnePiece, inSlices, type Pieces } from './slice.js';
+import { inOnePiece, inSlices, roomInTurn, type Pieces } from './slice.js';
 
 /** Each piece takes 2 ms of this clock. */
 function* pieces(name: string, count: number, events: string[]): Pieces<string> {
@@ -37,5 +37,46 @@ describe('work in slices', () => {
     const events: string[] = [];
     assert.equal(inOnePiece(pieces('a', 3, events)), 'a');
     assert.equal(events.join(''), 'aaa');
+  });
+});
+
+describe('the beginning of work that may be long', () => {
+  it('waits for a turn once others have worked for a slice in this one', async () => {
+    const events: string[] = [];
+    const begin = async (name: string): Promise<void> => {
+      await roomInTurn(clock);
+      events.push(name);
+      nowMs += 2;
+    };
+    let isDone = false;
+    const count = (): void => {
+      events.push('.');
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const all: Promise<void>[] = [];
+    // Each is asked for in a tick of its own, as requests are.
+    for (const name of names) {
+      all.push(begin(name));
+      await Promise.resolve();
+    }
+    await Promise.all(all);
+    isDone = true;
+    assert.equal(
+      events
+        .join('')
+        .replace(/^abc\.?/, 'abc')
+        .replaceAll('..', '.'),
+      'abcd.e.f',
+    );
+  });
+
+  it('waits for nothing in a turn in which little was done', async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    let begun = 0;
+    for (let place = 0; place < 100; place += 1) void roomInTurn(clock).then(() => (begun += 1));
+    await Promise.resolve();
+    assert.equal(begun, 100);
   });
 });

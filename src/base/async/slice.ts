@@ -1,8 +1,28 @@
 import type { Clock } from '../clock.js';
-import { nextTurn } from './turns.js';
+import { atEndOfTurn, nextTurn } from './turns.js';
 
 /** How long one piece of work may keep other requests of this process waiting, in milliseconds. */
 const sliceMs = 5;
+
+/** When the first work that may be long began in this turn of the event loop. */
+let turnBeganMs: number | undefined;
+
+/**
+ * Before work that may be long. Resolves at once where little has been done in this turn of the
+ * event loop, else in one of its own: so the beginnings of many pieces of work, each of which is
+ * within a slice, do not come together.
+ */
+export async function roomInTurn(clock: Pick<Clock, 'monotonicMs'>): Promise<void> {
+  const nowMs = clock.monotonicMs();
+  if (turnBeganMs === undefined) {
+    turnBeganMs = nowMs;
+    atEndOfTurn(endTurn);
+  } else if (nowMs - turnBeganMs >= sliceMs) await nextTurn();
+}
+
+function endTurn(): void {
+  turnBeganMs = undefined;
+}
 
 /** What of the process' time one piece of work may take before others get their turn. */
 export class Slice {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { nextTurn } from './turns.js';
+import { atEndOfTurn, nextTurn } from './turns.js';
 
 describe('turns', () => {
   it('go to one caller in each turn of the event loop, in the order of asking', async () => {
@@ -21,5 +21,16 @@ describe('turns', () => {
     await all;
     isDone = true;
     assert.equal(events.join(''), 'a.b.c.a.b.c.a.b.c');
+  });
+
+  it('end before a caller goes on, also one that asked first', async () => {
+    const events: string[] = [];
+    const gone = nextTurn().then(() => events.push('goes on'));
+    atEndOfTurn(() => events.push('end'));
+    atEndOfTurn(() => events.push('end'));
+    await gone;
+    assert.deepEqual(events, ['end', 'end', 'goes on']);
+    await nextTurn();
+    assert.equal(events.length, 3);
   });
 });

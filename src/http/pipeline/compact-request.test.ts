@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { CompactRequest } from './compact-request.js';
 
@@ -57,5 +57,47 @@ describe('a body', () => {
     }
     client.socket.write('0\r\n\r\n');
     assert.equal(Buffer.concat(await pieces).toString(), text);
+  });
+});
+
+/** Bodies of so many clients, all of whose bytes are on their way before one is read. */
+async function arriveTogether(clients: number, bytes: number): Promise<number> {
+  let [inThisTurn, most, whole, isDone] = [0, 0, 0, false];
+  const server = createServer({ IncomingMessage: CompactRequest }, (request) => {
+    request.on('data', (piece: Buffer) => {
+      inThisTurn += piece.length;
+      most = Math.max(most, inThisTurn);
+    });
+    request.on('end', () => (whole += 1));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const body = Buffer.concat([
+    Buffer.from(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`),
+    Buffer.alloc(bytes),
+  ]);
+  const sockets = Array.from({ length: clients }, () =>
+    connect((server.address() as AddressInfo).port, '127.0.0.1', function (this: Socket) {
+      this.write(body);
+    }),
+  );
+  const count = () => {
+    inThisTurn = 0;
+    if (!isDone) setImmediate(count);
+  };
+  count();
+  while (whole < clients) await new Promise((resolve) => setTimeout(resolve, 1));
+  isDone = true;
+  for (const socket of sockets) socket.destroy();
+  server.close();
+  return most;
+}
+
+describe('bodies that arrive at once', () => {
+  it('are taken in a part at a time, whole in the end', async () => {
+    const clients = 16;
+    const most = await arriveTogether(clients, 4 << 20);
+    // Each may be read once before it is found that there was enough.
+    const readBytes = 64 * 1024;
+    assert.ok(most <= (1 << 20) + clients * readBytes, `${most} bytes came in one turn`);
   });
 });

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { atEndOfTurn } from '../../base/async/turns.js';
 
 /** Answers that wait for each other, at most: the last does not hold up the first for long. */
 const waitingMax = 32;
@@ -7,7 +8,8 @@ const waitingMax = 32;
  * Sends answers that become ready in the same turn of the event loop one right after the other.
  *
  * Every write into a socket may wake the process at its other end, and a wake-up costs as much as
- * the rest of a small request. Written together, the answers of many connections share a few.
+ * the rest of a small request. Written together, the answers of many connections share a few. They
+ * go before work that takes a turn of its own.
  */
 export class Outbox {
   #responses: ServerResponse[] = [];
@@ -17,7 +19,7 @@ export class Outbox {
   end(response: ServerResponse, body: string): void {
     this.#responses.push(response);
     this.#bodies.push(body);
-    if (this.#responses.length === 1) setImmediate(this.#flush);
+    if (this.#responses.length === 1) atEndOfTurn(this.#flush);
     else if (this.#responses.length === waitingMax) this.#flush();
   }
 

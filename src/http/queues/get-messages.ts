@@ -1,3 +1,4 @@
+import { roomInTurn } from '../../base/async/slice.js';
 import type { DequeuedMessage } from '../../services/queues/types.js';
 import { objectAccess } from '../operations/access.js';
 import { messagesLoad } from './load.js';
@@ -24,7 +25,8 @@ export const getMessages: QueueOperation<Input, readonly DequeuedMessage[]> = {
     return { queue, count, visibilitySeconds: dequeueVisibilityOf(query, exchange.version) };
   },
 
-  run({ queue, count, visibilitySeconds }, { backend, account }) {
+  async run({ queue, count, visibilitySeconds }, { backend, account }) {
+    if (count > 1) await roomInTurn(backend.clock);
     return backend.queues.getMessages(account, queue, { count, visibilitySeconds });
   },
 

@@ -1,3 +1,4 @@
+import { roomInTurn } from '../../base/async/slice.js';
 import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
@@ -34,7 +35,8 @@ export const listQueues: QueueOperation<Input, QueuePage> = {
     };
   },
 
-  run({ prefix, from, maxResults = listMax }, { backend, account }) {
+  async run({ prefix, from, maxResults = listMax }, { backend, account }) {
+    await roomInTurn(backend.clock);
     return backend.queues.listQueues(account, {
       ...(prefix === undefined ? {} : { prefix }),
       ...(from === undefined ? {} : { from }),

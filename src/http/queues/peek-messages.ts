@@ -1,3 +1,4 @@
+import { roomInTurn } from '../../base/async/slice.js';
 import type { PeekedMessage } from '../../services/queues/types.js';
 import { objectAccess } from '../operations/access.js';
 import { messagesLoad } from './load.js';
@@ -22,7 +23,8 @@ export const peekMessages: QueueOperation<Input, readonly PeekedMessage[]> = {
     return { queue, count };
   },
 
-  run({ queue, count }, { backend, account }) {
+  async run({ queue, count }, { backend, account }) {
+    if (count > 1) await roomInTurn(backend.clock);
     return backend.queues.peekMessages(account, queue, count);
   },
 

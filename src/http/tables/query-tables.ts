@@ -1,3 +1,4 @@
+import { roomInTurn } from '../../base/async/slice.js';
 import { encodeToken } from '../../wire/odata/continuation.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { parseTableQuery, type TableQueryOptions } from '../../wire/odata/query-options.js';
@@ -23,7 +24,8 @@ export const queryTables: TableOperation<Input, TablePage> = {
     return { level: levelOf(request), query };
   },
 
-  run({ query }, { backend: { tables }, account }) {
+  async run({ query }, { backend: { tables, clock }, account }) {
+    await roomInTurn(clock);
     return tables.queryTables(account, query);
   },
 

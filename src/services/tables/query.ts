@@ -8,7 +8,7 @@ import { pageSize } from './page-size.js';
 import { planQuery, type QueryPlan } from './plan.js';
 import { compilePredicate, type Predicate } from './predicate.js';
 import { RowSource, type RowPage } from './row-source.js';
-import { Slice } from '../../base/async/slice.js';
+import { roomInTurn, Slice } from '../../base/async/slice.js';
 import type { EntityPage, EntityPosition, EntityQuery } from './types.js';
 
 /** What one page of results may cost (table-service §6). */
@@ -44,6 +44,7 @@ export async function queryEntities(
   query: EntityQuery,
 ): Promise<EntityPage> {
   const { store, clock, budget } = context;
+  await roomInTurn(clock);
   const started = clock.monotonicMs();
   const slice = new Slice(clock);
   const top = pageSize(query.top);
