@@ -62,13 +62,14 @@ describe('a body', () => {
 
 /** Bodies of so many clients, all of whose bytes are on their way before one is read. */
 async function arriveTogether(clients: number, bytes: number): Promise<number> {
-  let [inThisTurn, most, whole, isDone] = [0, 0, 0, false];
+  let [inThisTurn, most, isDone] = [0, 0, false];
+  const ends: Promise<unknown>[] = [];
   const server = createServer({ IncomingMessage: CompactRequest }, (request) => {
     request.on('data', (piece: Buffer) => {
       inThisTurn += piece.length;
       most = Math.max(most, inThisTurn);
     });
-    request.on('end', () => (whole += 1));
+    ends.push(once(request, 'end'));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const body = Buffer.concat([
@@ -85,7 +86,8 @@ async function arriveTogether(clients: number, bytes: number): Promise<number> {
     if (!isDone) setImmediate(count);
   };
   count();
-  while (whole < clients) await new Promise((resolve) => setTimeout(resolve, 1));
+  while (ends.length < clients) await once(server, 'request');
+  await Promise.all(ends);
   isDone = true;
   for (const socket of sockets) socket.destroy();
   server.close();

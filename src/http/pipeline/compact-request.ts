@@ -35,7 +35,7 @@ export class CompactRequest extends IncomingMessage {
 
   /** Called when there is room for more of the body. */
   override _read(size: number): void {
-    if (!this.#hasHadItsShare) super._read(size);
+    if (!this.#hasHadItsShare) this.#readOn(size);
     else if (!this.#waits) void this.#readInNextTurn(size);
   }
 
@@ -44,7 +44,12 @@ export class CompactRequest extends IncomingMessage {
     await nextTurn();
     this.#waits = false;
     this.#hasHadItsShare = false;
-    if (!this.complete && !this.destroyed) super._read(size);
+    if (!this.complete && !this.destroyed) this.#readOn(size);
+  }
+
+  #readOn(size: number): void {
+    // oxlint-disable-next-line no-underscore-dangle -- the name that streams of node give it
+    super._read(size);
   }
 
   #passOn(chunk: Buffer): boolean {

@@ -25,32 +25,28 @@ export class Connection {
   isDetached = false;
 
   /** When the last answer had gone or, before the first, when the connection was accepted. */
-  answeredMs: number;
+  #answeredMs: number;
+  /** What had come of the connection by then. */
+  #answeredBytes = 0;
   /** The longest time that the client has lately taken from an answer to its next request. */
   #pauseMs = 0;
 
   constructor(socket: Socket, nowMs: number) {
     this.socket = socket;
-    this.answeredMs = nowMs;
+    this.#answeredMs = nowMs;
     // Node takes its own listener off when a request asks for another protocol.
     socket.on('error', ignoreLostClient);
   }
 
   /** From when on, without a request, none is to be expected soon. */
   get quietFromMs(): number {
-    return this.answeredMs + Math.min(Math.max(4 * this.#pauseMs, quietMsMin), quietMsMax);
+    return this.#answeredMs + Math.min(Math.max(4 * this.#pauseMs, quietMsMin), quietMsMax);
   }
 
   /** The exchange whose body is still arriving: what breaks the connection now breaks this one. */
   get receiving(): Exchange | undefined {
     for (const exchange of this.open) if (!exchange.request.complete) return exchange;
     return undefined;
-  }
-
-  /** No answer is on its way to the client. */
-  get hasNothingToSend(): boolean {
-    for (const exchange of this.open) if (exchange.replied) return false;
-    return this.socket.writableLength === 0;
   }
 
   /** The refusal can be written: what came before it has its answers. */
@@ -64,11 +60,22 @@ export class Connection {
     return this.#waiting.length;
   }
 
+  /** How much has come since the last answer had gone. */
+  get bytesSinceAnswer(): number {
+    return this.socket.bytesRead - this.#answeredBytes;
+  }
+
+  /** An answer has gone. */
+  answered(nowMs: number): void {
+    this.#answeredMs = nowMs;
+    this.#answeredBytes = this.socket.bytesRead;
+  }
+
   /** Takes in a request. True: it is its turn. Otherwise it waits, and nothing more is read. */
   enter(exchange: Exchange): boolean {
     this.open.add(exchange);
     if (this.open.size === 1) {
-      this.#pauseMs = Math.max(exchange.startMs - this.answeredMs, this.#pauseMs * pauseDecay);
+      this.#pauseMs = Math.max(exchange.startMs - this.#answeredMs, this.#pauseMs * pauseDecay);
       return true;
     }
     this.#waiting.push(exchange);

@@ -73,7 +73,7 @@ describe('the server', () => {
     const connection = new RawConnection(harness.port);
     connection.write(signedRequest(echo));
     await running;
-    connection.socket.destroy();
+    connection.socket.resetAndDestroy();
     while (harness.records.length === 0) await turns(1);
     finish('nobody reads this');
     await turns();
@@ -165,7 +165,7 @@ describe('the server', () => {
     assert.equal(harness.server.inFlight, 6);
     assert.equal(harness.records.length, 7, 'what came with the seventh does not count');
     assert.ok(harness.records.every(({ aborted }) => aborted));
-    patient.socket.destroy();
+    patient.socket.resetAndDestroy();
   });
 
   it('refuses work while answers that nobody takes fill its memory, then cuts their clients off', async () => {

@@ -20,6 +20,8 @@ import { AddressShares } from './address-shares.js';
 import { CompactRequest } from './compact-request.js';
 import { Connection } from './connection.js';
 import { Exchange } from '../exchange/exchange.js';
+import { ConnectionEnd, takeWhatHasArrived } from './connection-end.js';
+import { closeWhereBytesMayBeLost } from './ignored-upgrade.js';
 import type { HttpLimits } from './limits.js';
 import { ignoreLostClient } from '../exchange/lost-client.js';
 import { Pipeline, type PipelineOptions } from './pipeline.js';
@@ -52,6 +54,7 @@ export class HttpServer {
   readonly #doorway: TlsDoorway | undefined;
   readonly #connections = new Map<Duplex, Connection>();
   readonly #shares: AddressShares;
+  readonly #end: ConnectionEnd;
   /** The secured connection over one that was accepted. */
   readonly #secured = new WeakMap<Socket, Socket>();
   readonly #spokeTls: SampledWarning;
@@ -63,7 +66,10 @@ export class HttpServer {
   constructor(options: HttpServerOptions) {
     this.#options = options;
     this.#pipeline = new Pipeline(options);
+    this.#end = new ConnectionEnd(options);
     this.#server = createServer(nodeOptions(options.limits));
+    // A client that has sent all and says so gets its answers.
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#doorway = options.tls === undefined ? undefined : this.#doorwayOf(options.tls);
     this.#listener = this.#doorway === undefined ? this.#server : listenerOf(this.#doorway);
     const { connectionsMax, connectionsPerAddressMax } = options.limits;
@@ -121,32 +127,11 @@ export class HttpServer {
     });
     this.#doorway?.closeWaiting();
     for (const connection of this.#connections.values())
-      if (connection.open.size === 0) this.#endIdle(connection);
+      if (connection.open.size === 0) this.#end.endIdle(connection);
     await closed;
     timer.close();
     this.#sweeper?.close();
     this.#server.close();
-  }
-
-  /**
-   * Ends a connection without a request. A client that is about to send one gets the time to do so,
-   * and its answer; what it sends while both sides end is read and thrown away, because closing a
-   * connection with unread bytes resets it.
-   */
-  #endIdle(connection: Connection): void {
-    const { clock, timers } = this.#options;
-    const waitMs = connection.quietFromMs - clock.monotonicMs();
-    const end = () => {
-      const { open, socket } = connection;
-      if (open.size > 0) return;
-      socket.end();
-      const timer = timers.start(crossingMs, () => socket.destroy(), undefined);
-      socket.once('close', () => timer.close());
-    };
-    // In a turn of the loop timers come before what has arrived.
-    const endAfterReading = () => void takeWhatHasArrived().then(end);
-    if (waitMs > 0) timers.start(waitMs, endAfterReading, undefined);
-    else end();
   }
 
   /**
@@ -219,7 +204,7 @@ export class HttpServer {
   #refusePlain(socket: Socket): void {
     const requestId = this.#options.randomness.uuid();
     this.#recordRefused(requestId, 400, '');
-    this.#endWith(socket, refusalText(400, requestId, speakTlsText));
+    this.#end.endWith(socket, refusalText(400, requestId, speakTlsText));
   }
 
   #isIdle(accepted: Socket): boolean {
@@ -230,11 +215,7 @@ export class HttpServer {
   #connected(socket: Socket): void {
     const connection = new Connection(socket, this.#options.clock.monotonicMs());
     this.#connections.set(socket, connection);
-    socket.once('end', () => {
-      // Node has ended its side as well. Over TLS that may never be finished.
-      if (connection.hasNothingToSend) socket.destroy();
-      else this.#linger(socket);
-    });
+    socket.once('end', () => this.#end.clientEnded(connection));
     socket.once('close', () => {
       this.#connections.delete(socket);
       for (const exchange of connection.open) this.#concluded(exchange, connection, true);
@@ -262,6 +243,7 @@ export class HttpServer {
       if (!connection.socket.destroyed) this.#concluded(exchange, connection, false);
     });
     response.on('error', ignoreLostClient);
+    closeWhereBytesMayBeLost(request, response, () => connection.bytesSinceAnswer);
     // A request that crosses with the end of its connection can have no answer and does no work.
     if (isItsTurn && connection.socket.writable) void this.#pipeline.serve(exchange);
     else if (connection.waiting > this.#options.limits.waitingRequestsMax) this.#cutOff(connection);
@@ -282,10 +264,10 @@ export class HttpServer {
     conclude(exchange, { aborted, endMs }, this.#options);
     if (aborted) return;
     const { socket } = connection;
-    connection.answeredMs = endMs;
-    if (connection.refusalIsDue) this.#endRefused(connection);
+    connection.answered(endMs);
+    if (connection.refusalIsDue) this.#end.endRefused(connection);
     else if (connection.open.size > 0) this.#serveNext(connection);
-    else if (this.#closed !== undefined && socket.writable) this.#endIdle(connection);
+    else if (this.#closed !== undefined && socket.writable) this.#end.endIdle(connection);
   }
 
   /** After an answer that closes the connection no other request has its turn. */
@@ -315,26 +297,7 @@ export class HttpServer {
     if (receiving === undefined) this.#recordRefused(requestId, status, method);
     else if (receiving.replied) connection.refusal = '';
     else receiving.status = status;
-    if (connection.refusalIsDue) this.#endRefused(connection);
-  }
-
-  #endRefused({ socket, refusal = '', isDetached }: Connection): void {
-    this.#endWith(socket, refusal);
-    if (isDetached) socket.destroySoon();
-  }
-
-  #endWith(socket: Socket, text: string): void {
-    socket.end(text);
-    // Or the client's end would never be read.
-    socket.resume();
-    this.#linger(socket);
-  }
-
-  /** Gives a connection that is to end the time to do so. */
-  #linger(socket: Socket): void {
-    const { timers, limits } = this.#options;
-    const timer = timers.start(limits.lingerMs, () => socket.destroy(), undefined);
-    socket.once('close', () => timer.close());
+    if (connection.refusalIsDue) this.#end.endRefused(connection);
   }
 
   #recordRefused(requestId: string, status: number, method: string): void {
@@ -345,14 +308,6 @@ export class HttpServer {
       logger: this.#options.logger,
     });
   }
-}
-
-/** So long is read what a client has sent before it has seen that its connection ends. */
-const crossingMs = 100;
-
-/** Connections and requests that the system holds ready are taken in by two turns of the loop. */
-async function takeWhatHasArrived(): Promise<void> {
-  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** How often node looks for clients that are too slow; by default it would be every 30 s. */
@@ -375,7 +330,7 @@ function nodeOptions(limits: HttpLimits): ServerOptions {
 
 /** Accepts connections as an http server does, for a doorway that reads them first. */
 function listenerOf(doorway: TlsDoorway): NetServer {
-  return createNetServer({ noDelay: true }, (socket) => doorway.admit(socket));
+  return createNetServer({ noDelay: true, allowHalfOpen: true }, (socket) => doorway.admit(socket));
 }
 
 function refusedRecord(
