@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -20,6 +20,7 @@ import {
   temporaryDirectory,
 } from '../../../../test/support/cli-server.js';
 import { isRunning, untilEnded, workerPids } from '../../../../test/support/process-states.js';
+import { codeOf } from '../../../base/thrown.js';
 import { createServer as createTabularium } from '../../../app/index.js';
 
 const listens = '"msg":"a worker listens"';
@@ -62,6 +63,18 @@ async function health(server: CliProcess): Promise<number[]> {
     urls.map((url) => fetch(url, { headers: { Connection: 'close' } })),
   );
   return answers.map(({ status }) => status);
+}
+
+/** The code of the error that ended the attempt to connect, or `connect`. */
+function connected(port: number, host: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(port, host);
+    socket.once('error', (error) => resolve(codeOf(error)));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve('connect');
+    });
+  });
 }
 
 /** The data directory was given up, as it is after an orderly end. */
@@ -121,6 +134,30 @@ void describe('tabularium start --workers', () => {
     assert.deepEqual(answers.map((answer) => answer.slice(9, 12)).toSorted(), ['201', '409']);
     assert.equal((await server.result).code, 0);
     assert.ok(!pids.some(isRunning));
+    await assertReleased(directory.path);
+  });
+
+  void it('takes no connection from the first moment of a stop, whatever its workers do', async () => {
+    await using directory = await temporaryDirectory();
+    const server = await startWorkers(directory.path);
+    const [halted = 0] = workerPids(server);
+    const held = await Promise.all([heldRequest(server), heldRequest(server)]);
+    // It closes nothing by itself now: what it would be handed would wait for it.
+    process.kill(halted, 'SIGSTOP');
+    server.child.kill('SIGTERM');
+    await server.printed('stopping');
+    for (const label of ['Tables', 'Queues'] as const) {
+      const { hostname, port } = endpointOf(server, label);
+      while ((await connected(Number(port), hostname)) !== 'ECONNREFUSED') {
+        assert.ok(isRunning(halted), 'the port is closed while its workers still run');
+        await pause(20);
+      }
+    }
+    assert.ok(isRunning(halted));
+    process.kill(halted, 'SIGCONT');
+    const answers = await Promise.all(held.map(releasedAnswer));
+    assert.deepEqual(answers.map((answer) => answer.slice(9, 12)).toSorted(), ['201', '409']);
+    assert.equal((await server.result).code, 0);
     await assertReleased(directory.path);
   });
 
