@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { tableName } from './dataset.js';
 import { queuePlan, type QueueKind } from './kinds.js';
 import { runLoad, type Workload } from './load.js';
@@ -8,8 +8,6 @@ import { progress } from './progress.js';
 import { countMessages, puts, queueCreation } from './queue-workloads.js';
 import type { ServerName, ServerProcess } from './server-process.js';
 import { dataLoading, tableCreation } from './table-workloads.js';
-
-const preload = fileURLToPath(new URL('./queue-preload.js', import.meta.url));
 
 /** Messages a second that a server can hand out at most: so many must be there to be taken. */
 const takenPerSecondMax: Readonly<Record<ServerName, number>> = {
@@ -72,11 +70,17 @@ export async function topUp(
 }
 
 async function preloadMessages(
-  { directory, target }: ServerProcess,
+  { directory, scripts, target }: ServerProcess,
   queue: string,
   count: number,
 ): Promise<void> {
-  const args = [preload, directory, target.account.name, queue, String(count)];
+  const args = [
+    join(scripts, 'queue-preload.js'),
+    directory,
+    target.account.name,
+    queue,
+    String(count),
+  ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   const [code] = (await once(child, 'exit')) as [number | null];
   if (code !== 0) throw new Error(`Filling ${queue} ended with ${code}.`);

@@ -37,7 +37,7 @@ export const usage = `npm run bench -- [options]
                     alone with Tabularium unless --servers says otherwise
 `;
 
-function positive(name: string, text: string): number {
+export function positive(name: string, text: string): number {
   const value = Number(text);
   if (!(value > 0)) throw new Error(`--${name} wants a number above 0, not '${text}'.`);
   return value;
@@ -55,7 +55,7 @@ function names<T extends string>(option: string, text: string, known: readonly T
 }
 
 /** Names of kinds and of groups of kinds, in the order in which they are measured. */
-function kindsOf(text: string): readonly WorkloadKind[] {
+export function kindsOf(text: string): readonly WorkloadKind[] {
   const groups = Object.keys(kindGroups) as (keyof typeof kindGroups)[];
   const asked = new Set<string>(
     names('kinds', text, [...groups, ...workloadKinds]).flatMap((name): readonly string[] =>

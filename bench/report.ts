@@ -29,7 +29,7 @@ export interface MemoryReport {
 /** What a queue is to do with messages in a second (docs/internals/benchmark.md). */
 const queueTargetPerSecond = 10_000;
 
-function titleOf(kind: WorkloadKind): string {
+export function titleOf(kind: WorkloadKind): string {
   if (isQueueKind(kind)) return queueTitle(kind);
   switch (kind) {
     case 'point':
@@ -58,7 +58,7 @@ function queueTitle(kind: QueueKind): string {
   return `${titles[operation]}${among}`;
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
   const middle = Math.floor(sorted.length / 2);
   const upper = sorted[middle] ?? Number.NaN;
@@ -99,7 +99,7 @@ function ratio(of: Summary, to: Summary | undefined): string {
   return to === undefined ? '–' : `${shortNumber(of.rate / to.rate)} ×`;
 }
 
-function row(cells: readonly string[]): string {
+export function row(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 

@@ -28,6 +28,8 @@ export interface ServerProcess {
   readonly ports: Ports;
   /** Where its data is. */
   readonly directory: string;
+  /** Compiled scripts of this benchmark that work on such data: those of the server's own build. */
+  readonly scripts: string;
   readonly usage: () => ProcessUsage;
   /** Asks a server of the benchmark's own for a number. */
   ask(message: string): Promise<number>;
@@ -157,6 +159,8 @@ export interface Launch {
   readonly args: (directory: string, ports: Ports) => readonly string[];
   /** Whether the child tells its ports itself. */
   readonly reportsPorts: boolean;
+  /** Absent: the scripts of this build. */
+  readonly scripts?: string;
 }
 
 function script(path: string): string {
@@ -178,6 +182,15 @@ function launchOf(name: ServerName, service: Service): Launch {
     default:
       return unreachable(name);
   }
+}
+
+/** The server of another build, whose compiled benchmark is in a folder. */
+export function ofBuild(scripts: string): Launch {
+  return {
+    args: (directory) => [join(scripts, 'tabularium-server.js'), directory, 'durable'],
+    reportsPorts: true,
+    scripts,
+  };
 }
 
 function inOneProcess(durability: 'durable' | 'relaxed'): Launch {
@@ -281,6 +294,7 @@ export async function startServer(
       target,
       ports,
       directory,
+      scripts: launch.scripts ?? script('.'),
       usage: () => readUsage(child.pid ?? 0),
       ask: (message) => ask(child, message),
       stop,
