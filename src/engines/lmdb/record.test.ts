@@ -6,7 +6,10 @@ const key = Buffer.from('the key');
 const version = 1_700_000_000_123_456;
 
 void describe('a stored value', () => {
-  for (const length of [0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 100, 4_095, 4_096, 4_097, 10_000]) {
+  for (const length of [
+    0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 100, 4_095, 4_096, 4_097, 65_450, 65_466, 65_467, 65_536,
+    140_000,
+  ]) {
     void it(`of ${length} bytes is intact as it was written, and not with a bit changed`, () => {
       const value = Buffer.alloc(length, 'value ');
       const stored = Buffer.from(sealed(key, version, value));

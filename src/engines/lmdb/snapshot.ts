@@ -1,5 +1,6 @@
 import type { Entry } from '../../kv/store.js';
 import type { StoreSnapshot } from '../../kv/snapshots.js';
+import { EntryGatherer } from './entry-gatherer.js';
 import type { Environment } from './environment.js';
 
 /** A snapshot is held in memory: it is meant for the data of tests. */
@@ -18,14 +19,13 @@ export class LmdbSnapshot implements StoreSnapshot {
 
 /** Throws when the entries are larger than a snapshot may be. */
 export function dumpEntries({ entries, row }: Environment): LmdbSnapshot {
-  const content: Entry[] = [];
+  const content = new EntryGatherer();
   let bytes = 0;
   // Without a start the package passes over keys that begin with a byte below 5.
-  const found = entries.database.getRange({ start: Buffer.of(0), versions: true });
+  const found = entries.database.getRange({ start: Buffer.of(0) });
   const iterator: Iterator<unknown> = found[Symbol.iterator]();
   try {
     while (iterator.next().done !== true) {
-      if (!row.isIntact()) throw entries.damaged(row.key);
       bytes += row.keyLength + row.valueLength;
       if (bytes > snapshotBytesMax) {
         throw new RangeError(
@@ -33,13 +33,13 @@ export function dumpEntries({ entries, row }: Environment): LmdbSnapshot {
             'it is kept in memory. Copy the data directory of a stopped server instead.',
         );
       }
-      content.push(row.copy());
+      if (!content.add(row)) throw entries.damaged(row.key);
     }
   } finally {
     iterator.return?.();
     entries.endRead();
   }
-  return new LmdbSnapshot(content);
+  return new LmdbSnapshot(content.entries());
 }
 
 /** Replaces all entries by these; in a transaction. Versions given out so far stay noted. */

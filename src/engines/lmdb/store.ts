@@ -26,15 +26,18 @@ import type { DirectoryLock } from './directory-lock.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
 import { noteDataFile, prepareDirectory, secureDirectory, syncDirectory } from './directory.js';
 import { startError } from './disk-error.js';
+import { EntryGatherer } from './entry-gatherer.js';
 import type { Environment } from './environment.js';
 import { filesOf, openEnvironment } from './environment.js';
 import { waitForLock } from './lock-wait.js';
 import { FileWatch } from './file-watch.js';
+import { storedChecksum } from './record.js';
 import type { Records } from './records.js';
 import type { CommitStats } from './group-commit.js';
 import { GroupCommit, readLastVersion } from './group-commit.js';
 import { claimDirectory } from './open-directories.js';
 import { dumpEntries, LmdbSnapshot, replaceEntries } from './snapshot.js';
+import { VerifiedRows } from './verified-rows.js';
 
 export interface LmdbStoreOptions {
   /** Created when it is missing. */
@@ -134,6 +137,7 @@ export class LmdbStore implements ServedStore, SnapshotStore {
   readonly #row: CursorRow;
   readonly #commits: GroupCommit;
   readonly #parts: StoreParts;
+  readonly #verified: VerifiedRows;
   #closing: Promise<void> | undefined;
 
   constructor(environment: Environment, parts: StoreParts) {
@@ -142,6 +146,7 @@ export class LmdbStore implements ServedStore, SnapshotStore {
     this.#row = environment.row;
     this.#commits = new GroupCommit(environment, parts);
     this.#parts = parts;
+    this.#verified = new VerifiedRows(parts.clock);
   }
 
   async get(key: Bytes): Promise<Entry | undefined> {
@@ -244,19 +249,30 @@ export class LmdbStore implements ServedStore, SnapshotStore {
 
   #readPage(iterator: Iterator<unknown>, { limit, bytesMax, judge }: RangeOptions): RangePage {
     const row = this.#row;
-    const entries: Entry[] = [];
+    const page = new EntryGatherer();
+    this.#verified.begin();
     let bytes = 0;
     while (iterator.next().done !== true) {
       const verdict = judge === undefined ? 'take' : judge(row);
-      if (verdict === 'stop') return { entries, more: true };
-      if (verdict === 'skip') continue;
+      if (verdict === 'stop') return { entries: page.entries(), more: true };
+      if (verdict === 'skip') {
+        this.#verifyPassedOver(row, page);
+        continue;
+      }
       bytes += row.keyLength + row.valueLength;
-      const full = entries.length >= limit || bytes > bytesMax;
-      if (full && entries.length > 0) return { entries, more: true };
-      if (!row.isIntact()) throw this.#entries.damaged(row.key);
-      entries.push(row.copy());
+      const full = page.count >= limit || bytes > bytesMax;
+      if (full && page.count > 0) return { entries: page.entries(), more: true };
+      if (!page.add(row)) throw this.#entries.damaged(row.key);
     }
-    return { entries, more: false };
+    return { entries: page.entries(), more: false };
+  }
+
+  /** Or a damaged row would be missing without a word. */
+  #verifyPassedOver(row: CursorRow, page: EntryGatherer): void {
+    const checksum = storedChecksum(row);
+    if (this.#verified.has(checksum)) return;
+    if (!page.verify(row)) throw this.#entries.damaged(row.key);
+    this.#verified.note(checksum);
   }
 
   #assertOpen(): void {
@@ -284,7 +300,6 @@ function forward(range: KeyRange): LmdbRangeOptions {
   const options: LmdbRangeOptions = {
     start: start.at,
     exclusiveStart: start.cut,
-    versions: true,
   };
   if (range.end === undefined) return options;
   const end = bound(range.end);
@@ -298,7 +313,6 @@ function backward(range: KeyRange): LmdbRangeOptions {
     end: last.at,
     inclusiveEnd: !last.cut,
     reverse: true,
-    versions: true,
   };
   if (range.end === undefined) return options;
   const first = bound(range.end);

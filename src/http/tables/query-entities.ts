@@ -1,9 +1,13 @@
 import { unreachable } from '../../base/invariant.js';
-import { inOnePiece } from '../../base/async/slice.js';
 import { encodeToken } from '../../wire/odata/continuation.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { parseEntityQuery, type EntityQueryOptions } from '../../wire/odata/query-options.js';
-import { bytesAtOnceMax, entitiesInPieces, pageBytes } from '../../wire/odata/render.js';
+import {
+  bytesAtOnceMax,
+  entitiesInPieces,
+  pageBytes,
+  renderEntities,
+} from '../../wire/odata/render.js';
 import { nullBytes } from '../../wire/odata/selection.js';
 import type { EntityRange } from '../../services/tables/entity-range.js';
 import { planOnce, type QueryPlan } from '../../services/tables/plan.js';
@@ -64,7 +68,6 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
   render(page, { level, table, query }, request) {
     const { select, selectText } = query;
     const context = renderContext(request, { table, level, select, selectText });
-    const body = entitiesInPieces(page.entities, context);
     const replyWith = (bytes: Buffer): Reply => {
       const reply = jsonReply(200, level, bytes);
       for (const [name, value] of continuationHeaders(page)) reply.headers.push(name, value);
@@ -73,7 +76,8 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
     };
     // Names that no row has count as well: each entity has them as null.
     const bytes = pageBytes(page.entities) + page.entities.length * nullBytes(select ?? []);
-    if (bytes <= bytesAtOnceMax) return replyWith(inOnePiece(body));
+    if (bytes <= bytesAtOnceMax) return replyWith(renderEntities(page.entities, context));
+    const body = entitiesInPieces(page.entities, context);
     const { exchange, backend } = request;
     return inCountedSlices(body, { bytes, exchange, clock: backend.clock }).then(replyWith);
   },

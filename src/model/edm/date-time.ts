@@ -286,7 +286,15 @@ function writeFraction(target: Uint8Array, at: number, fraction: number): number
  * the safe integers; whatever the digit, instants differ and are ordered as versions are.
  */
 function seventhDigit(version: number): number {
-  return 1 + (version % 9);
+  const seconds = Math.floor(version / 1_000_000);
+  return seventhDigitOf(seconds, version - seconds * 1_000_000);
+}
+
+/** The digits of a million add up to one, so the sum has the same remainder as the version. */
+function seventhDigitOf(seconds: number, micros: number): number {
+  const sum = seconds + micros;
+  // Not `%`: of numbers beyond 32 bits it is a call of the system's library.
+  return 1 + (sum - 9 * Math.floor(sum / 9));
 }
 
 /** The instant that a version is shown as, in ticks: in ETags, Timestamps and filters alike. */
@@ -310,7 +318,8 @@ export function writeTimestamp(
   escaped: boolean,
 ): number {
   const seconds = Math.floor(version / 1_000_000);
-  const fraction = (version - seconds * 1_000_000) * 10 + seventhDigit(version);
+  const micros = version - seconds * 1_000_000;
+  const fraction = micros * 10 + seventhDigitOf(seconds, micros);
   return writeInstant(target, at, seconds + secondsToUnixEpoch, fraction, escaped);
 }
 

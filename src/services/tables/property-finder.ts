@@ -2,6 +2,7 @@ import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import {
   findProperty,
   firstProperty,
+  hasName,
   headersEnd,
   nameLength,
   nameStart,
@@ -21,6 +22,8 @@ interface Sought {
   /** The row for which it was looked for last, and where it was. */
   row: number;
   offset: number;
+  /** Where it was when it was found last: most rows of a table have the same properties. */
+  usual: number;
 }
 
 /**
@@ -56,7 +59,7 @@ export class PropertyFinder {
     sought.uses += 1;
     return (bag) => {
       if (this.count > soughtMax) return this.#look(bag, sought);
-      return sought.uses === 1 ? findProperty(bag, sought.name) : this.#seek(bag, sought);
+      return sought.uses === 1 ? find(bag, sought) : this.#seek(bag, sought);
     };
   }
 
@@ -64,7 +67,7 @@ export class PropertyFinder {
     const text = nameOfBytes(name);
     const known = this.#sought.get(text);
     if (known !== undefined) return known;
-    const sought: Sought = { name, uses: 0, row: 0, offset: -1 };
+    const sought: Sought = { name, uses: 0, row: 0, offset: -1, usual: firstProperty };
     this.#sought.set(text, sought);
     this.#lengths.add(name.length);
     return sought;
@@ -73,7 +76,7 @@ export class PropertyFinder {
   #seek(bag: Bytes, sought: Sought): number {
     if (sought.row !== this.#row) {
       sought.row = this.#row;
-      sought.offset = findProperty(bag, sought.name);
+      sought.offset = find(bag, sought);
     }
     return sought.offset;
   }
@@ -97,4 +100,12 @@ export class PropertyFinder {
       sought.offset = at;
     }
   }
+}
+
+function find(bag: Bytes, sought: Sought): number {
+  const { name, usual } = sought;
+  if (usual < headersEnd(bag) && hasName(bag, usual, name)) return usual;
+  const found = findProperty(bag, name);
+  if (found !== -1) sought.usual = found;
+  return found;
 }

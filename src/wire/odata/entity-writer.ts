@@ -72,6 +72,12 @@ export class EntityWriter {
     this.#at += this.#target.write(text, this.#at, 'utf8');
   }
 
+  /** Writes what stands between two entities. */
+  comma(): void {
+    this.#reserve(1);
+    this.#target[this.#at++] = comma;
+  }
+
   /** Writes one entity. `members` is JSON that comes first, with a comma before it, or empty. */
   entity(entity: StoredEntity, members: string): void {
     const start = this.#at;

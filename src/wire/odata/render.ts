@@ -1,4 +1,4 @@
-import { inOnePiece, type Pieces } from '../../base/async/slice.js';
+import type { Pieces } from '../../base/async/slice.js';
 import { jsonText } from '../../model/bag/json-bytes.js';
 import type { StoredEntity } from '../../model/edm/value.js';
 import { encodeUriText } from '../http/percent.js';
@@ -20,27 +20,39 @@ export function renderEntity(entity: StoredEntity, context: RenderContext): Buff
 
 /** The body of one page of Query Entities. */
 export function renderEntities(entities: readonly StoredEntity[], context: RenderContext): Buffer {
-  return inOnePiece(entitiesInPieces(entities, context));
+  const writer = beginPage(entities, context);
+  for (const [index, entity] of entities.entries()) writeRow(writer, entity, index);
+  return endPage(writer);
 }
 
 /**
- * The same, an entity at a time. Where the page is longer than `bytesAtOnceMax`, others may render
+ * The same, an entity at a time, for a page that is longer than `bytesAtOnceMax`: others may render
  * between two pieces.
  */
 export function* entitiesInPieces(
   entities: readonly StoredEntity[],
   context: RenderContext,
 ): Pieces<Buffer> {
-  const bytes = pageBytes(entities);
-  const writer = new EntityWriter(context, bytes + entityOverheadBytes * 3);
-  writer.raw(`{${leading(metadataMember(context, context.table))}"value":[`);
-  let separator = '';
-  for (const entity of entities) {
-    writer.raw(separator);
-    writer.entity(entity, '');
-    separator = ',';
+  const writer = beginPage(entities, context);
+  for (const [index, entity] of entities.entries()) {
+    writeRow(writer, entity, index);
     yield;
   }
+  return endPage(writer);
+}
+
+function beginPage(entities: readonly StoredEntity[], context: RenderContext): EntityWriter {
+  const writer = new EntityWriter(context, pageBytes(entities) + entityOverheadBytes * 3);
+  writer.raw(`{${leading(metadataMember(context, context.table))}"value":[`);
+  return writer;
+}
+
+function writeRow(writer: EntityWriter, entity: StoredEntity, index: number): void {
+  if (index > 0) writer.comma();
+  writer.entity(entity, '');
+}
+
+function endPage(writer: EntityWriter): Buffer {
   writer.raw(']}');
   return writer.result();
 }
