@@ -1,10 +1,18 @@
 import { StoreFailedError, StoreWriteError } from '../../kv/errors.js';
 import type { StoreEvents } from '../../kv/served-store.js';
 import type { Environment } from './environment.js';
-import type { FileWatch } from './file-watch.js';
+import type { Timers } from '../../base/async/timers.js';
+import { FileWatch } from './file-watch.js';
 
 /** A key that nothing is stored under. */
 const probeKey = Buffer.of(0);
+
+export interface ConditionOptions {
+  /** What has to stay where it is. */
+  readonly files: readonly string[];
+  readonly timers: Timers;
+  readonly events: Partial<StoreEvents>;
+}
 
 /** How a store is: whether it can write, and whether it will ever work again. */
 export class StoreCondition {
@@ -13,13 +21,22 @@ export class StoreCondition {
   readonly #events: Partial<StoreEvents>;
   #failure: StoreFailedError | undefined;
 
-  constructor(
-    environment: Environment,
-    options: { readonly watch: FileWatch; readonly events: Partial<StoreEvents> },
-  ) {
+  constructor(environment: Environment, { files, timers, events }: ConditionOptions) {
     this.#environment = environment;
-    this.#watch = options.watch;
-    this.#events = options.events;
+    this.#events = events;
+    this.#watch = new FileWatch(files, {
+      timers,
+      events: {
+        lost: (error) => events.detached?.(error),
+        found: () => events.restored?.(),
+        shrunk: (reason) => this.#end(`${reason} Restore a backup of the data directory.`),
+      },
+    });
+  }
+
+  /** Stops looking at the files. */
+  close(): void {
+    this.#watch.close();
   }
 
   /** Why the store does nothing any more. */
@@ -40,17 +57,19 @@ export class StoreCondition {
   /** Why a commit that was written is not acknowledged: its file is not where it was. */
   detachment(): Error | undefined {
     const lost = this.#watch.check();
+    if (this.#failure !== undefined) return this.#failure;
     return lost && new StoreWriteError(`Nothing is written: ${lost.message}`, { cause: lost });
   }
 
   /** From now on the store is of no use. The first reason counts. */
   fail(reason: string, cause?: unknown): StoreFailedError {
+    const advice = 'What was acknowledged is kept. End the process and start it again.';
+    return this.#end(`${reason} ${advice}`, cause);
+  }
+
+  #end(reason: string, cause?: unknown): StoreFailedError {
     if (this.#failure !== undefined) return this.#failure;
-    const error = new StoreFailedError(
-      `The storage engine cannot go on: ${reason} What was acknowledged is kept. End the process ` +
-        'and start it again.',
-      { cause },
-    );
+    const error = new StoreFailedError(`The storage engine cannot go on: ${reason}`, { cause });
     this.#failure = error;
     this.#watch.close();
     this.#events.failed?.(error);

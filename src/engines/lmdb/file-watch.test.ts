@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFile, cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, rename, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { describe } from 'node:test';
@@ -128,6 +128,23 @@ describe('a store that loses its files', () => {
     await rename(directory, `${directory}.old`);
     await assert.rejects(spawnLmdbStore(`${directory}.old`, 'exclusive'));
   });
+
+  const cuts: Readonly<Record<string, (directory: string) => Promise<void>>> = {
+    'to a part': (directory) => truncate(join(directory, 'data.mdb'), 8192),
+    'to nothing': (directory) => truncate(join(directory, 'data.mdb')),
+  };
+  for (const [name, cut] of Object.entries(cuts)) {
+    it(`fails before it reads again when its data file is cut ${name}`, async (t) => {
+      const { directory, store, timers, told } = await setUp(t);
+      await cut(directory);
+      timers.pass();
+      const reason = /The storage engine cannot go on: the file .*data\.mdb was cut from \d+ to/;
+      assert.match(store.trouble()?.message ?? '', reason);
+      await assert.rejects(store.get(key), reason);
+      await assert.rejects(put(store), /Restore a backup of the data directory\.$/);
+      assert.deepEqual(told, ['failed']);
+    });
+  }
 
   const writes = {
     'writes nothing': put,

@@ -8,18 +8,22 @@ export const watchMs = 1_000;
 interface WatchedFile {
   readonly path: string;
   readonly identity: string;
+  /** The most that it had: the files of the engine only grow. */
+  bytes: bigint;
 }
 
 /** What happens to the files, once for each change. */
 export interface FileWatchEvents {
   lost(error: Error): void;
   found(): void;
+  /** A file became shorter, which its owner never does: what is read of its end ends the process. */
+  shrunk(reason: string): void;
 }
 
 /**
  * Notices that the files which a process has open are no longer those that their paths name: they
  * were removed, replaced or renamed, or their file system is gone. An open file works on without
- * its name, so that nothing else would tell.
+ * its name, so that nothing else would tell. Also that one was cut.
  */
 export class FileWatch {
   readonly #files: readonly WatchedFile[];
@@ -33,7 +37,7 @@ export class FileWatch {
     paths: readonly string[],
     options: { readonly timers: Timers; readonly events: FileWatchEvents },
   ) {
-    this.#files = paths.map((path) => ({ path, identity: identityOf(path) }));
+    this.#files = paths.map((path) => ({ path, ...stateOf(path) }));
     this.#timers = options.timers;
     this.#events = options.events;
     this.#schedule();
@@ -68,9 +72,14 @@ export class FileWatch {
   };
 
   #look(): Error | undefined {
-    for (const { path, identity } of this.#files) {
+    for (const file of this.#files) {
+      const { path } = file;
       try {
-        if (identityOf(path) === identity) continue;
+        const { identity, bytes } = stateOf(path);
+        if (identity === file.identity) {
+          this.#measure(file, bytes);
+          continue;
+        }
         return new Error(
           `The file ${path} was replaced by another one while it was in use. Stop the server, put ` +
             'the right file back, and start it again.',
@@ -85,9 +94,18 @@ export class FileWatch {
     }
     return undefined;
   }
+
+  #measure(file: WatchedFile, bytes: bigint): void {
+    if (bytes < file.bytes) {
+      this.#events.shrunk(
+        `the file ${file.path} was cut from ${file.bytes} to ${bytes} bytes while it was in use.`,
+      );
+    }
+    file.bytes = bytes;
+  }
 }
 
-function identityOf(path: string): string {
-  const { dev, ino } = statSync(path, { bigint: true });
-  return `${dev} ${ino}`;
+function stateOf(path: string): Pick<WatchedFile, 'identity' | 'bytes'> {
+  const { dev, ino, size } = statSync(path, { bigint: true });
+  return { identity: `${dev} ${ino}`, bytes: size };
 }

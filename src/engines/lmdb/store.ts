@@ -30,7 +30,6 @@ import { EntryGatherer } from './entry-gatherer.js';
 import type { Environment } from './environment.js';
 import { filesOf, openEnvironment } from './environment.js';
 import { waitForLock } from './lock-wait.js';
-import { FileWatch } from './file-watch.js';
 import { storedChecksum } from './record.js';
 import type { Records } from './records.js';
 import type { CommitStats } from './group-commit.js';
@@ -93,27 +92,14 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
     // The data file may be new; its own syncs do not cover its name.
     await syncDirectory(directory);
     if (isNew && isOwner) await noteDataFile(directory);
-    const watch = watchFiles(directory, { events, timers });
-    closing.unshift(() => watch.close());
-    const condition = new StoreCondition(environment, { watch, events });
+    const files = filesOf(resolve(directory));
+    const condition = new StoreCondition(environment, { files, timers, events });
+    closing.unshift(() => condition.close());
     return new LmdbStore(environment, { clock, timers, condition, lock, closing });
   } catch (error) {
     for (const close of closing) await close();
     throw error;
   }
-}
-
-function watchFiles(
-  directory: string,
-  { events, timers }: { readonly events: Partial<StoreEvents>; readonly timers: Timers },
-): FileWatch {
-  return new FileWatch(filesOf(resolve(directory)), {
-    timers,
-    events: {
-      lost: (error) => events.detached?.(error),
-      found: () => events.restored?.(),
-    },
-  });
 }
 
 interface StoreParts {
