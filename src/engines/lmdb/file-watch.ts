@@ -16,7 +16,7 @@ interface WatchedFile {
 export interface FileWatchEvents {
   lost(error: Error): void;
   found(): void;
-  /** A file became shorter, which its owner never does: what is read of its end ends the process. */
+  /** A file became shorter, which its owner never does: to read what is missing ends a process. */
   shrunk(reason: string): void;
 }
 
