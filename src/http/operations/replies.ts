@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { inOnePiece, inSlices, type Pieces } from '../../base/async/slice.js';
 import type { Exchange } from '../exchange/exchange.js';
+import { LargeWork } from '../exchange/large-work.js';
 import type { Reply } from '../exchange/service.js';
 
 export function xmlReply(status: number, body: Buffer): Reply {
@@ -18,13 +19,24 @@ interface LongAnswer {
   readonly clock: Clock;
 }
 
-/** A document in slices, which counts as memory of its exchange from the beginning. */
-export function inCountedSlices(
+/** Those of all services together that are put together at a time. */
+const longAnswers = new LargeWork();
+
+/**
+ * A document in slices. It counts as memory of its exchange from the beginning, and a few are put
+ * together at a time: what that leaves behind until garbage is collected is not counted.
+ */
+export async function inCountedSlices(
   document: Pieces<Buffer>,
   { bytes, exchange, clock }: LongAnswer,
 ): Promise<Buffer> {
   exchange.reserve(bytes);
-  return inSlices(document, clock);
+  await longAnswers.enter();
+  try {
+    return await inSlices(document, clock);
+  } finally {
+    longAnswers.leave();
+  }
 }
 
 /** A document that may be long: then it is put together in slices. */

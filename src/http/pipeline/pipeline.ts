@@ -16,7 +16,7 @@ import type { AdmittedRequest, Interference } from './interference.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
 import { hasLongHead, isLarge } from './large-request.js';
-import { LargeWork } from './large-work.js';
+import { LargeWork } from '../exchange/large-work.js';
 import type { Logger } from '../exchange/logger.js';
 import { Outbox } from './outbox.js';
 import { expectsBody, receiveBody } from './parse.js';

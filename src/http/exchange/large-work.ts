@@ -1,6 +1,6 @@
 /**
- * How many requests with a long header have their filter or other options read and at work at a
- * time: read, they take up to a hundred times their bytes.
+ * How many requests are at work at a time that take many times their bytes: those with a long
+ * header while its filter or other options are read, and long answers while they are put together.
  */
 const atWorkMax = 8;
 
