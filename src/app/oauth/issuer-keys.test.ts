@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -97,6 +98,21 @@ describe('keys of a file', () => {
     }
     const absent = openFile(join(folder, 'absent.json'), manualClock());
     await assert.rejects(absent, /oauth\.jwks '.*absent\.json' cannot be used: it does not exist/);
+  });
+
+  it('that cannot verify are left out, unless there are no others', async () => {
+    const broken = { kty: 'EC', kid: 'broken', alg: 'ES256', crv: 'P-256', x: 'a', y: 'b' };
+    const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey;
+    const weak = { ...short.export({ format: 'jwk' }), kid: 'weak', alg: 'RS256' };
+    const one = await keyFile(JSON.stringify({ keys: [broken, weak, first.publicJwk] }));
+    const keys = await openFile(one, manualClock());
+    assert.equal(await has(keys, first), true);
+    const { find } = await keys.current();
+    const noToken = { payload: '', signature: '' };
+    for (const { alg, kid } of [broken, weak])
+      await assert.rejects(async () => find({ alg, kid }, noToken), /no applicable key/);
+    const none = await keyFile(JSON.stringify({ keys: [broken, weak] }));
+    await assert.rejects(openFile(none, manualClock()), /none of its keys can verify/);
   });
 
   it('are read again when the file has changed', async () => {

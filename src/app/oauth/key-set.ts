@@ -1,7 +1,10 @@
+import { createPublicKey } from 'node:crypto';
 import { createLocalJWKSet, type JSONWebKeySet, type JWK } from 'jose';
 import type { KeySet } from '../../http/oauth/issuer-keys.js';
 
 const keysMax = 100;
+/** Of RSA; what is shorter can be broken, and does not verify. */
+const modulusBitsMin = 2048;
 
 /** A text or value that is no usable set of public keys; the message says why, without any key. */
 export class KeySetError extends Error {
@@ -22,7 +25,7 @@ export function parseKeySet(text: string): KeySet {
 /**
  * The keys of a JSON Web Key Set (RFC 7517). Throws `KeySetError`, also for a set with a secret:
  * a symmetric key would let everybody who can verify sign as well, and a private key is none that
- * a server of storage should have.
+ * a server of storage should have. Keys that cannot verify are left out.
  */
 export function keySetOf(value: unknown): KeySet {
   if (!isKeySet(value)) {
@@ -36,7 +39,23 @@ export function keySetOf(value: unknown): KeySet {
       throw new KeySetError('it has a private key; only the public ones belong here');
     }
   }
-  return { find: createLocalJWKSet(value) };
+  const usable = keys.filter(isUsable);
+  if (usable.length === 0 && keys.length > 0) {
+    throw new KeySetError(
+      `none of its keys can verify: a key is RSA of ${modulusBitsMin} bits and more, or EC`,
+    );
+  }
+  return { find: createLocalJWKSet({ keys: usable }) };
+}
+
+/** Otherwise each token that names it, which anybody can make, would fail unexpectedly. */
+function isUsable(key: JWK): boolean {
+  try {
+    const { asymmetricKeyDetails } = createPublicKey({ key, format: 'jwk' });
+    return (asymmetricKeyDetails?.modulusLength ?? modulusBitsMin) >= modulusBitsMin;
+  } catch {
+    return false;
+  }
 }
 
 function isKeySet(value: unknown): value is JSONWebKeySet {
