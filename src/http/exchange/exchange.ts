@@ -5,6 +5,7 @@ import type { CorsRule } from '../../model/resources/service-properties.js';
 import type { Account } from '../../services/accounts/directory.js';
 import type { QueryReport } from '../../services/tables/types.js';
 import type { Caller } from './caller.js';
+import type { Description } from './description.js';
 import type { ResponseFault } from './response-fault.js';
 import type { PartitionLoad } from './request-load.js';
 
@@ -67,7 +68,7 @@ export class Exchange {
   /** Set by authenticate. */
   caller: Caller = { kind: 'anonymous' };
 
-  /** Set by routing and by operations, for the record. */
+  /** Set by routing and by what operations say of themselves, for the record. */
   operation = 'Unknown';
   resource: string | undefined = undefined;
   partitionKey: string | undefined = undefined;
@@ -77,8 +78,7 @@ export class Exchange {
   /** Set before run by whoever interferes: the names of injected faults, and what they do. */
   fault: string | undefined = undefined;
   fate: ResponseFault | undefined = undefined;
-  /** Set before run: `load` is to be found out. */
-  wantsLoad = false;
+  /** Set after run. */
   load: readonly PartitionLoad[] | undefined = undefined;
 
   /** Set by parse. Empty when the request has no body. */
@@ -138,6 +138,17 @@ export class Exchange {
   get queryOptionsByLowerName(): QueryOptions {
     this.#queryOptionsByLowerName ??= byLowerName(this.queryOptions);
     return this.#queryOptionsByLowerName;
+  }
+
+  /** Takes over what an operation says of itself. */
+  note(description: Description): void {
+    const { operation, container, partitionKey, operationCount, query, errorCode } = description;
+    if (operation !== undefined) this.operation = operation;
+    if (container !== undefined) this.resource = container;
+    if (partitionKey !== undefined) this.partitionKey = partitionKey;
+    if (operationCount !== undefined) this.operationCount = operationCount;
+    if (query !== undefined) this.query = query;
+    if (errorCode !== undefined) this.errorCode = errorCode;
   }
 
   /** The storage work has begun. */

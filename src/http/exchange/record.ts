@@ -36,7 +36,7 @@ export interface RequestRecord {
   readonly errorCode: ErrorCode | undefined;
   /** The injected faults that met the request, by name and joined by commas. */
   readonly fault: string | undefined;
-  /** What the request has written or returned. Known where throttling has let it through. */
+  /** What the request has written or returned; undefined where it did nothing that is counted. */
   readonly load: readonly PartitionLoad[] | undefined;
   /** From the arrival of the header to the end of the response. */
   readonly serverTimeMs: number;

@@ -4,6 +4,7 @@ import type { StorageError } from '../../model/errors/storage-error.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import type { CorsRuleSource } from './cors-rule-source.js';
 import type { Access } from './access.js';
+import type { Description } from './description.js';
 import type { Exchange } from './exchange.js';
 import type { EntityName, PartitionLoad } from './request-load.js';
 
@@ -32,6 +33,13 @@ export interface Operation<Request = unknown, Input = unknown, Output = unknown>
   run(input: Input, request: Request): Promise<Output>;
   /** What may be long of it is done in slices. */
   render(output: Output, input: Input, request: Request): Reply | Promise<Reply>;
+  /**
+   * What the record of the request says beyond its route. Asked after parse, and again with the
+   * output after run. Absent: nothing.
+   */
+  describe?(input: Input, output?: Output): Description;
+  /** Whether this input changes nothing. Absent: by `access` alone. */
+  isReadOnly?(input: Input): boolean;
   /** The entities and partitions that the input names. Absent: it names none. */
   entities?(input: Input): readonly EntityName[];
   /** What was written or returned. Absent: nothing that a limit of a partition or queue counts. */
@@ -45,6 +53,8 @@ export interface Route {
   readonly request: unknown;
   /** The table or queue that the operation is about, as the address spells it. */
   readonly container?: string | undefined;
+  /** Of the entity that the address names. */
+  readonly partitionKey?: string | undefined;
 }
 
 /** What the shared access signatures of a service are for. */

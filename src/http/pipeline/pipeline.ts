@@ -145,11 +145,13 @@ export class Pipeline {
     if (service.verifiesContentMd5) verifyContentMd5(exchange, operation);
     memory.ensureRoom(0, limits.heldBytesMax);
     const input = operation.parse(request);
+    const isReadOnly = changesNothing(operation, input);
+    if (operation.describe !== undefined) exchange.note(operation.describe(input));
     if (this.#isInterferedWith) await this.#interfere(exchange, route, input);
     if (large) await nextTurn();
     while (gate.isShut) await gate.opened();
     exchange.reserve = (bytes) => {
-      if (isRepeatable(exchange, operation)) memory.ensureRoom(bytes, limits.heldBytesMax);
+      if (isReadOnly) memory.ensureRoom(bytes, limits.heldBytesMax);
       memory.take(exchange, bytes);
       exchange.reservedBytes = bytes;
     };
@@ -162,10 +164,11 @@ export class Pipeline {
       gate.leave();
     }
     if (large) await nextTurn();
-    if (exchange.wantsLoad) exchange.load = operation.load?.(output, input);
+    if (operation.describe !== undefined) exchange.note(operation.describe(input, output));
+    exchange.load = operation.load?.(output, input);
     const rendered = operation.render(output, input, request);
     const reply = rendered instanceof Promise ? await rendered : rendered;
-    if (reply.body !== undefined && isRepeatable(exchange, operation))
+    if (reply.body !== undefined && isReadOnly)
       memory.ensureRoom(reply.body.length - exchange.reservedBytes, limits.heldBytesMax);
     this.#reply(exchange, reply);
   }
@@ -194,8 +197,9 @@ export class Pipeline {
     const { caller } = exchange;
     const { service } = this.#options;
     const route = isPreflight(exchange) ? service.preflight(exchange) : service.route(exchange);
-    const { name, operation, container } = route;
+    const { name, operation, container, partitionKey } = route;
     exchange.operation = name;
+    exchange.partitionKey = partitionKey;
     checkContainer(caller, container);
     authorise(caller, operation.access, container);
     checkEndpoint(exchange, operation.access);
@@ -281,9 +285,10 @@ export class Pipeline {
   }
 }
 
-/** Whether its answer may be dropped and asked for again: it has changed nothing. */
-function isRepeatable(exchange: Exchange, { access }: Operation): boolean {
-  if (exchange.query !== undefined) return true;
+/** Whether its answer may be dropped and asked for again. */
+function changesNothing(operation: Operation, input: unknown): boolean {
+  const { access } = operation;
+  if (operation.isReadOnly !== undefined) return operation.isReadOnly(input);
   return access.kind === 'granted' && access.permissions.every((each) => reading.has(each));
 }
 

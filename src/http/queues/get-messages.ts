@@ -21,9 +21,10 @@ export const getMessages: QueueOperation<Input, readonly DequeuedMessage[]> = {
     const queue = queueOf(request);
     const { exchange, query } = request;
     const count = messageCountOf(query);
-    if (count === 1) exchange.operation = 'GetMessage';
     return { queue, count, visibilitySeconds: dequeueVisibilityOf(query, exchange.version) };
   },
+
+  describe: ({ count }) => (count === 1 ? { operation: 'GetMessage' } : {}),
 
   async run({ queue, count, visibilitySeconds }, { backend, account }) {
     if (count > 1) await roomInTurn(backend.clock);

@@ -19,9 +19,10 @@ export const peekMessages: QueueOperation<Input, readonly PeekedMessage[]> = {
   parse(request) {
     const queue = queueOf(request);
     const count = messageCountOf(request.query);
-    if (count === 1) request.exchange.operation = 'PeekMessage';
     return { queue, count };
   },
+
+  describe: ({ count }) => (count === 1 ? { operation: 'PeekMessage' } : {}),
 
   async run({ queue, count }, { backend, account }) {
     if (count > 1) await roomInTurn(backend.clock);

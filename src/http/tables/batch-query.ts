@@ -1,12 +1,12 @@
 import type { BatchOperation } from '../../wire/batch/part-reader.js';
 import type { BatchOutcome } from '../../wire/batch/render.js';
 import { StorageError } from '../../model/errors/storage-error.js';
+import type { Description } from '../exchange/description.js';
 import type { Reply } from '../exchange/service.js';
 import { authorisePart } from './access.js';
 import { BatchRequest } from './batch-request.js';
 import { getEntityRoute, queryEntitiesRoute } from './entity-routes.js';
 import { errorLevelOf, levelOf } from './format.js';
-import type { TableOperation } from './operation.js';
 import type { TableRequest } from './request.js';
 import { tableRouteOf, type TableRoute } from './route.js';
 
@@ -16,23 +16,25 @@ const queryRoutes: readonly TableRoute[] = [getEntityRoute, queryEntitiesRoute];
 export async function runBatchQuery(
   part: BatchOperation,
   outer: TableRequest,
-): Promise<BatchOutcome> {
+): Promise<{ readonly outcome: BatchOutcome; readonly query: Description }> {
   const { contentId } = part;
+  let query: Description = {};
   try {
     const request = new BatchRequest(outer, part);
     const { operation } = tableRouteOf(queryRoutes, request);
     authorisePart(operation, request);
-    return found(await answer(operation, request), request, contentId);
+    const { resource } = request;
+    if (resource.kind === 'entity') query = { partitionKey: resource.partitionKey };
+    const input = operation.parse(request);
+    const output = await operation.run(input, request);
+    query = { ...query, ...operation.describe?.(input, output) };
+    const reply = await operation.render(output, input, request);
+    return { outcome: found(reply, request, contentId), query };
   } catch (error) {
     if (!(error instanceof StorageError) || error.status >= 500) throw error;
     const level = errorLevelOf(part.headers.get('accept'), undefined, outer.backend.leniency);
-    return { kind: 'query-failed', error, contentId, level };
+    return { outcome: { kind: 'query-failed', error, contentId, level }, query };
   }
-}
-
-async function answer(operation: TableOperation, request: TableRequest): Promise<Reply> {
-  const input = operation.parse(request);
-  return operation.render(await operation.run(input, request), input, request);
 }
 
 /** Headers that the frame of a batch writes by itself. */

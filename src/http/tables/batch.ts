@@ -6,6 +6,7 @@ import { renderBatchResponse, type BatchOutcome } from '../../wire/batch/render.
 import { StorageError } from '../../model/errors/storage-error.js';
 import { checkGroup } from '../../services/tables/entity-writes.js';
 import { keysOf } from '../../services/tables/staged-write.js';
+import type { Description } from '../exchange/description.js';
 import type { EntityName } from '../exchange/request-load.js';
 import { runBatchQuery } from './batch-query.js';
 import { checkSameTable, readChange, writtenPart, type Change } from './changeset.js';
@@ -15,16 +16,27 @@ import { preferenceOf, type Preference } from './preference.js';
 import { odataHeaders } from './replies.js';
 import type { TableRequest } from './request.js';
 
+interface Output {
+  readonly outcome: BatchOutcome;
+  /** What the one query of a batch says of itself. */
+  readonly query?: Description;
+}
+
 type Input =
   | { readonly kind: 'changeset'; readonly table: string; readonly changes: readonly Change[] }
   | { readonly kind: 'query'; readonly part: BatchOperation }
-  | { readonly kind: 'failed'; readonly outcome: BatchOutcome };
+  | {
+      readonly kind: 'failed';
+      readonly outcome: BatchOutcome;
+      /** Operations of its changeset, as far as they could be told. */
+      readonly operationCount: number;
+    };
 
 /**
  * `POST /$batch`: an entity group transaction, or one query (table-service §9). The answer is
  * 202 also when the transaction failed; only what says nothing about an operation fails as a whole.
  */
-export const batch: TableOperation<Input, BatchOutcome> = {
+export const batch: TableOperation<Input, Output> = {
   access: {
     kind: 'each',
     scope: 'object',
@@ -39,18 +51,25 @@ export const batch: TableOperation<Input, BatchOutcome> = {
       return parse(request);
     } catch (error) {
       if (!(error instanceof MalformedBatchError)) throw error;
-      return { kind: 'failed', outcome: { kind: 'malformed', error } };
+      return { kind: 'failed', outcome: { kind: 'malformed', error }, operationCount: 1 };
     }
   },
 
-  run(input, request) {
+  describe(input, output) {
+    if (output === undefined) return describeInput(input);
+    const { outcome, query } = output;
+    return { ...query, ...('error' in outcome ? { errorCode: outcome.error.code } : {}) };
+  },
+  isReadOnly: ({ kind }) => kind === 'query',
+
+  async run(input, request) {
     switch (input.kind) {
       case 'changeset':
-        return runChangeset(input.table, input.changes, request);
+        return { outcome: await runChangeset(input.table, input.changes, request) };
       case 'query':
         return runBatchQuery(input.part, request);
       case 'failed':
-        return Promise.resolve(input.outcome);
+        return { outcome: input.outcome };
       default:
         return unreachable(input);
     }
@@ -58,14 +77,13 @@ export const batch: TableOperation<Input, BatchOutcome> = {
 
   entities: namedEntities,
 
-  load(outcome, input) {
+  load({ outcome }, input) {
     const [first] = namedEntities(input);
     if (outcome.kind !== 'written' || first === undefined) return [];
     return [{ partitionKey: first.partitionKey, count: outcome.parts.length }];
   },
 
-  render(outcome, _input, { exchange, backend: { randomness } }) {
-    if ('error' in outcome) exchange.errorCode = outcome.error.code;
+  render({ outcome }, _input, { exchange, backend: { randomness } }) {
     const { requestId, timeMicros } = exchange;
     const context = { requestId, timeMicros, randomness };
     const { contentType, body } = renderBatchResponse(outcome, context);
@@ -74,6 +92,19 @@ export const batch: TableOperation<Input, BatchOutcome> = {
     return { status: 202, headers, body };
   },
 };
+
+function describeInput(input: Input): Description {
+  switch (input.kind) {
+    case 'changeset':
+      return { container: input.table, operationCount: input.changes.length };
+    case 'failed':
+      return { operationCount: input.operationCount };
+    case 'query':
+      return {};
+    default:
+      return unreachable(input);
+  }
+}
 
 function namedEntities(input: Input): readonly EntityName[] {
   return input.kind === 'changeset'
@@ -94,7 +125,6 @@ function parse(request: TableRequest): Input {
         request,
       });
     case 'changeset':
-      exchange.operationCount = parsed.operations.length;
       return parseChangeset(parsed.operations, request);
     default:
       return unreachable(parsed);
@@ -116,7 +146,6 @@ function parseChangeset(parts: readonly BatchOperation[], request: TableRequest)
   }
   const table = changes[0]?.input.table;
   invariant(table !== undefined, 'a changeset has an operation');
-  request.exchange.resource = table;
   return { kind: 'changeset', table, changes };
 }
 
@@ -153,7 +182,8 @@ interface FailedPlace<Part> {
 function failed(error: StorageError, place: FailedPlace<BatchOperation>): Input {
   const { method, headers } = place.part;
   const preference = method === 'POST' ? preferenceOf(headers.get('prefer')) : undefined;
-  return { kind: 'failed', outcome: writeFailed(error, place, preference) };
+  const { operationCount } = place;
+  return { kind: 'failed', outcome: writeFailed(error, place, preference), operationCount };
 }
 
 function writeFailed(

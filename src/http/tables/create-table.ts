@@ -30,9 +30,10 @@ export const createTable: TableOperation<Input, TableInfo> = {
     requireJsonBody(request);
     const name = parseTableBody(request.text());
     if (name === undefined) throw new StorageError('PropertiesNeedValue');
-    request.exchange.resource = name;
     return { name, preference, level };
   },
+
+  describe: ({ name }) => ({ container: name }),
 
   run({ name }, { backend: { tables }, account }) {
     return tables.createTable(account, name);

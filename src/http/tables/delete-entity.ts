@@ -12,7 +12,6 @@ export const deleteEntity: WriteEntityOperation = {
   parse(request) {
     const { table, partitionKey, rowKey } = resourceOf(request, 'entity');
     const condition = requiredConditionOf(request);
-    request.exchange.partitionKey = partitionKey;
     return { table, operation: { kind: 'delete', partitionKey, rowKey, condition } };
   },
 

@@ -29,7 +29,6 @@ export const getEntity: TableOperation<Input, StoredEntity> = {
   parse(request) {
     const { table, partitionKey, rowKey } = resourceOf(request, 'entity');
     const level = levelOf(request);
-    request.exchange.partitionKey = partitionKey;
     if (request.query.size === 0) {
       return { level, table, partitionKey, rowKey, select: undefined, selectText: undefined };
     }

@@ -3,6 +3,7 @@ import { formatEtag } from '../../wire/edm/etag.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { renderEntity } from '../../wire/odata/render.js';
 import { entityPath } from '../../wire/odata/resource.js';
+import { keysOf } from '../../services/tables/staged-write.js';
 import type { WriteResult } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
@@ -35,11 +36,11 @@ export const insertEntity: WriteEntityOperation = {
     if (partitionKey === undefined || rowKey === undefined) {
       throw new StorageError('PropertiesNeedValue');
     }
-    request.exchange.partitionKey = partitionKey;
     const entity = { partitionKey, rowKey, properties };
     return { table, operation: { kind: 'insert', entity }, preference, level };
   },
 
+  describe: ({ operation }) => ({ partitionKey: keysOf(operation).partitionKey }),
   run: runWrite,
   ...oneEntity,
 

@@ -48,8 +48,8 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
     return { level: levelOf(request), table, query, within, plan };
   },
 
-  async run({ table, query, within, plan }, request) {
-    const { backend, account, exchange } = request;
+  run({ table, query, within, plan }, request) {
+    const { backend, account } = request;
     const permitted = {
       ...query,
       ...(within === undefined ? {} : { within }),
@@ -57,11 +57,10 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
       // An answer names what an entity lacks: long lists would make it many times as large.
       rowBytesMin: nullBytes(query.select ?? []),
     };
-    const page = await backend.tables.queryEntities(account, table, permitted);
-    exchange.query = page.report;
-    return page;
+    return backend.tables.queryEntities(account, table, permitted);
   },
 
+  describe: (_input, page) => ({ query: page?.report }),
   entities: ({ plan }) => namedEntities(plan()),
   load: loadOfPage,
 
@@ -115,10 +114,15 @@ function namedEntities({ intervals }: QueryPlan): readonly EntityName[] {
   });
 }
 
+/** Entities come in the order of their keys, so those of a partition stand together. */
 function loadOfPage({ entities }: EntityPage): readonly PartitionLoad[] {
-  const counts = new Map<string, number>();
-  for (const { partitionKey } of entities) {
-    counts.set(partitionKey, (counts.get(partitionKey) ?? 0) + 1);
+  const loads: PartitionLoad[] = [];
+  let first = 0;
+  for (let at = 1; at <= entities.length; at += 1) {
+    const partitionKey = entities[first]?.partitionKey ?? '';
+    if (entities[at]?.partitionKey === partitionKey) continue;
+    loads.push({ partitionKey, count: at - first });
+    first = at;
   }
-  return Array.from(counts, ([partitionKey, count]) => ({ partitionKey, count }));
+  return loads;
 }

@@ -44,7 +44,14 @@ function routeOf(backend: TableBackend, exchange: Exchange): Route {
     query: exchange.queryOptions,
   });
   const { name, operation } = tableRouteOf(tableRoutes, request);
-  return { name, operation: grantedUnder(backend.leniency, operation), request, container };
+  const partitionKey = resource.kind === 'entity' ? resource.partitionKey : undefined;
+  return {
+    name,
+    operation: grantedUnder(backend.leniency, operation),
+    request,
+    container,
+    partitionKey,
+  };
 }
 
 function errorReply(error: StorageError, exchange: Exchange, leniency: Leniency): Reply {

@@ -25,7 +25,6 @@ function writeEntity(access: WriteEntityOperation['access']): WriteEntityOperati
       const { table, partitionKey, rowKey } = resourceOf(request, 'entity');
       const condition = conditionOf(request);
       requireJsonBody(request);
-      request.exchange.partitionKey = partitionKey;
       const entity = { partitionKey, rowKey, properties: propertiesOf(request) };
       return { table, operation: operationOf(request.method, condition, entity) };
     },

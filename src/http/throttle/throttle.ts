@@ -78,7 +78,6 @@ export class Throttle implements Interference {
     account.reserve(1);
     for (const { bucket, tokens } of reservations) bucket.reserve(tokens);
     this.#admissions.set(exchange.requestId, { account, reservations });
-    exchange.wantsLoad = true;
   }
 
   /** Takes what a request has cost. */
