@@ -16,9 +16,40 @@ export class StoreWriteError extends Error {
 }
 
 /**
+ * More commits wait to be written than a store lets wait. Nothing of this one was applied; the same
+ * may be tried again in a while.
+ */
+export class StoreBusyError extends Error {
+  override readonly name = 'StoreBusyError';
+
+  constructor() {
+    super('Too many commits wait to be written. Try again later.');
+  }
+}
+
+/**
+ * The commit may have been applied, or may not, and the store cannot tell. After no other error of
+ * a commit has anything been applied. Whoever tries again looks first at what is there.
+ */
+export class CommitUnknownError extends Error {
+  override readonly name = 'CommitUnknownError';
+}
+
+/** The guard of a call does not stand: nothing was done. `actual` is what was found at its key. */
+export class GuardError extends Error {
+  override readonly name = 'GuardError';
+  readonly actual: number | 'absent';
+
+  constructor(actual: number | 'absent') {
+    super(`The guard of the call does not stand: its key has the version ${actual}.`);
+    this.actual = actual;
+  }
+}
+
+/**
  * The store can do no more work: its engine met an error from which it does not recover. Every call
- * is refused from then on. Whether the commits under way were applied is not known. The process has
- * to end; what was acknowledged is there when the store is opened again.
+ * is refused from then on, and nothing of it is applied. The process has to end; what was
+ * acknowledged is there when the store is opened again.
  */
 export class StoreFailedError extends Error {
   override readonly name = 'StoreFailedError';

@@ -24,12 +24,22 @@ export type { SnapshotStore, StoreSnapshot } from './snapshots.js';
 export { canSnapshot } from './snapshots.js';
 export { decodeCounter, encodeCounter } from './counter.js';
 export {
+  CommitUnknownError,
+  GuardError,
+  StoreBusyError,
   StoreClosedError,
   StoreDamagedError,
   StoreFailedError,
   StoreWriteError,
   TransactionConflictError,
 } from './errors.js';
+export type { Guard, Guarded, GuardedBatch, GuardedRangeOptions } from './guards.js';
+export { guardRefusal } from './guards.js';
+export type { Ingestion } from './ingestion.js';
+export type { MemberStore } from './member-store.js';
+export { canBeMember } from './member-store.js';
+export type { RangeSample } from './sample.js';
+export { sampleByReading } from './sample.js';
 export type { ServedStore, StoreEvents } from './served-store.js';
 export type { TupleElement } from './tuple.js';
 export {

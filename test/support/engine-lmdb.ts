@@ -8,6 +8,9 @@ import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import { remoteStore } from '../../src/kv/conformance/remote-store.js';
 import type { SpawnedStore } from '../../src/kv/conformance/suite.js';
 
+/** Whether a child keeps the contract. */
+export type ChildWrites = 'rightly' | 'with late guards';
+
 const child = fileURLToPath(new URL('./engine-lmdb-child.js', import.meta.url));
 
 /** A path for a data directory that does not exist yet, in a folder that is removed afterwards. */
@@ -27,9 +30,10 @@ export function spawnLmdbStore(
   directory: string,
   sharing: 'join' | 'exclusive',
   env: Readonly<Record<string, string>> = {},
+  writes: ChildWrites = 'rightly',
 ): Promise<SpawnedStore> {
   return remoteStore(
-    fork(child, [directory, sharing], {
+    fork(child, [directory, sharing, writes], {
       env: { ...process.env, ...env },
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -37,8 +41,12 @@ export function spawnLmdbStore(
   );
 }
 
+interface UnderTest extends Pick<LmdbStoreOptions, 'clock' | 'durability'> {
+  readonly childWrites?: ChildWrites;
+}
+
 /** An LMDB store for a conformance suite. */
-export async function lmdbUnderTest(options: Pick<LmdbStoreOptions, 'clock' | 'durability'>) {
+export async function lmdbUnderTest({ childWrites, ...options }: UnderTest) {
   const { directory, remove } = await temporaryLocation();
   let store = await openLmdbStore({ directory, ...options });
   return {
@@ -50,7 +58,7 @@ export async function lmdbUnderTest(options: Pick<LmdbStoreOptions, 'clock' | 'd
       return store;
     },
     spawn: (role: 'beside' | 'alone') =>
-      spawnLmdbStore(directory, role === 'beside' ? 'join' : 'exclusive'),
+      spawnLmdbStore(directory, role === 'beside' ? 'join' : 'exclusive', {}, childWrites),
     async dispose() {
       await store.close();
       await remove();

@@ -31,6 +31,7 @@ function put(store: Store, index: number) {
 /** Commits one by one; which were acknowledged, and how the others were refused. */
 async function write(store: Store) {
   const kept: number[] = [];
+  const refused: number[] = [];
   const errors: string[] = [];
   for (let index = 1; index <= commitsMax; index += 1) {
     const error = await put(store, index).then(
@@ -39,8 +40,9 @@ async function write(store: Store) {
     );
     if (error === undefined) kept.push(index);
     else errors.push(error);
+    if (error !== undefined && !error.includes('CommitUnknownError')) refused.push(index);
   }
-  return { kept, errors };
+  return { kept, refused, errors };
 }
 
 describe('an error of the disk', () => {
@@ -63,7 +65,7 @@ describe('an error of the disk', () => {
           after,
           times: 1,
         });
-        const { kept, errors } = await write(child.store);
+        const { kept, refused, errors } = await write(child.store);
         const failed = errors.some((text) => text.includes('StoreFailedError'));
         ends.push(failed ? 'failed' : 'went on');
         if (failed) {
@@ -80,6 +82,14 @@ describe('an error of the disk', () => {
         const found = await again.store.getMany(kept.map(keyOf));
         for (const [at, index] of kept.entries())
           assert.deepEqual(found[at]?.value, Buffer.alloc(100, index));
+        const applied = await again.store.getMany(refused.map(keyOf));
+        assert.ok(
+          applied.every((entry) => entry === undefined),
+          'only a commit whose outcome was not known may have been applied',
+        );
+        const unknown = errors.length - refused.length;
+        assert.ok(unknown <= 1, `one commit was under way, not ${unknown}`);
+        if (failed) assert.equal(unknown, 1, errors.join('\n'));
         assert.equal((await put(again.store, 99)).ok, true);
         await again.store.close();
       }

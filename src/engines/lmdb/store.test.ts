@@ -4,11 +4,23 @@ import { lmdbUnderTest } from '../../../test/support/engine-lmdb.js';
 storeConformance({
   name: 'the LMDB engine',
   open: lmdbUnderTest,
-  capabilities: { persistent: true, processes: true, groupsCommits: true, versionsGlobal: true },
+  capabilities: {
+    persistent: true,
+    processes: true,
+    groupsCommits: true,
+    versionsGlobal: true,
+    member: true,
+  },
 });
 
 storeConformance({
   name: 'the LMDB engine without syncs',
   open: (options) => lmdbUnderTest({ ...options, durability: 'relaxed' }),
-  capabilities: { persistent: true, processes: true, groupsCommits: true, versionsGlobal: true },
+  capabilities: {
+    persistent: true,
+    processes: true,
+    groupsCommits: true,
+    versionsGlobal: true,
+    member: true,
+  },
 });

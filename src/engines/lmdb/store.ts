@@ -6,6 +6,10 @@ import { invariant } from '../../base/invariant.js';
 import { systemTimers, type Timers } from '../../base/async/timers.js';
 import { StoreClosedError } from '../../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
+import type { Guard, Guarded, GuardedBatch, GuardedRangeOptions } from '../../kv/guards.js';
+import { assertIngestion, type Ingestion } from '../../kv/ingestion.js';
+import type { MemberStore } from '../../kv/member-store.js';
+import { sampleByReading, type RangeSample } from '../../kv/sample.js';
 import type { ServedStore, StoreEvents } from '../../kv/served-store.js';
 import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
 import type {
@@ -33,7 +37,8 @@ import { waitForLock } from './lock-wait.js';
 import { storedChecksum } from './record.js';
 import type { Records } from './records.js';
 import type { CommitStats } from './group-commit.js';
-import { GroupCommit, readLastVersion } from './group-commit.js';
+import { GroupCommit } from './group-commit.js';
+import { readGuard, readLastVersion } from './group-writer.js';
 import { claimDirectory } from './open-directories.js';
 import { dumpEntries, LmdbSnapshot, replaceEntries } from './snapshot.js';
 import { VerifiedRows } from './verified-rows.js';
@@ -116,7 +121,7 @@ interface StoreParts {
  * memory-mapped reads; each begins a snapshot of its own and ends it before it returns, so that no
  * snapshot keeps freed pages from being used again. Commits run in groups.
  */
-export class LmdbStore implements ServedStore, SnapshotStore {
+export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
   readonly versionsGlobal = true;
   readonly #environment: Environment;
   readonly #entries: Records;
@@ -135,47 +140,73 @@ export class LmdbStore implements ServedStore, SnapshotStore {
     this.#verified = new VerifiedRows(parts.clock);
   }
 
-  async get(key: Bytes): Promise<Entry | undefined> {
+  async get(key: Bytes, options?: Guarded): Promise<Entry | undefined> {
     this.#assertOpen();
     assertKey(key);
     try {
+      this.#assertGuard(options?.guard);
       return this.#entries.get(key);
     } finally {
       this.#entries.endRead();
     }
   }
 
-  async getMany(keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {
+  async getMany(keys: readonly Bytes[], options?: Guarded): Promise<(Entry | undefined)[]> {
     this.#assertOpen();
     for (const key of keys) assertKey(key);
     try {
+      this.#assertGuard(options?.guard);
       return keys.map((key) => this.#entries.get(key));
     } finally {
       this.#entries.endRead();
     }
   }
 
-  async range(range: KeyRange, options: RangeOptions): Promise<RangePage> {
+  async range(range: KeyRange, options: GuardedRangeOptions): Promise<RangePage> {
     this.#assertOpen();
     assertRangeOptions(options);
-    // The package takes an empty bound for none.
-    if (range.end?.length === 0) return { entries: [], more: false };
-    const found = this.#entries.database.getRange(
-      options.reverse === true ? backward(range) : forward(range),
-    );
-    const iterator: Iterator<unknown> = found[Symbol.iterator]();
+    let iterator: Iterator<unknown> | undefined;
     try {
-      return this.#entries.guard(() => this.#readPage(iterator, options));
+      this.#assertGuard(options.guard);
+      // The package takes an empty bound for none.
+      if (range.end?.length === 0) return { entries: [], more: false };
+      const found = this.#entries.database.getRange(
+        options.reverse === true ? backward(range) : forward(range),
+      );
+      const rows: Iterator<unknown> = found[Symbol.iterator]();
+      iterator = rows;
+      return this.#entries.guard(() => this.#readPage(rows, options));
     } finally {
-      iterator.return?.();
+      iterator?.return?.();
       this.#entries.endRead();
     }
   }
 
-  async commit(batch: CommitBatch): Promise<CommitResult> {
+  async commit(batch: GuardedBatch): Promise<CommitResult> {
     this.#assertOpen();
     assertBatch(batch);
-    return this.#commits.commit(batch);
+    if (batch.guard !== undefined) assertKey(batch.guard.key);
+    return this.#commits.carryOut({ kind: 'commit', batch });
+  }
+
+  /** Commits of all processes are applied one by one, each reading its guard as it is then. */
+  fence(batch: CommitBatch): Promise<CommitResult> {
+    return this.commit(batch);
+  }
+
+  async ingest(ingestion: Ingestion): Promise<void> {
+    this.#assertOpen();
+    assertIngestion(ingestion);
+    await this.#commits.carryOut({ kind: 'ingest', ingestion });
+  }
+
+  async sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample> {
+    const { clock } = this.#parts;
+    return sampleByReading((part, each) => this.range(part, each), range, {
+      ...options,
+      cuts,
+      clock,
+    });
   }
 
   async lastVersion(): Promise<number> {
@@ -259,6 +290,14 @@ export class LmdbStore implements ServedStore, SnapshotStore {
     if (this.#verified.has(checksum)) return;
     if (!page.verify(row)) throw this.#entries.damaged(row.key);
     this.#verified.note(checksum);
+  }
+
+  /** With the reads that it is of: their snapshot begins with it. */
+  #assertGuard(guard: Guard | undefined): void {
+    if (guard === undefined) return;
+    assertKey(guard.key);
+    const refusal = readGuard(this.#environment, guard);
+    if (refusal !== undefined) throw refusal;
   }
 
   #assertOpen(): void {

@@ -7,5 +7,11 @@ storeConformance({
     const store = await openMemoryStore(options);
     return { store, dispose: () => store.close() };
   },
-  capabilities: { persistent: false, processes: false, groupsCommits: false, versionsGlobal: true },
+  capabilities: {
+    persistent: false,
+    processes: false,
+    groupsCommits: false,
+    versionsGlobal: true,
+    member: true,
+  },
 });

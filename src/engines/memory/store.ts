@@ -4,6 +4,16 @@ import { invariant } from '../../base/invariant.js';
 import { addToCounter } from '../../kv/counter.js';
 import { StoreClosedError } from '../../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
+import {
+  guardRefusal,
+  type Guard,
+  type Guarded,
+  type GuardedBatch,
+  type GuardedRangeOptions,
+} from '../../kv/guards.js';
+import { assertIngestion, floorOf, type Ingestion } from '../../kv/ingestion.js';
+import type { MemberStore } from '../../kv/member-store.js';
+import { sampleByReading, type RangeSample } from '../../kv/sample.js';
 import type { ServedStore } from '../../kv/served-store.js';
 import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
 import type {
@@ -13,7 +23,6 @@ import type {
   Entry,
   KeyRange,
   Put,
-  RangeOptions,
   RangePage,
 } from '../../kv/store.js';
 import { SortedEntries } from './sorted-entries.js';
@@ -38,7 +47,7 @@ class MemorySnapshot implements StoreSnapshot {
   }
 }
 
-export class MemoryStore implements ServedStore, SnapshotStore {
+export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
   readonly versionsGlobal = true;
   readonly #clock: Clock;
   #entries = new SortedEntries();
@@ -49,21 +58,24 @@ export class MemoryStore implements ServedStore, SnapshotStore {
     this.#clock = clock;
   }
 
-  async get(key: Bytes): Promise<Entry | undefined> {
+  async get(key: Bytes, { guard }: Guarded = {}): Promise<Entry | undefined> {
     this.#assertOpen();
     assertKey(key);
+    this.#assertGuard(guard);
     return this.#entries.get(key);
   }
 
-  async getMany(keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {
+  async getMany(keys: readonly Bytes[], { guard }: Guarded = {}): Promise<(Entry | undefined)[]> {
     this.#assertOpen();
+    this.#assertGuard(guard);
     for (const key of keys) assertKey(key);
     return keys.map((key) => this.#entries.get(key));
   }
 
-  async range(range: KeyRange, options: RangeOptions): Promise<RangePage> {
+  async range(range: KeyRange, options: GuardedRangeOptions): Promise<RangePage> {
     this.#assertOpen();
     assertRangeOptions(options);
+    this.#assertGuard(options.guard);
     const found =
       options.reverse === true ? this.#entries.backward(range) : this.#entries.forward(range);
     const entries: Entry[] = [];
@@ -80,9 +92,10 @@ export class MemoryStore implements ServedStore, SnapshotStore {
     return { entries, more: false };
   }
 
-  async commit(batch: CommitBatch): Promise<CommitResult> {
+  async commit(batch: GuardedBatch): Promise<CommitResult> {
     this.#assertOpen();
     assertBatch(batch);
+    this.#assertGuard(batch.guard);
     for (const [index, check] of batch.checks.entries()) {
       const actual = this.#entries.get(check.key)?.version ?? 'absent';
       const holds = check.version === 'present' ? actual !== 'absent' : actual === check.version;
@@ -99,6 +112,25 @@ export class MemoryStore implements ServedStore, SnapshotStore {
     this.#put(batch.puts, version);
     if (sums !== undefined) this.#put(sums, version);
     return { ok: true, version };
+  }
+
+  /** Every commit is done when it has begun, so none is left that saw another guard. */
+  fence(batch: CommitBatch): Promise<CommitResult> {
+    return this.commit(batch);
+  }
+
+  async ingest(ingestion: Ingestion): Promise<void> {
+    this.#assertOpen();
+    assertIngestion(ingestion);
+    this.#assertGuard(ingestion.guard);
+    for (const key of ingestion.deletes) this.#entries.delete(key);
+    for (const entry of ingestion.entries) this.#put([entry], entry.version);
+    this.#lastVersion = Math.max(this.#lastVersion, floorOf(ingestion));
+  }
+
+  async sample(range: KeyRange, cuts: number, { guard }: Guarded = {}): Promise<RangeSample> {
+    const options = { cuts, clock: this.#clock, ...(guard !== undefined && { guard }) };
+    return sampleByReading((part, each) => this.range(part, each), range, options);
   }
 
   async lastVersion(): Promise<number> {
@@ -134,6 +166,13 @@ export class MemoryStore implements ServedStore, SnapshotStore {
       // Copies, because what is handed over is often a small part of a large buffer.
       this.#entries.put({ key: Buffer.from(key), value: Buffer.from(value), version });
     }
+  }
+
+  #assertGuard(guard: Guard | undefined): void {
+    if (guard === undefined) return;
+    assertKey(guard.key);
+    const refusal = guardRefusal(guard, this.#entries.get(guard.key)?.version ?? 'absent');
+    if (refusal !== undefined) throw refusal;
   }
 
   #assertOpen(): void {

@@ -3,6 +3,7 @@ import { startsWith, type Bytes } from '../../base/bytes.js';
 import type { ManualClock } from '../../base/clock.js';
 import { manualClock } from '../../base/clock.js';
 import { decodeCounter } from '../counter.js';
+import { canBeMember, type MemberStore } from '../member-store.js';
 import { partitionPrefix } from '../partition-prefix.js';
 import { assertPartitionRule } from '../partition-rule.js';
 import type { Add, Check, CommitBatch, Put, Store } from '../store.js';
@@ -94,6 +95,11 @@ export async function commit(store: Store, parts: Partial<CommitBatch>): Promise
   const result = await store.commit(batch(parts));
   assert.ok(result.ok, `a check failed: ${JSON.stringify(result)}`);
   return result.version;
+}
+
+export function memberOf(store: Store): MemberStore {
+  assert.ok(canBeMember(store), 'the store has what members have');
+  return store;
 }
 
 /** The names of all keys of the suite's partition, in order. */

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { canBeMember, type MemberStore } from '../member-store.js';
 import type { Store } from '../store.js';
 
 /** Far beyond what any call takes: a call that does not settle by then never will. */
@@ -18,11 +19,21 @@ export function withCallLimits(store: Store, callMillisMax = callMillisDefault):
       over.abort();
     }
   };
-  return {
+  const contract: Store = {
     get: (key) => limited('get', store.get(key)),
     getMany: (keys) => limited('getMany', store.getMany(keys)),
     range: (range, options) => limited('range', store.range(range, options)),
     commit: (batch) => limited('commit', store.commit(batch)),
     close: () => limited('close', store.close()),
   };
+  if (!canBeMember(store)) return contract;
+  const member: MemberStore = {
+    ...contract,
+    get: (key, options) => limited('get', store.get(key, options)),
+    getMany: (keys, options) => limited('getMany', store.getMany(keys, options)),
+    fence: (batch) => limited('fence', store.fence(batch)),
+    ingest: (ingestion) => limited('ingest', store.ingest(ingestion)),
+    sample: (range, cuts, options) => limited('sample', store.sample(range, cuts, options)),
+  };
+  return member;
 }

@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { startsWith, type Bytes } from '../../base/bytes.js';
+import { withLateGuards } from '../../../test/support/late-guards.js';
 import type { Clock } from '../../base/clock.js';
 import { openMemoryStore } from '../../engines/memory/store.js';
+import type { Guarded } from '../guards.js';
+import type { MemberStore } from '../member-store.js';
 import { partitionPrefixLength } from '../partition-prefix.js';
-import type { CommitBatch, Store } from '../store.js';
+import type { CommitBatch, Entry, KeyRange, Store } from '../store.js';
 import { commitsConformance } from './commits.js';
+import { failuresOf } from './failures.js';
+import { guardsConformance } from './members.js';
 import { rangesConformance } from './ranges.js';
 import { readsConformance } from './reads.js';
-import { casesOf, type TestCase } from './suite-test.js';
 import type { ConformanceSuite } from './suite.js';
+import { transfersConformance } from './transfers.js';
 import { versionsConformance } from './versions.js';
 
 // Stores that break the contract in one way each: the suite finds every one of them.
@@ -17,11 +23,18 @@ import { versionsConformance } from './versions.js';
 interface Canary {
   readonly wrong: string;
   /** What the wrong store does otherwise than a right one. */
-  readonly over: (store: Store, clock: Clock) => Partial<Store>;
+  readonly over: (store: MemberStore, clock: Clock) => Partial<MemberStore>;
+  /** What is there when the store was closed and opened again; without it none of it is. */
+  readonly reopen?: ((store: MemberStore, clock: Clock) => Promise<Store>) | undefined;
   readonly section: (suite: ConformanceSuite) => void;
   /** The tests of the section that fail; the others hold. */
   readonly caughtBy: readonly string[];
 }
+
+const everything: KeyRange = { start: Buffer.alloc(0) };
+const refusesUnguarded =
+  'refuses calls whose guard has another version or is absent, and does nothing';
+const stopsAtFence = 'lets no guarded commit through behind a fence, whoever writes';
 
 const canaries: readonly Canary[] = [
   {
@@ -96,7 +109,124 @@ const canaries: readonly Canary[] = [
     section: commitsConformance,
     caughtBy: ['refuses every call after it was closed, and may be closed twice'],
   },
+  {
+    wrong: 'reads whatever the guard',
+    over: (store) => ({
+      get: (key) => store.get(key),
+      getMany: (keys) => store.getMany(keys),
+      range: (range, options) => store.range(range, withoutGuard(options)),
+    }),
+    section: guardsConformance,
+    caughtBy: [refusesUnguarded, 'reads guard and data in one snapshot'],
+  },
+  {
+    wrong: 'reads the guard before the data',
+    over: (store) => ({
+      async get(key, options) {
+        await store.get(key, options);
+        await turn();
+        return store.get(key);
+      },
+    }),
+    section: guardsConformance,
+    caughtBy: ['reads guard and data in one snapshot'],
+  },
+  {
+    wrong: 'commits whatever the guard',
+    over: (store) => ({ commit: (batch) => store.commit(withoutGuard(batch)) }),
+    section: guardsConformance,
+    caughtBy: [refusesUnguarded, stopsAtFence],
+  },
+  {
+    wrong: 'looks at the checks before the guard',
+    over: (store) => ({
+      async commit({ guard, ...batch }) {
+        const found = await store.getMany(batch.checks.map(({ key }) => key));
+        const at = found.findIndex(
+          (entry, index) => entry && batch.checks[index]?.version === 'absent',
+        );
+        if (at !== -1)
+          return { ok: false, failedCheck: at, actual: found[at]?.version ?? 'absent' };
+        return store.commit({ ...batch, ...(guard !== undefined && { guard }) });
+      },
+    }),
+    section: guardsConformance,
+    caughtBy: [refusesUnguarded],
+  },
+  {
+    wrong: 'lets commits through behind a fence',
+    over: (store) => withLateGuards(store),
+    section: guardsConformance,
+    caughtBy: [stopsAtFence],
+  },
+  {
+    wrong: 'ingests entries as a commit would',
+    over: (store) => ({
+      async ingest({ entries, deletes, guard }) {
+        await store.commit({ ...batchOf(entries, deletes), ...(guard !== undefined && { guard }) });
+      },
+    }),
+    section: transfersConformance,
+    caughtBy: [
+      'keeps the versions of ingested entries, older and newer than what is there',
+      'gives commits versions above the floor and above all that was ingested',
+      'refuses what cannot be ingested, and applies nothing of it',
+    ],
+  },
+  {
+    wrong: 'knows nothing of a floor',
+    over: (store) => ({ ingest: (ingestion) => store.ingest({ ...ingestion, floor: 0 }) }),
+    section: transfersConformance,
+    caughtBy: [
+      'gives commits versions above the floor and above all that was ingested',
+      'refuses what cannot be ingested, and applies nothing of it',
+    ],
+  },
+  {
+    wrong: 'forgets a floor when it is closed',
+    over: () => ({}),
+    async reopen(store, clock) {
+      const again = await openMemoryStore({ clock });
+      const { entries } = await store.range(everything, { limit: 10_000, bytesMax: Infinity });
+      await again.ingest({ entries, deletes: [], floor: 0 });
+      return again;
+    },
+    section: transfersConformance,
+    caughtBy: ['obeys a floor when opened again with a clock an hour back'],
+  },
+  {
+    wrong: 'samples more than the range',
+    over: (store) => ({ sample: (_, cuts, options) => store.sample(everything, cuts, options) }),
+    section: transfersConformance,
+    caughtBy: [
+      'tells about how much a range holds, and nothing of what is outside',
+      'cuts at keys of the range in order, each once, as far as there are any',
+    ],
+  },
+  {
+    wrong: 'cuts a range into parts of as many keys',
+    over: (store) => ({
+      async sample(range, cuts, options) {
+        const sample = await store.sample(range, cuts, options);
+        const { entries } = await store.range(range, { limit: 10_000, bytesMax: Infinity });
+        const at = (part: number) => Math.ceil((entries.length * part) / (cuts + 1));
+        const keys = sample.cuts.flatMap((_, part) => entries[at(part + 1)]?.key ?? []);
+        return { ...sample, cuts: [...new Set(keys)] };
+      },
+    }),
+    section: transfersConformance,
+    caughtBy: ['cuts a range into parts that are about even in bytes'],
+  },
 ];
+
+function withoutGuard<T extends Guarded>(options: T): Omit<T, 'guard'> {
+  const { guard, ...others } = options;
+  return guard === undefined ? options : others;
+}
+
+function batchOf(puts: readonly Entry[], deletes: readonly Bytes[]): CommitBatch {
+  return { checks: [], puts, deletes };
+}
 
 function prefixOf(key: Bytes): Bytes {
   return key.subarray(0, partitionPrefixLength(key));
@@ -110,51 +240,40 @@ function versioned(store: Store, next: (batch: CommitBatch) => number): Store['c
   };
 }
 
-function suiteOver(over: Canary['over']): ConformanceSuite {
+function suiteOver({ over, reopen }: Pick<Canary, 'over' | 'reopen'>): ConformanceSuite {
   return {
     name: 'a wrong store',
     async open({ clock }) {
       const right = await openMemoryStore({ clock });
-      const store: Store = {
-        get: (key) => right.get(key),
-        getMany: (keys) => right.getMany(keys),
+      const store: MemberStore = {
+        get: (key, options) => right.get(key, options),
+        getMany: (keys, options) => right.getMany(keys, options),
         range: (range, options) => right.range(range, options),
         commit: (batch) => right.commit(batch),
+        fence: (batch) => right.fence(batch),
+        ingest: (ingestion) => right.ingest(ingestion),
+        sample: (range, cuts, options) => right.sample(range, cuts, options),
         close: () => right.close(),
         ...over(right, clock),
       };
-      return { store, dispose: () => right.close() };
+      const opened = { store, dispose: () => right.close() };
+      return reopen === undefined ? opened : { ...opened, reopen: () => reopen(right, clock) };
     },
     callMillisMax: 1_000,
     capabilities: {
-      persistent: false,
+      persistent: reopen !== undefined,
       processes: false,
       groupsCommits: false,
       versionsGlobal: true,
+      member: true,
     },
   };
 }
 
-async function isFailing({ body }: TestCase): Promise<boolean> {
-  const atEnd: (() => Promise<void>)[] = [];
-  try {
-    await body({ after: (done) => void atEnd.push(done) });
-    return false;
-  } catch {
-    return true;
-  } finally {
-    for (const end of atEnd.toReversed()) await end();
-  }
-}
-
 describe('the conformance suite', () => {
-  for (const { wrong, over, section, caughtBy } of canaries) {
+  for (const { wrong, over, reopen, section, caughtBy } of canaries) {
     it(`catches a store that ${wrong}`, async () => {
-      const failed: string[] = [];
-      for (const each of casesOf(() => section(suiteOver(over)))) {
-        if (await isFailing(each)) failed.push(each.name);
-      }
-      assert.deepEqual(failed, caughtBy);
+      assert.deepEqual(await failuresOf(section, suiteOver({ over, reopen })), caughtBy);
     });
   }
 });

@@ -1,11 +1,13 @@
 import { describe } from 'node:test';
 import { commitsConformance } from './commits.js';
 import { countersConformance } from './counters.js';
+import { guardsConformance } from './members.js';
 import { modelConformance } from './model.js';
 import { processesConformance } from './processes.js';
 import { rangesConformance } from './ranges.js';
 import { readsConformance } from './reads.js';
 import type { ConformanceSuite } from './suite.js';
+import { transfersConformance } from './transfers.js';
 import { versionsConformance } from './versions.js';
 
 /**
@@ -20,6 +22,10 @@ export function storeConformance(suite: ConformanceSuite): void {
     describe('counters', () => countersConformance(suite));
     describe('versions', () => versionsConformance(suite));
     describe('durability and processes', () => processesConformance(suite));
+    if (suite.capabilities.member) {
+      describe('guards', () => guardsConformance(suite));
+      describe('transfers', () => transfersConformance(suite));
+    }
     describe('model', () => modelConformance(suite));
   });
 }

@@ -1,10 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { invariant } from '../../base/invariant.js';
-import type { CommitResult, Entry, RangePage, Store } from '../store.js';
+import { GuardError } from '../errors.js';
+import type { MemberStore } from '../member-store.js';
+import type { RangeSample } from '../sample.js';
+import type { CommitResult, Entry, RangePage } from '../store.js';
 import type { SpawnedStore } from './suite.js';
 
-type Method = keyof Store;
+type Method = keyof MemberStore;
 
 interface Request {
   readonly id: number;
@@ -12,23 +15,36 @@ interface Request {
   readonly parameters: readonly unknown[];
 }
 
-type Response =
-  | { readonly id: number; readonly result: unknown }
-  | { readonly id: number; readonly error: string };
+interface Refusal {
+  readonly id: number;
+  readonly error: string;
+  /** Of a `GuardError`. */
+  readonly guard?: number | 'absent';
+}
+
+type Response = { readonly id: number; readonly result: unknown } | Refusal;
 
 /** In the child: answers calls for the store until the parent closes it. Then the process ends. */
-export function serveStore(store: Store): void {
+export function serveStore(store: MemberStore): void {
   const answer = async ({ id, method, parameters }: Request): Promise<void> => {
     const call = store[method].bind(store) as (...values: readonly unknown[]) => Promise<unknown>;
     const response: Response = await call(...parameters).then(
       (result) => ({ id, result }),
-      (error: unknown) => ({ id, error: String(error) }),
+      (error: unknown) => ({
+        id,
+        error: String(error),
+        ...(error instanceof GuardError && { guard: error.actual }),
+      }),
     );
     process.send?.(response);
     if (method === 'close') process.disconnect();
   };
   process.on('message', (request: Request) => void answer(request));
   process.send?.({ id: 0, result: 'ready' });
+}
+
+function errorOf({ error, guard }: Refusal): Error {
+  return guard === undefined ? new Error(error) : new GuardError(guard);
 }
 
 /**
@@ -50,7 +66,7 @@ export async function remoteStore(child: ChildProcess): Promise<SpawnedStore> {
   const receive = (id: number) =>
     new Promise<unknown>((resolve, reject) => {
       waiting.set(id, (response) => {
-        if ('error' in response) reject(new Error(response.error));
+        if ('error' in response) reject(errorOf(response));
         else resolve(response.result);
       });
     });
@@ -63,17 +79,21 @@ export async function remoteStore(child: ChildProcess): Promise<SpawnedStore> {
     return result;
   };
   await receive(0);
-  return {
-    store: {
-      get: (key) => call('get', key) as Promise<Entry | undefined>,
-      getMany: (keys) => call('getMany', keys) as Promise<(Entry | undefined)[]>,
-      range: (range, options) => call('range', range, options) as Promise<RangePage>,
-      commit: (batch) => call('commit', batch) as Promise<CommitResult>,
-      async close() {
-        await call('close');
-        await exited;
-      },
+  const store: MemberStore = {
+    get: (key, options) => call('get', key, options) as Promise<Entry | undefined>,
+    getMany: (keys, options) => call('getMany', keys, options) as Promise<(Entry | undefined)[]>,
+    range: (range, options) => call('range', range, options) as Promise<RangePage>,
+    commit: (batch) => call('commit', batch) as Promise<CommitResult>,
+    fence: (batch) => call('fence', batch) as Promise<CommitResult>,
+    ingest: (ingestion) => call('ingest', ingestion) as Promise<void>,
+    sample: (range, cuts, options) => call('sample', range, cuts, options) as Promise<RangeSample>,
+    async close() {
+      await call('close');
+      await exited;
     },
+  };
+  return {
+    store,
     async kill() {
       child.kill('SIGKILL');
       await exited;

@@ -37,6 +37,8 @@ export interface ConformanceSuite {
     readonly persistent: boolean;
     readonly processes: boolean;
     readonly groupsCommits: boolean;
+    /** Guards, `fence`, `ingest` and `sample`: it can be a member of a store made of stores. */
+    readonly member: boolean;
     /** Versions rise over all partitions, as `versionsGlobal` of a served store says. */
     readonly versionsGlobal: boolean;
   };

@@ -1,0 +1,127 @@
+import type { Bytes } from '../../base/bytes.js';
+import type { Clock } from '../../base/clock.js';
+import { addToCounter, counterBytes } from '../../kv/counter.js';
+import type { GuardError } from '../../kv/errors.js';
+import { guardRefusal, type Guard, type GuardedBatch } from '../../kv/guards.js';
+import { floorOf, type Ingestion } from '../../kv/ingestion.js';
+import type { Check, CommitResult } from '../../kv/store.js';
+import type { Environment } from './environment.js';
+
+const noBytes = Buffer.alloc(0);
+const lastVersionKey = Buffer.from('last-version');
+
+/** What waits to be written: a commit of the contract, or entries that keep their versions. */
+export type Work =
+  | { readonly kind: 'commit'; readonly batch: GuardedBatch }
+  | { readonly kind: 'ingest'; readonly ingestion: Ingestion };
+
+/** The greatest version that any process has given out; 0 before the first. */
+export function readLastVersion({ meta }: Environment): number {
+  return meta.get(lastVersionKey)?.version ?? 0;
+}
+
+/**
+ * Why a guarded call is not carried out. Within the write transaction, or with the reads that the
+ * guard is of.
+ */
+export function readGuard({ entries }: Environment, guard: Guard): GuardError | undefined {
+  return guardRefusal(guard, entries.get(guard.key)?.version ?? 'absent');
+}
+
+/**
+ * Applies work, one piece after the other. Inside the write transaction its process is the only
+ * writer among all, so checks and guards read the truth and versions rise across processes.
+ *
+ * The last version used is kept in the environment and written with each group. That makes versions
+ * increase over restarts and over clocks that step back.
+ */
+export class GroupWriter {
+  readonly #environment: Environment;
+  readonly #clock: Clock;
+
+  constructor(environment: Environment, clock: Clock) {
+    this.#environment = environment;
+    this.#clock = clock;
+  }
+
+  /** For use in a write transaction, which has to be given up when this throws. */
+  apply(group: readonly Work[]): readonly (CommitResult | GuardError)[] {
+    const { meta } = this.#environment;
+    const before = readLastVersion(this.#environment);
+    let version = before;
+    const results = group.map((work) => {
+      const result =
+        work.kind === 'commit'
+          ? this.#commit(work.batch, version)
+          : this.#ingest(work.ingestion, version);
+      if ('version' in result) version = result.version;
+      return result;
+    });
+    if (version > before) meta.put(lastVersionKey, noBytes, version);
+    return results;
+  }
+
+  #commit(batch: GuardedBatch, last: number): CommitResult | GuardError {
+    const refusal = batch.guard && readGuard(this.#environment, batch.guard);
+    if (refusal !== undefined) return refusal;
+    const failed = this.#firstFailed(batch.checks);
+    if (failed !== undefined) return failed;
+    const version = Math.max(this.#clock.nowMicros(), last + 1);
+    this.#write(batch, version);
+    return { ok: true, version };
+  }
+
+  #ingest(ingestion: Ingestion, last: number): CommitResult | GuardError {
+    const { entries } = this.#environment;
+    const refusal = ingestion.guard && readGuard(this.#environment, ingestion.guard);
+    if (refusal !== undefined) return refusal;
+    for (const key of ingestion.deletes) entries.remove(key);
+    for (const { key, value, version } of ingestion.entries) entries.put(key, value, version);
+    return { ok: true, version: Math.max(last, floorOf(ingestion)) };
+  }
+
+  #firstFailed(checks: readonly Check[]): CommitResult | undefined {
+    for (let index = 0; index < checks.length; index += 1) {
+      const check = checks[index];
+      if (check === undefined) continue;
+      const actual = this.#versionOf(check.key);
+      const holds = check.version === 'present' ? actual !== 'absent' : actual === check.version;
+      if (!holds) return { ok: false, failedCheck: index, actual };
+    }
+    return undefined;
+  }
+
+  #versionOf(key: Bytes): number | 'absent' {
+    return this.#environment.entries.get(key)?.version ?? 'absent';
+  }
+
+  #write(batch: GuardedBatch, version: number): void {
+    const { entries } = this.#environment;
+    for (const key of batch.deletes) entries.remove(key);
+    for (const { key, value } of batch.puts) entries.put(key, value, version);
+    if (batch.adds === undefined) return;
+    // Reads what the commits before this one in its group have added.
+    for (const { key, delta } of batch.adds) {
+      entries.put(key, addToCounter(entries.get(key)?.value, delta), version);
+    }
+  }
+}
+
+/** About what a piece of work puts into a transaction. */
+export function bytesOf(work: Work): number {
+  if (work.kind === 'ingest') return written(work.ingestion.entries, work.ingestion.deletes);
+  const { puts, deletes, adds = [] } = work.batch;
+  let bytes = written(puts, deletes);
+  for (const { key } of adds) bytes += key.length + counterBytes;
+  return bytes;
+}
+
+function written(
+  puts: readonly { readonly key: Bytes; readonly value: Bytes }[],
+  deletes: readonly Bytes[],
+): number {
+  let bytes = 0;
+  for (const { key, value } of puts) bytes += key.length + value.length;
+  for (const key of deletes) bytes += key.length;
+  return bytes;
+}
