@@ -31,6 +31,7 @@ import {
 import type { OpenBearerVerifier } from './oauth/opening.js';
 import { Reclaimer } from './reclaimer.js';
 import { Snapshots, type SnapshotControl, type SnapshotInfo } from './snapshots.js';
+import { storeFailure } from './store-failure.js';
 import type { Certificates } from './tls/certificates.js';
 import { openCertificates, prepareCertificate } from './tls/opening.js';
 
@@ -70,7 +71,7 @@ export interface TabulariumServer extends ServerEndpoints, SnapshotControl, Asyn
  *   that is taken; other errors when the data directory cannot be opened. Nothing stays open then.
  */
 export function createServer(options: ServerOptions): Promise<TabulariumServer> {
-  return startServer(options, 'exclusive');
+  return startServer(options, 'exclusive', openStore);
 }
 
 /**
@@ -78,16 +79,21 @@ export function createServer(options: ServerOptions): Promise<TabulariumServer> 
  * well (`openDirectoryOwner`). Otherwise as `createServer`.
  */
 export function createWorkerServer(options: ServerOptions): Promise<TabulariumServer> {
-  return startServer(options, 'join');
+  return startServer(options, 'join', openStore);
 }
 
-async function startServer(options: ServerOptions, sharing: Sharing): Promise<TabulariumServer> {
+/** As `createServer`, over the store that `open` gives. */
+export async function startServer(
+  options: ServerOptions,
+  sharing: Sharing,
+  open: typeof openStore,
+): Promise<TabulariumServer> {
   checkOptionNames(options);
   const settings = settingsOf(options);
   const accounts = new CurrentAccounts(makeAccountDirectory(settings.accounts));
   const interferences = new Interferences(options, settings);
   const bearer = await bearerOf(settings);
-  const store = await openStore(settings, sharing);
+  const store = await open(settings, sharing);
   const certificates = await openCertificates(settings, sharing).catch(async (error: unknown) => {
     await store.close();
     throw error;
@@ -170,6 +176,7 @@ class RunningServer implements TabulariumServer {
         accounts,
         endpoints: [healthEndpoint(() => this.#isHealthy())],
         observers: interferences.observers,
+        failureOf: storeFailure,
         interferences: interferences.list,
         gate,
         clock,

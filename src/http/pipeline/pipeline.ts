@@ -51,6 +51,8 @@ export interface PipelineOptions {
   readonly bearer?: BearerVerifier | undefined;
   /** Who keeps pages from accounts with a public key. Absent: no further host is allowed. */
   readonly publicKeyGuard?: PublicKeyGuard;
+  /** What a client is told of a failure that is no `StorageError`. Absent: that the server failed. */
+  readonly failureOf?: (error: unknown) => StorageError | undefined;
   /** Asked in order before the work of a request. Absent: nothing interferes. */
   readonly interferences?: readonly Interference[];
   /** Where the work of requests passes. Absent: nobody else wants to work alone. */
@@ -257,7 +259,7 @@ export class Pipeline {
 
   #fail(exchange: Exchange, error: unknown): void {
     if (error instanceof AbortedError) return;
-    const failure = error instanceof StorageError ? error : this.#unexpected(exchange, error);
+    const failure = error instanceof StorageError ? error : this.#failureOf(exchange, error);
     if (exchange.replied) return;
     exchange.errorCode = failure.code;
     const reply = this.#options.service.renderError(failure, exchange);
@@ -268,10 +270,12 @@ export class Pipeline {
     this.#reply(exchange, reply);
   }
 
-  #unexpected(exchange: Exchange, error: unknown): StorageError {
+  #failureOf(exchange: Exchange, error: unknown): StorageError {
+    const known = this.#options.failureOf?.(error);
+    if (known?.code === 'ServerBusy') return known;
     const { operation, requestId } = exchange;
     this.#options.logger.error('a request failed unexpectedly', { error, operation, requestId });
-    return new StorageError('InternalError', { cause: error });
+    return known ?? new StorageError('InternalError', { cause: error });
   }
 
   #reply(exchange: Exchange, reply: Reply): void {

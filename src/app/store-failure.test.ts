@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { insertOperation, sendChangeset } from '../../test/wire/kit/batch.js';
+import { WireClient } from '../../test/wire/kit/client.js';
+import { QueueWireClient } from '../../test/wire/kit/queue-client.js';
+import type { WireResponse } from '../../test/wire/kit/response.js';
+import { CommitUnknownError, StoreBusyError, StoreWriteError } from '../kv/errors.js';
+import type { ServedStore } from '../kv/served-store.js';
+import type { Store } from '../kv/store.js';
+import { openStore } from './backend.js';
+import { startServer } from './server.js';
+
+const errors: string[] = [];
+const logger = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: (message: string) => void errors.push(message),
+};
+
+/** A server whose commits fail as long as `failure.error` is there. */
+async function faultyServer() {
+  const failure: { error?: Error } = {};
+  const server = await startServer(
+    { inMemory: true, tablePort: 0, queuePort: 0, logger },
+    'exclusive',
+    async (settings, sharing) => faulty(await openStore(settings, sharing), failure),
+  );
+  const tables = WireClient.of(server);
+  const queues = QueueWireClient.of(server);
+  return {
+    failure,
+    tables,
+    queues,
+    async [Symbol.asyncDispose]() {
+      tables.close();
+      queues.close();
+      delete failure.error;
+      await server.close();
+    },
+  };
+}
+
+function faulty(store: ServedStore, failure: { readonly error?: Error }): ServedStore {
+  const commit: Store['commit'] = async (batch) => {
+    if (failure.error !== undefined) throw failure.error;
+    return store.commit(batch);
+  };
+  return {
+    versionsGlobal: store.versionsGlobal,
+    get: (key) => store.get(key),
+    getMany: (keys) => store.getMany(keys),
+    range: (range, options) => store.range(range, options),
+    commit,
+    lastVersion: () => store.lastVersion(),
+    trouble: () => store.trouble(),
+    close: () => store.close(),
+  };
+}
+
+describe('a failure of the store', () => {
+  const cases = [
+    { error: new StoreBusyError(), status: 503, code: 'ServerBusy', retryAfter: '1' },
+    { error: new CommitUnknownError('?'), status: 500, code: 'OperationTimedOut' },
+    { error: new StoreWriteError('disk'), status: 500, code: 'InternalError' },
+  ];
+  for (const { error, status, code, retryAfter } of cases) {
+    it(`is answered with ${status} ${code} by tables and queues when it is a ${error.name}`, async () => {
+      await using server = await faultyServer();
+      const { tables, queues, failure } = server;
+      const table = await tables.newTable();
+      await queues.expect(201, { method: 'PUT', path: '/tasks' });
+      failure.error = error;
+      const entity = { PartitionKey: 'p', RowKey: 'r' };
+      const answers: [WireResponse, RegExp][] = [
+        [await tables.insert(table, entity), new RegExp(`"code":"${code}"`)],
+        [
+          await sendChangeset(tables, [insertOperation(table, entity)]),
+          new RegExp(`<code>${code}</code>|"code":"${code}"`),
+        ],
+        [
+          await queues.send({
+            method: 'POST',
+            path: '/tasks/messages',
+            body: '<QueueMessage><MessageText>a</MessageText></QueueMessage>',
+          }),
+          new RegExp(`<Code>${code}</Code>`),
+        ],
+      ];
+      // Who operates the server hears of what it did not expect, and not of load.
+      assert.equal(errors.splice(0).length, code === 'ServerBusy' ? 0 : answers.length);
+      for (const [answer, body] of answers) {
+        assert.equal(answer.status, status, answer.text);
+        assert.match(answer.text, body);
+        assert.equal(answer.header('x-ms-error-code'), code);
+        assert.equal(answer.header('retry-after'), retryAfter);
+      }
+    });
+  }
+});
