@@ -5,9 +5,9 @@ import { StorageError } from '../model/errors/storage-error.js';
 const retryAfterSeconds = 1;
 
 /**
- * What a client is told of a failure of the store; undefined where nothing but that the server failed.
- * A busy store has done nothing. After an unknown outcome a client that tries again may meet what it
- * has written itself, as after any answer that is late.
+ * What a client is told of a failure of the store; undefined: only that the server failed. A busy
+ * store has done nothing. After an unknown outcome a client that tries again may meet what it has
+ * written itself, as after any answer that is late.
  */
 export function storeFailure(error: unknown): StorageError | undefined {
   if (error instanceof StoreBusyError) {
