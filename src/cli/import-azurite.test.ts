@@ -221,9 +221,16 @@ describe('tabularium import azurite', () => {
       return [n, count];
     };
     assert.deepEqual(await changed(), [1, 4]);
-    await importInto(location);
+    const again = await importInto(location);
+    assert.match(again.stderr, /Found one: 1 table with 2 entities, 1 queue with 4 messages\./);
+    assert.match(again.stderr, /Imported: 0 entities, 0 messages\./);
+    assert.match(
+      again.stderr,
+      /there already: 3 entities, 2 queues\. Use --if-exists replace to overwrite them\./,
+    );
     assert.deepEqual(await changed(), [2, 4]);
-    await importInto(location, '--if-exists', 'replace');
+    const replaced = await importInto(location, '--if-exists', 'replace');
+    assert.match(replaced.stderr, /Imported one: 1 table with 2 entities, 1 queue with 4/);
     assert.deepEqual(await changed(), [1, 4]);
   });
 

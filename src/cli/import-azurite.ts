@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import type { SeedProgress } from '../app/index.js';
 import { systemClock } from '../base/clock.js';
 import type { Refuse, StoredAccounts } from './azurite/stored-data.js';
 import { CommandFailure } from './failure.js';
@@ -55,8 +56,11 @@ async function importAzurite(directory: string, flags: ImportFlags): Promise<voi
   const nowMs = systemClock.nowMicros() / 1000;
   const { accounts, expired, blobs } = await readAzuriteData(directory, nowMs, refuse);
   if (accounts.size === 0) throw new CommandFailure(`${directory} holds no tables and no queues.`);
-  if (flags.dryRun !== true) await write(accounts, flags, refuse);
-  for (const line of summary(accounts, flags.dryRun === true)) notice(line);
+  const lines =
+    flags.dryRun === true
+      ? contents('Would import', accounts)
+      : outcome(accounts, await write(accounts, flags, refuse));
+  for (const line of lines) notice(line);
   if (expired > 0) notice(`Left out: ${counted(expired, 'expired message')}.`);
   if (blobs > 0) notice(`Left out: ${counted(blobs, 'blob')}; blobs are not served here.`);
   if (refused > printedMax) notice(`${counted(refused - printedMax, 'refusal')} more.`);
@@ -67,23 +71,27 @@ async function write(
   accounts: StoredAccounts,
   { location, ifExists }: ImportFlags,
   refuse: Refuse,
-): Promise<void> {
+): Promise<SeedProgress> {
   const { writeAccounts } = await import('./azurite/write-data.js');
-  let rows = 0;
+  let done: SeedProgress = { entities: 0, messages: 0, keptEntities: 0, keptQueues: 0 };
   const report = reportProgress({
     stream: process.stderr,
     bytesTotal: sum(accounts, 'entities') + sum(accounts, 'messages'),
-    counts: () => ({ rows, refused: 0, bytes: rows }),
+    counts: () => {
+      const rows = done.entities + done.messages;
+      return { rows, refused: 0, bytes: rows };
+    },
   });
   try {
     await writeAccounts(
       accounts,
-      { location, ifExists, progress: (done) => (rows = done) },
+      { location, ifExists, progress: (progress) => (done = progress) },
       refuse,
     );
   } finally {
     report.stop();
   }
+  return done;
 }
 
 function sum(accounts: StoredAccounts, what: 'entities' | 'messages'): number {
@@ -95,12 +103,24 @@ function sum(accounts: StoredAccounts, what: 'entities' | 'messages'): number {
   return lists.reduce((total, length) => total + length, 0);
 }
 
-function summary(accounts: StoredAccounts, isDry: boolean): readonly string[] {
+/** What of the data was written, and what was there already. */
+function outcome(accounts: StoredAccounts, done: SeedProgress): readonly string[] {
+  const { entities, messages, keptEntities, keptQueues } = done;
+  if (keptEntities + keptQueues === 0) return contents('Imported', accounts);
+  return [
+    ...contents('Found', accounts),
+    `Imported: ${entitiesText(entities - keptEntities)}, ${counted(messages, 'message')}.`,
+    `Left as they were, because they are there already: ${entitiesText(keptEntities)}, ` +
+      `${counted(keptQueues, 'queue')}. Use --if-exists replace to overwrite them.`,
+  ];
+}
+
+function contents(verb: string, accounts: StoredAccounts): readonly string[] {
   return [...accounts].map(([name, account]) => {
     const one: StoredAccounts = new Map([[name, account]]);
     const { tables, queues } = account;
     return (
-      `${isDry ? 'Would import' : 'Imported'} ${name}: ${counted(tables.size, 'table')} with ` +
+      `${verb} ${name}: ${counted(tables.size, 'table')} with ` +
       `${entitiesText(sum(one, 'entities'))}, ${counted(queues.size, 'queue')} with ` +
       `${counted(sum(one, 'messages'), 'message')}.`
     );

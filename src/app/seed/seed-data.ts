@@ -60,9 +60,14 @@ export interface SeedData extends SeedAccount {
 }
 
 export interface SeedProgress {
-  /** Entities written or found. */
+  /** Entities written or kept. */
   readonly entities: number;
+  /** Messages that were put. */
   readonly messages: number;
+  /** Entities that existed and stayed as they were, which `skip` asks for. */
+  readonly keptEntities: number;
+  /** Queues that existed and stayed as they were, with their messages. */
+  readonly keptQueues: number;
 }
 
 /** Where in a seed something is: names of members and positions in lists. */

@@ -7,7 +7,13 @@ import type { NewMessage, QueueStatus } from '../../services/queues/types.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { isXmlText } from '../../wire/xml/escape.js';
-import { SeedError, type SeedMessage, type SeedPath, type SeedQueue } from './seed-data.js';
+import {
+  SeedError,
+  type SeedMessage,
+  type SeedPath,
+  type SeedProgress,
+  type SeedQueue,
+} from './seed-data.js';
 import { SeedMistakes } from './seed-mistakes.js';
 import { checkList, checkMembers, checkObject } from './seed-shape.js';
 import { refused, seedErrorOf } from './seed-tables.js';
@@ -19,8 +25,8 @@ export interface QueueTarget {
   readonly queue: string;
   readonly path: SeedPath;
   readonly ifExists: 'skip' | 'replace';
-  /** Told of messages that were put. */
-  readonly done: (messages: number) => void;
+  /** Told of messages that were put, and of a queue that was kept. */
+  readonly done: (more: Partial<SeedProgress>) => void;
 }
 
 /**
@@ -96,12 +102,13 @@ export async function seedQueue(target: QueueTarget, content: SeedQueue): Promis
     } else if (target.ifExists === 'replace') {
       await queues.clearMessages(account, queue);
     } else if (!isUnfinished(status)) {
+      target.done({ keptQueues: 1 });
       return;
     }
     const isResumed = target.ifExists === 'skip' && status !== undefined;
     for (const message of messages.slice(isResumed ? status.approximateMessageCount : 0)) {
       await queues.putMessage(account, queue, message);
-      target.done(1);
+      target.done({ messages: 1 });
     }
     await queues.setMetadata(account, queue, metadata);
   } catch (error) {

@@ -3,7 +3,13 @@ import { checkTableName } from '../../services/tables/table-name.js';
 import type { TableService } from '../../services/tables/table-service.js';
 import type { EntityInput } from '../../model/edm/value.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import { SeedError, type SeedEntity, type SeedPath, type SeedTable } from './seed-data.js';
+import {
+  SeedError,
+  type SeedEntity,
+  type SeedPath,
+  type SeedProgress,
+  type SeedTable,
+} from './seed-data.js';
 import { entityInputOf } from './seed-entity.js';
 import type { SeedMistakes } from './seed-mistakes.js';
 import { checkList, checkMembers, checkObject } from './seed-shape.js';
@@ -15,8 +21,8 @@ export interface TableTarget {
   readonly table: string;
   readonly path: SeedPath;
   readonly ifExists: 'skip' | 'replace';
-  /** Told of entities that were written or found. */
-  readonly done: (entities: number) => void;
+  /** Told of entities that were written or kept. */
+  readonly done: (more: Partial<SeedProgress>) => void;
 }
 
 interface SeedRow {
@@ -125,29 +131,33 @@ class HeldRows {
 async function writeAll(target: TableTarget, held: HeldRows): Promise<void> {
   const write = target.ifExists === 'skip' ? insertAbsent : overwrite;
   const writing = held.take().map(async (rows) => {
-    await write(target, rows);
-    target.done(rows.length);
+    const written = await write(target, rows);
+    target.done({ entities: rows.length, keptEntities: rows.length - written });
   });
   // All have ended before the first failure is told: nothing goes on behind the back of a caller.
   const failed = (await Promise.allSettled(writing)).find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') throw failed.reason;
 }
 
-function overwrite(target: TableTarget, rows: readonly SeedRow[]): Promise<void> {
-  return transact(target, rows, 'insert-or-replace');
+/** Returns how many were written, which is all. */
+async function overwrite(target: TableTarget, rows: readonly SeedRow[]): Promise<number> {
+  await transact(target, rows, 'insert-or-replace');
+  return rows.length;
 }
 
-/** Inserts the rows whose keys are free; those that exist stay as they are. */
-async function insertAbsent(target: TableTarget, rows: readonly SeedRow[]): Promise<void> {
+/** Inserts the rows whose keys are free, and returns how many; those that exist are kept. */
+async function insertAbsent(target: TableTarget, rows: readonly SeedRow[]): Promise<number> {
   let absent = rows;
   while (absent.length > 0) {
     try {
-      return await transact(target, absent, 'insert');
+      await transact(target, absent, 'insert');
+      return absent.length;
     } catch (error) {
       if (!(error instanceof EntityExists)) throw error;
       absent = await absentOf(target, absent);
     }
   }
+  return 0;
 }
 
 /** Another writer, or the seed of an earlier start, has written one of the entities. */

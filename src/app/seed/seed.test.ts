@@ -121,7 +121,8 @@ describe('a seed', () => {
       tables: { people: { entities: [{ PartitionKey: 'a', RowKey: '0001', Mine: true }] } },
       queues: { work: { metadata: { owner: 'first' }, messages: ['kept'] } },
     });
-    await world.seed(whole);
+    const { keptEntities, keptQueues } = await world.seed(whole);
+    assert.deepEqual([keptEntities, keptQueues], [1, 1]);
     const people = await world.entities('people');
     assert.deepEqual(people['a/0001'], [
       { name: 'Mine', value: { type: 'Edm.Boolean', value: true } },
@@ -169,7 +170,8 @@ describe('a seed', () => {
       accounts: { other: { queues: { theirs: { messages: ['m'] } } } },
       progress: ({ entities, messages }) => seen.push(entities + messages),
     });
-    assert.deepEqual(counts, { tables: 2, queues: 3, entities: 153, messages: 4 });
+    const none = { keptEntities: 0, keptQueues: 0 };
+    assert.deepEqual(counts, { tables: 2, queues: 3, entities: 153, messages: 4, ...none });
     assert.deepEqual(
       seen,
       seen.toSorted((left, right) => left - right),

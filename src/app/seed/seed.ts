@@ -1,6 +1,12 @@
 import type { QueueService } from '../../services/queues/queue-service.js';
 import type { TableService } from '../../services/tables/table-service.js';
-import { SeedError, type SeedAccount, type SeedData, type SeedPath } from './seed-data.js';
+import {
+  SeedError,
+  type SeedAccount,
+  type SeedData,
+  type SeedPath,
+  type SeedProgress,
+} from './seed-data.js';
 import { SeedMistakes } from './seed-mistakes.js';
 import { checkMembers, checkObject } from './seed-shape.js';
 import { noteQueueMistakes, seedQueue } from './seed-queues.js';
@@ -19,13 +25,10 @@ interface AccountPart {
   readonly path: SeedPath;
 }
 
-/** What a seed had, whether it was made or was there. */
-export interface SeedCounts {
+/** What a seed had, made or kept. */
+export interface SeedCounts extends SeedProgress {
   readonly tables: number;
   readonly queues: number;
-  readonly entities: number;
-  /** Messages that were put. */
-  readonly messages: number;
 }
 
 /**
@@ -46,25 +49,29 @@ export async function seed(target: SeedTarget, data: SeedData): Promise<SeedCoun
   const mistakes = new SeedMistakes();
   for (const part of parts) check(part, mistakes);
   mistakes.throwAll();
-  const counts = { tables: 0, queues: 0, entities: 0, messages: 0 };
-  const done = (what: 'entities' | 'messages') => (count: number) => {
-    counts[what] += count;
-    data.progress?.({ entities: counts.entities, messages: counts.messages });
+  const progress = { entities: 0, messages: 0, keptEntities: 0, keptQueues: 0 };
+  const counts = { tables: 0, queues: 0 };
+  const done = (more: Partial<SeedProgress>): void => {
+    progress.entities += more.entities ?? 0;
+    progress.messages += more.messages ?? 0;
+    progress.keptEntities += more.keptEntities ?? 0;
+    progress.keptQueues += more.keptQueues ?? 0;
+    data.progress?.({ ...progress });
   };
   for (const { account, content, path } of parts) {
     const common = { ...target, account, ifExists };
     for (const [table, entities] of Object.entries(content.tables ?? {})) {
       const place = [...path, 'tables', table];
-      await seedTable({ ...common, table, path: place, done: done('entities') }, entities ?? {});
+      await seedTable({ ...common, table, path: place, done }, entities ?? {});
       counts.tables += 1;
     }
     for (const [queue, messages] of Object.entries(content.queues ?? {})) {
       const place = [...path, 'queues', queue];
-      await seedQueue({ ...common, queue, path: place, done: done('messages') }, messages ?? {});
+      await seedQueue({ ...common, queue, path: place, done }, messages ?? {});
       counts.queues += 1;
     }
   }
-  return counts;
+  return { ...counts, ...progress };
 }
 
 function partsOf(data: SeedData, names: readonly string[]): readonly AccountPart[] {

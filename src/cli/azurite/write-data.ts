@@ -1,4 +1,10 @@
-import { createServer, SeedError, type SeedAccount, type SeedData } from '../../app/index.js';
+import {
+  createServer,
+  SeedError,
+  type SeedAccount,
+  type SeedData,
+  type SeedProgress,
+} from '../../app/index.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { defaultServiceProperties } from '../../services/accounts/service-properties.js';
 import type { ServiceProperties } from '../../model/resources/service-properties.js';
@@ -17,8 +23,8 @@ export interface WriteOptions {
   /** The data directory. */
   readonly location: string;
   readonly ifExists: 'skip' | 'replace';
-  /** Called now and then with the entities and messages that are done. */
-  readonly progress: (done: number) => void;
+  /** Called now and then with what is done so far. */
+  readonly progress: (done: SeedProgress) => void;
 }
 
 /**
@@ -35,7 +41,7 @@ export async function writeAccounts(
   const init: SeedData = {
     accounts: Object.fromEntries([...accounts].map(([name, account]) => [name, seedOf(account)])),
     ifExists,
-    progress: ({ entities, messages }) => progress(entities + messages),
+    progress,
   };
   await using server = await createServer({
     location,
