@@ -8,6 +8,10 @@
  *     const queues = QueueServiceClient.fromConnectionString(server.connectionString());
  */
 export { createServer, type TabulariumServer } from './server.js';
+export {
+  DataDirectoryError,
+  type DataDirectoryProblem,
+} from '../engines/lmdb/data-directory-error.js';
 export { ListenError } from './listen-error.js';
 export type { ServerEndpoints } from './endpoints.js';
 export type { AccountOptions, ServerChanges, ServerOptions, ServiceName } from './options.js';

@@ -168,6 +168,9 @@ function storageOf({ location, inMemory }: ServerOptions): StorageChoice {
       'say where to keep data: location (a data directory) or inMemory: true',
     );
   }
+  if (typeof location !== 'string' || location.includes('\0')) {
+    throw new ServerOptionsError('location must be the path of a directory');
+  }
   return { kind: 'directory', directory: location };
 }
 
@@ -195,7 +198,7 @@ function listenersOf(options: ServerOptions): Record<ServiceName, ListenerSettin
 
 /** To Node.js, none would mean every network. */
 function hostOf(option: string, host: string): string {
-  if (host !== '') return host;
+  if (typeof host === 'string' && host.trim() !== '') return host;
   throw new ServerOptionsError(`host or ${option} is empty; 0.0.0.0 listens on every network`);
 }
 

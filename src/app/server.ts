@@ -68,7 +68,8 @@ export interface TabulariumServer extends ServerEndpoints, SnapshotControl, Asyn
  *
  * @throws {ServerOptionsError} for options that cannot be served, `AccountSettingsError` for
  *   accounts that cannot, `SeedError` for what cannot be made at the start, `ListenError` for a port
- *   that is taken; other errors when the data directory cannot be opened. Nothing stays open then.
+ *   that is taken, `DataDirectoryError` for a data directory that cannot be used. Nothing stays open
+ *   then.
  */
 export function createServer(options: ServerOptions): Promise<TabulariumServer> {
   return startServer(options, 'exclusive', openStore);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { checkCommand } from './check.js';
 import { devTokenCommand } from './dev-token.js';
+import { pathOf, refuseExcessArguments } from './excess-arguments.js';
 import { importAzuriteCommand } from './import-azurite.js';
 import { queueClearCommand } from './queue-clear.js';
 import { queueGetCommand } from './queue-get.js';
@@ -64,12 +65,15 @@ export function buildProgram(): Command {
   program.addCommand(sas);
   program.addCommand(imports);
   prepare(program);
+  program.hook('preAction', (_, command) => refuseExcessArguments(command));
   return program;
 }
 
 function prepare(command: Command): void {
   command
     .exitOverride()
+    .allowExcessArguments(true)
+    .showHelpAfterError(`See: ${pathOf(command)} --help`)
     .configureHelp({ showGlobalOptions: false })
     .configureOutput({ outputError: (text, write) => write(printableLines(text)) });
   for (const child of command.commands) prepare(child);

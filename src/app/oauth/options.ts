@@ -151,7 +151,7 @@ function ofUrl(url: URL): KeyPlace {
     url.protocol === 'https:' || (url.protocol === 'http:' && ownHosts.has(url.hostname));
   if (isSafe) return { kind: 'url', url };
   throw new ServerOptionsError(
-    `oauth.jwks is '${url.origin}${url.pathname}'; it must be an https: URL, an http: URL of this ` +
+    `oauth.jwks is '${url.protocol}//${url.host}${url.pathname}'; it must be an https: URL, an http: URL of this ` +
       'machine, or the path of a file',
   );
 }

@@ -148,7 +148,10 @@ void describe('tabularium start', () => {
     const file = join(directory.path, 'file');
     await writeFile(file, '');
     for (const [args, message] of [
-      [['--location', file], /The data directory .*\bfile'/],
+      [
+        ['--location', file],
+        /The data directory .*\bfile cannot be used: .* no directory\. Choose/,
+      ],
       [['--in-memory', '--debug', join(file, 'log')], /The log file .*--debug cannot be written/],
     ] as const) {
       const { code, stdout, stderr } = await runCli(['start', ...freePorts, ...args]);

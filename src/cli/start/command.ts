@@ -2,7 +2,6 @@ import { Command, type Help, type Option } from 'commander';
 import { surviveClosedOutput } from '../closed-output.js';
 import { UsageError } from '../failure.js';
 import { report } from '../report.js';
-import { printable } from '../terminal.js';
 import { prepareOAuth } from './oauth-options.js';
 import { addStartOptions, type StartFlags } from './options.js';
 import { planStart, settingsOf, type StartPlan } from './plan.js';
@@ -28,21 +27,10 @@ Examples:
   tabularium start --config tabularium.yaml --host 0.0.0.0
   tabularium start --tls self-signed --oauth dev`,
     )
-    .allowExcessArguments(true)
     .action((flags: StartFlags) => {
-      refuseArguments(command.args);
       refuseEmptyValues(command);
       return start(flags, command);
     });
-}
-
-function refuseArguments([first]: readonly string[]): void {
-  if (first === undefined) return;
-  const word = printable(first);
-  throw new UsageError(
-    `start takes options only, not '${word}'. Did you mean --location ${word}? ` +
-      'See: tabularium start --help',
-  );
 }
 
 /** Files without a name, and the address that means every network. A passphrase may be empty. */

@@ -1,5 +1,5 @@
 import { ListenError, SeedError, ServerOptionsError } from '../../app/index.js';
-import { codeOf, CommandFailure, messageOf, UsageError } from '../failure.js';
+import { CommandFailure, messageOf, UsageError } from '../failure.js';
 
 /** The same failure to start, in words for people. */
 export function startFailure(error: unknown): Error {
@@ -14,7 +14,7 @@ export function startFailure(error: unknown): Error {
       .replaceAll(/\boauth\.issuer\b/g, '--oauth');
     return new UsageError(text);
   }
-  const text = error instanceof ListenError ? listenText(error) : directoryText(error);
+  const text = error instanceof ListenError ? listenText(error) : messageOf(error);
   return new CommandFailure(text, { cause: error });
 }
 
@@ -35,22 +35,6 @@ function listenText(error: ListenError): string {
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return `${host} is no address of this machine; choose another with --host.`;
-    default:
-      return messageOf(error);
-  }
-}
-
-function directoryText(error: unknown): string {
-  switch (codeOf(error)) {
-    case 'EACCES':
-    case 'EPERM':
-      return `Not allowed to use the data directory: ${messageOf(error)}`;
-    case 'ENOENT':
-    case 'EROFS':
-      return `The data directory cannot be made there: ${messageOf(error)}`;
-    case 'EEXIST':
-    case 'ENOTDIR':
-      return `The data directory is, or is in, something that is no directory: ${messageOf(error)}`;
     default:
       return messageOf(error);
   }

@@ -101,7 +101,20 @@ describe('data directory', () => {
 
   it('is not made where no directory can be', async (t) => {
     if (!existsSync('/proc/self')) return t.skip('there is no /proc');
-    await assert.rejects(open(t, { directory: '/proc/tabularium/data' }), { code: 'ENOENT' });
+    const message =
+      /^The data directory \/proc\/tabularium\/data cannot be used: it cannot be made there\. Choose/;
+    const refused = { reason: 'place', message };
+    await assert.rejects(open(t, { directory: '/proc/tabularium/data' }), refused);
+  });
+
+  it('is not made of a file, in one, or under a name that no directory can have', async (t) => {
+    const directory = await location(t);
+    await writeFile(directory, '');
+    const noDirectory = { reason: 'place', message: /something that is no directory\. Choose/ };
+    await assert.rejects(open(t, { directory }), noDirectory);
+    await assert.rejects(open(t, { directory: join(directory, 'data') }), noDirectory);
+    const long = { reason: 'place', message: /its name is too long/ };
+    await assert.rejects(open(t, { directory: `${directory}${'x'.repeat(300)}` }), long);
   });
 
   it('of a newer format is refused, with both numbers and what to do', async (t) => {

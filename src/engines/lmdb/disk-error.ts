@@ -15,6 +15,21 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ['ENFILE', `Raise the limit on open files. ${startAgain}`],
 ]);
 
+const choose = 'Choose another directory.';
+const noDirectory = `it is, or is in, something that is no directory. ${choose}`;
+const notAllowed =
+  'this user is not allowed to. Give the user the right to write there, or choose another directory.';
+/** What is wrong with the place of a directory, by the error of the system that tells it. */
+const placeProblems: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', `it cannot be made there. ${choose}`],
+  ['EEXIST', noDirectory],
+  ['ENOTDIR', noDirectory],
+  ['EACCES', notAllowed],
+  ['EPERM', notAllowed],
+  ['ENAMETOOLONG', 'its name is too long. Choose a shorter one.'],
+  ['ELOOP', `it is behind links that lead in a circle. ${choose}`],
+]);
+
 /** The name of an error of the system, which the package tells as a number. */
 function systemCodeOf(error: unknown): string | undefined {
   const code = codeOf(error);
@@ -33,11 +48,18 @@ export function reasonText(error: unknown): string {
   return `${words} (${code})`;
 }
 
-/** The same failure of a start, told so that a person can mend it when it is one of the disk. */
+/** The same failure of a start, told so that a person can mend it when the disk or place is wrong. */
 export function startError(directory: string, error: unknown): unknown {
   if (error instanceof DataDirectoryError) return error;
-  const remedy = remedies.get(systemCodeOf(error) ?? '');
-  if (remedy === undefined) return error;
-  const text = `The data directory ${directory} cannot be used: ${reasonText(error)}. ${remedy}`;
-  return new DataDirectoryError('disk', text, { cause: error });
+  const code = systemCodeOf(error) ?? '';
+  const cannot = `The data directory ${directory} cannot be used`;
+  const remedy = remedies.get(code);
+  if (remedy !== undefined) {
+    const text = `${cannot}: ${reasonText(error)}. ${remedy}`;
+    return new DataDirectoryError('disk', text, { cause: error });
+  }
+  const problem = placeProblems.get(code);
+  if (problem === undefined) return error;
+  const text = `${cannot}: ${problem} The system says: ${reasonText(error)}`;
+  return new DataDirectoryError('place', text, { cause: error });
 }
