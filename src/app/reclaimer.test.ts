@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Timers } from '../base/async/timers.js';
+import { manualTimers } from '../../test/support/manual-timers.js';
 import { silentLogger, type Logger } from '../http/exchange/logger.js';
 import { Reclaimer, type ReclaimStep } from './reclaimer.js';
 
@@ -11,7 +11,7 @@ const patienceMs = 1_000;
 
 interface Harness {
   readonly reclaimer: Reclaimer;
-  readonly delays: number[];
+  readonly delays: readonly number[];
   readonly logged: unknown[];
   /** Calls back the one timer that waits. */
   readonly fire: () => Promise<void>;
@@ -19,32 +19,21 @@ interface Harness {
 }
 
 function harness(runs: readonly Run[], inFlight: () => number = () => 0): Harness {
-  const delays: number[] = [];
   const logged: unknown[] = [];
-  const waiting = new Set<() => void>();
-  const timers: Timers = {
-    start(delayMs, callback, argument) {
-      delays.push(delayMs);
-      const call = () => callback(argument);
-      waiting.add(call);
-      return { close: () => waiting.delete(call) };
-    },
-  };
+  const timers = manualTimers();
   const logger: Logger = { ...silentLogger, error: (_, fields) => logged.push(fields?.['step']) };
   const steps = runs.map((run, at): ReclaimStep => {
     return { name: `step ${at + 1}`, run, entriesMax: 10, idleMs, patienceMs };
   });
   return {
     reclaimer: new Reclaimer({ steps, timers, logger, inFlight }),
-    delays,
+    delays: timers.delays,
     logged,
     async fire() {
-      const due = Array.from(waiting);
-      waiting.clear();
-      for (const call of due) call();
+      timers.fire();
       await new Promise((resolve) => setImmediate(resolve));
     },
-    waiting: () => waiting.size,
+    waiting: () => timers.waiting,
   };
 }
 

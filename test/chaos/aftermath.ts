@@ -1,4 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Troubles } from '../crash/unanswered.js';
+import type { ServerExit } from '../support/crash-server.js';
 import { assertEndedClearly } from './endings.js';
 import type { Outcome } from './scenario.js';
 import type { RunningLoad, World } from './world.js';
@@ -37,4 +39,41 @@ async function afterEnd(world: World, error: unknown): Promise<'ended'> {
   const ended = await Promise.race([world.server.exit, pause(100)]);
   if (ended === undefined) throw error;
   return 'ended';
+}
+
+/** Trouble under clients that a server outlives. Afterwards it can be stopped and started again. */
+export async function outlives(
+  world: World,
+  troubles: Troubles,
+  cause: () => Promise<unknown>,
+): Promise<'goes on'> {
+  await world.whileServing(async () => {
+    const load = world.beginLoad(troubles);
+    await cause();
+    await load.end();
+    await world.settle();
+  });
+  await world.restart();
+  await world.settle();
+  return 'goes on';
+}
+
+/** Trouble under clients that ends a server, by itself or because it was asked to. */
+export async function endsUnder(
+  world: World,
+  troubles: Troubles,
+  cause: () => Promise<unknown>,
+): Promise<ServerExit> {
+  const load = world.beginLoad(troubles);
+  await cause();
+  const exit = await world.ended();
+  await load.end();
+  return exit;
+}
+
+/** A server that has ended starts again, and has what it acknowledged. */
+export async function startsAgain(world: World): Promise<'starts again'> {
+  await world.start();
+  await world.settle();
+  return 'starts again';
 }

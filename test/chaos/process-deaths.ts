@@ -7,12 +7,11 @@ import { freePorts } from '../support/cli-server.js';
 import type { SimRandom } from '../support/sim-random.js';
 import { assertEndedClearly, assertStopped } from './endings.js';
 import { eventually, within } from './finding.js';
-import { afterTroubles } from './aftermath.js';
+import { afterTroubles, endsUnder, outlives, startsAgain } from './aftermath.js';
 import type { Scenario } from './scenario.js';
 import { untroubled, World } from './world.js';
 
 const skip = process.platform === 'linux' ? false : 'processes are found in /proc';
-const restarts = 'starts again' as const;
 
 /** Workers come and go under clients. */
 const churn: Troubles = { breaks: 'go on', failures: 'surprise' };
@@ -28,21 +27,19 @@ function kill(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
 async function killPrimary(random: SimRandom) {
   await using world = await World.make(random, { workers: random.pick([1, 2]) });
   for (let round = 0; round < 2; round += 1) {
-    const load = world.beginLoad(killed);
-    await pause(random.between(20, 400));
-    await world.kill();
-    await load.end();
-    await world.start();
-    await world.settle();
+    await endsUnder(world, killed, async () => {
+      await pause(random.between(20, 400));
+      world.server.signal('SIGKILL');
+    });
+    await startsAgain(world);
   }
-  return restarts;
+  return 'starts again' as const;
 }
 
 /** One worker, or all of them, while the primary lives. */
 async function killWorkers(random: SimRandom) {
   await using world = await World.make(random, { workers: random.pick([2, 3]) });
-  await world.whileServing(async () => {
-    const load = world.beginLoad(churn);
+  return await outlives(world, churn, async () => {
     for (let round = 0; round < 2; round += 1) {
       const pids = await world.workerPids();
       await pause(random.between(20, 300));
@@ -54,89 +51,66 @@ async function killWorkers(random: SimRandom) {
     }
     await world.workerPids();
     await pause(100);
-    await load.end();
-    await world.settle();
   });
-  await world.restart();
-  await world.settle();
-  return 'goes on' as const;
 }
 
 /** The primary and a worker, or all processes, within milliseconds. */
 async function killBoth(random: SimRandom) {
   await using world = await World.make(random, { workers: 2 });
   const pids = await world.workerPids();
-  const load = world.beginLoad(killed);
-  await pause(random.between(20, 400));
-  const victims = random.chance(0.5) ? pids : [random.pick(pids)];
-  const order = random.chance(0.5)
-    ? [world.server.pid, ...victims]
-    : [...victims, world.server.pid];
-  for (const pid of order) {
-    kill(pid);
-    await pause(random.int(5));
-  }
-  await world.ended();
-  await load.end();
-  await world.start();
-  await world.settle();
-  return restarts;
+  await endsUnder(world, killed, async () => {
+    await pause(random.between(20, 400));
+    const victims = random.chance(0.5) ? pids : [random.pick(pids)];
+    const order = random.chance(0.5)
+      ? [world.server.pid, ...victims]
+      : [...victims, world.server.pid];
+    for (const pid of order) {
+      kill(pid);
+      await pause(random.int(5));
+    }
+  });
+  return await startsAgain(world);
 }
 
 /** A worker that stands still for a while takes no promise with it. */
 async function freezeWorker(random: SimRandom) {
   await using world = await World.make(random, { workers: 2 });
-  await world.whileServing(async () => {
-    const pid = random.pick(await world.workerPids());
-    const load = world.beginLoad(churn);
+  const pid = random.pick(await world.workerPids());
+  return await outlives(world, churn, async () => {
     await pause(random.between(20, 200));
     kill(pid, 'SIGSTOP');
     await pause(random.between(100, 1000));
     kill(pid, random.chance(0.5) ? 'SIGCONT' : 'SIGKILL');
     await pause(200);
-    await load.end();
-    await world.settle();
   });
-  await world.restart();
-  await world.settle();
-  return 'goes on' as const;
 }
 
 /** A stop while workers are killed. */
 async function stopWithDeadWorker(random: SimRandom) {
   await using world = await World.make(random, { workers: 2 });
   const pids = await world.workerPids();
-  const load = world.beginLoad({ ...killed, failures: 'unanswered' });
-  await pause(random.between(20, 300));
-  const victim = random.pick(pids);
-  if (random.chance(0.5)) kill(victim);
-  await pause(random.int(50));
-  world.server.signal('SIGTERM');
-  await pause(random.int(50));
-  kill(victim);
-  const exit = await world.ended();
-  await load.end();
+  const exit = await endsUnder(world, { ...killed, failures: 'unanswered' }, async () => {
+    await pause(random.between(20, 300));
+    const victim = random.pick(pids);
+    if (random.chance(0.5)) kill(victim);
+    await pause(random.int(50));
+    world.server.signal('SIGTERM');
+    await pause(random.int(50));
+    kill(victim);
+  });
   assertStopped(exit, [0, 1]);
-  await world.start();
-  await world.settle();
-  return restarts;
+  return await startsAgain(world);
 }
 
 /** A second server on the directory is refused in words, and harms nothing. */
 async function secondServer(random: SimRandom) {
   await using world = await World.make(random, { workers: random.pick([1, 2]) });
-  await world.whileServing(async () => {
-    const load = world.beginLoad(untroubled);
+  return await outlives(world, untroubled, async () => {
     const args = ['start', ...freePorts, '--location', world.location, ...world.flags];
     const second = runCli(args, { env: world.env });
     const { code, signal, stdout, stderr } = await within('a second server is refused', second);
     assertEndedClearly({ code, signal, output: stdout + stderr });
-    await load.end();
-    await world.settle();
   });
-  await world.restart();
-  await world.settle();
-  return 'goes on' as const;
 }
 
 const launcher = `
@@ -169,9 +143,7 @@ async function orphaned(random: SimRandom) {
   const isAsked = world.processes().includes(pid);
   if (isAsked) kill(pid, random.pick(['SIGTERM', 'SIGINT'] as const));
   await world.assertNobodyLeft();
-  await world.start();
-  await world.settle();
-  return restarts;
+  return await startsAgain(world);
 }
 
 /** Workers that die as soon as they are there. The server gives up in words, or outlives it. */

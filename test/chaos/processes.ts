@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { hasNotEnded } from '../support/process-states.js';
 
 /** In the environment of every process of a world, and so of their children. */
 export const worldVariable = 'TABULARIUM_TEST_WORLD';
@@ -7,7 +8,7 @@ export const worldVariable = 'TABULARIUM_TEST_WORLD';
 export function processesOf(world: string): number[] {
   return allProcesses().filter((pid) => {
     const isOfWorld = read(pid, 'environ').includes(`${worldVariable}=${world}\0`);
-    return isOfWorld && !/^State:\s+[ZX]/m.test(read(pid, 'status'));
+    return isOfWorld && hasNotEnded(read(pid, 'status'));
   });
 }
 
@@ -15,7 +16,7 @@ export function processesOf(world: string): number[] {
 export function workersOf(pid: number): number[] {
   return allProcesses().filter((each) => {
     const status = read(each, 'status');
-    return parentIn(status) === pid && !/^State:\s+[ZX]/m.test(status) && isNode(each);
+    return parentIn(status) === pid && hasNotEnded(status) && isNode(each);
   });
 }
 

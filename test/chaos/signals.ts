@@ -3,6 +3,7 @@ import { CliProcess } from '../support/cli-process.js';
 import { bannerEnd, freePorts } from '../support/cli-server.js';
 import type { SimRandom } from '../support/sim-random.js';
 import { killed } from '../crash/unanswered.js';
+import { endsUnder, outlives, startsAgain } from './aftermath.js';
 import { assertStopped } from './endings.js';
 import { Finding, within } from './finding.js';
 import type { Scenario } from './scenario.js';
@@ -50,9 +51,7 @@ async function duringStart(random: SimRandom) {
     if (by !== signal) assertStopped({ code, signal: by, output: stdout + stderr }, stopCodes);
     await world.assertNobodyLeft();
   }
-  await world.start();
-  await world.settle();
-  return 'starts again' as const;
+  return await startsAgain(world);
 }
 
 /** It ends by the signal, as long as the program does not know better, or goes on. */
@@ -65,54 +64,42 @@ async function endAfterHangup(server: CliProcess): Promise<void> {
 /** Signals while a loaded server stops. */
 async function duringStop(random: SimRandom) {
   await using world = await World.make(random, withWorkers(random));
-  const load = world.beginLoad(killed);
-  await pause(random.between(50, 400));
-  world.server.signal(random.pick(stopSignals));
   const signals = random.between(0, 3);
-  for (let signal = 0; signal < signals; signal += 1) {
-    await pause(momentWithin(random, stopMsMax));
-    world.server.signal(random.pick([...stopSignals, 'SIGHUP'] as const));
-  }
-  const exit = await world.ended();
-  await load.end();
+  const exit = await endsUnder(world, killed, async () => {
+    await pause(random.between(50, 400));
+    world.server.signal(random.pick(stopSignals));
+    for (let signal = 0; signal < signals; signal += 1) {
+      await pause(momentWithin(random, stopMsMax));
+      world.server.signal(random.pick([...stopSignals, 'SIGHUP'] as const));
+    }
+  });
   assertStopped(exit, signals === 0 ? [0] : stopCodes);
-  await world.start();
-  await world.settle();
-  return 'starts again' as const;
+  return await startsAgain(world);
 }
 
 /** The same signal to every process, as a terminal and service managers send it. */
 async function toTheGroup(random: SimRandom) {
   await using world = await World.make(random, { workers: 2 });
   await world.workerPids();
-  const load = world.beginLoad(killed);
-  await pause(random.between(50, 400));
-  const signal = random.pick(stopSignals);
-  for (const pid of world.processes()) process.kill(pid, signal);
-  const exit = await world.ended();
-  await load.end();
+  const exit = await endsUnder(world, killed, async () => {
+    await pause(random.between(50, 400));
+    const signal = random.pick(stopSignals);
+    for (const pid of world.processes()) process.kill(pid, signal);
+  });
   assertStopped(exit);
-  await world.start();
-  await world.settle();
-  return 'starts again' as const;
+  return await startsAgain(world);
 }
 
 /** SIGHUP asks a server for nothing that its clients could notice. */
 async function hangups(random: SimRandom) {
   await using world = await World.make(random, withWorkers(random));
-  await world.whileServing(async () => {
-    const load = world.beginLoad(untroubled);
+  return await outlives(world, untroubled, async () => {
     for (let hangup = 0; hangup < 10; hangup += 1) {
       await pause(momentWithin(random, 100));
       world.server.signal('SIGHUP');
     }
     await pause(100);
-    await load.end();
-    await world.settle();
   });
-  await world.restart();
-  await world.settle();
-  return 'goes on' as const;
 }
 
 /** Nobody reads what it prints, and then it is stopped. */
@@ -128,9 +115,7 @@ async function withoutReader(random: SimRandom) {
   const { signal } = await within('SIGTERM ends it', server.result);
   if (signal !== null && signal !== 'SIGTERM') throw new Finding(`ended by ${signal}`);
   await world.assertNobodyLeft();
-  await world.start();
-  await world.settle();
-  return 'starts again' as const;
+  return await startsAgain(world);
 }
 
 export const signalScenarios: readonly Scenario[] = [

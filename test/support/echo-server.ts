@@ -1,6 +1,5 @@
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
-import type { Timers } from '../../src/base/async/timers.js';
 import { HeldMemory } from '../../src/http/pipeline/held-memory.js';
 import { defaultLimits, type HttpLimits } from '../../src/http/pipeline/limits.js';
 import { silentLogger } from '../../src/http/exchange/logger.js';
@@ -10,6 +9,7 @@ import type { HttpService, Operation } from '../../src/http/exchange/service.js'
 import { VersionGate } from '../../src/http/pipeline/version-gate.js';
 import type { WorkGate } from '../../src/http/pipeline/work-gate.js';
 import { developmentAccount, makeAccountDirectory } from '../../src/services/accounts/directory.js';
+import { manualTimers, type ManualTimers } from './manual-timers.js';
 
 /** A server of a service with one operation, which a test supplies. */
 export interface EchoServer extends AsyncDisposable {
@@ -20,27 +20,6 @@ export interface EchoServer extends AsyncDisposable {
   readonly timers: ManualTimers;
   readonly memory: HeldMemory;
   readonly clock: ReturnType<typeof manualClock>;
-}
-
-export interface ManualTimers extends Timers {
-  /** Calls back everything that waits for so long or less, once. */
-  fire(delayMsMax?: number): void;
-}
-
-function manualTimers(): ManualTimers {
-  const waiting = new Map<() => void, number>();
-  return {
-    start(delayMs, callback, argument) {
-      const call = () => callback(argument);
-      waiting.set(call, delayMs);
-      return { close: () => waiting.delete(call) };
-    },
-    fire(delayMsMax = Infinity) {
-      const due = [...waiting].filter(([, delayMs]) => delayMs <= delayMsMax);
-      for (const [call] of due) waiting.delete(call);
-      for (const [call] of due) call();
-    },
-  };
 }
 
 function serviceOf(run: () => Promise<string>, bodyBytesMax: number): HttpService {

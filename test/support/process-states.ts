@@ -2,12 +2,17 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CliProcess } from './cli-process.js';
 
+/** Whether the status that Linux tells of a process is not that of a dead one. */
+export function hasNotEnded(status: string): boolean {
+  return !/^State:\s+[ZX]/m.test(status);
+}
+
 /** Whether a process runs; one that has ended and was not waited for does not. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     if (process.platform !== 'linux') return true;
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return hasNotEnded(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Timers } from '../../base/async/timers.js';
+import { manualTimers } from '../../../test/support/manual-timers.js';
 import { FileWatch, stateOf } from './file-watch.js';
 
 let folder = '';
@@ -18,17 +18,11 @@ beforeEach(async () => {
   file = join(folder, 'config.yaml');
   await writeFile(file, 'one');
   changes = 0;
-  const waiting: (() => void)[] = [];
-  const timers: Timers = {
-    start(_, callback, argument) {
-      waiting.push(() => callback(argument));
-      return { close: () => waiting.splice(0) };
-    },
-  };
+  const timers = manualTimers();
   tick = async () => {
-    for (const run of waiting.splice(0)) run();
+    timers.fire();
     // The look ends when it waits for the next one.
-    while (waiting.length === 0) await pause(1);
+    while (timers.waiting === 0) await pause(1);
   };
   watch = new FileWatch([file], { everyMs: 1, timers, changed: () => (changes += 1) });
   await tick();

@@ -1,4 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { systemTimers } from '../../base/async/timers.js';
+import { within } from './deadline.js';
 
 /** How long to wait for the package to say why a commit failed. */
 const reasonWaitMs = 1_000;
@@ -9,9 +10,12 @@ const reasonWaitMs = 1_000;
  */
 export async function commitReason(thrown: unknown): Promise<unknown> {
   if (!hasCommitError(thrown)) return thrown;
-  const none = new Error('no reason was given');
   try {
-    return await Promise.race([thrown.commitError, pause(reasonWaitMs, none, { ref: false })]);
+    return await within(thrown.commitError, {
+      limitMs: reasonWaitMs,
+      timers: systemTimers,
+      late: () => new Error('no reason was given'),
+    });
   } catch (reason) {
     return reason;
   }

@@ -17,8 +17,7 @@ const remedies: ReadonlyMap<string, string> = new Map([
 
 const choose = 'Choose another directory.';
 const noDirectory = `it is, or is in, something that is no directory. ${choose}`;
-const notAllowed =
-  'this user is not allowed to. Give the user the right to write there, or choose another directory.';
+const notAllowed = `this user may not write there. Allow it, or choose another directory.`;
 /** What is wrong with the place of a directory, by the error of the system that tells it. */
 const placeProblems: ReadonlyMap<string, string> = new Map([
   ['ENOENT', `it cannot be made there. ${choose}`],
@@ -48,7 +47,7 @@ export function reasonText(error: unknown): string {
   return `${words} (${code})`;
 }
 
-/** The same failure of a start, told so that a person can mend it when the disk or place is wrong. */
+/** The same failure of a start, told so that a person can mend what is wrong with disk or place. */
 export function startError(directory: string, error: unknown): unknown {
   if (error instanceof DataDirectoryError) return error;
   const code = systemCodeOf(error) ?? '';

@@ -4,30 +4,13 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { describe } from 'node:test';
 import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
-import type { Timers } from '../../base/async/timers.js';
+import { manualTimers } from '../../../test/support/manual-timers.js';
 import { manualClock } from '../../base/clock.js';
 import { it } from '../../kv/conformance/limited-test.js';
 import { CommitUnknownError, StoreWriteError } from '../../kv/errors.js';
 import { openLmdbStore, type LmdbStore } from './store.js';
 
 const key = Buffer.from('key');
-
-/** Timers that pass when a test says so. */
-function manualTimers(): Timers & { pass(): void } {
-  const due = new Set<() => void>();
-  return {
-    start(_delayMs, callback, argument) {
-      const fire = (): void => callback(argument);
-      due.add(fire);
-      return { close: () => due.delete(fire) };
-    },
-    pass() {
-      const now = [...due];
-      due.clear();
-      for (const fire of now) fire();
-    },
-  };
-}
 
 async function setUp(t: TestContext) {
   const { directory, remove } = await temporaryLocation();
@@ -114,9 +97,9 @@ describe('a store that loses its files', () => {
     const { directory, store, timers, told } = await setUp(t);
     assert.equal(store.trouble(), undefined);
     await rename(directory, `${directory}.old`);
-    timers.pass();
+    timers.fire();
     assert.match(store.trouble()?.message ?? '', /is gone or cannot be looked at \(ENOENT\)/);
-    timers.pass();
+    timers.fire();
     assert.deepEqual(told, ['detached']);
   });
 

@@ -32,6 +32,8 @@ const sliceRowsMax = 1024;
 const sliceBytesMax = 4 << 20;
 /** Weight of rows judged between two looks at the clock: well within a slice. */
 const weightBetweenLooks = 512;
+/** Weight of reading and taking a row, beside that of its predicate. */
+const rowWeight = 3;
 
 /**
  * One page of the entities of the table with this prefix, in key order. Reads only the intervals of
@@ -105,7 +107,7 @@ class PageBuilder {
     this.#slice = slice;
     this.#rowBytesMin = rowBytesMin;
     const weight = this.#predicate?.weight ?? 1;
-    this.#rowsBetweenLooks = Math.max(1, Math.floor(weightBetweenLooks / (weight + 3)));
+    this.#rowsBetweenLooks = Math.max(1, Math.floor(weightBetweenLooks / (rowWeight + weight)));
     this.#rowsToLook = this.#rowsBetweenLooks;
   }
 

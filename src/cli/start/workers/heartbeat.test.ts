@@ -1,31 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Timers } from '../../../base/async/timers.js';
+import { manualTimers } from '../../../../test/support/manual-timers.js';
 import { Heartbeat, missedPulsesMax, pulseEveryMs } from './heartbeat.js';
 
 function beating() {
-  let next: (() => void) | undefined;
   const seen = { asked: 0, lost: 0 };
-  const timers: Timers = {
-    start(delayMs, callback, argument) {
-      assert.equal(delayMs, pulseEveryMs);
-      next = () => callback(argument);
-      return { close: () => (next = undefined) };
-    },
-  };
+  const timers = manualTimers();
   const heartbeat = new Heartbeat({
     timers,
     ask: () => (seen.asked += 1),
     lost: () => (seen.lost += 1),
   });
   const step = (times: number): void => {
-    for (let time = 0; time < times; time += 1) {
-      const run = next;
-      next = undefined;
-      run?.();
-    }
+    for (let time = 0; time < times; time += 1) timers.fire();
+    assert.ok(timers.delays.every((delayMs) => delayMs === pulseEveryMs));
   };
-  return { heartbeat, seen, step, isWaiting: () => next !== undefined };
+  return { heartbeat, seen, step, isWaiting: () => timers.waiting > 0 };
 }
 
 describe('the heartbeat of a worker', () => {
