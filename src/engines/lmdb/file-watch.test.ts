@@ -127,7 +127,7 @@ describe('a store that loses its files', () => {
     it(`fails before it reads again when its data file is cut ${name}`, async (t) => {
       const { directory, store, timers, told } = await setUp(t);
       await cut(directory);
-      timers.pass();
+      timers.fire();
       const reason = /The storage engine cannot go on: the file .*data\.mdb was cut from \d+ to/;
       assert.match(store.trouble()?.message ?? '', reason);
       await assert.rejects(store.get(key), reason);

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+// docs/reference/limits.md tells every bound of the server and its commands that somebody can meet.
+// A constant whose name ends with Max is such a bound, or stands below with those that are none.
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const page = readFileSync(join(root, 'docs/reference/limits.md'), 'utf8');
+/** Rows of tables, and paragraphs as one line each. */
+const lines = page
+  .split('\n\n')
+  .flatMap((part) => (part.startsWith('|') ? part.split('\n') : [part.replaceAll('\n', ' ')]));
+
+/** Constants by name, with words of the line that has their value. */
+const documented: Readonly<Record<string, string>> = {
+  accountNameLengthMax: 'name of an account',
+  accountsMax: 'server makes for itself',
+  atWorkMax: 'eight at work',
+  attemptsMax: 'tries of one write',
+  bodyBytesMax: ' bytes (',
+  bucketsMax: 'throttle remembers',
+  clientRequestIdCharactersMax: 'x-ms-client-request-id',
+  concurrencyMax: '--concurrency',
+  configBytesMax: '| configuration ',
+  countMax: '`queue get --count`',
+  databaseBytesMax: 'each database file',
+  delayMsMax: 'died soon',
+  depthMax: ' levels',
+  digitsMax: 'digits of a number in a key template',
+  discardedBytesMax: 'all others',
+  effectsMax: 'effects',
+  elementsMax: 'elements of an answer in XML',
+  expirySecondsMax: 'life of a signature',
+  failedStartsMax: 'starts of workers in a row',
+  falseDelimitersMax: 'begin as a delimiter',
+  filterDepthMax: 'inside of each other',
+  filterLengthMax: 'characters of `$filter`',
+  findingsMax: 'findings of `check`',
+  firstLineBytesMax: 'first line of a file of refused rows',
+  fullCheckBytesMax: 'read as a whole at each start',
+  headBytesMax: 'head of one part',
+  headerBlockBytesMax: 'header fields of an answer to an insert',
+  headerLinesMax: 'header lines of one part',
+  hostCharactersMax: '`allowHosts` has at most',
+  hostsMax: '`allowHosts` has at most',
+  intervalsMax: 'ranges of keys that a plan reads',
+  keepAliveSecondsMax: 'keep-alive time on the command line',
+  keyBytesMax: 'set of keys of an issuer',
+  keyCharactersMax: 'a key of one',
+  keyFileBytesMax: 'key of an account',
+  keySetSizeMax: 'ranges of keys that a plan reads',
+  keysMax: 'set of keys of an issuer',
+  latencyMsMax: 'latency',
+  membersMax: 'Null members',
+  messageBodyBytesMax: 'Put Message',
+  messageBytesMax: 'before the service judges it',
+  messageTextBytesMax: 'Put Message',
+  missedPulsesMax: 'leaves unanswered',
+  mistakesMax: 'mistakes are told',
+  namesMax: 'roles, and scopes',
+  nestingMax: 'nesting of an entity in JSON',
+  numberTextLengthMax: 'characters of a number',
+  patternCharactersMax: 'characters of a pattern',
+  patternsMax: 'effects',
+  planningStepsMax: 'steps of planning',
+  printedMax: 'refusals that an import prints',
+  problemsShownMax: 'mistakes are told',
+  responseBytesMax: 'an answer that a command takes in',
+  retryAfterSecondsMax: 'latency',
+  rowBytesMax: 'one row',
+  rowCharactersMax: 'one row',
+  rulesMax: 'fault rules',
+  seedBytesMax: '| seed ',
+  skipDepthMax: 'member that is skipped',
+  snapshotBytesMax: 'snapshots of a server',
+  snapshotsMax: 'snapshots of a server',
+  stateBytesMax: 'how far an import has come',
+  storedTextBytesMax: 'text of a message in its files',
+  tableDeleteDelayMsMax: '`tableDeleteDelay`',
+  tlsFileBytesMax: '| certificate, key',
+  tokenCharactersMax: 'characters of a bearer token',
+  waitingBytesMax: 'lines of the log that wait',
+  waitingCommitsMax: 'commits that wait',
+  workersMax: '`workers` is at most',
+  xmlBodyBytesMax: 'Set Service Properties',
+  xmlElementsMax: 'elements of an XML document',
+};
+
+/** Bounds of the protocol: what the cloud service does there, the server does. */
+const ofProtocol = new Set(
+  (
+    'batchOperationsMax binaryBytesMax boundaryLengthMax changesMax clockSkewMsMax ' +
+    'contentTypeLengthMax dateTimeMax dequeueCountMax entitySizeMax idLengthMax keyLengthMax ' +
+    'listMax literalHeadersMax maxAgeSecondsMax memberLengthMax messagesPerRequestMax ' +
+    'metadataBytesMax nameLengthMax originsMax pageSizeMax prefixedHeadersMax propertiesMax ' +
+    'propertyNameLengthMax queueNameLengthMax retentionDaysMax sasIdentifierLengthMax ' +
+    'selectNamesMax settingsBytesMax signedIdentifiersMax stringLengthMax timeoutSecondsMax ' +
+    'validSecondsMax visibilitySecondsMax'
+  ).split(' '),
+);
+
+/**
+ * What nobody meets: sizes of caches, slices and buffers, tries that do not run out, how much of
+ * something is shown, and what options say themselves.
+ */
+const unnoticed = new Set(
+  (
+    'addressBytesMax addressesMax base64LengthMax bytesAtOnceMax cachedTextLengthMax ' +
+    'cachedTextsMax ' +
+    'capacityMax charactersAtOnceMax chunkEntriesMax commitMessagesMax commitsMax comparedMax ' +
+    'countedMax decimalLengthMax escapeBytesMax exactDigitsMax expiredRunMsMax ' +
+    'fileWriteBytesMax formatBytesMax givenCharactersMax groupBytesMax groupCommitsMax ' +
+    'growthBytesMax heldBytesMax heldRowsMax identityLengthMax instantBytesMax int32Max ' +
+    'int32TextLengthMax joinedBytesMax ' +
+    'jsonBytesPerUnitMax knownContainersMax layersMax linearSearchMax manyPropertiesMax ' +
+    'markedNameLengthMax mediaTypeLengthMax microsMax momentMax nameCharactersMax ' +
+    'namesShownMax numberBytesMax openQueuesMax pageBytesMax pageEntriesMax pageQueuesMax ' +
+    'pageRowsMax pairFileBytesMax passOverMax payloadBytesMax pendingRowsMax pipeWriteBytesMax ' +
+    'placesMax pointBytesMax pointsMax portMax queuesAtOnceMax queuesMax quietMsMax rateMax ' +
+    'reasonLengthMax resumeMsMax secondsMax seedMax sharedBytesMax shortPageMax shownCharactersMax ' +
+    'sliceBytesMax sliceRowsMax slotsMax smallBytesMax soughtMax sourceBytesMax testMillisMax ' +
+    'decodedBytesAtOnceMax keptBytesMax marksMax ' +
+    'textBytesPerUnitMax textCharactersMax textShownMax timeMax toleranceSecondsMax topMax ' +
+    'ttlSecondsMax turnBytesMax unknownVersionsMax valueCharactersMax verifiedTokensMax ' +
+    'visitsMax waitingMax wordSumBytesMax'
+  ).split(' '),
+);
+/** The same, of constants that share their name with one that is documented. */
+const unnoticedValues = new Set([
+  'attemptsMax = 16',
+  'attemptsMax = 3',
+  'bodyBytesMax = 4 * 1024 * 1024',
+  'countMax = 2 ** 32 - 1',
+  'countMax = Number.MAX_SAFE_INTEGER',
+  'depthMax = 32',
+  'headBytesMax = 64 * 1024',
+  'hostCharactersMax = 300',
+  'keyBytesMax = 4026',
+  'keyFileBytesMax = 64 * 1024',
+  'rulesMax = 5',
+]);
+
+interface Bound {
+  readonly name: string;
+  readonly expression: string;
+  readonly file: string;
+}
+
+function boundsOf(folder: string): Bound[] {
+  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
+  return files
+    .filter((file) => /(?<!\.test)\.ts$/.test(file) && !file.startsWith('modeling'))
+    .flatMap((file) => {
+      const text = readFileSync(join(root, folder, file), 'utf8');
+      const found = text.matchAll(/^(?:export )?const ([a-z]\w*Max) = ([^;\n]+);/gm);
+      return Array.from(found, ([, name = '', expression = '']) => ({ name, expression, file }));
+    });
+}
+
+/** The value of products, shifts and powers of numbers. */
+function valueOf(expression: string): number {
+  const number = (text: string): number => Number(text.trim().replaceAll('_', ''));
+  const [base = '', shift] = expression.split('<<');
+  if (shift !== undefined) return number(base) * 2 ** number(shift);
+  return expression.split('*').reduce((product, factor) => product * number(factor), 1);
+}
+
+/** How the page may write it. */
+function textsOf(value: number): string[] {
+  const grouped = value.toLocaleString('en-US');
+  const units = [
+    [1024, 'KiB'],
+    [1024 ** 2, 'MiB'],
+    [1024 ** 3, 'GiB'],
+    [1000, 's'],
+    [60_000, 'minutes'],
+    [365 * 86_400, 'years'],
+  ] as const;
+  const inUnits = units.map(([unit, name]) => `${value / unit} ${name}`);
+  const inKilobytes = `${value / 1024} KB`;
+  const words: Readonly<Record<number, string>> = { 8: 'eight', 600_000: 'ten minutes' };
+  return [grouped, inKilobytes, words[value] ?? grouped, ...inUnits];
+}
+
+describe('docs/reference/limits.md', () => {
+  const bounds = boundsOf('src');
+
+  it('is asked about every bound of the sources', () => {
+    assert.ok(bounds.length > 100);
+    const unknown = bounds.filter(
+      ({ name }) => !(name in documented) && !ofProtocol.has(name) && !unnoticed.has(name),
+    );
+    assert.deepEqual(unknown, [], 'write these into the page, or among those that nobody meets');
+  });
+
+  it('has the value of every bound that somebody can meet', () => {
+    const missing = bounds.filter(({ name, expression }) => {
+      const words = documented[name];
+      if (words === undefined || unnoticedValues.has(`${name} = ${expression}`)) return false;
+      const texts = textsOf(valueOf(expression));
+      return !lines.some(
+        (line) =>
+          line.includes(words) &&
+          texts.some((text) => new RegExp(`(?<![\\d,.])${text}(?!\\d|,\\d)`).test(line)),
+      );
+    });
+    assert.deepEqual(missing, []);
+  });
+});
