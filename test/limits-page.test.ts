@@ -120,9 +120,9 @@ const unnoticed = new Set(
     'namesShownMax numberBytesMax openQueuesMax pageBytesMax pageEntriesMax pageQueuesMax ' +
     'pageRowsMax pairFileBytesMax passOverMax payloadBytesMax pendingRowsMax pipeWriteBytesMax ' +
     'placesMax pointBytesMax pointsMax portMax queuesAtOnceMax queuesMax quietMsMax rateMax ' +
-    'reasonLengthMax resumeMsMax secondsMax seedMax sharedBytesMax shortPageMax shownCharactersMax ' +
+    'reasonLengthMax resumeMsMax secondsMax seedMax sharedBytesMax shortPageMax ' +
     'sliceBytesMax sliceRowsMax slotsMax smallBytesMax soughtMax sourceBytesMax testMillisMax ' +
-    'decodedBytesAtOnceMax keptBytesMax marksMax ' +
+    'shownCharactersMax decodedBytesAtOnceMax keptBytesMax marksMax ' +
     'textBytesPerUnitMax textCharactersMax textShownMax timeMax toleranceSecondsMax topMax ' +
     'ttlSecondsMax turnBytesMax unknownVersionsMax valueCharactersMax verifiedTokensMax ' +
     'visitsMax waitingMax wordSumBytesMax'
