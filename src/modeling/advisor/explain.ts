@@ -33,7 +33,7 @@ import { queryFindings } from './rules/query-rules.js';
 import { sizeFindings } from './rules/size-rules.js';
 import { transactionFindings } from './rules/transaction-rules.js';
 import { cloudTargets, type ServiceTargets } from './plans/service-targets.js';
-import type { RequestClass, Touch } from './plans/touch.js';
+import type { RequestClass, Access } from './plans/access.js';
 import {
   checkWorkload,
   type AnyIndexed,
@@ -132,7 +132,7 @@ function frozen<T>(value: T): T {
 }
 
 function operationReport(plan: OperationPlan, prices: PriceTable): OperationReport {
-  const { operation, name, planClass, touches, returned } = plan;
+  const { operation, name, planClass, accesses, returned } = plan;
   const { kind, perSecond, averagePerSecond = perSecond } = operation;
   const perMonth = averagePerSecond * secondsPerMonth;
   return {
@@ -142,12 +142,12 @@ function operationReport(plan: OperationPlan, prices: PriceTable): OperationRepo
     perSecond,
     requests: requestsOf(plan, 'caller'),
     requestsLater: requestsOf(plan, 'worker'),
-    classes: classReports(touches),
-    entitiesRead: sumOf(touches.map(({ read }) => read)),
+    classes: classReports(accesses),
+    entitiesRead: sumOf(accesses.map(({ read }) => read)),
     entitiesReturned: returned,
-    entitiesWritten: sumOf(touches.map(({ written }) => written)),
+    entitiesWritten: sumOf(accesses.map(({ written }) => written)),
     requestsPerMonth: requestsOf(plan).expected * perMonth,
-    costPerMonth: touches.reduce((sum, { request, requests }) => {
+    costPerMonth: accesses.reduce((sum, { request, requests }) => {
       const billed = billedAs(request);
       return billed === undefined
         ? sum
@@ -156,9 +156,9 @@ function operationReport(plan: OperationPlan, prices: PriceTable): OperationRepo
   };
 }
 
-function classReports(touches: readonly Touch[]): readonly ClassReport[] {
+function classReports(accesses: readonly Access[]): readonly ClassReport[] {
   const found = new Map<string, ClassReport>();
-  for (const { request, place, requests } of touches) {
+  for (const { request, place, requests } of accesses) {
     const name = place?.name ?? request;
     const id = `${request} ${name}`;
     const before = found.get(id);

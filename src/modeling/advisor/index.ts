@@ -12,7 +12,7 @@ export { capacityFormula } from './sizes/capacity-formula.js';
 export type { Estimate } from './plans/estimate.js';
 export type { Finding, FindingOf, Severity } from './findings/finding.js';
 export type { Figures, FindingCode } from './findings/finding-texts.js';
-export type { RequestClass } from './plans/touch.js';
+export type { RequestClass } from './plans/access.js';
 export type {
   CapacityReport,
   ClassReport,

@@ -2,7 +2,7 @@ import type { PlanClass } from '../table/query-plan.js';
 import type { Estimate } from './plans/estimate.js';
 import type { Finding } from './findings/finding.js';
 import type { SizeRange } from './facts/property-facts.js';
-import type { RequestClass } from './plans/touch.js';
+import type { RequestClass } from './plans/access.js';
 import type { AnyOperation } from './facts/workload.js';
 
 /**

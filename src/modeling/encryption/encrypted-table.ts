@@ -2,7 +2,7 @@ import { setOwn } from '../../base/own.js';
 import { systemClock, type Clock } from '../../base/clock.js';
 import { systemRandomness } from '../../base/randomness.js';
 import type { Row, RowKey, StoredRow, WireValue } from '../rows/row.js';
-import { untilUncontended, type ContentionOptions } from '../table/contention.js';
+import { retryConflicts, type ContentionOptions } from '../table/contention.js';
 import { Filter } from '../table/filter.js';
 import { inOrder } from '../table/in-order.js';
 import type { RowPage, RowQuery, RowWrite, TableGateway, WriteResult } from '../table/gateway.js';
@@ -165,7 +165,7 @@ export class EncryptedTable implements TableGateway {
    * the point read alone. Deterministic properties keep their key until they are written again.
    */
   rewrap(key: RowKey): Promise<RewrapResult> {
-    return untilUncontended(`rewrapping a row of ${this.table}`, this.#options, async () => {
+    return retryConflicts(`rewrapping a row of ${this.table}`, this.#options, async () => {
       const row = await this.#inner.get(key, [envelopeProperty]);
       if (row === undefined) return 'absent';
       const sealed = await this.#rewrapped(row);

@@ -5,10 +5,10 @@ import type { AnyDefinition } from '../definition/entity-definition.js';
 import type { KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
 import { etagOf } from '../definition/stored-entity.js';
 import type { RowProperties } from '../rows/row.js';
-import { untilUncontended, type ContentionOptions } from '../table/contention.js';
+import { retryConflicts, type ContentionOptions } from '../table/contention.js';
 import { Entities } from '../table/entities.js';
 import { ContentionError, TransactionFailedError } from '../table/errors.js';
-import { unlessAbsent } from '../table/unless-absent.js';
+import { writeIfPresent } from '../table/write-if-present.js';
 import type { TableGateway } from '../table/gateway.js';
 import { transaction } from '../table/transaction.js';
 
@@ -94,7 +94,7 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
       }
       return 'refreshed';
     };
-    return untilUncontended(
+    return retryConflicts(
       source.type,
       this.#options,
       attempt,
@@ -123,7 +123,7 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
   }
 
   async #merge(key: KeyOf<T>, changes: MergeOf<T>): Promise<void> {
-    await unlessAbsent(() => this.#targets.merge(key, changes, { ifMatch: 'any' }));
+    await writeIfPresent(() => this.#targets.merge(key, changes, { ifMatch: 'any' }));
   }
 }
 

@@ -7,7 +7,7 @@ import type { Stored } from '../definition/stored-entity.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { DefinitionError, ValueError } from '../rows/model-error.js';
 import type { RowKey, RowProperties, StoredRow } from '../rows/row.js';
-import { untilUncontended, type ContentionOptions } from '../table/contention.js';
+import { retryConflicts, type ContentionOptions } from '../table/contention.js';
 import {
   absentEntityError,
   ConditionFailedError,
@@ -138,7 +138,7 @@ export async function updateProperties(
 ): Promise<RowProperties> {
   const { writeStamp = 'WriteStamp', randomness = systemRandomness } = options;
   const stamps: string[] = [];
-  return untilUncontended(
+  return retryConflicts(
     `the row '${key.rowKey}'`,
     options,
     async () => {

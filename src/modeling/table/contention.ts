@@ -27,7 +27,7 @@ const backOffMs = { first: 4, last: 250 };
  * writer was faster. Throws what else the attempt throws at once, and `ContentionError` after the
  * last.
  */
-export async function untilUncontended<T>(
+export async function retryConflicts<T>(
   what: string,
   options: ContentionOptions,
   attempt: () => Promise<T>,

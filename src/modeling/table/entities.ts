@@ -36,7 +36,7 @@ import {
   type WriteCondition,
 } from './row-writes.js';
 import { hasStamp, newStamp } from './write-stamp.js';
-import { unlessAbsent } from './unless-absent.js';
+import { writeIfPresent } from './write-if-present.js';
 import { unlessPresent } from './unless-present.js';
 
 /** Where chance and waits come from. */
@@ -238,7 +238,7 @@ export class Entities<D extends AnyDefinition> {
    */
   async deleteIfExists(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<boolean> {
     const { ifMatch = 'any' } = condition ?? {};
-    return unlessAbsent(() => this.delete(target, { ifMatch }));
+    return writeIfPresent(() => this.delete(target, { ifMatch }));
   }
 
   /**

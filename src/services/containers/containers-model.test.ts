@@ -10,7 +10,7 @@ import type { Entry, Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
 import { Containers } from './containers.js';
 import { servicePrefix } from './keys.js';
-import { droppedContainersRound, droppedGraceMicros } from './reclaim.js';
+import { droppedContainersSweep, droppedGraceMicros } from './reclaim.js';
 import { entriesOf } from './walk.js';
 
 // Random operations of two processes against plain maps. A failure prints its seed and the
@@ -86,7 +86,7 @@ class World {
   readonly #store: Store;
   readonly #clock: ManualClock;
   readonly #processes: readonly Containers<NoteRecord>[];
-  readonly #dropped: ReturnType<typeof droppedContainersRound>;
+  readonly #dropped: ReturnType<typeof droppedContainersSweep>;
   readonly #model = new Map<string, Map<string, Modelled>>(
     accounts.map((account) => [account, new Map<string, Modelled>()]),
   );
@@ -96,7 +96,7 @@ class World {
     this.#store = store;
     this.#clock = clock;
     this.#processes = [new Containers(store, noteKind), new Containers(store, noteKind)];
-    this.#dropped = droppedContainersRound(store, clock, service);
+    this.#dropped = droppedContainersSweep(store, clock, service);
   }
 
   async run(process: number, place: Place, what: Step): Promise<void> {

@@ -5,7 +5,7 @@ import type { CommitBatch, Entry, KeyRange, Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { ContainerIds } from './container-ids.js';
-import { HeldNames, type NameHold } from './held-names.js';
+import { NameReservations, type NameReservation } from './name-reservations.js';
 import {
   containerNameKey,
   containerNamesPrefix,
@@ -81,7 +81,7 @@ interface Replacement<T> extends Pick<CommitBatch, 'puts' | 'deletes'> {
 /**
  * The named containers of all accounts in one service: tables, queues. A name maps to an id that is
  * never used again, and what a container holds is stored under its id; so dropping or emptying one
- * is a single commit whatever it holds, and `droppedContainersRound` frees the space later.
+ * is a single commit whatever it holds, and `droppedContainersSweep` frees the space later.
  *
  * The _identity_ is what tells the containers of an account apart and orders them: the name, or for
  * names that differ by more than case, the name in lower case.
@@ -94,15 +94,18 @@ export class Containers<R extends ContainerRecord> {
   readonly #kind: ContainerKind<R>;
   readonly #ids: ContainerIds;
   /** Absent: a name is free as soon as its container is dropped. */
-  readonly #held: HeldNames | undefined;
+  readonly #reservations: NameReservations | undefined;
   /** By account and name as spelled. Only saves encoding: each use checks the stored version. */
   readonly #known = new Map<string, KnownContainer>();
 
-  constructor(store: Store, kind: ContainerKind<R>, hold?: NameHold) {
+  constructor(store: Store, kind: ContainerKind<R>, reservation?: NameReservation) {
     this.#store = store;
     this.#kind = kind;
     this.#ids = new ContainerIds(store, kind.service);
-    this.#held = hold === undefined ? undefined : new HeldNames(store, kind.service, hold);
+    this.#reservations =
+      reservation === undefined
+        ? undefined
+        : new NameReservations(store, kind.service, reservation);
   }
 
   async find(account: string, identity: string): Promise<R | undefined> {
@@ -127,7 +130,7 @@ export class Containers<R extends ContainerRecord> {
       // Looked up first because clients create what exists all day long, and ids are not free.
       const entry = await this.#store.get(key);
       if (entry !== undefined) return { created: false, record: this.#kind.decode(entry.value) };
-      const held = await this.#held?.taken(account, identity);
+      const held = await this.#reservations?.taken(account, identity);
       id ??= await this.#ids.next(account);
       const record = make(id);
       invariant(record.id === id, 'a new container has the id that was made for it');
@@ -161,9 +164,9 @@ export class Containers<R extends ContainerRecord> {
   async drop(account: string, identity: string): Promise<boolean> {
     const dropped = await this.#replace(account, identity, (entry) => ({
       puts:
-        this.#held === undefined
+        this.#reservations === undefined
           ? [this.#dropped(account, entry)]
-          : [this.#dropped(account, entry), this.#held.held(account, identity)],
+          : [this.#dropped(account, entry), this.#reservations.held(account, identity)],
       deletes: [entry.key],
       result: true,
     }));

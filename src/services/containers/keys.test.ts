@@ -11,7 +11,7 @@ import {
   droppedContainerKey,
   droppedContainersPrefix,
   droppedIdOfKey,
-  heldNameKey,
+  reservedNameKey,
   servicePropertiesKey,
 } from './keys.js';
 
@@ -20,7 +20,7 @@ const written: Readonly<Record<string, Bytes>> = {
   'directory entry': containerNameKey('table', 'acct', 'people'),
   'dropped container': droppedContainerKey('table', 'acct', 7),
   'service properties': servicePropertiesKey('table', 'acct'),
-  'held name': heldNameKey('table', 'acct', 'people'),
+  'held name': reservedNameKey('table', 'acct', 'people'),
   'what it holds': appendString(containerPrefix('table', 'acct', 7), 'London'),
 };
 

@@ -17,7 +17,7 @@ const idKind = 0;
 const nameKind = 1;
 const droppedKind = 2;
 const servicePropertiesKind = 3;
-const heldNameKind = 4;
+const reservedNameKind = 4;
 
 /** Everything of one service, all accounts. */
 export function servicePrefix(service: string): Bytes {
@@ -75,12 +75,12 @@ export function servicePropertiesKey(service: string, account: string): Bytes {
 }
 
 /** The prefix of the names of an account that nobody may use yet. An identity follows. */
-export function heldNamesPrefix(service: string, account: string): Bytes {
-  return appendNumber(directoryPrefix(service, account), heldNameKind);
+export function reservedNamesPrefix(service: string, account: string): Bytes {
+  return appendNumber(directoryPrefix(service, account), reservedNameKind);
 }
 
-export function heldNameKey(service: string, account: string, identity: string): Bytes {
-  return appendString(heldNamesPrefix(service, account), identity);
+export function reservedNameKey(service: string, account: string, identity: string): Bytes {
+  return appendString(reservedNamesPrefix(service, account), identity);
 }
 
 /** The prefix of everything that a container holds. A partition follows. */

@@ -9,7 +9,7 @@ import type { Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
 import { Containers } from './containers.js';
 import { containerPrefix, droppedContainersPrefix } from './keys.js';
-import { droppedContainersRound, droppedGraceMicros } from './reclaim.js';
+import { droppedContainersSweep, droppedGraceMicros } from './reclaim.js';
 
 const account = 'acct';
 
@@ -17,7 +17,7 @@ async function open(engine: EngineName, t: TestContext) {
   const clock = manualClock();
   const store = withPartitionRule(await openTestStore(engine, t, clock));
   const containers = new Containers(store, noteKind);
-  const round = droppedContainersRound(store, clock, noteKind.service);
+  const round = droppedContainersSweep(store, clock, noteKind.service);
   const reclaim = (entriesMax: number) => round.step(entriesMax);
   /** Entries that each step deletes until nothing is left. */
   const reclaimAll = async (entriesMax: number): Promise<number[]> => {

@@ -4,7 +4,7 @@ import { partitionPrefixLength } from '../../kv/partition-prefix.js';
 import type { Entry, Store } from '../../kv/store.js';
 import { prefixRange } from '../../kv/tuple.js';
 import { containerPrefix, droppedContainersPrefix, droppedIdOfKey } from './keys.js';
-import { ReclaimRound, type Reclaimed } from './reclaim-round.js';
+import { SweepCursor, type Reclaimed } from './sweep-cursor.js';
 import { accountsOf, entriesOf } from './walk.js';
 
 /**
@@ -31,12 +31,12 @@ export interface DroppedContainer {
  * or run in several processes at once. A container leaves the list when a sweep finds it empty
  * after the grace time.
  */
-export function droppedContainersRound(
+export function droppedContainersSweep(
   store: Store,
   clock: Clock,
   service: string,
-): ReclaimRound<DroppedContainer> {
-  return new ReclaimRound(
+): SweepCursor<DroppedContainer> {
+  return new SweepCursor(
     () => droppedContainers(store, service),
     async ({ entry, prefix }, entriesMax) => {
       const swept = await sweep(store, prefix, entriesMax);

@@ -39,7 +39,7 @@ export async function dequeue(
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const nowMicros = context.clock.nowMicros();
     const passOver = window === 0 ? 0 : below(window, context.randomness);
-    const entries = await queue.front.claim({ nowMicros, count: options.count, passOver });
+    const entries = await queue.cursor.claim({ nowMicros, count: options.count, passOver });
     if (entries.length === 0) {
       if (passOver === 0) return [];
       window = 0;
@@ -69,11 +69,11 @@ async function takeClaimed(
 ): Promise<readonly DequeuedMessage[] | undefined> {
   try {
     const taken = await take(context.store, queue, entries, taking);
-    if (taken === undefined) queue.front.release(entries);
-    else queue.front.settle(entries);
+    if (taken === undefined) queue.cursor.release(entries);
+    else queue.cursor.settle(entries);
     return taken;
   } catch (error) {
-    queue.front.release(entries);
+    queue.cursor.release(entries);
     throw error;
   }
 }

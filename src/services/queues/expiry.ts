@@ -4,7 +4,7 @@ import { decodeCounter } from '../../kv/counter.js';
 import { keyAfter } from '../../kv/tuple.js';
 import type { Entry, KeyRange, Store } from '../../kv/store.js';
 import { decodeMoment, type MessageKeys } from './message-keys.js';
-import type { Reclaimed } from '../containers/reclaim-round.js';
+import type { Reclaimed } from '../containers/sweep-cursor.js';
 
 /** Messages that one commit deletes, so that no commit keeps others waiting long. */
 const commitMessagesMax = 100;

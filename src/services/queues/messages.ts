@@ -66,11 +66,11 @@ export async function putMessage(
 /** The first visible messages as they are. One that is deleted between two reads is left out. */
 export async function peekMessages(
   { store, clock }: MessageContext,
-  { keys, front }: OpenQueue,
+  { keys, cursor }: OpenQueue,
   count: number,
 ): Promise<readonly PeekedMessage[]> {
   const nowMicros = clock.nowMicros();
-  const { entries } = await store.range(front.visible(nowMicros), {
+  const { entries } = await store.range(cursor.visible(nowMicros), {
     limit: count,
     bytesMax: Infinity,
     judge: ({ value }) => (expiryOfState(value) <= nowMicros ? 'skip' : 'take'),

@@ -2,7 +2,7 @@ import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import type { Store } from '../../kv/store.js';
 import { MessageKeys } from './message-keys.js';
-import { VisibleFront } from './visible-front.js';
+import { DequeueCursor } from './dequeue-cursor.js';
 
 /** Queues that are remembered; beyond it those nobody takes messages from are forgotten. */
 const openQueuesMax = 10_000;
@@ -10,7 +10,7 @@ const openQueuesMax = 10_000;
 /** What a process keeps of a queue that it works with. Nothing in it is the truth: the store is. */
 export interface OpenQueue {
   readonly keys: MessageKeys;
-  readonly front: VisibleFront;
+  readonly cursor: DequeueCursor;
 }
 
 /** The queues that this process works with, by the prefix of their containers. */
@@ -31,12 +31,12 @@ export class OpenQueues {
     if (known !== undefined) return known;
     if (this.#queues.size >= openQueuesMax) this.#forgetIdle();
     const keys = new MessageKeys(prefix);
-    const queue = { keys, front: new VisibleFront(this.#store, keys, this.#clock) };
+    const queue = { keys, cursor: new DequeueCursor(this.#store, keys, this.#clock) };
     this.#queues.set(name, queue);
     return queue;
   }
 
   #forgetIdle(): void {
-    for (const [name, { front }] of this.#queues) if (front.isIdle) this.#queues.delete(name);
+    for (const [name, { cursor }] of this.#queues) if (cursor.isIdle) this.#queues.delete(name);
   }
 }

@@ -8,8 +8,8 @@ import type { SignedIdentifier } from '../../model/resources/signed-identifier.j
 import { Containers } from '../containers/containers.js';
 import { containerPrefix } from '../containers/keys.js';
 import { checkMetadata, sameMetadata } from '../containers/metadata.js';
-import { droppedContainersRound, type DroppedContainer } from '../containers/reclaim.js';
-import { ReclaimRound, type Reclaimed } from '../containers/reclaim-round.js';
+import { droppedContainersSweep, type DroppedContainer } from '../containers/reclaim.js';
+import { SweepCursor, type Reclaimed } from '../containers/sweep-cursor.js';
 import { dequeue, type DequeueContext } from './dequeue.js';
 import { ExpirySchedule } from './expiry-schedule.js';
 import { countExpired, countStored, deleteExpired } from './expiry.js';
@@ -61,17 +61,17 @@ export class QueueService {
   readonly #context: MessageContext & DequeueContext;
   readonly #queues: Containers<QueueRecord>;
   readonly #open: OpenQueues;
-  readonly #dropped: ReclaimRound<DroppedContainer>;
+  readonly #dropped: SweepCursor<DroppedContainer>;
   readonly #schedule: ExpirySchedule;
-  readonly #expired: ReclaimRound<MessageKeys>;
+  readonly #expired: SweepCursor<MessageKeys>;
 
   constructor({ store, clock, randomness }: QueueServiceOptions) {
     this.#context = { store, clock, randomness, ids: new MessageIds(clock, randomness) };
     this.#queues = new Containers(store, queueKind);
     this.#open = new OpenQueues(store, clock);
-    this.#dropped = droppedContainersRound(store, clock, queueKind.service);
+    this.#dropped = droppedContainersSweep(store, clock, queueKind.service);
     this.#schedule = new ExpirySchedule(store);
-    this.#expired = new ReclaimRound(
+    this.#expired = new SweepCursor(
       () => this.#dueQueues(),
       async (keys, messagesMax) => {
         const reclaimed = await deleteExpired(store, keys, clock.nowMicros(), messagesMax);

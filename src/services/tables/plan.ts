@@ -22,7 +22,7 @@ import {
   uniteKeys,
   type KeySet,
 } from './key-set.js';
-import { mismatchHolds } from './mismatch.js';
+import { typeMismatchResult } from './type-mismatch.js';
 import { PlanningSteps } from './planning-steps.js';
 import { allStrings } from './string-set.js';
 import type { QueryPlan } from './query-plan.js';
@@ -124,7 +124,7 @@ function keyBounds(filter: Filter, steps: PlanningSteps): KeyBounds {
     case 'comparison': {
       const { property, operator, literal } = filter;
       if (property !== 'PartitionKey' && property !== 'RowKey') return undecided;
-      if (literal.type !== 'Edm.String') return mismatchHolds(operator) ? always : never;
+      if (literal.type !== 'Edm.String') return typeMismatchResult(operator) ? always : never;
       const keys = keysWhere(operator, literal.value);
       return exactly(
         property === 'PartitionKey' ? keyProduct(keys, allStrings) : keyProduct(allStrings, keys),

@@ -4,7 +4,7 @@ import { propertyTag, propertyTags } from '../../model/bag/bag.js';
 import type { ComparisonOperator, Filter } from '../../model/edm/filter.js';
 import type { EdmValue } from '../../model/edm/value.js';
 import { FilterParts } from './filter-parts.js';
-import { mismatchHolds } from './mismatch.js';
+import { typeMismatchResult } from './type-mismatch.js';
 import { PropertyFinder } from './property-finder.js';
 import { orderTest, timestampOrder, valueTest, type PropertyTest } from './value-comparison.js';
 import { isTrue } from './value-order.js';
@@ -157,7 +157,7 @@ class Compiler {
     switch (property) {
       case 'PartitionKey':
       case 'RowKey': {
-        if (literal.type !== 'Edm.String') return constantTest(mismatchHolds(operator));
+        if (literal.type !== 'Edm.String') return constantTest(typeMismatchResult(operator));
         const text = literal.value;
         const order = (key: string) => (key < text ? -1 : key > text ? 1 : 0);
         return property === 'PartitionKey'
@@ -165,7 +165,7 @@ class Compiler {
           : (_, rowKey) => holds(order(rowKey));
       }
       case 'Timestamp': {
-        if (literal.type !== 'Edm.DateTime') return constantTest(mismatchHolds(operator));
+        if (literal.type !== 'Edm.DateTime') return constantTest(typeMismatchResult(operator));
         const order = timestampOrder(literal.value);
         return (_, __, version) => holds(order(version));
       }

@@ -4,9 +4,9 @@ import { propertiesMax } from '../../model/edm/limits.js';
 import type { StoredEntity } from '../../model/edm/value.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
-import { heldNamesRound, type NameHold } from '../containers/held-names.js';
-import { droppedContainersRound, type DroppedContainer } from '../containers/reclaim.js';
-import type { Reclaimed, ReclaimRound } from '../containers/reclaim-round.js';
+import { nameReservationSweep, type NameReservation } from '../containers/name-reservations.js';
+import { droppedContainersSweep, type DroppedContainer } from '../containers/reclaim.js';
+import type { Reclaimed, SweepCursor } from '../containers/sweep-cursor.js';
 import { readEntity } from './entity-reads.js';
 import { checkGroup, writeEntity, writeGroup, type WriteContext } from './entity-writes.js';
 import { defaultQueryBudget, queryEntities, type QueryBudget } from './query.js';
@@ -44,18 +44,18 @@ export class TableService {
   readonly #budget: QueryBudget;
   readonly #tables: Tables;
   readonly #writes: WriteContext;
-  readonly #dropped: ReclaimRound<DroppedContainer>;
-  readonly #heldNames: ReclaimRound<Entry>;
+  readonly #dropped: SweepCursor<DroppedContainer>;
+  readonly #reservations: SweepCursor<Entry>;
 
   constructor(options: TableServiceOptions) {
     const { store, clock, deleteDelayMs = 0 } = options;
     this.#store = store;
     this.#clock = clock;
     this.#budget = options.budget ?? defaultQueryBudget;
-    this.#tables = new Tables(store, holdOf(clock, deleteDelayMs));
+    this.#tables = new Tables(store, reservationOf(clock, deleteDelayMs));
     this.#writes = { store, propertiesMax: options.propertiesMax ?? propertiesMax };
-    this.#heldNames = heldNamesRound(store, clock, tableKind.service);
-    this.#dropped = droppedContainersRound(store, clock, tableKind.service);
+    this.#reservations = nameReservationSweep(store, clock, tableKind.service);
+    this.#dropped = droppedContainersSweep(store, clock, tableKind.service);
   }
 
   /** Names are told apart without case and keep the spelling they were created with. */
@@ -142,12 +142,12 @@ export class TableService {
   async reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
     const dropped = await this.#dropped.step(entriesMax);
     if (dropped.deleted >= entriesMax) return { deleted: dropped.deleted, more: true };
-    const names = await this.#heldNames.step(entriesMax - dropped.deleted);
+    const names = await this.#reservations.step(entriesMax - dropped.deleted);
     return { deleted: dropped.deleted + names.deleted, more: dropped.more || names.more };
   }
 }
 
-function holdOf(clock: Clock, delayMs: number): NameHold | undefined {
+function reservationOf(clock: Clock, delayMs: number): NameReservation | undefined {
   if (delayMs === 0) return undefined;
   return { clock, micros: delayMs * 1000, refusal: 'TableBeingDeleted' };
 }

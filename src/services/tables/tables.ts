@@ -3,7 +3,7 @@ import type { Store } from '../../kv/store.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import { Containers } from '../containers/containers.js';
-import type { NameHold } from '../containers/held-names.js';
+import type { NameReservation } from '../containers/name-reservations.js';
 import type { PolicedRecord } from '../containers/stored-policies.js';
 import { checkTableName, isTableName, tableIdentity } from './table-name.js';
 import { queryTableNames } from './table-query.js';
@@ -15,8 +15,8 @@ export class Tables {
   readonly #containers: Containers<PolicedRecord>;
 
   /** `hold`: what keeps the names of dropped tables taken for a while. */
-  constructor(store: Store, hold?: NameHold) {
-    this.#containers = new Containers(store, tableKind, hold);
+  constructor(store: Store, reservation?: NameReservation) {
+    this.#containers = new Containers(store, tableKind, reservation);
   }
 
   async create(account: string, name: string): Promise<TableInfo> {

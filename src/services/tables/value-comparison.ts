@@ -4,7 +4,7 @@ import { propertyTag, propertyTags } from '../../model/bag/bag.js';
 import { ticksFromMicros, ticksOfVersion } from '../../model/edm/date-time.js';
 import type { ComparisonOperator } from '../../model/edm/filter.js';
 import type { EdmValue } from '../../model/edm/value.js';
-import { mismatchHolds } from './mismatch.js';
+import { typeMismatchResult } from './type-mismatch.js';
 import {
   doubleOrder,
   int32Order,
@@ -20,7 +20,7 @@ export type PropertyTest = (bag: Bytes, at: number) => boolean;
 /** Compares a stored property with a literal by the rules of table-service §5.4. */
 export function valueTest(operator: ComparisonOperator, literal: EdmValue): PropertyTest {
   const holds = orderTest(operator);
-  const mismatch = mismatchHolds(operator);
+  const mismatch = typeMismatchResult(operator);
   if (literal.type === 'Edm.Int32') {
     const order = int32Order(literal.value);
     return (bag, at) => {

@@ -2,7 +2,7 @@ import { shapeOf } from '../sizes/stored-shape.js';
 import { exactly, mapEstimate, type Estimate } from './estimate.js';
 import { indexedNames, spreadOfIndexed, type Place, type Places } from './place.js';
 import { listSize } from './list-size.js';
-import { later, once, pointReads, touch, type Touch } from './touch.js';
+import { later, once, pointReads, accessOf, type Access } from './access.js';
 
 /** What a write does with an entity that indexes must follow. */
 export interface IndexedChange {
@@ -16,9 +16,9 @@ export interface IndexUpkeep {
   /** Rows that the transaction of the entity writes besides it: copies, lists, an intent. */
   readonly rowsBeside: number;
   /** Reads before the transaction: the lists that it changes. */
-  readonly before: readonly Touch[];
+  readonly before: readonly Access[];
   /** What the worker does afterwards. */
-  readonly after: readonly Touch[];
+  readonly after: readonly Access[];
 }
 
 /** How a row of an index follows a change of its entity. */
@@ -58,7 +58,7 @@ function rowsOf(how: Following): number {
 }
 
 /** One point read for each list, and one range read more when it is long. */
-function listReads(place: Place, places: Places, lists: number): Touch {
+function listReads(place: Place, places: Places, lists: number): Access {
   return pointReads(
     place,
     mapEstimate(listRequests(place, places), (each) => each * lists),
@@ -96,29 +96,29 @@ function worker(
   places: Places,
   affected: readonly { readonly place: Place; readonly how: Following }[],
   { kind }: IndexedChange,
-): readonly Touch[] {
+): readonly Access[] {
   const { entities } = places;
-  const rows = affected.flatMap(({ place, how }): readonly Touch[] => {
+  const rows = affected.flatMap(({ place, how }): readonly Access[] => {
     const count = exactly(rowsOf(how));
     const { index } = place;
-    if (index?.place === 'blob') return [touch(undefined, 'blob', exactly(2 * rowsOf(how)))];
+    if (index?.place === 'blob') return [accessOf(undefined, 'blob', exactly(2 * rowsOf(how)))];
     if (index?.kind === 'list') {
       const reads = mapEstimate(listRequests(place, places), (each) => each * rowsOf(how));
-      return [pointReads(place, reads), touch(place, 'transaction', count, { written: 1 })];
+      return [pointReads(place, reads), accessOf(place, 'transaction', count, { written: 1 })];
     }
     const write = kind === 'delete' ? 'delete' : kind === 'insert' ? 'insert' : 'update';
     return [
       pointReads(place, count),
-      touch(place, how === 'other-key' ? 'insert' : write, once, { written: 1 }),
-      ...(how === 'other-key' ? [touch(place, 'delete', once, { written: 1 })] : []),
+      accessOf(place, how === 'other-key' ? 'insert' : write, once, { written: 1 }),
+      ...(how === 'other-key' ? [accessOf(place, 'delete', once, { written: 1 })] : []),
     ];
   });
   return [
     // Relayed: the intent is found among others, sent and deleted.
-    touch(entities, 'range-read', { best: 0.001, expected: 1, worst: 1 }, { read: 1 }),
-    touch(entities, 'delete', once, { written: 1 }),
+    accessOf(entities, 'range-read', { best: 0.001, expected: 1, worst: 1 }, { read: 1 }),
+    accessOf(entities, 'delete', once, { written: 1 }),
     // Put, got, up to 32 at once, and deleted.
-    touch(undefined, 'queue', { best: 2 + 1 / 32, expected: 3, worst: 3 }),
+    accessOf(undefined, 'queue', { best: 2 + 1 / 32, expected: 3, worst: 3 }),
     // The entity before and after.
     pointReads(entities, exactly(2)),
     ...rows,

@@ -1,7 +1,7 @@
 import type { OperationPlan } from './operation-plan.js';
 import { movingPart } from '../facts/key-motion.js';
 import type { Place, Places } from './place.js';
-import type { Touch } from './touch.js';
+import type { Access } from './access.js';
 
 /** What the partitions of a place have to carry at the busiest time. */
 export interface PartitionLoad {
@@ -20,7 +20,7 @@ export interface PartitionLoad {
 
 interface Flow {
   readonly plan: OperationPlan;
-  readonly touch: Touch;
+  readonly access: Access;
   /** Operations a second. */
   readonly perSecond: number;
   /** Share that goes to the busiest partition; undefined: as large as the partition. */
@@ -39,7 +39,7 @@ export function loadsOf(places: Places, plans: readonly OperationPlan[]): readon
   return [entities, ...elsewhere].map((place) =>
     loadOf(
       place,
-      flows.filter(({ touch }) => homeOf(touch.place, places) === place),
+      flows.filter(({ access }) => homeOf(access.place, places) === place),
     ),
   );
 }
@@ -50,16 +50,16 @@ function homeOf(place: Place | undefined, { entities }: Places): Place | undefin
 }
 
 function flowsOf(places: Places, plan: OperationPlan): readonly Flow[] {
-  const { operation, touches } = plan;
+  const { operation, accesses } = plan;
   const { perSecond } = operation;
   const isInsert =
     operation.kind === 'insert' ||
     (operation.kind === 'transaction' && (operation.of ?? 'insert') === 'insert');
-  return touches.map((touch) => {
-    const home = homeOf(touch.place, places);
+  return accesses.map((access) => {
+    const home = homeOf(access.place, places);
     const told = home === places.entities ? operation.busiest : undefined;
     const grown = isInsert && home !== undefined ? growingShare(home, places) : undefined;
-    return { plan, touch, perSecond, busiest: told ?? grown };
+    return { plan, access, perSecond, busiest: told ?? grown };
   });
 }
 
@@ -111,14 +111,14 @@ function loadOf(place: Place, flows: readonly Flow[]): PartitionLoad {
 }
 
 /** Entities a second in a partition that has a share of the rows and of the operations. */
-function carried({ touch, perSecond }: Flow, rowShare: number, share: number): number {
-  const { partitions, at } = touch;
+function carried({ access, perSecond }: Flow, rowShare: number, share: number): number {
+  const { partitions, at } = access;
   if (partitions === undefined) return perSecond * at(rowShare);
   return perSecond * Math.min(1, partitions * share) * at(rowShare);
 }
 
-function total({ touch, perSecond }: Flow): number {
-  return perSecond * (touch.read.expected + touch.written.expected);
+function total({ access, perSecond }: Flow): number {
+  return perSecond * (access.read.expected + access.written.expected);
 }
 
 const steps = 60;

@@ -6,7 +6,7 @@ import { listEntries, listRequests, upkeepOf, type IndexedChange } from './index
 import type { Place, Places } from './place.js';
 import { readingOfQuery, readingOfScan, type QueryReading } from './reading.js';
 import type { ServiceTargets } from './service-targets.js';
-import { once, onFailure, pointReads, touch, type Touch } from './touch.js';
+import { once, onFailure, pointReads, accessOf, type Access } from './access.js';
 import type { AnyLookUp, AnyOperation, WriteKind } from '../facts/workload.js';
 
 /** What one operation of the workload does, each time. */
@@ -17,7 +17,7 @@ export interface OperationPlan {
   /** Of what reads by a query or an index; of a read by its keys `point`; undefined for writes. */
   readonly planClass: PlanClass | undefined;
   /** In order: requests of the caller, and of the worker that acts on an intent. */
-  readonly touches: readonly Touch[];
+  readonly accesses: readonly Access[];
   readonly returned: Estimate;
   /** Rows that its transaction writes; 0 when it has none. */
   readonly transactionRows: number;
@@ -91,7 +91,7 @@ function bodyOf(places: Places, operation: AnyOperation, targets: ServiceTargets
 function readingOne(place: Place): Body {
   return {
     planClass: 'point',
-    touches: [pointReads(place, once)],
+    accesses: [pointReads(place, once)],
     returned: once,
     transactionRows: 0,
     isAssumed: false,
@@ -101,14 +101,14 @@ function readingOne(place: Place): Body {
 function reading(place: Place, found: QueryReading): Body {
   return {
     planClass: found.planClass,
-    touches: [rangeReads(place, found)],
+    accesses: [rangeReads(place, found)],
     returned: found.returned,
     transactionRows: 0,
     isAssumed: found.isAssumed,
   };
 }
 
-function rangeReads(place: Place, { requests, read, partitions, readAt }: QueryReading): Touch {
+function rangeReads(place: Place, { requests, read, partitions, readAt }: QueryReading): Access {
   return {
     place,
     request: 'range-read',
@@ -137,13 +137,16 @@ function writing(places: Places, kind: WriteKind, changes: readonly string[] | u
   if (indexes.length > 0) return writingBeside(places, kind, changes);
   return {
     ...written,
-    touches: [touch(entities, requestOf(kind), once, { written: 1 }), ...lookAgain(entities, kind)],
+    accesses: [
+      accessOf(entities, requestOf(kind), once, { written: 1 }),
+      ...lookAgain(entities, kind),
+    ],
     transactionRows: 0,
   };
 }
 
 /** After a 409, a 412 or a lost answer a read tells by the write stamp whether it was applied. */
-function lookAgain(entities: Place, kind: WriteKind): readonly Touch[] {
+function lookAgain(entities: Place, kind: WriteKind): readonly Access[] {
   const hasStamp = entities.definition.system.writeStamp !== undefined;
   return hasStamp && kind !== 'upsert' && kind !== 'delete'
     ? [pointReads(entities, onFailure)]
@@ -164,14 +167,14 @@ function writingBeside(
   const reads = kind === 'insert' ? { ...none, worst: indexedAttemptsMax - 1 } : attempts;
   return {
     ...written,
-    touches: [
+    accesses: [
       pointReads(entities, reads),
       ...upkeep.before.map((each) => ({
         ...each,
         requests: { ...each.requests, worst: each.requests.worst * indexedAttemptsMax },
         read: { ...each.read, worst: each.read.worst * indexedAttemptsMax },
       })),
-      touch(entities, rows > 1 ? 'transaction' : requestOf(kind), attempts, { written: rows }),
+      accessOf(entities, rows > 1 ? 'transaction' : requestOf(kind), attempts, { written: rows }),
       ...upkeep.after,
     ],
     transactionRows: rows > 1 ? rows : 0,
@@ -184,7 +187,10 @@ function updating(places: Places, changes: readonly string[] | undefined): Body 
   const attempts: Estimate = { ...once, worst: updateAttemptsMax };
   return {
     ...written,
-    touches: [pointReads(entities, attempts), touch(entities, 'update', attempts, { written: 1 })],
+    accesses: [
+      pointReads(entities, attempts),
+      accessOf(entities, 'update', attempts, { written: 1 }),
+    ],
     transactionRows: 0,
   };
 }
@@ -193,7 +199,7 @@ function transacting(places: Places, writes: number, kind: WriteKind): Body {
   const { entities } = places;
   const upkeep = upkeepOf(places, changeOf(kind, undefined));
   const rows = writes * (1 + upkeep.rowsBeside);
-  const times = ({ requests, read, written, at, ...rest }: Touch): Touch => ({
+  const times = ({ requests, read, written, at, ...rest }: Access): Access => ({
     ...rest,
     requests: mapEstimate(requests, (count) => count * writes),
     read: mapEstimate(read, (count) => count * writes),
@@ -202,9 +208,9 @@ function transacting(places: Places, writes: number, kind: WriteKind): Body {
   });
   return {
     ...written,
-    touches: [
+    accesses: [
       ...upkeep.before.map(times),
-      touch(entities, 'transaction', once, { written: rows }),
+      accessOf(entities, 'transaction', once, { written: rows }),
       ...lookAgain(entities, kind),
       ...upkeep.after.map(times),
     ],
@@ -227,7 +233,7 @@ function lookingUp(places: Places, operation: AnyLookUp, targets: ServiceTargets
   const { thenRead = place.index.kind === 'list' } = operation;
   if (!thenRead) return body;
   // The index names the entities; each is a point read.
-  return { ...body, touches: [...body.touches, pointReads(places.entities, body.returned)] };
+  return { ...body, accesses: [...body.accesses, pointReads(places.entities, body.returned)] };
 }
 
 function readingCopies(
@@ -246,20 +252,20 @@ function readingList(places: Places, place: Place, operation: AnyLookUp): Body {
   const found = returns === undefined ? told : exactly(returns);
   const list =
     place.index?.place === 'blob'
-      ? touch(undefined, 'blob', once)
+      ? accessOf(undefined, 'blob', once)
       : pointReads(place, listRequests(place, places));
   return {
     ...readingOne(place),
-    touches: [list],
+    accesses: [list],
     returned: mapEstimate(found, (count) => Math.min(take, count)),
   };
 }
 
 /** Requests of an operation of whatever class: those of the caller, and those of a worker. */
 export function requestsOf(
-  { touches }: OperationPlan,
+  { accesses }: OperationPlan,
   by: 'caller' | 'worker' | 'both' = 'both',
 ): Estimate {
-  const asked = touches.filter(({ isLater }) => by === 'both' || isLater === (by === 'worker'));
+  const asked = accesses.filter(({ isLater }) => by === 'both' || isLater === (by === 'worker'));
   return sumOf(asked.map(({ requests }) => requests));
 }

@@ -88,7 +88,7 @@ function rowsWritten(places: Places, place: Place, operation: AnyOperation): num
     const upkeep = upkeepOf({ ...places, indexes: [place] }, changeOf(kind, changes));
     if (place.index?.place === 'same-partition') return upkeep.rowsBeside;
     return upkeep.after
-      .filter((touch) => touch.place === place)
+      .filter((accessOf) => accessOf.place === place)
       .reduce((sum, { written }) => sum + written.expected, 0);
   };
   switch (operation.kind) {

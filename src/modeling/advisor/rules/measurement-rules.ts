@@ -16,8 +16,8 @@ export function measurementFindings({ workload, plans }: Advice): readonly Findi
     ...(parts.length === 0
       ? []
       : [finding('info', 'partial-measurement', 'distributions', { of: parts.join(', ') })]),
-    ...assumed.map(({ name, touches }) => {
-      const rows = touches.reduce((sum, { read }) => sum + read.expected, 0);
+    ...assumed.map(({ name, accesses }) => {
+      const rows = accesses.reduce((sum, { read }) => sum + read.expected, 0);
       return finding('info', 'reads-assumed', `operation '${name}'`, { rows });
     }),
   ];

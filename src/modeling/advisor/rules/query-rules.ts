@@ -17,8 +17,8 @@ export function queryFindings(advice: Advice): readonly Finding[] {
   ]);
 }
 
-function readBy({ touches }: OperationPlan): Estimate {
-  return sumOf(touches.filter(({ request }) => request === 'range-read').map(({ read }) => read));
+function readBy({ accesses }: OperationPlan): Estimate {
+  return sumOf(accesses.filter(({ request }) => request === 'range-read').map(({ read }) => read));
 }
 
 function scanFindings({ targets }: Advice, plan: OperationPlan): readonly Finding[] {

@@ -1,4 +1,4 @@
-import { isConflict, untilUncontended } from '../../table/contention.js';
+import { isConflict, retryConflicts } from '../../table/contention.js';
 import type { StoredRow } from '../../rows/row.js';
 import type { ChangeFeed } from './change-feed.js';
 import { countOf, countProperties, groupKey, headKey, type FeedEvent } from './feed-row.js';
@@ -118,7 +118,7 @@ export class ConsumerGroup {
         return { cursor: this.#cursorOf(partitionKey, found), etag: found.etag };
       }
     };
-    return untilUncontended(`the checkpoint of '${this.name}'`, {}, storeOrRead);
+    return retryConflicts(`the checkpoint of '${this.name}'`, {}, storeOrRead);
   }
 
   #cursorOf(partitionKey: string, row: StoredRow): string {

@@ -26,9 +26,9 @@ export function blobIn<Payload>(
 function blobSlot(container: BlobContainer, name: string, contentType: string): Slot<Bytes> {
   const blob = container.getBlockBlobClient(name);
   return {
-    etag: () => unlessAbsent(async () => (await blob.getProperties()).etag),
+    etag: () => ifPresent(async () => (await blob.getProperties()).etag),
     read: () =>
-      unlessAbsent(async () => {
+      ifPresent(async () => {
         const { readableStreamBody: body, etag = '' } = await blob.download();
         return { value: body === undefined ? new Uint8Array() : await buffer(body), etag };
       }),
@@ -41,7 +41,7 @@ function blobSlot(container: BlobContainer, name: string, contentType: string): 
   };
 }
 
-async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | undefined> {
+async function ifPresent<T>(request: () => Promise<T>): Promise<T | undefined> {
   try {
     return await request();
   } catch (error) {

@@ -5,7 +5,7 @@ import type { CreateOf, KeyOf, MergeOf, ReadOf } from '../../definition/shapes.j
 import { storedAs, type Stored } from '../../definition/stored-entity.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { absentEntityError, DefinitionError, ValueError } from '../../table/errors.js';
-import { unlessAbsent } from '../../table/unless-absent.js';
+import { writeIfPresent } from '../../table/write-if-present.js';
 import { unlessPresent } from '../../table/unless-present.js';
 import { entitiesOf, type Entities, type UpdateOptions } from '../../table/entities.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
@@ -227,7 +227,7 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
    */
   async deleteIfExists(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<boolean> {
     const { ifMatch = 'any' } = condition ?? {};
-    return unlessAbsent(() => this.delete(target, { ifMatch }));
+    return writeIfPresent(() => this.delete(target, { ifMatch }));
   }
 
   /**

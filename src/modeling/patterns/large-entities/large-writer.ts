@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.js';
 import { invariant } from '../../../base/invariant.js';
 import { ModelError, TooLargeError } from '../../rows/model-error.js';
-import { isConflict, untilUncontended, type ContentionOptions } from '../../table/contention.js';
+import { isConflict, retryConflicts, type ContentionOptions } from '../../table/contention.js';
 import { isAmbiguous, TransactionFailedError } from '../../table/errors.js';
 import { keyOfWrite, type RowWrite, type WriteResult } from '../../table/gateway.js';
 import { transactionBytesMax } from '../../table/request-size.js';
@@ -36,7 +36,7 @@ export class LargeWriter {
   }
 
   run(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
-    return untilUncontended(
+    return retryConflicts(
       `tidying up after an entity of ${this.#expander.table.table}`,
       this.#settings.contention,
       () => this.#attempt(writes),

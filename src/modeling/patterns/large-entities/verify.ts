@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
 import { ModelError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
-import { unlessAbsent } from '../../table/unless-absent.js';
+import { writeIfPresent } from '../../table/write-if-present.js';
 import { MissingValueError } from './assembly.js';
 import type { ListedBlob } from './blob-port.js';
 import type { LargeTable } from './large-table.js';
@@ -190,5 +190,5 @@ async function hasMissingBlob(
 
 /** Its key is never used again, so whatever is there is what was found. */
 async function deleteRow({ sources: { table } }: LargeTable, key: RowKey): Promise<void> {
-  await unlessAbsent(() => table.write({ kind: 'delete', key, etag: '*' }));
+  await writeIfPresent(() => table.write({ kind: 'delete', key, etag: '*' }));
 }

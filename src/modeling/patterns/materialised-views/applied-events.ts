@@ -6,7 +6,7 @@ import { etagOf, type Stored } from '../../definition/stored-entity.js';
 import type { Instant } from '../../rows/instant.js';
 import {
   isConflictBehind,
-  untilUncontended,
+  retryConflicts,
   type ContentionOptions,
 } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
@@ -77,7 +77,7 @@ export class EventView<V extends AnyDefinition> {
       await writes.run();
     };
     try {
-      await untilUncontended(this.#view.type, this.#options, attempt, isConflictBehind(1));
+      await retryConflicts(this.#view.type, this.#options, attempt, isConflictBehind(1));
       return 'applied';
     } catch (error) {
       if (isKnownEvent(error)) return 'applied-before';

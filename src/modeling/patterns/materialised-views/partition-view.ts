@@ -3,7 +3,7 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
 import { etagOf, type Stored } from '../../definition/stored-entity.js';
 import { ValueError } from '../../rows/model-error.js';
-import { isConflictBehind, untilUncontended } from '../../table/contention.js';
+import { isConflictBehind, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { TransactionFailedError } from '../../table/errors.js';
 import { transaction, type Transaction } from '../../table/transaction.js';
@@ -109,7 +109,7 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
     };
     try {
       const { source } = this.#options;
-      await untilUncontended(source.type, this.#options, attempt, isConflictBehind(1));
+      await retryConflicts(source.type, this.#options, attempt, isConflictBehind(1));
     } catch (error) {
       throw error instanceof TransactionFailedError && error.index === 0 ? error.reason : error;
     }

@@ -2,7 +2,7 @@ import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyOf, ReadOf } from '../../definition/shapes.js';
 import { etagOf, type Stored } from '../../definition/stored-entity.js';
-import { isConflict, untilUncontended } from '../../table/contention.js';
+import { isConflict, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { ContentionError } from '../../table/errors.js';
 import { partitionRows } from '../../table/partition-rows.js';
@@ -61,7 +61,7 @@ export async function rebuildView<S extends AnyDefinition, V extends AnyDefiniti
     if (drifts.length > 0) throw new ContentionError('the summaries have to be compared again');
   };
   const isOvertaken = (error: unknown): boolean => error instanceof ContentionError;
-  await untilUncontended(options.view.type, options, attempt, isOvertaken);
+  await retryConflicts(options.view.type, options, attempt, isOvertaken);
   return corrected.map(({ key, stored, actual }) => ({ key, stored, actual }));
 }
 

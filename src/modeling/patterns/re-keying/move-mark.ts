@@ -32,7 +32,7 @@ export const markNames = {
 const allNames: readonly string[] = Object.values(markNames);
 
 /** The type of rows whose entity was deleted: what reads entities passes over them. */
-export const goneType = 'Moved';
+export const tombstoneType = 'Moved';
 
 export interface Mark {
   readonly epoch: number;

@@ -5,7 +5,7 @@ import { storedAs, storedAsOf } from '../../definition/stored-entity.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import {
-  goneType,
+  tombstoneType,
   keyText,
   markNames,
   markOf,
@@ -23,7 +23,7 @@ export type MoveKeys = Readonly<Record<Side, RowKey>>;
 /** What an entity is, wherever it was read. */
 export interface Content {
   /** As a row of the new side, without marks; undefined: there is none. */
-  readonly face: Row | undefined;
+  readonly entityRow: Row | undefined;
   /** Changes with the content and with nothing else. */
   readonly tag: string;
   readonly stamps: string;
@@ -41,10 +41,10 @@ export interface SideState {
   readonly content: Content;
 }
 
-/** Between rows of a side and faces. Pure. */
+/** Between the rows of a side and those of the new one. Pure. */
 export interface Translation {
-  toFace(row: StoredRow): Row;
-  fromFace(face: Row): Row;
+  toNewSide(row: StoredRow): Row;
+  fromNewSide(entityRow: Row): Row;
 }
 
 export interface SideParts {
@@ -87,7 +87,7 @@ export class MoveSide {
   }
 
   absent(): SideState {
-    const content = { face: undefined, tag: '', stamps: '', timestamp: 0n };
+    const content = { entityRow: undefined, tag: '', stamps: '', timestamp: 0n };
     return { side: this.side, epoch: 0, etag: undefined, isMarked: false, content };
   }
 
@@ -95,21 +95,21 @@ export class MoveSide {
   stateOf(row: StoredRow): SideState {
     const { epoch, isMarked, tag = row.etag, stamps } = markOf(row, this.side, this.#parts.move);
     const { timestamp } = row;
-    const face = this.isGone(row)
+    const entityRow = this.isTombstone(row)
       ? undefined
-      : this.#parts.translation.toFace({ ...row, properties: withoutMarks(row.properties) });
-    const content = { face, tag, stamps, timestamp };
+      : this.#parts.translation.toNewSide({ ...row, properties: withoutMarks(row.properties) });
+    const content = { entityRow, tag, stamps, timestamp };
     return { side: this.side, epoch, etag: row.etag, isMarked, content };
   }
 
   /** Whether it only keeps the place of an entity that was deleted. */
-  isGone({ properties }: Row): boolean {
-    return textIn(properties, this.#typeName) === goneType;
+  isTombstone({ properties }: Row): boolean {
+    return textIn(properties, this.#typeName) === tombstoneType;
   }
 
   /** Whether the row has an entity of the definition. */
   isLive(row: Row): boolean {
-    return !this.isGone(row) && codecOf(this.#parts.definition).matches(row);
+    return !this.isTombstone(row) && codecOf(this.#parts.definition).matches(row);
   }
 
   /** The keys of a row whose entity was deleted; undefined for those of other moves. */
@@ -129,18 +129,18 @@ export class MoveSide {
   }
 
   /** The keys that an entity has on both sides. Of the old side only. */
-  keysOfFace(face: Row): MoveKeys {
-    const { partitionKey, rowKey } = this.#parts.translation.fromFace(face);
+  keysOfRow(entityRow: Row): MoveKeys {
+    const { partitionKey, rowKey } = this.#parts.translation.fromNewSide(entityRow);
     return {
       old: { partitionKey, rowKey },
-      new: { partitionKey: face.partitionKey, rowKey: face.rowKey },
+      new: { partitionKey: entityRow.partitionKey, rowKey: entityRow.rowKey },
     };
   }
 
-  /** The face as it is read back from this side. */
-  normal(face: Row): Row {
-    return this.#parts.translation.toFace({
-      ...this.#parts.translation.fromFace(face),
+  /** The row as it is read back from this side. */
+  normal(entityRow: Row): Row {
+    return this.#parts.translation.toNewSide({
+      ...this.#parts.translation.fromNewSide(entityRow),
       etag: '',
       timestamp: 0n,
     });
@@ -162,24 +162,27 @@ export class MoveSide {
 
   #rowWrite({ keys, before, content, epoch, copied }: SideWrite): RowWrite | undefined {
     const key = keys[this.side];
-    const { face, stamps } = content;
+    const { entityRow, stamps } = content;
     const isUnmarked = this.side === 'old' && epoch === 0;
-    if (face === undefined && isUnmarked) {
+    if (entityRow === undefined && isUnmarked) {
       return before.etag === undefined ? undefined : { kind: 'delete', key, etag: before.etag };
     }
     const mark: RowProperties = isUnmarked
       ? stampProperties(stamps)
       : markProperties(this.#parts.move, { epoch, tag: copied?.tag, stamps });
-    const row = face === undefined ? this.#goneRow(keys) : this.#parts.translation.fromFace(face);
+    const row =
+      entityRow === undefined
+        ? this.#tombstone(keys)
+        : this.#parts.translation.fromNewSide(entityRow);
     const marked = { ...row, properties: { ...row.properties, ...mark } };
     if (before.etag === undefined) return { kind: 'insert', row: marked };
     return { kind: 'replace', row: marked, etag: before.etag };
   }
 
-  #goneRow(keys: MoveKeys): Row {
+  #tombstone(keys: MoveKeys): Row {
     const other = keys[this.side === 'old' ? 'new' : 'old'];
     const properties = {
-      [this.#typeName]: text(goneType),
+      [this.#typeName]: text(tombstoneType),
       [markNames.other]: text(keyText(other)),
     };
     return { ...keys[this.side], properties };
@@ -200,12 +203,12 @@ export function oldTranslation<O extends AnyDefinition, N extends AnyDefinition>
 ): Translation {
   const [olds, news] = [codecOf(from), codecOf(to)];
   return {
-    toFace: (row) => {
+    toNewSide: (row) => {
       const old = olds.fromRow(row);
       return news.toRow({ ...forward(old), [storedAs]: old[storedAs] });
     },
-    fromFace: (face) => {
-      const entity = news.fromRow({ ...face, etag: '', timestamp: 0n });
+    fromNewSide: (entityRow) => {
+      const entity = news.fromRow({ ...entityRow, etag: '', timestamp: 0n });
       return olds.toRow({ ...backward(entity), [storedAs]: entity[storedAs] });
     },
   };
@@ -214,5 +217,8 @@ export function oldTranslation<O extends AnyDefinition, N extends AnyDefinition>
 /** Rows of older versions of the definition are upgraded on the way. */
 export function newTranslation(to: AnyDefinition): Translation {
   const codec = codecOf(to);
-  return { toFace: (row) => codec.toRow(codec.fromRow(row)), fromFace: (face) => face };
+  return {
+    toNewSide: (row) => codec.toRow(codec.fromRow(row)),
+    fromNewSide: (entityRow) => entityRow,
+  };
 }

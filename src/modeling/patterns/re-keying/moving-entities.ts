@@ -10,7 +10,7 @@ import {
   EntityNotFoundError,
 } from '../../table/errors.js';
 import type { WriteCondition } from '../../table/row-writes.js';
-import { unlessAbsent } from '../../table/unless-absent.js';
+import { writeIfPresent } from '../../table/write-if-present.js';
 import type { CurrentPhase } from './current-phase.js';
 import type { Content, MoveKeys, MoveSide } from './move-side.js';
 import type { Decision, MovingRows } from './moving-rows.js';
@@ -49,16 +49,16 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
   async get(address: A): Promise<Stored<ReadOf<N>> | undefined> {
     const { phase, rows, keys } = this.#parts;
     const content = await rows.look(keys(address), await phase.plan());
-    return content.face === undefined ? undefined : this.#entity(content.face, content);
+    return content.entityRow === undefined ? undefined : this.#entity(content.entityRow, content);
   }
 
   /** Throws `EntityExistsError` when there is one with these keys. */
   async insert(entity: CreateOf<N>): Promise<Stored<ReadOf<N>>> {
-    const face = this.#codec.toRow(entity);
-    const keys = this.#keysOf(face);
+    const entityRow = this.#codec.toRow(entity);
+    const keys = this.#keysOf(entityRow);
     return this.#put(keys, (current) => {
-      if (current.face !== undefined) throw exists(this.#summary('insert', keys));
-      return Promise.resolve(face);
+      if (current.entityRow !== undefined) throw exists(this.#summary('insert', keys));
+      return Promise.resolve(entityRow);
     });
   }
 
@@ -67,12 +67,12 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
    * somebody else has changed it, `EntityNotFoundError` when it is gone.
    */
   async replace(entity: ReadOf<N>, condition?: WriteCondition): Promise<Stored<ReadOf<N>>> {
-    const face = this.#codec.toRow(entity);
-    const keys = this.#keysOf(face);
+    const entityRow = this.#codec.toRow(entity);
+    const keys = this.#keysOf(entityRow);
     const tag = conditionOf(entity, condition);
     return this.#put(keys, (current) => {
       this.#required('replace', keys, current, tag);
-      return Promise.resolve(face);
+      return Promise.resolve(entityRow);
     });
   }
 
@@ -84,17 +84,20 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
   ): Promise<Stored<ReadOf<N>>> {
     const keys = this.#parts.keys(address);
     return this.#put(keys, (current) => {
-      const face = this.#required('merge', keys, current, ifMatch);
+      const entityRow = this.#required('merge', keys, current, ifMatch);
       const change = this.#codec.toMergeRow(this.#keyOf(keys.new), changes);
-      const merged = { ...face, properties: { ...face.properties, ...change.properties } };
+      const merged = {
+        ...entityRow,
+        properties: { ...entityRow.properties, ...change.properties },
+      };
       return Promise.resolve(this.#unmoved(keys, merged));
     });
   }
 
   /** Stores the entity, whatever is there. */
   async upsertReplace(entity: CreateOf<N> | ReadOf<N>): Promise<Stored<ReadOf<N>>> {
-    const face = this.#codec.toRow(entity);
-    return this.#put(this.#keysOf(face), () => Promise.resolve(face));
+    const entityRow = this.#codec.toRow(entity);
+    return this.#put(this.#keysOf(entityRow), () => Promise.resolve(entityRow));
   }
 
   /** Needs `ifMatch`: an ETag, or `'any'`. Throws as `replace`. */
@@ -108,7 +111,7 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
 
   /** False when there was nothing. */
   deleteIfExists(address: A): Promise<boolean> {
-    return unlessAbsent(() => this.delete(address, { ifMatch: 'any' }));
+    return writeIfPresent(() => this.delete(address, { ifMatch: 'any' }));
   }
 
   /**
@@ -123,11 +126,11 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
   ): Promise<Stored<ReadOf<N>>> {
     const keys = this.#parts.keys(address);
     return this.#put(keys, async (current) => {
-      if (current.face === undefined && ifAbsent !== undefined) {
+      if (current.entityRow === undefined && ifAbsent !== undefined) {
         return this.#unmoved(keys, this.#codec.toRow(await ifAbsent()));
       }
-      const face = this.#required('update', keys, current, 'any');
-      const entity = this.#entity(face, current);
+      const entityRow = this.#required('update', keys, current, 'any');
+      const entity = this.#entity(entityRow, current);
       const next = await change(entity);
       if (next === undefined) return 'keep';
       const row = this.#codec.toRow({ ...next, [storedAs]: entity[storedAs] });
@@ -145,14 +148,14 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
     const side = sides[plan.queries];
     const found: AsyncIterable<object> = plan.queries === 'old' ? queries.old() : queries.new();
     for await (const entity of found) {
-      const { face, ...content } = side.stateOf(side.rowOf(entity)).content;
-      if (face !== undefined) yield this.#entity(face, { ...content, face });
+      const { entityRow, ...content } = side.stateOf(side.rowOf(entity)).content;
+      if (entityRow !== undefined) yield this.#entity(entityRow, { ...content, entityRow });
     }
   }
 
   async #put(keys: MoveKeys, decide: Decision): Promise<Stored<ReadOf<N>>> {
     const content = await this.#change(keys, decide);
-    if (content.face !== undefined) return this.#entity(content.face, content);
+    if (content.entityRow !== undefined) return this.#entity(content.entityRow, content);
     throw absent(this.#summary('write', keys));
   }
 
@@ -161,27 +164,27 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
     return rows.change(keys, (isDoubted) => phase.plan(isDoubted), decide);
   }
 
-  #required(operation: string, keys: MoveKeys, { face, tag }: Content, ifMatch: string): Row {
-    if (face === undefined) throw absent(this.#summary(operation, keys));
-    if (ifMatch === 'any' || ifMatch === tag) return face;
+  #required(operation: string, keys: MoveKeys, { entityRow, tag }: Content, ifMatch: string): Row {
+    if (entityRow === undefined) throw absent(this.#summary(operation, keys));
+    if (ifMatch === 'any' || ifMatch === tag) return entityRow;
     throw failed(this.#summary(operation, keys));
   }
 
-  #entity(face: Row, { tag, timestamp }: Content): Stored<ReadOf<N>> {
-    return this.#codec.fromRow({ ...face, etag: tag, timestamp });
+  #entity(entityRow: Row, { tag, timestamp }: Content): Stored<ReadOf<N>> {
+    return this.#codec.fromRow({ ...entityRow, etag: tag, timestamp });
   }
 
-  #keysOf(face: Row): MoveKeys {
-    return this.#parts.sides.old.keysOfFace(face);
+  #keysOf(entityRow: Row): MoveKeys {
+    return this.#parts.sides.old.keysOfRow(entityRow);
   }
 
   #keyOf(key: RowKey): KeyOf<N> {
     return this.#codec.parseKey(key);
   }
 
-  #unmoved(keys: MoveKeys, face: Row): Row {
-    const made = this.#keysOf(face);
-    if (isSameKey(made.old, keys.old) && isSameKey(made.new, keys.new)) return face;
+  #unmoved(keys: MoveKeys, entityRow: Row): Row {
+    const made = this.#keysOf(entityRow);
+    if (isSameKey(made.old, keys.old) && isSameKey(made.new, keys.new)) return entityRow;
     throw new ValueError(
       `${this.#parts.definition.type}: the change would move ('${keys.new.partitionKey}', ` +
         `'${keys.new.rowKey}') to other keys on one of the sides; insert the one, delete the other`,

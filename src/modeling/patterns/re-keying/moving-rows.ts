@@ -2,7 +2,7 @@ import { systemRandomness } from '../../../base/randomness.js';
 import { ModelError } from '../../rows/model-error.js';
 import type { Row } from '../../rows/row.js';
 import { sameProperties } from '../../rows/same-value.js';
-import { isConflict, untilUncontended, type ContentionOptions } from '../../table/contention.js';
+import { isConflict, retryConflicts, type ContentionOptions } from '../../table/contention.js';
 import { ContentionError, isAmbiguous } from '../../table/errors.js';
 import { hasStamp, newStamp, stamped } from '../../table/write-stamp.js';
 import { isOpen, markNames, text, textIn } from './move-mark.js';
@@ -78,16 +78,16 @@ export class MovingRows {
       const { content, side, epoch } = authority;
       const isApplied =
         hasStamp(asRow(content.stamps), markNames.stamps, stamps) ||
-        (hasDeleted && content.face === undefined);
+        (hasDeleted && content.entityRow === undefined);
       if (isApplied) return { content };
       const decision = await refusable(() => decide(content));
       if ('refusal' in decision) return decision;
       if (decision.made === 'keep') return { content };
-      const face = decision.made === 'delete' ? undefined : decision.made;
+      const entityRow = decision.made === 'delete' ? undefined : decision.made;
       const stamp = newStamp(randomness);
       stamps.push(stamp);
-      hasDeleted ||= face === undefined;
-      const next = { face, tag: '', stamps: withStamp(content.stamps, stamp), timestamp: 0n };
+      hasDeleted ||= entityRow === undefined;
+      const next = { entityRow, tag: '', stamps: withStamp(content.stamps, stamp), timestamp: 0n };
       const written = await this.#sides[side].write({
         keys,
         before: authority,
@@ -168,7 +168,7 @@ export class MovingRows {
   }
 
   #differenceOf(from: SideState, to: SideState): Difference | undefined {
-    const [wanted, found] = [from.content.face, to.content.face];
+    const [wanted, found] = [from.content.entityRow, to.content.entityRow];
     if (wanted === undefined) return found === undefined ? undefined : 'surplus';
     if (found === undefined) return 'missing';
     const normal = this.#sides[to.side].normal(wanted);
@@ -237,7 +237,7 @@ export class MovingRows {
   async #contended<T>(keys: MoveKeys, attempt: () => Promise<T>): Promise<T> {
     const isOvertaken = (error: unknown): boolean => isConflict(error) || isAmbiguous(error);
     try {
-      return await untilUncontended(describe(keys), this.#options, attempt, isOvertaken);
+      return await retryConflicts(describe(keys), this.#options, attempt, isOvertaken);
     } catch (error) {
       if (error instanceof ContentionError && isAmbiguous(error.cause)) throw error.cause;
       throw error;

@@ -6,7 +6,7 @@ import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, ReadOf } from '../../definition/shapes.js';
 import type { RowKey } from '../../rows/row.js';
-import { isConflict, untilUncontended } from '../../table/contention.js';
+import { isConflict, retryConflicts } from '../../table/contention.js';
 import { DefinitionError, isAmbiguous, ModelError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { unlessConflict } from '../indexes/conditional-write.js';
@@ -188,7 +188,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     await this.#settle(['dual-writing', 'backfilling']);
     await this.#advance(['dual-writing'], 'backfilling');
     const fill: RowWork = async ({ keys, state }) => {
-      const isCopied = !isOpen('old', state.epoch) || state.content.face === undefined;
+      const isCopied = !isOpen('old', state.epoch) || state.content.entityRow === undefined;
       return isCopied ? false : this.#rows.fill(keys, state);
     };
     return this.#walk('backfilling', [{ side: 'old', work: fill }], options);
@@ -259,7 +259,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
       return this.#delete(state.side, row, state.etag);
     };
     const removeGone: RowWork = async ({ row, state }) =>
-      state.content.face === undefined && this.#delete(state.side, row, state.etag);
+      state.content.entityRow === undefined && this.#delete(state.side, row, state.etag);
     for (const { side, work } of [
       { side: given, work: remove },
       { side: kept, work: removeGone },
@@ -358,10 +358,10 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
       move: name,
       concurrency,
       work,
-      isMoved: ({ content: { face } }) =>
+      isMoved: ({ content: { entityRow } }) =>
         only === undefined ||
-        face === undefined ||
-        only(codecOf(to.definition).fromRow({ ...face, etag: '', timestamp: 0n })),
+        entityRow === undefined ||
+        only(codecOf(to.definition).fromRow({ ...entityRow, etag: '', timestamp: 0n })),
       onDrift: (drift) => onDrift?.(drift),
     });
     return { ...counts, cursor: page.cursor };
@@ -386,7 +386,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     const { name } = this.#options;
     const options = { timers: this.#timers };
     const isOvertaken = (error: unknown): boolean => isConflict(error) || isAmbiguous(error);
-    return untilUncontended(
+    return retryConflicts(
       `the phase of '${name}'`,
       options,
       async () => {

@@ -70,16 +70,16 @@ function visitOf(
   row: StoredRow,
   { side, oldSide, move, isMoved }: WalkOptions,
 ): Parameters<RowWork>[0] | undefined {
-  if (side.isGone(row)) {
+  if (side.isTombstone(row)) {
     const keys = side.goneKeys(row);
     return keys === undefined ? undefined : { row, keys, state: side.stateOf(row) };
   }
   const isForeign = side.side === 'new' && !markOf(row, 'new', move).isMarked;
   if (isForeign || !side.isLive(row)) return undefined;
   const state = side.stateOf(row);
-  const { face } = state.content;
-  if (face === undefined || !isMoved(state)) return undefined;
-  return { row, keys: oldSide.keysOfFace(face), state };
+  const { entityRow } = state.content;
+  if (entityRow === undefined || !isMoved(state)) return undefined;
+  return { row, keys: oldSide.keysOfRow(entityRow), state };
 }
 
 /** What a row itself causes; what the service refuses for another reason ends the walk. */

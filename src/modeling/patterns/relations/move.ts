@@ -8,9 +8,9 @@ import { etagOf, rowKeyOf, type Stored } from '../../definition/stored-entity.js
 import { ModelError } from '../../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../../rows/row.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
-import { isConflict, isConflictBehind, untilUncontended } from '../../table/contention.js';
+import { isConflict, isConflictBehind, retryConflicts } from '../../table/contention.js';
 import { EntityExistsError, isAmbiguous, TransactionFailedError } from '../../table/errors.js';
-import { unlessAbsent } from '../../table/unless-absent.js';
+import { writeIfPresent } from '../../table/write-if-present.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
 import { transaction } from '../../table/transaction.js';
@@ -169,14 +169,14 @@ async function changeBehind<P extends AnyDefinition, C extends AnyDefinition>(
   attempt: () => Promise<void>,
 ): Promise<void> {
   try {
-    await untilUncontended(options.child.type, options, attempt, isConflictBehind(own));
+    await retryConflicts(options.child.type, options, attempt, isConflictBehind(own));
   } catch (error) {
     throw error instanceof TransactionFailedError && isConflict(error) ? error.reason : error;
   }
 }
 
 function deleteIfThere(table: TableGateway, key: RowKey): Promise<boolean> {
-  return unlessAbsent(() => table.write({ kind: 'delete', key, etag: '*' }));
+  return writeIfPresent(() => table.write({ kind: 'delete', key, etag: '*' }));
 }
 
 function typeNameOf({ system }: AnyDefinition): string {

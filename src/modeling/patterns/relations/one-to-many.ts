@@ -4,7 +4,7 @@ import { parseKey } from '../../definition/key-template.js';
 import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
 import type { Stored } from '../../definition/stored-entity.js';
 import { DefinitionError } from '../../rows/model-error.js';
-import { isConflictBehind, untilUncontended } from '../../table/contention.js';
+import { isConflictBehind, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { ConditionFailedError, TransactionFailedError } from '../../table/errors.js';
 import { partitionRows } from '../../table/partition-rows.js';
@@ -108,7 +108,7 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
       }
       return children;
     };
-    return untilUncontended(
+    return retryConflicts(
       parent.type,
       this.options,
       attempt,
@@ -128,7 +128,7 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
       await writes.run();
     };
     try {
-      await untilUncontended(child.type, this.options, attempt, isConflictBehind(1));
+      await retryConflicts(child.type, this.options, attempt, isConflictBehind(1));
     } catch (error) {
       throw error instanceof TransactionFailedError && error.index === 0 ? error.reason : error;
     }

@@ -7,11 +7,11 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyOf } from '../../definition/shapes.js';
 import { Instant } from '../../rows/instant.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
-import { isConflict, untilUncontended } from '../../table/contention.js';
+import { isConflict, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { DefinitionError, isAmbiguous, ModelError, ValueError } from '../../table/errors.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
-import { KeptTerm } from '../../table/kept-term.js';
+import { RenewedLease } from '../../table/renewed-lease.js';
 import { newStamp } from '../../table/write-stamp.js';
 import { LeaseHeldError } from './lease-held-error.js';
 import { leaseKey, leaseRow, leaseState, type Grant, type LeaseState } from './lease-row.js';
@@ -159,7 +159,7 @@ export class RowLeases<D extends AnyDefinition> {
     options: AcquireOptions = {},
   ): Promise<T> {
     const lease = await this.acquire(key, options);
-    const term = new KeptTerm({
+    const term = new RenewedLease({
       what: `the lease of a ${this.entities.definition.type}`,
       termMs: this.#durationMs,
       grantedAtMs: this.#clock.monotonicMs() - (this.#durationMs - lease.remainingMs),
@@ -196,7 +196,7 @@ export class RowLeases<D extends AnyDefinition> {
     const { table } = this.entities;
     const lockKey = leaseKey(this.entities.codec.key(key));
     const options = { timers: this.#timers, randomness: this.#randomness };
-    return untilUncontended(`breaking the lease '${lockKey.rowKey}'`, options, async () => {
+    return retryConflicts(`breaking the lease '${lockKey.rowKey}'`, options, async () => {
       const row = await table.get(lockKey);
       const state = row === undefined ? undefined : leaseState(row);
       if (state?.grant === undefined) return false;

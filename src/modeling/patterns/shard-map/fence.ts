@@ -2,7 +2,7 @@ import { ModelError } from '../../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../../rows/row.js';
 import { EntityNotFoundError, TransactionFailedError } from '../../table/errors.js';
 import type { RowWrite, TableGateway, WriteResult } from '../../table/gateway.js';
-import { isConflict, untilUncontended, type ContentionOptions } from '../../table/contention.js';
+import { isConflict, retryConflicts, type ContentionOptions } from '../../table/contention.js';
 import { odataString } from '../../table/odata.js';
 
 /**
@@ -103,7 +103,7 @@ export function closePartition(
   const filter =
     `PartitionKey eq ${odataString(partitionKey)} and RowKey ge ${odataString(prefix)} ` +
     `and RowKey lt ${odataString(afterPrefix)}`;
-  return untilUncontended(`closing '${partitionKey}' in ${table.table}`, options, async () => {
+  return retryConflicts(`closing '${partitionKey}' in ${table.table}`, options, async () => {
     const found: StoredRow[] = [];
     let cursor: string | undefined;
     do {

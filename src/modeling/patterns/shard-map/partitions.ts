@@ -4,7 +4,7 @@ import type { Randomness } from '../../../base/randomness.js';
 import { sleep } from '../../../base/async/sleep.js';
 import type { Timers } from '../../../base/async/timers.js';
 import { ModelError } from '../../rows/model-error.js';
-import { isConflict, untilUncontended } from '../../table/contention.js';
+import { isConflict, retryConflicts } from '../../table/contention.js';
 import { isAmbiguous } from '../../table/errors.js';
 import type { RowWrite, TableGateway, WriteResult } from '../../table/gateway.js';
 import {
@@ -179,7 +179,7 @@ export class Partitions {
 
   /** Runs an attempt again while its claim is taken, the map changes or answers are lost. */
   untilDone<T>(what: string, attempt: () => Promise<T>): Promise<T> {
-    return untilUncontended(what, this.#options, attempt, (error) => {
+    return retryConflicts(what, this.#options, attempt, (error) => {
       const isOvertaken = isClaimLost(error) || error instanceof RouteChangedError;
       return isOvertaken || isConflict(error) || isAmbiguous(error);
     });

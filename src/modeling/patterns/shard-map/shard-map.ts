@@ -9,7 +9,7 @@ import {
   type ShardRouting,
 } from '../../../placement/shard-routing.js';
 import { DefinitionError, ModelError } from '../../rows/model-error.js';
-import { isConflict, untilUncontended } from '../../table/contention.js';
+import { isConflict, retryConflicts } from '../../table/contention.js';
 import { isAmbiguous } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { claimPartition, epochOf } from './fence.js';
@@ -387,7 +387,7 @@ export class ShardMap {
   #persistently<T>(what: string, attempt: () => Promise<T>): Promise<T> {
     const isOvertaken = (error: unknown): boolean => isConflict(error) || isAmbiguous(error);
     const name = `${what} of the map '${this.#map.name}'`;
-    return untilUncontended(name, { timers: this.#timers }, attempt, isOvertaken);
+    return retryConflicts(name, { timers: this.#timers }, attempt, isOvertaken);
   }
 
   #checked(routing: ShardRouting): ShardRouting {

@@ -5,7 +5,7 @@ import { storedAs, type StoredAs } from '../../definition/stored-entity.js';
 import { DecodeError, ValueError } from '../../rows/model-error.js';
 import type { StoredRow } from '../../rows/row.js';
 import { sameProperties } from '../../rows/same-value.js';
-import { isConflict, untilUncontended, type ContentionOptions } from '../../table/contention.js';
+import { isConflict, retryConflicts, type ContentionOptions } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import {
   absentEntityError,
@@ -154,7 +154,7 @@ export class WideEntities<W extends AnyWideDefinition> {
     key: WideKeyOf<W>,
     change: (current: WideStored<WideReadOf<W>>) => WideReadOf<W> | Promise<WideReadOf<W>>,
   ): Promise<WideReadOf<W>> {
-    return untilUncontended(
+    return retryConflicts(
       `${this.definition.type}: update`,
       this.#options,
       async () => {

@@ -5,12 +5,12 @@ import type { CommitBatch, Entry, Store } from '../../kv/store.js';
 import { decodeTuple, encodeTuple, prefixRange } from '../../kv/tuple.js';
 import type { ErrorCode } from '../../model/errors/registry.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import { heldNameKey, heldNamesPrefix } from './keys.js';
-import { ReclaimRound } from './reclaim-round.js';
+import { reservedNameKey, reservedNamesPrefix } from './keys.js';
+import { SweepCursor } from './sweep-cursor.js';
 import { accountsOf, entriesOf } from './walk.js';
 
 /** For how long a name stays taken after its container was dropped. */
-export interface NameHold {
+export interface NameReservation {
   readonly clock: Clock;
   readonly micros: number;
   /** The code of the error for who wants the name meanwhile. */
@@ -22,21 +22,21 @@ export interface NameHold {
  * whatever process is asked, and after a restart. When a name is free again is decided when it is
  * dropped.
  */
-export class HeldNames {
+export class NameReservations {
   readonly #store: Store;
   readonly #service: string;
-  readonly #hold: NameHold;
+  readonly #reservation: NameReservation;
 
-  constructor(store: Store, service: string, hold: NameHold) {
+  constructor(store: Store, service: string, reservation: NameReservation) {
     this.#store = store;
     this.#service = service;
-    this.#hold = hold;
+    this.#reservation = reservation;
   }
 
   /** What the commit that drops a container puts beside. */
   held(account: string, identity: string): { readonly key: Bytes; readonly value: Bytes } {
-    const { clock, micros } = this.#hold;
-    const key = heldNameKey(this.#service, account, identity);
+    const { clock, micros } = this.#reservation;
+    const key = reservedNameKey(this.#service, account, identity);
     return { key, value: encodeTuple([clock.nowMicros() + micros]) };
   }
 
@@ -45,20 +45,24 @@ export class HeldNames {
    * the name is held.
    */
   async taken(account: string, identity: string): Promise<Pick<CommitBatch, 'checks' | 'deletes'>> {
-    const key = heldNameKey(this.#service, account, identity);
+    const key = reservedNameKey(this.#service, account, identity);
     const entry = await this.#store.get(key);
     if (entry === undefined) return { checks: [{ key, version: 'absent' }], deletes: [] };
-    if (this.#hold.clock.nowMicros() < freeAtMicros(entry)) {
-      throw new StorageError(this.#hold.refusal);
+    if (this.#reservation.clock.nowMicros() < freeAtMicros(entry)) {
+      throw new StorageError(this.#reservation.refusal);
     }
     return { checks: [{ key, version: entry.version }], deletes: [key] };
   }
 }
 
 /** Forgets the held names of a service, all accounts, whose time is over. */
-export function heldNamesRound(store: Store, clock: Clock, service: string): ReclaimRound<Entry> {
-  return new ReclaimRound(
-    () => heldNames(store, service),
+export function nameReservationSweep(
+  store: Store,
+  clock: Clock,
+  service: string,
+): SweepCursor<Entry> {
+  return new SweepCursor(
+    () => reservedNames(store, service),
     async (entry) => {
       if (clock.nowMicros() < freeAtMicros(entry)) return { deleted: 0, more: false };
       const { key, version } = entry;
@@ -72,9 +76,9 @@ export function heldNamesRound(store: Store, clock: Clock, service: string): Rec
   );
 }
 
-async function* heldNames(store: Store, service: string): AsyncGenerator<Entry> {
+async function* reservedNames(store: Store, service: string): AsyncGenerator<Entry> {
   for await (const account of accountsOf(store, service)) {
-    yield* entriesOf(store, prefixRange(heldNamesPrefix(service, account)));
+    yield* entriesOf(store, prefixRange(reservedNamesPrefix(service, account)));
   }
 }
 

@@ -1,7 +1,7 @@
 import { EntityNotFoundError } from './errors.js';
 
 /** Runs a write of an entity that may be absent. False when it was, and nothing was written. */
-export async function unlessAbsent(write: () => Promise<unknown>): Promise<boolean> {
+export async function writeIfPresent(write: () => Promise<unknown>): Promise<boolean> {
   try {
     await write();
     return true;

@@ -4,7 +4,7 @@ import type { Timer, Timers } from '../../base/async/timers.js';
 import { LeaseLostError } from './errors.js';
 import { isTransient } from './transient.js';
 
-export interface KeptTermOptions {
+export interface RenewedLeaseOptions {
   /** What is held, for the error of its loss. */
   readonly what: string;
   /** For how long it is granted each time. */
@@ -30,15 +30,15 @@ export interface KeptTermOptions {
  * the service. It is renewed after half of it, and again after every tenth while that fails
  * transiently.
  */
-export class KeptTerm {
-  readonly #options: KeptTermOptions;
+export class RenewedLease {
+  readonly #options: RenewedLeaseOptions;
   readonly #controller = new AbortController();
   #termEndMs: number;
   #timer: Timer | undefined;
   #renewing: Promise<void> | undefined;
   #ended = false;
 
-  constructor(options: KeptTermOptions) {
+  constructor(options: RenewedLeaseOptions) {
     this.#options = options;
     this.#termEndMs = options.grantedAtMs + options.termMs;
     this.#wait(options.termMs / 2);

@@ -26,7 +26,7 @@ export interface ClaimOptions {
  * to take. Requests that run side by side so take different messages instead of all competing for
  * the first; a message is still only taken by the commit that checks its version.
  */
-export class VisibleFront {
+export class DequeueCursor {
   readonly #store: Store;
   readonly #keys: MessageKeys;
   readonly #clock: Clock;

@@ -15,7 +15,7 @@ const visitsMax = 500;
  * of entries and places a step. A step begins where the one before it ended, so a place with much
  * to delete does not keep the others from their turn. Steps may run side by side.
  */
-export class ReclaimRound<Place> {
+export class SweepCursor<Place> {
   readonly #places: () => AsyncGenerator<Place>;
   readonly #clear: (place: Place, entriesMax: number) => Promise<Reclaimed>;
   #walk: AsyncGenerator<Place> | undefined;

@@ -6,7 +6,7 @@ export type RequestClass =
   'point-read' | 'range-read' | 'insert' | 'update' | 'delete' | 'transaction' | 'queue' | 'blob';
 
 /** Requests of one class at one place, made by one operation. */
-export interface Touch {
+export interface Access {
   /** Undefined: a queue, a blob. */
   readonly place: Place | undefined;
   readonly request: RequestClass;
@@ -23,12 +23,12 @@ export interface Touch {
 }
 
 /** Requests that each read or write a number of entities that is known. */
-export function touch(
+export function accessOf(
   place: Place | undefined,
   request: RequestClass,
   requests: Estimate,
   entities: { readonly read?: number; readonly written?: number } = {},
-): Touch {
+): Access {
   const { read = 0, written = 0 } = entities;
   const times = (count: number): Estimate => ({
     best: requests.best * count,
@@ -48,13 +48,13 @@ export function touch(
   };
 }
 
-export function pointReads(place: Place, requests: Estimate): Touch {
-  return touch(place, 'point-read', requests, { read: 1 });
+export function pointReads(place: Place, requests: Estimate): Access {
+  return accessOf(place, 'point-read', requests, { read: 1 });
 }
 
 /** The same, made by a worker. */
-export function later(touches: readonly Touch[]): readonly Touch[] {
-  return touches.map((each) => ({ ...each, isLater: true }));
+export function later(accesses: readonly Access[]): readonly Access[] {
+  return accesses.map((each) => ({ ...each, isLater: true }));
 }
 
 export const once = exactly(1);

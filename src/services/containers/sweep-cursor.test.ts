@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ReclaimRound } from './reclaim-round.js';
+import { SweepCursor } from './sweep-cursor.js';
 
 /** Places with so many entries each, and the order in which they were looked at. */
 function roundOver(entries: number[]) {
@@ -9,7 +9,7 @@ function roundOver(entries: number[]) {
   async function* places() {
     for (const place of entries.keys()) yield place;
   }
-  const round = new ReclaimRound(places, async (place, entriesMax) => {
+  const round = new SweepCursor(places, async (place, entriesMax) => {
     visited.push(place);
     if (place === failing) throw new Error(`place ${place}`);
     const before = entries[place] ?? 0;

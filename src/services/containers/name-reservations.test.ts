@@ -7,7 +7,7 @@ import { withPartitionRule } from '../../kv/partition-rule.js';
 import type { Store } from '../../kv/store.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { Containers } from './containers.js';
-import { heldNamesRound } from './held-names.js';
+import { nameReservationSweep } from './name-reservations.js';
 
 const account = 'acct';
 const second = 1_000_000;
@@ -19,7 +19,7 @@ async function open(engine: EngineName, t: TestContext) {
   /** Each is as another process would have it. */
   const holding = () => new Containers(store, noteKind, hold);
   const free = () => new Containers(store, noteKind);
-  const round = heldNamesRound(store, clock, noteKind.service);
+  const round = nameReservationSweep(store, clock, noteKind.service);
   /** One whose next commit comes after something else has happened. */
   const holdingAfter = (happen: () => Promise<unknown>) => {
     let isNext = true;
