@@ -1,23 +1,22 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { publishedSchemas } from '../src/app/options/config-schema.js';
+import { longOf } from '../src/app/options/option.js';
+import { optionRows, serverTable } from '../src/app/options/table.js';
 import { buildProgram } from '../src/cli/program.js';
 import { checkSchema, type SchemaName } from '../src/cli/config/schema-check.js';
 import { plainValue, readStructuredFile } from '../src/cli/config/structured-file.js';
-import { defaultLimits } from '../src/http/pipeline/limits.js';
 
 // The pages about configuration say what the program does: its options, its variables, its schemas.
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8');
-
-interface Schema {
-  readonly properties: Readonly<Record<string, { readonly description?: string }>>;
-  readonly $defs: Readonly<Record<string, Schema>>;
-}
 
 /** What a process tells those that it starts, and what other commands than `start` read. */
 const elsewhere = ['TABULARIUM_WORKER_NUMBER', 'TABULARIUM_PAGING_SEED', 'TABULARIUM_DEV_ISSUER'];
@@ -43,6 +42,11 @@ function rowsAfter(heading: string): readonly (readonly string[])[] {
 /** Texts in backticks, without the names of their values. */
 function codesIn(cell: string | undefined): readonly string[] {
   return Array.from((cell ?? '').matchAll(/`([^`]+)`/g), ([, code = '']) => code);
+}
+
+function startHelp(): string {
+  const start = buildProgram().commands.find((command) => command.name() === 'start');
+  return start?.helpInformation() ?? '';
 }
 
 function startOptions() {
@@ -80,35 +84,52 @@ describe('the page about configuration', () => {
     assert.deepEqual(unknown, []);
   });
 
-  it('has every variable that the program reads, and no other', async () => {
-    const inSource = new Set((await sourcesOf('src/cli')).match(/\bTABULARIUM_[A-Z_]*[A-Z]\b/g));
+  it('has every variable that the program reads', async () => {
+    const inSource = new Set((await sourcesOf('src')).match(/\bTABULARIUM_[A-Z_]*[A-Z]\b/g));
     for (const name of elsewhere) inSource.delete(name);
     const variables = settings.flatMap(([, , variable]) => codesIn(variable));
     const onPage = new Set(variables.map((code) => code.replace(/=.*/, '')));
-    onPage.delete('AZURITE_ACCOUNTS');
-    assert.deepEqual([...onPage].toSorted(), [...inSource].toSorted());
-  });
-
-  it('has every member of the file, and no other', async () => {
-    const schema = JSON.parse(await read('schemas/config.schema.json')) as Schema;
-    const members = settings.flatMap(([, , , member]) => codesIn(member));
-    const onPage = new Set(members.map((code) => /^\w+/.exec(code)?.[0] ?? ''));
-    const inSchema = Object.keys(schema.properties).filter((name) => name !== '$schema');
-    assert.deepEqual([...onPage].toSorted(), inSchema.toSorted());
-  });
-
-  it('has every limit with its default, as the schema has', async () => {
-    const schema = JSON.parse(await read('schemas/config.schema.json')) as Schema;
-    const rows = rowsAfter('### Limits').map(([, name, value]): [string, string | undefined] => [
-      codesIn(name)[0] ?? '',
-      value?.replaceAll(',', ''),
-    ]);
-    const inSchema = Object.entries(schema.$defs['limits']?.properties ?? {}).map(
-      ([name, { description = '' }]) => [name, /Default: (\d+)\.$/.exec(description)?.[1]] as const,
+    assert.deepEqual(
+      [...inSource].filter((name) => !onPage.has(name)),
+      [],
     );
-    const expected = Object.entries(defaultLimits).map(([name, value]) => [name, String(value)]);
-    assert.deepEqual(Object.fromEntries(rows), Object.fromEntries(expected));
-    assert.deepEqual(Object.fromEntries(inSchema), Object.fromEntries(expected));
+  });
+});
+
+describe('what is made of the table of options', () => {
+  it('is as the table says: the published schemas and the tables of the pages', () => {
+    const script = join(root, 'scripts/write-options.js');
+    const { status, stdout, stderr } = spawnSync(process.execPath, [script, '--check'], {
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    assert.equal(`${stdout}${stderr}`, '');
+    assert.equal(status, 0);
+  });
+
+  it('names each option: help, schema and pages', async () => {
+    const schema = await read('schemas/config.schema.json');
+    const programPage = await read('docs/reference/create-server.md');
+    const commandPage = await read('docs/reference/command-line.md');
+    const help = startHelp();
+    for (const [name, { flags = [], file }] of optionRows()) {
+      for (const flag of flags) {
+        assert.ok(help.includes(`  ${flag.spelling}`), `the help needs ${flag.spelling}`);
+        assert.ok(commandPage.includes(longOf(flag)), `the page of commands needs ${longOf(flag)}`);
+      }
+      const member = file?.member.split('.').at(-1);
+      if (member !== undefined) assert.ok(schema.includes(`"${member}": {`), member);
+      const isOfProgram = Object.hasOwn(serverTable, name);
+      assert.equal(programPage.includes(`| \`${name}\``), isOfProgram, name);
+    }
+  });
+
+  it('is made of well-formed schemas', () => {
+    for (const schema of Object.values(publishedSchemas)) {
+      const ajv = new Ajv2020({ strictTypes: false });
+      assert.equal(ajv.validateSchema(schema()), true, JSON.stringify(ajv.errors));
+      ajv.compile(schema());
+    }
   });
 });
 

@@ -7,7 +7,7 @@ import { openMemoryStore } from '../engines/memory/store.js';
 import { WorkGate } from '../http/pipeline/work-gate.js';
 import { backendOver, reclaimSteps } from './backend.js';
 import { liveBackend } from './live-backend.js';
-import { settingsOf } from './options.js';
+import { settingsOf } from './settings.js';
 
 describe('freeing space', () => {
   it('waits while data are replaced, and then works on what is there', async () => {

@@ -8,7 +8,7 @@ import { ShapedQueueService } from '../services/paging/shaped-queue-service.js';
 import { ShapedTableService } from '../services/paging/shaped-table-service.js';
 import { QueueService } from '../services/queues/queue-service.js';
 import { TableService } from '../services/tables/table-service.js';
-import type { ServerSettings } from './options.js';
+import type { ServerSettings } from './settings.js';
 import type { ReclaimStep } from './reclaimer.js';
 import { seed } from './seed/seed.js';
 

@@ -2,7 +2,8 @@ import { makeAccountDirectory } from '../services/accounts/directory.js';
 import { backendOver, openStore, reclaimSteps, seedBackend } from './backend.js';
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
 import { checkInterferences } from './interferences.js';
-import { settingsOf, type ServerOptions, type ServiceName } from './options.js';
+import type { ServerOptions } from './options/table.js';
+import { settingsOf, type ServiceName } from './settings.js';
 import { Reclaimer } from './reclaimer.js';
 import { openCertificates } from './tls/opening.js';
 

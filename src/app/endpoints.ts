@@ -1,6 +1,6 @@
 import type { Protocol } from '../http/exchange/exchange.js';
 import type { AccountSettings } from '../services/accounts/directory.js';
-import type { ServerSettings, ServiceName } from './options.js';
+import type { ServerSettings, ServiceName } from './settings.js';
 import { ServerOptionsError } from './server-options-error.js';
 
 /** Where a server can be reached and how to connect to it. */

@@ -14,11 +14,13 @@ export {
 } from '../engines/lmdb/data-directory-error.js';
 export { ListenError } from './listen-error.js';
 export type { ServerEndpoints } from './endpoints.js';
-export type { AccountOptions, ServerChanges, ServerOptions, ServiceName } from './options.js';
+export type { AccountOptions } from './options/accounts.js';
+export type { ServerChanges, ServerOptions } from './options/table.js';
+export type { ServiceName } from './settings.js';
 export type { PassphraseOptions, PemOptions, PfxOptions, TlsOptions } from './tls/options.js';
 export type { OAuthAlgorithm, OAuthOptions } from './oauth/options.js';
 export { ServerOptionsError } from './server-options-error.js';
-export type { StrictnessOptions } from './strictness.js';
+export type { StrictnessOptions } from './options/strictness.js';
 export type { LenientItem } from '../http/pipeline/leniency.js';
 export {
   SeedError,
@@ -34,11 +36,10 @@ export {
   type SeedTypedValue,
   type SeedValue,
 } from './seed/seed-data.js';
-export type { ControlOptions } from './control-options.js';
-export type { InterferenceOptions } from './interference-options.js';
+export type { ControlOptions, InterferenceOptions } from './options/failures.js';
 export type { ThrottleControl } from './interferences.js';
 export { SnapshotError, type SnapshotControl, type SnapshotInfo } from './snapshots.js';
-export { InvalidSettingError } from '../base/members.js';
+export { InvalidSettingError } from '../base/invalid-setting-error.js';
 export type { Faults, FaultState } from '../http/faults/injector.js';
 export type {
   FaultEffect,

@@ -1,4 +1,4 @@
-import { InvalidSettingError } from '../base/members.js';
+import { InvalidSettingError } from '../base/invalid-setting-error.js';
 import { FaultInjector, type Faults } from '../http/faults/injector.js';
 import type { Interference } from '../http/pipeline/interference.js';
 import type { RequestObserver } from '../http/exchange/record.js';
@@ -6,8 +6,8 @@ import { queueRoutes } from '../http/queues/routes.js';
 import { tableRoutes } from '../http/tables/routes.js';
 import { parseThrottle, type ThrottleSetting } from '../http/throttle/limits.js';
 import { Throttle } from '../http/throttle/throttle.js';
-import type { InterferenceOptions } from './interference-options.js';
-import type { ServerSettings } from './options.js';
+import type { InterferenceOptions } from './options/failures.js';
+import type { ServerSettings } from './settings.js';
 import { ServerOptionsError } from './server-options-error.js';
 
 /** The limits of a running server. */

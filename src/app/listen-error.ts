@@ -1,5 +1,5 @@
 import { messageOf } from '../base/thrown.js';
-import type { ServiceName } from './options.js';
+import type { ServiceName } from './settings.js';
 
 /** A service cannot listen where it was told to. */
 export class ListenError extends Error {

@@ -16,18 +16,17 @@ import { backendOver, openStore, reclaimSteps, seedBackend, type Sharing } from 
 import { openControl } from './control.js';
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
 import { Interferences, type ThrottleControl } from './interferences.js';
-import { checkChangeNames, checkOptionNames } from './known-options.js';
+import { checkChanges } from './options/check.js';
+import type { ServerChanges, ServerOptions } from './options/table.js';
 import { ListenError } from './listen-error.js';
 import { liveBackend, type LiveBackend } from './live-backend.js';
 import {
   accountsOf,
   serviceNames,
   settingsOf,
-  type ServerChanges,
-  type ServerOptions,
   type ServerSettings,
   type ServiceName,
-} from './options.js';
+} from './settings.js';
 import type { OpenBearerVerifier } from './oauth/opening.js';
 import { Reclaimer } from './reclaimer.js';
 import { Snapshots, type SnapshotControl, type SnapshotInfo } from './snapshots.js';
@@ -89,7 +88,6 @@ export async function startServer(
   sharing: Sharing,
   open: typeof openStore,
 ): Promise<TabulariumServer> {
-  checkOptionNames(options);
   const settings = settingsOf(options);
   const accounts = new CurrentAccounts(makeAccountDirectory(settings.accounts));
   const interferences = new Interferences(options, settings);
@@ -221,7 +219,7 @@ class RunningServer implements TabulariumServer {
   }
 
   async reload(changes: ServerChanges): Promise<void> {
-    checkChangeNames(changes);
+    checkChanges(changes);
     const { accounts, tls, ...interference } = changes;
     const next = accounts && accountsOf(accounts);
     const directory = next && makeAccountDirectory(next);

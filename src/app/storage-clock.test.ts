@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { manualClock } from '../base/clock.js';
 import { propertyBagOf } from '../model/bag/bag.js';
 import { backendOver, openStore } from './backend.js';
-import { settingsOf } from './options.js';
+import { settingsOf } from './settings.js';
 
 const second = 1_000_000;
 const day = 86_400 * second;

@@ -1,5 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { ServiceName } from '../app/index.js';
+import { emulatorPorts } from '../app/options/addresses.js';
 import { developmentAccount } from '../services/accounts/directory.js';
 import { UsageError } from './failure.js';
 
@@ -17,7 +18,7 @@ export interface Connection {
 }
 
 /** Where every emulator of storage listens, and where clients look for one. */
-export const defaultPorts: Readonly<Record<ServiceName, number>> = { table: 10_002, queue: 10_001 };
+export const defaultPorts: Readonly<Record<ServiceName, number>> = emulatorPorts;
 
 /** The development account of the emulator on a machine, this one if no other is named. */
 export function developmentConnection(

@@ -6,7 +6,7 @@ import { TableClient } from '@azure/data-tables';
 import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet } from 'jose';
 import { openDevIssuer, signDevToken, type DevClaims } from './dev-issuer.js';
 import { UsageError } from './failure.js';
-import { oauthSettings, type OAuthFlags } from './start/oauth-options.js';
+import { optionsOf } from '../../test/support/start-settings.js';
 import { runCli, type CliProcess, type CliResult } from '../../test/support/cli-process.js';
 import {
   endpointOf,
@@ -262,25 +262,26 @@ describe('tabularium start --oauth', () => {
   });
 
   it('refuses options that make no sense together', () => {
-    const cases: readonly (readonly [flags: OAuthFlags, said: RegExp])[] = [
-      [{ oauth: 'https://issuer.example/' }, /needs --oauth-jwks, the public keys of the issuer/],
-      [{ oauthJwks: 'keys.json' }, /need --oauth <issuer>/],
-      [{ oauthAudience: ['x'] }, /need --oauth <issuer>/],
-      [{ oauthRole: ['x=read'] }, /need --oauth <issuer>/],
-      [{ oauthAllowHttp: true }, /need --oauth <issuer>/],
-      [{ oauth: 'dev', oauthRole: ['Clerk'] }, /--oauth-role Clerk is no name and rights/],
-      [{ oauth: 'dev', oauthRole: ['Clerk=own'] }, /rights are read, write, delete/],
-      [{ oauth: 'dev', oauthRole: ['=read'] }, /is no name and rights/],
+    const cases: readonly (readonly [args: readonly string[], said: RegExp])[] = [
+      [['--oauth', 'https://issuer.example/'], /needs --oauth-jwks, the public keys of the issuer/],
+      [['--oauth-jwks', 'keys.json'], /need --oauth <issuer>/],
+      [['--oauth-audience', 'x'], /need --oauth <issuer>/],
+      [['--oauth-role', 'x=read'], /need --oauth <issuer>/],
+      [['--oauth-allow-http'], /need --oauth <issuer>/],
+      [['--oauth', 'dev', '--oauth-role', 'Clerk'], /--oauth-role Clerk is no name and rights/],
+      [['--oauth', 'dev', '--oauth-role', 'Clerk=own'], /rights are read, write, delete/],
+      [['--oauth', 'dev', '--oauth-role', '=read'], /is no name and rights/],
     ];
-    for (const [flags, said] of cases) {
+    for (const [args, said] of cases) {
       assert.throws(
-        () => oauthSettings(flags),
+        () => optionsOf(args),
         (error) => error instanceof UsageError && said.test(error.message),
       );
     }
-    assert.deepEqual(oauthSettings({}), {});
-    const given = oauthSettings({ oauth: 'dev', oauthRole: ['a=b=read,delete', 'c='] });
-    assert.deepEqual(given.oauth?.roles, { 'a=b': ['read', 'delete'], c: [] });
-    assert.equal(given.oauth?.allowHttp, false);
+    assert.equal(optionsOf([]).oauth, undefined);
+    const roles = ['--oauth-role', 'a=b=read,delete', '--oauth-role', 'c='];
+    const { oauth } = optionsOf(['--oauth', 'dev', ...roles]);
+    assert.deepEqual(oauth?.roles, { 'a=b': ['read', 'delete'], c: [] });
+    assert.equal(oauth?.allowHttp, undefined);
   });
 });

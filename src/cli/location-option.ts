@@ -1,12 +1,12 @@
 import { Option } from 'commander';
+import { optionTable } from '../app/options/table.js';
 import { UsageError } from './failure.js';
 
-/** `--location`, of the server and of the commands that work on a data directory without one. */
+/** `--location` of the commands that work on a data directory without a server. */
 export function locationOption(what: string): Option {
-  return new Option('-l, --location <directory>', what)
-    .env('TABULARIUM_LOCATION')
-    .argParser(pathOf)
-    .default('./.tabularium');
+  const { flags: [flag] = [], startStandard } = optionTable.location;
+  const { spelling = '', variable = '' } = flag ?? {};
+  return new Option(spelling, what).env(variable).argParser(pathOf).default(startStandard);
 }
 
 /** An empty path would be the working directory: nobody who leaves a variable unset means that. */

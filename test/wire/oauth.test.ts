@@ -229,19 +229,22 @@ describe('keys of the issuer', () => {
         { jwks: join(tmpdir(), 'absent', 'jwks.json') },
         /oauth\.jwks '.*' cannot be used: it does not exist/,
       ],
-      [{ jwks: '' }, /oauth\.jwks must name a file or a URL/],
+      [{ jwks: '' }, /oauth\.jwks must be a file, a URL or a JSON Web Key Set, not ""/],
       [{ jwks: 'http://keys.example/' }, /must be an https: URL, an http: URL of this machine/],
       [{ jwks: 'ftp://127.0.0.1/' }, /must be an https: URL/],
       [{ jwks: { keys: [{ kty: 'oct', k: 'eA' }] } }, /symmetric key/],
       [{ issuer: 'somebody' }, /oauth\.issuer must be a URL/],
       [{ issuer: 'https://x.example/ y' }, /without spaces/],
       [{ issuer: 'https://x.example/\r\nSet-Cookie:a' }, /without spaces/],
-      [{ audience: [] }, /oauth\.audience must name an audience/],
-      [{ algorithms: ['none'] }, /oauth\.algorithms has 'none'; there is: RS256/],
-      [{ algorithms: ['RS256', 'HS256'] }, /oauth\.algorithms has 'HS256'/],
+      [{ audience: [] }, /oauth\.audience must be a text or a list of at least 1/],
+      [{ algorithms: ['none'] }, /oauth\.algorithms\[0\] must be RS256, .*, not "none"/],
+      [{ algorithms: ['RS256', 'HS256'] }, /oauth\.algorithms\[1\] must be .*, not "HS256"/],
       [{ algorithms: [] }, /oauth\.algorithms/],
       [{ clockToleranceSeconds: 601 }, /from 0 to 600, not 601/],
-      [{ roles: { Clerk: ['admin'] } }, /oauth\.roles gives 'Clerk' something else/],
+      [
+        { roles: { Clerk: ['admin'] } },
+        /oauth\.roles\.Clerk\[0\] must be read, write or delete, not "admin"/,
+      ],
     ];
     for (const [oauth, message] of cases) {
       const all = { issuer: issuer.issuer, jwks: issuer.jwks, ...oauth } as OAuthOptions;

@@ -1,8 +1,8 @@
 import { isAbsolute } from 'node:path';
 import type { JSONWebKeySet } from 'jose';
 import type { TokenRules } from '../../http/oauth/token-verifier.js';
-import { tokenRights, type TokenRight } from '../../http/oauth/role-permissions.js';
-import { ServerOptionsError } from '../server-options-error.js';
+import type { TokenRight } from '../../http/oauth/role-permissions.js';
+import { wrongOption } from '../server-options-error.js';
 
 /** Ways to sign tokens in which the key that verifies cannot sign. */
 export const oauthAlgorithms = [
@@ -58,19 +58,19 @@ export interface OAuthSettings {
 }
 
 const defaultAlgorithms: readonly OAuthAlgorithm[] = ['RS256', 'PS256', 'ES256'];
-const toleranceSecondsMax = 600;
+export const toleranceSecondsMax = 600;
 const textCharactersMax = 1000;
 
-/** Throws `ServerOptionsError`. */
+/** Of options that have their shape. Throws `ServerOptionsError`. */
 export function oauthSettingsOf(options: OAuthOptions): OAuthSettings {
   const { issuer, jwks, allowHttp = false } = options;
   return {
     rules: {
       issuer: headerText('issuer', issuer),
       audiences: audiencesOf(options.audience),
-      algorithms: algorithmsOf(options.algorithms ?? defaultAlgorithms),
-      clockToleranceSeconds: toleranceOf(options.clockToleranceSeconds ?? 0),
-      rights: new Map(Object.entries(options.roles ?? {}).map(checkedRights)),
+      algorithms: options.algorithms ?? defaultAlgorithms,
+      clockToleranceSeconds: options.clockToleranceSeconds ?? 0,
+      rights: new Map(Object.entries(options.roles ?? {})),
       allowHttp,
     },
     keyPlace: keyPlaceOf(jwks),
@@ -78,17 +78,19 @@ export function oauthSettingsOf(options: OAuthOptions): OAuthSettings {
 }
 
 /** It stands in a challenge, where spaces separate. */
-function headerText(option: string, text: string): string {
+function headerText(option: 'issuer' | 'audience', text: string): string {
   const isUrl = option === 'audience' || URL.canParse(text);
   if (option === 'issuer' && isUrl && new URL(text).password !== '') {
-    throw new ServerOptionsError(
-      'oauth.issuer has a password in it, and clients get to see it: give the issuer as its tokens have it',
+    throw wrongOption(
+      ['oauth', 'issuer'],
+      'has a password in it, and clients get to see it: give the issuer as its tokens have it',
     );
   }
   if (isUrl && /^[\x21-\x7e]+$/.test(text) && text.length <= textCharactersMax) return text;
-  throw new ServerOptionsError(
-    `oauth.${option} must be ${option === 'issuer' ? 'a URL' : 'a text'} of visible ASCII ` +
-      `characters without spaces, not '${withoutPassword(text).slice(0, 100)}'`,
+  throw wrongOption(
+    ['oauth', option],
+    `must be ${option === 'issuer' ? 'a URL' : 'a text'} of visible ASCII characters without ` +
+      `spaces, not '${withoutPassword(text).slice(0, 100)}'`,
   );
 }
 
@@ -100,49 +102,24 @@ function withoutPassword(text: string): string {
 function audiencesOf(audience: OAuthOptions['audience']): readonly string[] | undefined {
   if (audience === undefined) return undefined;
   const audiences = typeof audience === 'string' ? [audience] : audience;
-  if (audiences.length > 0) return audiences.map((text) => headerText('audience', text));
-  throw new ServerOptionsError('oauth.audience must name an audience, or be left out');
+  return audiences.map((text) => headerText('audience', text));
 }
 
-function algorithmsOf(algorithms: readonly string[]): readonly string[] {
-  const known: ReadonlySet<string> = new Set(oauthAlgorithms);
-  const unknown = algorithms.find((algorithm) => !known.has(algorithm));
-  if (algorithms.length > 0 && unknown === undefined) return algorithms;
-  throw new ServerOptionsError(
-    `oauth.algorithms has '${unknown ?? ''}'; there is: ${oauthAlgorithms.join(', ')}`,
-  );
-}
-
-function toleranceOf(seconds: number): number {
-  if (Number.isInteger(seconds) && seconds >= 0 && seconds <= toleranceSecondsMax) return seconds;
-  throw new ServerOptionsError(
-    `oauth.clockToleranceSeconds must be an integer from 0 to ${toleranceSecondsMax}, not ${seconds}`,
-  );
-}
-
-function checkedRights([name, rights]: readonly [string, readonly TokenRight[]]): [
-  string,
-  readonly TokenRight[],
-] {
-  const known: ReadonlySet<string> = new Set(tokenRights);
-  if (Array.isArray(rights) && rights.every((right) => known.has(right))) return [name, rights];
-  throw new ServerOptionsError(
-    `oauth.roles gives '${name}' something else than a list of ${tokenRights.join(', ')}`,
-  );
-}
-
-function keyPlaceOf(jwks: OAuthOptions['jwks']): KeyPlace {
+function keyPlaceOf(jwks: OAuthOptions['jwks'] | undefined): KeyPlace {
+  if (jwks === undefined) {
+    throw wrongOption(['oauth'], "needs the member 'jwks': a file, a URL or a key set");
+  }
   if (jwks instanceof URL) return ofUrl(jwks);
   if (typeof jwks !== 'string') return { kind: 'set', keySet: jwks };
-  if (jwks === '') throw new ServerOptionsError('oauth.jwks must name a file or a URL');
   if (/^https?:/i.test(jwks) && !URL.canParse(jwks)) {
     // What it says is not repeated: it may hold a password.
-    throw new ServerOptionsError('oauth.jwks begins as a URL and is none: check how it is written');
+    throw wrongOption(jwksPath, 'begins as a URL and is none: check how it is written');
   }
   const isUrl = /^[a-z][a-z0-9+.-]+:/i.test(jwks) && !isAbsolute(jwks) && URL.canParse(jwks);
   return isUrl ? ofUrl(new URL(jwks)) : { kind: 'file', path: jwks };
 }
 
+const jwksPath = ['oauth', 'jwks'];
 const ownHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Whoever can change the keys on their way can sign tokens. */
@@ -150,8 +127,9 @@ function ofUrl(url: URL): KeyPlace {
   const isSafe =
     url.protocol === 'https:' || (url.protocol === 'http:' && ownHosts.has(url.hostname));
   if (isSafe) return { kind: 'url', url };
-  throw new ServerOptionsError(
-    `oauth.jwks is '${url.protocol}//${url.host}${url.pathname}'; it must be an https: URL, an http: URL of this ` +
-      'machine, or the path of a file',
+  throw wrongOption(
+    jwksPath,
+    'must be an https: URL, an http: URL of this machine, or the path of a file, not ' +
+      `'${url.protocol}//${url.host}${url.pathname}'`,
   );
 }

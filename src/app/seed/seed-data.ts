@@ -100,5 +100,5 @@ export class SeedError extends Error {
 }
 
 function placed({ path, reason }: Pick<SeedError, 'path' | 'reason'>): string {
-  return path.length === 0 ? reason : `${path.join('.')}: ${reason}`;
+  return path.length === 0 ? `it ${reason}` : `${path.join('.')}: ${reason}`;
 }

@@ -1,39 +1,288 @@
-import { nearestName } from '../../base/nearest-name.js';
-import { SeedError, type SeedPath } from './seed-data.js';
+import { mistakesIn } from '../../base/shape/check.js';
+import {
+  anyNumber,
+  boolean,
+  choice,
+  either,
+  instance,
+  list,
+  member,
+  nothing,
+  object,
+  record,
+  shapeOf,
+  text,
+  whole,
+  type Shape,
+} from '../../base/shape/shape.js';
+import { timeToLiveSecondsDefault, visibilitySecondsMax } from '../../services/queues/limits.js';
+import {
+  SeedError,
+  type SeedAccount,
+  type SeedData,
+  type SeedEntity,
+  type SeedMessage,
+  type SeedProgress,
+  type SeedQueue,
+  type SeedTable,
+  type SeedType,
+  type SeedTypedValue,
+  type SeedValue,
+} from './seed-data.js';
 
-// What TypeScript would say of a seed, for programs without types.
+// The shape of a seed, for programs, for files and for the published schema.
 
-/** Throws `SeedError` for what is no object, and for a member that there is not. */
-export function checkMembers(value: unknown, path: SeedPath, known: readonly string[]): void {
-  checkObject(value, path, `an object with members of ${known.join(', ')}`);
-  if (typeof value !== 'object' || value === null) return;
-  for (const name of Object.keys(value)) {
-    if (known.includes(name)) continue;
-    const meant = nearestName(name, known);
-    const hint = meant === undefined ? '' : `; did you mean '${meant}'?`;
-    const shown = name.slice(0, 60);
-    throw new SeedError(
-      [...path, shown],
-      `there is no such member, only ${known.join(', ')}${hint}`,
-    );
-  }
+const types: readonly SeedType[] = [
+  'String',
+  'Int32',
+  'Int64',
+  'Double',
+  'Boolean',
+  'DateTime',
+  'Guid',
+  'Binary',
+];
+const typeName: Shape<SeedTypedValue['type']> = {
+  ...choice([...types, ...types.map((type) => `Edm.${type}` as const)]),
+  expected: `${types.slice(0, -1).join(', ')} or ${types.at(-1)}, with or without Edm. before it`,
+  definition: {
+    name: 'typeName',
+    description: 'A type of the data model, with or without Edm. before it.',
+  },
+};
+
+const anyText = text({ charactersMin: 0 });
+
+const typedValue: Shape<SeedTypedValue> = object<SeedTypedValue>(
+  {
+    type: member(typeName, 'The type of the value.', 'Int64'),
+    value: member(
+      either([instance<bigint>('bigint'), instance<number>('number'), anyText, anyNumber, boolean]),
+      'The value as text; numbers and booleans may also stand as they are.',
+      '9007199254740993',
+    ),
+  },
+  { required: ['type', 'value'] },
+);
+
+const value: Shape<SeedValue> = either(
+  [
+    instance<Date>('Date'),
+    instance<Uint8Array>('bytes'),
+    instance<bigint>('bigint'),
+    instance<number>('number'),
+    instance<undefined>('undefined'),
+    anyText,
+    anyNumber,
+    boolean,
+    nothing,
+    typedValue,
+  ],
+  {
+    expected: 'a text, a number, true, false, null or { type: …, value: … }',
+    definition: {
+      name: 'value',
+      description:
+        'A text, a number, true or false; null for no property; or a value with its type.',
+    },
+  },
+);
+
+const entity: Shape<SeedEntity> = shapeOf(
+  object<{ readonly PartitionKey: string; readonly RowKey: string }>(
+    {
+      PartitionKey: member(anyText, 'The partition of the entity.', 'a'),
+      RowKey: member(anyText, 'What tells the entity apart in its partition.', '1'),
+    },
+    {
+      required: ['PartitionKey', 'RowKey'],
+      others: value,
+      like: {
+        names: /^(?!odata\.).*@odata\.type$/,
+        member: member(
+          typeName,
+          'The type of the property whose name stands before the @.',
+          'DateTime',
+        ),
+      },
+      definition: {
+        name: 'entity',
+        description:
+          'An entity: PartitionKey, RowKey and properties. A text is a String, a whole number an ' +
+          'Int32 or, beyond that, an Int64; any other number is a Double. Other types are written ' +
+          '{ type: DateTime, value: … }, or with an annotation Name@odata.type beside the text.',
+      },
+    },
+  ),
+);
+
+/** A table of a program or of a file. */
+interface SaidTable extends SeedTable {
+  readonly files?: readonly string[];
 }
 
-/** Throws `SeedError` for what is no plain object; undefined is one that is absent. */
-export function checkObject(value: unknown, path: SeedPath, wanted = 'an object'): void {
-  if (value === undefined) return;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
-  throw new SeedError(path, `it must be ${wanted}, not ${kindOf(value)}`);
+const table: Shape<SeedTable | null> = either(
+  [
+    object<SaidTable>({
+      entities: member(list(entity), 'Entities, each with PartitionKey and RowKey.', [
+        { PartitionKey: 'a', RowKey: '1', Name: 'Ann' },
+      ]),
+      stream: member(
+        instance<AsyncIterable<SeedEntity>>('object', { expected: 'an async iterable' }),
+        'More entities, of which only some are held at a time.',
+        undefined,
+        'program',
+      ),
+      files: member(
+        list(text()),
+        'More entities, in files of CSV, TSV, JSON or JSONL with columns PartitionKey and RowKey. ' +
+          'Relative paths start at the folder of this file.',
+        ['people.csv'],
+        'file',
+      ),
+    }),
+    nothing,
+    instance<null>('undefined'),
+  ],
+  {
+    expected: 'an object, or null for a table without entities',
+    definition: { name: 'table', description: 'A table and the entities that it begins with.' },
+  },
+);
+
+const message: Shape<string | SeedMessage> = either(
+  [
+    anyText,
+    object<SeedMessage>(
+      {
+        text: member(
+          anyText,
+          'The text as clients receive it; those that expect base64 need base64 here.',
+          'resize 42.png',
+        ),
+        visibilitySeconds: member(
+          whole(0, visibilitySecondsMax),
+          'How long it stays invisible at first. Default: 0.',
+          60,
+        ),
+        timeToLiveSeconds: member(
+          shapeOf<number>({
+            ...whole(-1, 2_147_483_647, { but: 0 }),
+            expected: 'a whole number from 1 to 2147483647, or -1 for ever',
+          }),
+          `How long it lives; -1 for ever. Default: ${timeToLiveSecondsDefault}, seven days.`,
+          -1,
+        ),
+      },
+      { required: ['text'] },
+    ),
+  ],
+  {
+    expected: 'a text, or an object with a text and its times',
+    definition: {
+      name: 'message',
+      description: 'The text of a message, or a message with its times.',
+    },
+  },
+);
+
+const queue: Shape<SeedQueue | null> = either(
+  [
+    object<SeedQueue>({
+      metadata: member(record(anyText), 'Metadata: names and texts.', { owner: 'billing' }),
+      messages: member(list(message), 'Messages in the order in which they are handed out.', [
+        'first',
+        { text: 'second', visibilitySeconds: 60 },
+      ]),
+    }),
+    nothing,
+    instance<null>('undefined'),
+  ],
+  {
+    expected: 'an object, or null for a queue without messages',
+    definition: { name: 'queue', description: 'A queue and the messages that it begins with.' },
+  },
+);
+
+const tables = record(table, {
+  definition: { name: 'tables', description: 'Tables by name.' },
+});
+const queues = record(queue, {
+  definition: { name: 'queues', description: 'Queues by name.' },
+});
+
+const noBlobs =
+  'Blobs are not served here, so containers cannot be made. Take this member away, and make them ' +
+  'with the program that serves blobs.';
+
+/** What an account gets, and what it cannot. */
+interface SaidAccount extends SeedAccount {
+  readonly containers?: never;
 }
 
-/** Throws `SeedError` for what is no list; undefined is one that is absent. */
-export function checkList(value: unknown, path: SeedPath): void {
-  if (value === undefined || Array.isArray(value)) return;
-  throw new SeedError(path, `it must be a list, not ${kindOf(value)}`);
+const containers = member(
+  shapeOf<never>({
+    kind: 'never',
+    expected: 'absent: blobs are not served here; make them where blobs are served',
+  }),
+  noBlobs,
+);
+
+const account: Shape<SeedAccount> = shapeOf(
+  object<SaidAccount>(
+    {
+      tables: member(tables, 'Tables by name.', { people: {} }),
+      queues: member(queues, 'Queues by name.', { work: {} }),
+      containers,
+    },
+    { definition: { name: 'account', description: 'What an account gets.' } },
+  ),
+);
+
+interface SaidSeed extends SeedData, SaidAccount {
+  readonly $schema?: string;
 }
 
-function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'a list';
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+export const seedShape: Shape<SeedData> = shapeOf(
+  object<SaidSeed>({
+    $schema: member(
+      anyText,
+      'Where an editor finds this schema. The server does not look at it.',
+      './node_modules/tabularium/schemas/seed.schema.json',
+      'file',
+    ),
+    ifExists: member(
+      choice(['skip', 'replace']),
+      'skip: entities and queues that exist stay as they are. replace: entities are overwritten, ' +
+        'and queues get the metadata and messages of this file instead of theirs. Default: skip.',
+      'skip',
+    ),
+    tables: member(tables, 'Tables of the first account, by name.', {
+      people: { entities: [{ PartitionKey: 'a', RowKey: '1' }] },
+    }),
+    queues: member(queues, 'Queues of the first account, by name.', {
+      work: { messages: ['first'] },
+    }),
+    containers,
+    accounts: member(
+      record(account, { names: /^[a-z0-9]{3,24}$/ }),
+      'Tables and queues of other accounts, by the name of the account.',
+      { orders: { queues: { work: {} } } },
+    ),
+    progress: member(
+      instance<(progress: SeedProgress) => void>('function'),
+      'Called now and then with what has been done so far.',
+      undefined,
+      'program',
+    ),
+  }),
+);
+
+/** Throws `SeedError` for what is not shaped as a seed is. Nothing has been made then. */
+export function checkSeedShape(data: unknown): void {
+  const [first, ...others] = mistakesIn(seedShape, data).told.map(
+    ({ path, problem }) => new SeedError(path, problem),
+  );
+  if (first === undefined) return;
+  throw new SeedError(first.path, first.reason, undefined, others);
 }

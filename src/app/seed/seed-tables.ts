@@ -12,7 +12,6 @@ import {
 } from './seed-data.js';
 import { entityInputOf } from './seed-entity.js';
 import type { SeedMistakes } from './seed-mistakes.js';
-import { checkList, checkMembers, checkObject } from './seed-shape.js';
 
 /** Where a table is made, and how. */
 export interface TableTarget {
@@ -43,12 +42,7 @@ export function noteTableMistakes(
   mistakes: SeedMistakes,
 ): void {
   mistakes.note(() => refused(path, () => checkTableName(name)));
-  let entities: readonly SeedEntity[] = [];
-  mistakes.note(() => {
-    checkMembers(content, path, ['entities', 'stream']);
-    checkList(content.entities, [...path, 'entities']);
-    entities = content.entities ?? [];
-  });
+  const { entities = [] } = content;
   const keys = new Set<string>();
   for (const [at, entity] of entities.entries()) {
     if (mistakes.isFull) return;
@@ -57,7 +51,6 @@ export function noteTableMistakes(
 }
 
 function checkSeedEntity(entity: SeedEntity, path: SeedPath, keys: Set<string>): void {
-  checkObject(entity, path, 'an entity');
   const key = keyId(entityInputOf(entity, path));
   if (keys.has(key)) throw new SeedError(path, 'an entity before has the same keys', entity);
   keys.add(key);

@@ -11,6 +11,7 @@ import { decodeBag } from '../../model/bag/bag.js';
 import type { Property } from '../../model/edm/value.js';
 import { openTestStore } from '../../../test/support/stores.js';
 import { SeedError, type SeedData, type SeedEntity, type SeedValue } from './seed-data.js';
+import { checkSeedShape } from './seed-shape.js';
 import { seed } from './seed.js';
 
 const account = 'acct';
@@ -37,7 +38,8 @@ class World {
     this.queues = new QueueService({ ...parts, randomness: systemRandomness });
   }
 
-  seed(data: SeedData) {
+  async seed(data: SeedData) {
+    checkSeedShape(data);
     return seed({ tables: this.tables, queues: this.queues, accounts: [account, 'other'] }, data);
   }
 
@@ -247,11 +249,22 @@ describe('a seed', () => {
   });
   const refused: readonly [what: string, data: SeedData, path: string, reason: RegExp][] = [
     ['a whole number that is not exact', entityWith({ N: 2 ** 60 }), 'N', /Int64/],
-    ['an unknown type', entityWith({ N: { type: 'Int', value: 1 } }), 'N', /no type 'Int'/],
+    [
+      'an unknown type',
+      entityWith({ N: { type: 'Int', value: 1 } }),
+      'N.type',
+      /must be String, Int32.*not "Int"/,
+    ],
     ['a value of another type', entityWith({ N: { type: 'Int32', value: 'x' } }), 'N', /Edm.Int32/],
-    ['a list', entityWith({ N: [1] }), 'N', /a value is a text/],
+    ['a list', entityWith({ N: [1] }), 'N', /must be a text, a number.*not a list of 1/],
     ['a name that no property has', entityWith({ 'a b': 1 }), 'a b', /this name/],
-    ['an entity without a key', entityWith({ RowKey: 1 }), 'RowKey', /needs this key/],
+    ['an entity whose key is no text', entityWith({ RowKey: 1 }), 'RowKey', /must be a text/],
+    [
+      'an entity without a key',
+      { tables: { t: { entities: [{ RowKey: 'a' }] } } },
+      'entities.0',
+      /needs the member 'PartitionKey'/,
+    ],
     [
       'two entities with the same keys',
       { tables: { people: { entities: [keys, keys] } } },
@@ -292,19 +305,22 @@ describe('a seed', () => {
   }
 
   const misshapen: readonly [data: object, path: string, reason: RegExp][] = [
-    [{ tabels: {} }, 'tabels', /did you mean 'tables'\?/],
-    [{ tables: [] }, 'tables', /must be an object .*, not a list/],
-    [{ tables: { people: [] } }, 'tables.people', /not a list/],
-    [{ tables: { people: { entitys: [] } } }, 'entitys', /did you mean 'entities'\?/],
+    [{ tabels: {} }, '', /has no member 'tabels'.*Did you mean 'tables'\?/],
+    [{ tables: [] }, 'tables', /must be an object .*, not an empty list/],
+    [{ tables: { people: [] } }, 'tables.people', /not an empty list/],
+    [{ tables: { people: { entitys: [] } } }, 'people', /Did you mean 'entities'\?/],
     [{ tables: { people: { entities: {} } } }, 'entities', /must be a list, not an object/],
-    [{ tables: { people: { entities: [null] } } }, 'entities.0', /an entity, not null/],
-    [{ queues: { work: ['a'] } }, 'queues.work', /not a list/],
-    [{ queues: { work: { mesages: ['a'] } } }, 'mesages', /did you mean 'messages'\?/],
-    [{ queues: { work: { messages: 'a' } } }, 'messages', /must be a list, not a string/],
-    [{ queues: { work: { messages: [{ txt: 'a' }] } } }, 'txt', /did you mean 'text'\?/],
-    [{ queues: { work: { messages: [{}] } } }, 'messages.0', /needs a text/],
-    [{ accounts: { [account]: { tabels: {} } } }, 'tabels', /did you mean 'tables'\?/],
-    [{ accounts: [] }, 'accounts', /not a list/],
+    [{ tables: { people: { entities: [null] } } }, 'entities.0', /an object with .*, not null/],
+    [{ tables: { people: { stream: 1 } } }, 'stream', /must be an async iterable, not 1/],
+    [{ queues: { work: ['a'] } }, 'queues.work', /not a list of 1/],
+    [{ queues: { work: { mesages: ['a'] } } }, 'work', /Did you mean 'messages'\?/],
+    [{ queues: { work: { messages: 'a' } } }, 'messages', /must be a list, not "a"/],
+    [{ queues: { work: { messages: [{ txt: 'a' }] } } }, 'messages.0', /Did you mean 'text'\?/],
+    [{ queues: { work: { messages: [{}] } } }, 'messages.0', /needs the member 'text'/],
+    [{ queues: { work: { metadata: { a: 1 } } } }, 'metadata.a', /must be a text, not 1/],
+    [{ accounts: { [account]: { tabels: {} } } }, account, /Did you mean 'tables'\?/],
+    [{ accounts: [] }, 'accounts', /not an empty list/],
+    [{ progress: 1 }, 'progress', /must be a function, not 1/],
   ];
   for (const [data, path, reason] of misshapen) {
     it(`refuses ${JSON.stringify(data)}, which would be left out otherwise`, async (context) => {
@@ -312,7 +328,8 @@ describe('a seed', () => {
       await assert.rejects(world.seed(data), (error: unknown) => {
         assert.ok(error instanceof SeedError, String(error));
         assert.ok(error.path.join('.').endsWith(path), error.path.join('.'));
-        assert.match(error.reason, reason);
+        const reasons = [error, ...error.others].map((each) => each.reason).join('\n');
+        assert.match(reasons, reason);
         return true;
       });
       assert.equal(world.commits, 0);
@@ -324,7 +341,10 @@ describe('a seed', () => {
     const bad = { ...keys, Number: { type: 'Int32', value: 'x' } } as SeedEntity;
     const data: SeedData = {
       tables: { people: { entities: [bad, keys, keys] }, x: null },
-      queues: { 'Not-Good': null, work: { messages: [{ text: 'a', visibilitySeconds: -1 }] } },
+      queues: {
+        'Not-Good': null,
+        work: { messages: [{ text: 'a', visibilitySeconds: 9, timeToLiveSeconds: 9 }] },
+      },
     };
     const pathsOf = async (seeded: SeedData): Promise<string[]> => {
       const error = await world.seed(seeded).catch((thrown: unknown) => thrown);

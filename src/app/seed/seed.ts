@@ -8,7 +8,6 @@ import {
   type SeedProgress,
 } from './seed-data.js';
 import { SeedMistakes } from './seed-mistakes.js';
-import { checkMembers, checkObject } from './seed-shape.js';
 import { noteQueueMistakes, seedQueue } from './seed-queues.js';
 import { noteTableMistakes, seedTable } from './seed-tables.js';
 
@@ -32,19 +31,14 @@ export interface SeedCounts extends SeedProgress {
 }
 
 /**
- * Makes what a seed says. It can be stopped anywhere and done again: what is there is left or
- * overwritten, as the seed says.
+ * Makes what a seed says that has its shape (`checkSeedShape`). It can be stopped anywhere and done
+ * again: what is there is left or overwritten, as the seed says.
  *
  * @throws {SeedError} for a seed that cannot be made. Only what a stream gives, or a limit on what
  *   is stored, is found out after something has been made.
  */
 export async function seed(target: SeedTarget, data: SeedData): Promise<SeedCounts> {
-  checkMembers(data, [], [...accountMembers, 'accounts', 'ifExists', 'progress']);
-  checkObject(data.accounts, ['accounts']);
   const { ifExists = 'skip' } = data;
-  if (!['skip', 'replace'].includes(ifExists)) {
-    throw new SeedError(['ifExists'], `it may be skip or replace, not '${ifExists}'`);
-  }
   const parts = partsOf(data, target.accounts);
   const mistakes = new SeedMistakes();
   for (const part of parts) check(part, mistakes);
@@ -89,40 +83,11 @@ function partsOf(data: SeedData, names: readonly string[]): readonly AccountPart
   return first === undefined ? others : [{ account: first, content: data, path: [] }, ...others];
 }
 
-const accountMembers = ['tables', 'queues', 'containers'];
-
 function check({ content, path }: AccountPart, mistakes: SeedMistakes): void {
-  mistakes.note(() => {
-    if (path.length > 0) checkMembers(content, path, accountMembers);
-    checkServices(content, path);
-  });
-  if (mistakes.isFull) return;
-  for (const [name, table] of namedParts(content.tables, [...path, 'tables'], mistakes)) {
+  for (const [name, table] of Object.entries(content.tables ?? {})) {
     noteTableMistakes(name, table ?? {}, [...path, 'tables', name], mistakes);
   }
-  for (const [name, queue] of namedParts(content.queues, [...path, 'queues'], mistakes)) {
+  for (const [name, queue] of Object.entries(content.queues ?? {})) {
     noteQueueMistakes(name, queue ?? {}, [...path, 'queues', name], mistakes);
   }
-}
-
-function checkServices(content: SeedAccount, path: SeedPath): void {
-  if (!('containers' in content)) return;
-  throw new SeedError(
-    [...path, 'containers'],
-    'blobs are not served here; take containers away, and make them where blobs are served',
-  );
-}
-
-/** Tables or queues by name; none when they are no such thing, which is noted. */
-function namedParts<Part>(
-  parts: Readonly<Record<string, Part | null>> | undefined,
-  path: SeedPath,
-  mistakes: SeedMistakes,
-): readonly (readonly [string, Part | null])[] {
-  let isObject = false;
-  mistakes.note(() => {
-    checkObject(parts, path, 'an object with a member for each name');
-    isObject = true;
-  });
-  return isObject ? Object.entries(parts ?? {}) : [];
 }

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { keepPrivate } from '../../base/private-files.js';
 import type { Sharing } from '../backend.js';
-import type { ServerSettings } from '../options.js';
+import type { ServerSettings } from '../settings.js';
 import { ServerOptionsError } from '../server-options-error.js';
 import { Certificates, type CertificateSource } from './certificates.js';
 import {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { ServerOptionsError } from '../server-options-error.js';
+import { wrongOption } from '../server-options-error.js';
 
 /**
  * What to show clients that connect over TLS; every port then speaks https alone. Files are read
@@ -47,17 +47,12 @@ export type TlsChoice =
       readonly passphrase: TlsSource | undefined;
     };
 
-/** Throws `ServerOptionsError`. */
+/** Of options that have their shape. Throws `ServerOptionsError`. */
 export function tlsChoiceOf(options: TlsOptions): TlsChoice {
-  if (typeof options === 'string') {
-    if (options === 'self-signed') return { kind: 'self-signed' };
-    throw new ServerOptionsError(
-      `tls is '${String(options)}'; it may be 'self-signed', or name cert and key, or a pfx`,
-    );
-  }
+  if (options === 'self-signed') return { kind: 'self-signed' };
   if ('pfx' in options) {
     if ('cert' in options || 'key' in options) {
-      throw new ServerOptionsError('tls names a pfx and a cert or key as well: give one of them');
+      throw wrongOption(['tls'], 'names a pfx and a cert or key as well: give one of them');
     }
     return { kind: 'pfx', pfx: pfxSource(options.pfx), passphrase: passphraseSource(options) };
   }
@@ -71,8 +66,9 @@ export function tlsChoiceOf(options: TlsOptions): TlsChoice {
 
 function pemSource(part: 'cert' | 'key', text: string | undefined): TlsSource {
   if (text === undefined || text === '') {
-    throw new ServerOptionsError(
-      `tls has no ${part}: a certificate in PEM needs cert and key, each a text or a file`,
+    throw wrongOption(
+      ['tls'],
+      `has no ${part}: a certificate in PEM needs cert and key, each a text or a file`,
     );
   }
   if (text.includes('-----BEGIN')) return { kind: 'given', bytes: Buffer.from(text) };
@@ -80,7 +76,7 @@ function pemSource(part: 'cert' | 'key', text: string | undefined): TlsSource {
 }
 
 function pfxSource(pfx: string | Uint8Array): TlsSource {
-  if (pfx.length === 0) throw new ServerOptionsError('tls has an empty pfx: give bytes or a file');
+  if (pfx.length === 0) throw wrongOption(['tls', 'pfx'], 'is empty: give bytes or a file');
   return typeof pfx === 'string' ? fileSource(pfx) : { kind: 'given', bytes: pfx };
 }
 
@@ -92,7 +88,7 @@ function passphraseSource(options: PassphraseOptions): TlsSource | undefined {
       : { kind: 'given', bytes: Buffer.from(passphrase, 'utf8') };
   }
   if (passphrase === undefined) return fileSource(passphraseFile);
-  throw new ServerOptionsError('tls has passphrase and passphraseFile: give one of them');
+  throw wrongOption(['tls'], 'has passphrase and passphraseFile: give one of them');
 }
 
 function fileSource(path: string): TlsSource {

@@ -1,74 +1,32 @@
 import { dirname, resolve } from 'node:path';
 import { own } from '../../base/own.js';
-import type { FaultRule, HttpLimits, LenientItem, ThrottleSetting } from '../../app/index.js';
-import type { TokenRight } from '../../http/oauth/role-permissions.js';
+import type { AccountOfFile, KeySource } from '../../app/options/accounts.js';
+import type { FilePlace } from '../../app/options/option.js';
+import { optionRows } from '../../app/options/table.js';
+import { looksLikeKey } from '../../base/shape/secret-text.js';
 import type { AccountSettings } from '../../services/accounts/directory.js';
 import { UsageError } from '../failure.js';
-import { looksLikeKey } from './key-like.js';
 import { checkSchema } from './schema-check.js';
 import {
   plainValue,
   readStructuredFile,
   readText,
+  type PlaceOf,
   type StructuredFile,
 } from './structured-file.js';
-
-/** Where a service listens, and within which bounds. */
-export interface ServiceConfig {
-  readonly host?: string;
-  readonly port?: number;
-  readonly limits?: Partial<HttpLimits>;
-}
 
 /**
  * What a configuration file says (`schemas/config.schema.json`), its references to keys resolved and
  * its paths absolute. Plain data: it can be sent to another process.
  */
-export interface Config {
+export interface Config extends Readonly<Record<string, unknown>> {
   readonly accounts?: readonly AccountSettings[];
-  readonly location?: string;
-  readonly inMemory?: boolean;
-  readonly host?: string;
-  readonly allowHosts?: readonly string[];
-  readonly tables?: ServiceConfig;
-  readonly queues?: ServiceConfig;
-  readonly limits?: Partial<HttpLimits>;
-  readonly durability?: 'durable' | 'relaxed';
-  readonly workers?: number;
-  readonly logLevel?: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  readonly checkClockSkew?: boolean;
-  readonly lenient?: boolean | readonly LenientItem[];
-  readonly strictApiVersions?: boolean;
-  readonly simulateTableDeleteDelay?: string | number;
-  readonly pagingTestMode?: boolean | { readonly seed: string | number };
-  readonly tls?: 'self-signed' | TlsFilesConfig;
-  readonly oauth?: OAuthConfig;
-  readonly init?: string;
-  readonly faults?: readonly FaultRule[];
-  readonly throttle?: ThrottleSetting;
-  readonly controlPort?: number;
-}
-
-/** Whose bearer tokens are accepted; `dev` as the issuer is the local one. */
-export interface OAuthConfig {
-  readonly issuer: string;
-  readonly audience?: string | readonly string[];
-  /** A file, relative to this one, or a URL. */
-  readonly jwks?: string;
-  readonly roles?: Readonly<Record<string, readonly TokenRight[]>>;
-  readonly allowHttp?: boolean;
-}
-
-/** The certificate to speak https with: `cert` and `key`, or `pfx`. */
-export interface TlsFilesConfig {
-  readonly cert?: string;
-  readonly key?: string;
-  readonly pfx?: string;
-  readonly passphraseFile?: string;
 }
 
 export interface LoadedConfig {
   readonly config: Config;
+  /** Where in the file something is: `file:line:column`. */
+  readonly placeOf?: PlaceOf;
   /** The file holds not a single character, as one that is about to be written. */
   readonly isEmpty: boolean;
   /** Keys of accounts stand in the file itself. */
@@ -82,16 +40,10 @@ export type Reads = (file: string) => Promise<void>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-type KeySource = string | { readonly env: string } | { readonly file: string };
-
 /** What the schema lets through. */
-type ConfigText = Omit<Config, 'accounts'> & {
-  readonly $schema?: string;
-  readonly accounts?: readonly {
-    readonly name: string;
-    readonly keys: readonly KeySource[];
-  }[];
-};
+interface ConfigText extends Readonly<Record<string, unknown>> {
+  readonly accounts?: readonly AccountOfFile[];
+}
 
 const configBytesMax = 1024 * 1024;
 const keyFileBytesMax = 16 * 1024;
@@ -119,19 +71,11 @@ export async function loadConfig(
   checkSchema('config', file, value);
   const { $schema: _, accounts, ...rest } = value as ConfigText;
   const folder = dirname(resolve(name));
-  const paths = (['location', 'init'] as const).flatMap((member) => {
-    const path = rest[member];
-    return path === undefined ? [] : [[member, resolve(folder, path)] as const];
-  });
-  const config = {
-    ...rest,
-    ...Object.fromEntries(paths),
-    ...tlsConfig(rest, folder),
-    ...oauthConfig(rest, folder),
-  };
+  const config = withAbsolutePaths(rest, folder);
+  const placeOf: PlaceOf = (path) => file.place(path);
   const holdsKeys =
     accounts?.some(({ keys }) => keys.some((key) => typeof key === 'string')) ?? false;
-  if (accounts === undefined) return { config, isEmpty, holdsKeys, files };
+  if (accounts === undefined) return { config, placeOf, isEmpty, holdsKeys, files };
   const keys = new KeyReader({ source: file, folder, environment, noteFile });
   const resolved: AccountSettings[] = [];
   for (const [at, account] of accounts.entries()) {
@@ -139,20 +83,26 @@ export async function loadConfig(
     const read = account.keys.map((key, index) => keys.read(key, [...place, index]));
     resolved.push({ ...account, keys: await Promise.all(read) });
   }
-  return { config: { ...config, accounts: resolved }, isEmpty, holdsKeys, files };
+  return { config: { ...config, accounts: resolved }, placeOf, isEmpty, holdsKeys, files };
 }
 
-/** With absolute paths. */
-function tlsConfig({ tls }: Pick<Config, 'tls'>, folder: string): Pick<Config, 'tls'> {
-  if (typeof tls !== 'object') return {};
-  const paths = Object.entries(tls).map(([name, path]) => [name, resolve(folder, path)] as const);
-  return { tls: Object.fromEntries(paths) };
+/** With paths from the folder of the file. */
+function withAbsolutePaths(config: Config, folder: string): Config {
+  const entries = Object.entries(config).map(([name, value]) => {
+    const file = optionRows().find(([, row]) => row.file?.member === name)?.[1].file;
+    return [name, file === undefined ? value : absolute(value, file, folder)] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
-/** With an absolute path. */
-function oauthConfig({ oauth }: Pick<Config, 'oauth'>, folder: string): Pick<Config, 'oauth'> {
-  if (oauth?.jwks === undefined || /^https?:/i.test(oauth.jwks)) return {};
-  return { oauth: { ...oauth, jwks: resolve(folder, oauth.jwks) } };
+function absolute(value: unknown, { isPath, paths = [] }: FilePlace, folder: string): unknown {
+  if (isPath === true && typeof value === 'string') return resolve(folder, value);
+  if (typeof value !== 'object' || value === null || paths.length === 0) return value;
+  const members = Object.entries(value).map(([name, part]: [string, unknown]) => {
+    const isFile = paths.includes(name) && typeof part === 'string' && !/^https?:/i.test(part);
+    return [name, isFile ? resolve(folder, part) : part] as const;
+  });
+  return Object.fromEntries(members);
 }
 
 interface KeyReaderOptions {

@@ -7,6 +7,9 @@ import { shapeMistake, tooDeep } from './document-shape.js';
 /** Names of members and positions in arrays, from the outermost value inwards. */
 export type MemberPath = readonly (string | number)[];
 
+/** Where a file says something: `file:line:column`. */
+export type PlaceOf = (path: MemberPath) => string;
+
 /** A file of YAML or JSON as it was written: its document, and where in the text each value is. */
 export interface StructuredFile {
   readonly name: string;

@@ -16,10 +16,10 @@ export const startPatienceMs = 2_000;
 /** One process that does everything, until a signal stops it. Throws when it cannot start. */
 export async function runAlone(plan: StartPlan): Promise<never> {
   const { settings } = plan;
-  const log = openStartLog(settings.flags);
+  const log = openStartLog(settings.process);
   const guard = guardProcess({ log });
   const { onFatal } = guard;
-  const starting = withSeed(settings.flags.init, (init) =>
+  const starting = withSeed(settings.process.init, (init) =>
     createServer({ ...settings.options, ...log.options, onFatal, ...init }).catch(
       (error: unknown) => {
         throw startFailure(error);

@@ -3,13 +3,13 @@ import { developmentAccount, type AccountSettings } from '../../services/account
 import { defaultPorts } from '../connection.js';
 import type { StartSettings } from './settings.js';
 import { printable } from '../terminal.js';
-import { interferenceLines } from './interference-options.js';
+import { interferenceLines } from './interference-lines.js';
 import { oauthLines } from './oauth-options.js';
 import { exposureWarning, reachLines } from './reach.js';
 import { strictnessFields, strictnessLines } from './strictness-options.js';
 import { tlsLines, trustLines } from './tls-options.js';
 
-type ShownSettings = Pick<StartSettings, 'accounts' | 'flags' | 'options' | 'storage'>;
+type ShownSettings = Pick<StartSettings, 'accounts' | 'process' | 'options' | 'storage'>;
 
 /** Where a server listens, and what it shows its clients. */
 type ShownServer = ServerEndpoints &
@@ -22,11 +22,10 @@ type ShownServer = ServerEndpoints &
  */
 export function bannerText(
   server: ShownServer,
-  { accounts, flags, options, storage }: ShownSettings,
+  { accounts, process: { workers }, options, storage }: ShownSettings,
   { isPrivate }: { readonly isPrivate: boolean },
 ): string {
-  const { workers } = flags;
-  const isRelaxed = options.inMemory !== true && flags.durability === 'relaxed';
+  const isRelaxed = options.inMemory !== true && options.durability === 'relaxed';
   const lines = [
     'Tabularium',
     `  Tables      ${server.tableEndpoint}`,
@@ -57,9 +56,9 @@ export function bannerText(
 /** The same for the log, without any key. */
 export function listeningFields(
   { tableEndpoint, queueEndpoint }: ServerEndpoints,
-  { flags, options, storage }: ShownSettings,
+  { process: { workers }, options, storage }: ShownSettings,
 ): Record<string, unknown> {
-  const { durability, workers } = flags;
+  const { durability } = options;
   return {
     tables: tableEndpoint,
     queues: queueEndpoint,

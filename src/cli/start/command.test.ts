@@ -103,7 +103,10 @@ void describe('tabularium start', () => {
   void it('refuses one port for both services', async () => {
     const result = await runCli(['start', '--in-memory', '--queue-port', '10002']);
     assert.equal(result.code, 2);
-    assert.match(result.stderr, /--table-port and --queue-port are both 10002/);
+    assert.match(
+      result.stderr,
+      /--queue-port must not be 10002, the port of the table service: each needs its own/,
+    );
   });
 
   void it('names a data directory that is in use', async () => {

@@ -2,9 +2,9 @@ import { Command, type Help, type Option } from 'commander';
 import { surviveClosedOutput } from '../closed-output.js';
 import { UsageError } from '../failure.js';
 import { report } from '../report.js';
-import { prepareOAuth } from './oauth-options.js';
-import { addStartOptions, type StartFlags } from './options.js';
-import { planStart, settingsOf, type StartPlan } from './plan.js';
+import { addStartOptions } from './flags.js';
+import { GivenFlags } from './given-flags.js';
+import type { StartPlan } from './plan.js';
 import { endProcess } from './process-end.js';
 import { lenientItemsText } from './strictness-options.js';
 import { workerNumber } from './workers/worker-number.js';
@@ -27,9 +27,9 @@ Examples:
   tabularium start --config tabularium.yaml --host 0.0.0.0
   tabularium start --tls self-signed --oauth dev`,
     )
-    .action((flags: StartFlags) => {
+    .action(() => {
       refuseEmptyValues(command);
-      return start(flags, command);
+      return start(new GivenFlags(command, process.env));
     });
 }
 
@@ -49,28 +49,29 @@ function helpOf(command: Command): Help {
   return helper;
 }
 
-async function start(flags: StartFlags, command: Command): Promise<void> {
+async function start(flags: GivenFlags): Promise<void> {
   surviveClosedOutput();
-  const sourceOf = (name: string): string | undefined => command.getOptionValueSource(name);
   const worker = workerNumber();
+  // Loaded when it is needed: it takes most of the time that other commands need to start.
+  const { planStart, settingsOf } = await import('./plan.js');
   if (worker !== undefined) {
     const { runWorker } = await import('./workers/worker.js');
-    return runWorker(settingsOf(flags, sourceOf), worker);
+    return runWorker(settingsOf(flags), worker);
   }
   try {
-    const plan = await planStart(flags, sourceOf);
+    const plan = await planStart(flags);
     const { settings } = plan;
-    await prepareOAuth(settings.flags);
+    const { prepareOAuth } = await import('./oauth-options.js');
+    await prepareOAuth(settings.options);
     for (const note of settings.notes) notice(`Note: ${note}`);
     await (
-      await runnerOf(settings.flags.workers)
+      await runnerOf(settings.process.workers)
     )(plan);
   } catch (error) {
     await endProcess(report(error));
   }
 }
 
-/** Loaded when it is needed: it takes most of the time that other commands need to start. */
 async function runnerOf(workers: number): Promise<(plan: StartPlan) => Promise<never>> {
   if (workers > 1) return (await import('./workers/primary.js')).runPrimary;
   return (await import('./alone.js')).runAlone;

@@ -105,6 +105,6 @@ describe('start with faults', () => {
     const args = ['--workers', '2', '--fault', '{"effect":{"kind":"boom"}}'];
     const { code, stderr } = await runCli(['start', '--location', directory.path, ...args]);
     assert.equal(code, 2, stderr);
-    assert.match(stderr, /^error: faults\[0\]\.effect\.kind/);
+    assert.match(stderr, /^error: --fault\[0\]\.effect\.kind must be error, .* not "boom"/);
   });
 });

@@ -5,7 +5,7 @@ import { CommandFailure, messageOf } from '../failure.js';
 import { LogOutput } from './log-output.js';
 import { fileTarget, standardErrorTarget, type LogTarget } from './log-target.js';
 import { requestLogger } from './request-log.js';
-import type { StartFlags } from './options.js';
+import type { ProcessSettings } from './settings.js';
 
 /** The log of a process that serves, or that watches those that do. */
 export interface StartLog {
@@ -20,7 +20,7 @@ export interface StartLog {
 
 /** `fields` are in every line. Throws `CommandFailure` when the file cannot be written. */
 export function openStartLog(
-  { debug, logLevel, silent }: StartFlags,
+  { debug, logLevel, silent }: ProcessSettings,
   fields: Readonly<Record<string, unknown>> | null = null,
 ): StartLog {
   const output = new LogOutput({
@@ -35,7 +35,7 @@ export function openStartLog(
     log,
     options: {
       logger: loggerOfPino(log),
-      observers: silent === true ? [] : [requestLogger(log)],
+      observers: silent ? [] : [requestLogger(log)],
     },
     flush: () => output.flush(),
     reopen: () => output.reopen(),

@@ -1,71 +1,37 @@
 import { resolve } from 'node:path';
-import { Option } from 'commander';
-import type { ServerOptions } from '../../app/index.js';
+import type { OAuthOptions, ServerOptions } from '../../app/index.js';
 import { tokenRights, type TokenRight } from '../../http/oauth/role-permissions.js';
 import { devIssuer, devJwksPath, devKeysFolder } from '../dev-issuer-place.js';
 import { UsageError } from '../failure.js';
-import { repeated } from '../option-parsers.js';
+import type { ComposeFlags } from './option-values.js';
 
-export interface OAuthFlags {
-  readonly oauth?: string;
-  readonly oauthAudience?: readonly string[];
-  readonly oauthJwks?: string;
-  readonly oauthRole?: readonly string[];
-  readonly oauthAllowHttp?: boolean;
-}
-
-const group = 'Bearer tokens:';
-
-export function oauthOptions(): Option[] {
-  const options = [
-    new Option(
-      '--oauth <issuer>',
-      'accept bearer tokens of this issuer (a URL) over HTTPS; dev: those of tabularium dev-token',
-    ).env('TABULARIUM_OAUTH'),
-    new Option(
-      '--oauth-jwks <file or URL>',
-      'the public keys of the issuer, a JSON Web Key Set',
-    ).env('TABULARIUM_OAUTH_JWKS'),
-    new Option(
-      '--oauth-audience <text>',
-      'whom tokens must be for; may be repeated. Default: https://storage.azure.com, or the cloud ' +
-        'endpoint of the account',
-    )
-      .env('TABULARIUM_OAUTH_AUDIENCE')
-      .argParser(repeated),
-    new Option(
-      '--oauth-role <name=rights>',
-      'what a role or a scope allows, such as Shop.Clerk=read,write; may be repeated',
-    ).argParser(repeated),
-    new Option(
-      '--oauth-allow-http',
-      'take tokens over plain HTTP as well, where others can read them; for tests only (env: ' +
-        'TABULARIUM_OAUTH_ALLOW_HTTP=true)',
-    ),
-  ];
-  return options.map((option) => option.helpGroup(group));
+/** What flags or a file say of bearer tokens: the issuer may be `dev`. */
+export interface SaidOAuth extends Omit<Partial<OAuthOptions>, 'jwks'> {
+  readonly jwks?: string;
 }
 
 /** Throws `UsageError`. */
-export function oauthSettings(flags: OAuthFlags): Pick<ServerOptions, 'oauth'> {
-  const { oauth, oauthJwks, oauthAudience: audience, oauthRole } = flags;
-  if (oauth === undefined) {
-    const others = [oauthJwks, audience, oauthRole, flags.oauthAllowHttp];
-    if (others.every((other) => other === undefined)) return {};
-    throw new UsageError(
-      '--oauth-jwks, --oauth-audience, --oauth-role and --oauth-allow-http need --oauth <issuer>.',
-    );
+export const oauthValue: ComposeFlags = (given) => {
+  const said = Object.fromEntries(
+    given.map(({ flag: { part = '' }, value }) => [part, value] as const),
+  );
+  const { roles } = said;
+  return { ...said, ...(Array.isArray(roles) ? { roles: rolesOf(roles.map(String)) } : {}) };
+};
+
+const issuerMissingText =
+  '--oauth-jwks, --oauth-audience, --oauth-role and --oauth-allow-http need --oauth <issuer>.';
+
+/** What a server takes; undefined when no issuer is named. Throws `UsageError`. */
+export function oauthSettings(said: SaidOAuth, isFlagGiven: boolean): OAuthOptions | undefined {
+  const { issuer, jwks, ...rest } = said;
+  if (issuer === undefined) {
+    if (isFlagGiven) throw new UsageError(issuerMissingText);
+    // The variable that allows HTTP may be there for others.
+    return undefined;
   }
-  if (oauth === 'basic') throw new UsageError(basicText);
-  return {
-    oauth: {
-      issuer: oauth === 'dev' ? devIssuer : oauth,
-      jwks: keysOf(oauth, oauthJwks),
-      ...(audience === undefined ? {} : { audience }),
-      ...(oauthRole === undefined ? {} : { roles: rolesOf(oauthRole) }),
-      allowHttp: flags.oauthAllowHttp === true || allowedByEnvironment(),
-    },
-  };
+  if (issuer === 'basic') throw new UsageError(basicText);
+  return { ...rest, issuer: issuer === 'dev' ? devIssuer : issuer, jwks: keysOf(issuer, jwks) };
 }
 
 /** Whose tokens are accepted, as lines of the banner. */
@@ -86,8 +52,8 @@ export function oauthNotes({ oauth, tls }: Pick<ServerOptions, 'oauth' | 'tls'>)
 }
 
 /** Makes the key of the local issuer where that is to be trusted and has none yet. */
-export async function prepareOAuth({ oauth, oauthJwks }: OAuthFlags): Promise<void> {
-  if (oauth !== 'dev' || oauthJwks !== undefined) return;
+export async function prepareOAuth({ oauth }: Pick<ServerOptions, 'oauth'>): Promise<void> {
+  if (oauth?.issuer !== devIssuer || oauth.jwks !== devJwksPath(devKeysFolder())) return;
   const { openDevIssuer } = await import('../dev-issuer.js');
   await openDevIssuer(devKeysFolder());
 }
@@ -100,14 +66,6 @@ function keysOf(issuer: string, jwks: string | undefined): string {
       'https://login.microsoftonline.com/<tenant>/discovery/v2.0/keys. For tokens of ' +
       'tabularium dev-token give --oauth dev.',
   );
-}
-
-/** Only a plain yes may mean that tokens go where others can read them. */
-function allowedByEnvironment(): boolean {
-  const text = (process.env['TABULARIUM_OAUTH_ALLOW_HTTP'] ?? '').toLowerCase();
-  if (text === 'true' || text === '1') return true;
-  if (text === '' || text === 'false' || text === '0') return false;
-  throw new UsageError(`TABULARIUM_OAUTH_ALLOW_HTTP is '${text}'; it may be true or false.`);
 }
 
 const basicText =

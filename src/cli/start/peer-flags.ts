@@ -44,14 +44,12 @@ export function addPeerFlags(command: Command): void {
   }
 }
 
-/**
- * The notes to print about flags that were given. `isGiven` tells whether an option with this attribute name was on the command line.
- */
-export function peerFlagNotes(isGiven: (attribute: string) => boolean): string[] {
+/** The notes to print about those that were on the command line, by the names of their options. */
+export function peerFlagNotes(isOnLine: (attribute: string) => boolean): string[] {
   const notes: string[] = [];
-  for (const { flags, message } of peerFlags) {
-    const option = new Option(flags);
-    if (!isGiven(option.attributeName())) continue;
+  for (const { flags: spelling, message } of peerFlags) {
+    const option = new Option(spelling);
+    if (!isOnLine(option.attributeName())) continue;
     notes.push(`${option.long} has no effect: ${message}.`);
   }
   return notes;

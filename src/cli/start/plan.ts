@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Config, LoadedConfig } from '../config/config-file.js';
-import type { SourceOf } from '../config/config-flags.js';
 import { UsageError } from '../failure.js';
-import type { StartFlags } from './options.js';
+import type { GivenFlags } from './given-flags.js';
+import { OptionValues } from './option-values.js';
 import {
   startReloading,
   type Reloaded,
@@ -24,18 +24,19 @@ export interface StartPlan {
 }
 
 /** The settings of a command line with any configuration. Throws `UsageError`. */
-export function settingsOf(flags: StartFlags, sourceOf: SourceOf): SettingsFor {
-  return (config) => startSettings(flags, sourceOf, config);
+export function settingsOf(flags: GivenFlags): SettingsFor {
+  return (said) => startSettings(flags, said);
 }
 
 /** Reads the configuration file, if one is given. Throws `UsageError`. */
-export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<StartPlan> {
-  const settingsFor = settingsOf(flags, sourceOf);
-  if (flags.config === undefined) return planWithoutFile(settingsFor);
-  const load = await configLoader(flags.config);
+export async function planStart(flags: GivenFlags): Promise<StartPlan> {
+  const settingsFor = settingsOf(flags);
+  const file = new OptionValues(flags, { config: {} }).ofProcess('config');
+  if (file === undefined) return planWithoutFile(settingsFor);
+  const load = await configLoader(file);
   const started = await load(() => Promise.resolve());
-  if (started.isEmpty) throw new UsageError(emptyText(flags.config));
-  const settings = settingsFor(started.config);
+  if (started.isEmpty) throw new UsageError(emptyText(file));
+  const settings = settingsFor(started);
   return {
     settings,
     config: started.config,
@@ -46,7 +47,7 @@ export async function planStart(flags: StartFlags, sourceOf: SourceOf): Promise<
 
 /** A certificate is loaded again at SIGHUP without a configuration as well. */
 function planWithoutFile(settingsFor: SettingsFor): StartPlan {
-  const settings = settingsFor({});
+  const settings = settingsFor({ config: {} });
   const started: LoadedConfig = { config: {}, isEmpty: false, holdsKeys: false, files: [] };
   const load = (): Promise<LoadedConfig> => Promise.resolve(started);
   const reload: StartPlan['reload'] = (log, apply) =>

@@ -65,7 +65,7 @@ export function startReloading(options: ReloadingOptions): Reloading {
       const { config } = loaded;
       if (reason === 'file' && isDeepStrictEqual(config, current)) return;
       if (loaded.isEmpty) throw new UsageError(emptiedText);
-      const settings = options.settingsFor(config);
+      const settings = options.settingsFor(loaded);
       if (areAccountsNamed && !settings.areAccountsNamed) throw new UsageError(accountsGoneText);
       await options.apply({ config, settings });
       current = config;

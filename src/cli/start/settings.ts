@@ -1,22 +1,40 @@
 import { resolve } from 'node:path';
-import type { ServerChanges, ServerOptions } from '../../app/index.js';
+import { ServerOptionsError, type ServerChanges, type ServerOptions } from '../../app/index.js';
+import { checkInterferences } from '../../app/interferences.js';
+import { checkOptions, reloadedNames } from '../../app/options/check.js';
+import type { LogLevel } from '../../app/options/log.js';
+import { delayShape } from '../../app/options/strictness.js';
+import { optionTable, serverTable } from '../../app/options/table.js';
+import { settingsOf } from '../../app/settings.js';
+import { shownValue } from '../../base/shape/mistake.js';
+import { expectedWords } from '../../base/shape/words.js';
 import type { AccountSettings } from '../../services/accounts/directory.js';
 import type { Config } from '../config/config-file.js';
-import { flagsWithConfig, type SourceOf } from '../config/config-flags.js';
-import { chooseAccounts } from './account-settings.js';
+import type { PlaceOf } from '../config/structured-file.js';
 import { UsageError } from '../failure.js';
+import { chooseAccounts } from './account-settings.js';
+import { composedFlags } from './composed-flags.js';
+import type { GivenFlags } from './given-flags.js';
+import { oauthNotes, oauthSettings, type SaidOAuth } from './oauth-options.js';
+import { isServerOption, OptionValues, type OptionName } from './option-values.js';
 import { peerFlagNotes } from './peer-flags.js';
-import { oauthNotes, oauthSettings } from './oauth-options.js';
-import type { StartFlags } from './options.js';
-import { controlSettings } from './control-options.js';
-import { interferenceSettings } from './interference-options.js';
-import { strictnessSettings } from './strictness-options.js';
-import { tlsSettings } from './tls-options.js';
+import { delayMsOf, pagingValue } from './strictness-options.js';
+
+/** What a server process does beside what `createServer` does. */
+export interface ProcessSettings {
+  readonly workers: number;
+  readonly logLevel: LogLevel;
+  readonly silent: boolean;
+  /** The file of the log. */
+  readonly debug: string | undefined;
+  /** The seed file. */
+  readonly init: string | undefined;
+}
 
 /** What a command line of `start` asks for. */
 export interface StartSettings {
   readonly options: ServerOptions & Required<Pick<ServerOptions, 'tablePort' | 'queuePort'>>;
-  readonly flags: StartFlags;
+  readonly process: ProcessSettings;
   readonly accounts: readonly AccountSettings[];
   /** Somebody has named them; otherwise they are the development account. */
   readonly areAccountsNamed: boolean;
@@ -26,8 +44,14 @@ export interface StartSettings {
   readonly notes: readonly string[];
 }
 
+/** What a configuration file says, and where, if its text is at hand. */
+export interface SaidConfig {
+  readonly config: Config;
+  readonly placeOf?: PlaceOf | undefined;
+}
+
 /** The settings of one command line with a configuration file. Throws `UsageError`. */
-export type SettingsFor = (config: Config) => StartSettings;
+export type SettingsFor = (said: SaidConfig) => StartSettings;
 
 /** The part of settings that a running server can take over. */
 export function changesOf({ accounts, options }: StartSettings): ServerChanges {
@@ -36,90 +60,144 @@ export function changesOf({ accounts, options }: StartSettings): ServerChanges {
 }
 
 /** Members of the configuration file that are in `changesOf`; others need a restart. */
-export const changeableMembers: ReadonlySet<string> = new Set([
-  'accounts',
-  'tls',
-  'faults',
-  'throttle',
-]);
+export const changeableMembers: ReadonlySet<string> = new Set(
+  reloadedNames.filter(isServerOption).flatMap((name) => optionTable[name].file?.member ?? []),
+);
 
 /** Throws `UsageError`. The command line goes before the environment, this before the file. */
-export function startSettings(
-  commandLine: StartFlags,
-  sourceOf: SourceOf,
-  config: Config = {},
-): StartSettings {
-  const isGiven = (attribute: string): boolean => sourceOf(attribute) === 'cli';
-  const peerNotes = peerFlagNotes(isGiven);
-  const flags = flagsWithConfig(commandLine, storageSource(sourceOf), config);
-  const chosen = chooseAccounts(flags.account ?? [], process.env, config.accounts);
+export function startSettings(flags: GivenFlags, said: SaidConfig): StartSettings {
+  const { config } = said;
+  const values = new OptionValues(flags, said, composedFlags);
+  const texts = flags.of(optionTable.accounts).flatMap(({ value }) => textsOf(value));
+  const chosen = chooseAccounts(texts, process.env, config.accounts);
   const { accounts, areNamed, notes } = chosen;
-  const location = locationOf(flags, isGiven);
-  const { tableHost, queueHost } = flags;
-  const trust = { ...oauthSettings(flags), ...tlsSettings(flags, isGiven) };
+  const processSettings = processOf(values);
+  const location = locationOf(values, processSettings);
+  const storage = location === undefined ? { inMemory: true } : { location };
+  const options = checked(values, { ...storage, ...serverValues(values), accounts });
+  refuseControlOfWorkers(options, processSettings);
   return {
-    options: {
-      ...(location === undefined ? { inMemory: true } : { location }),
-      host: flags.host,
-      ...(typeof tableHost === 'string' ? { tableHost } : {}),
-      ...(typeof queueHost === 'string' ? { queueHost } : {}),
-      ...(flags.allowHost === undefined ? {} : { allowHosts: flags.allowHost }),
-      tablePort: flags.tablePort,
-      queuePort: flags.queuePort,
-      accounts,
-      durability: flags.durability,
-      checkClockSkew: flags.clockCheck,
-      ...trust,
-      ...strictnessSettings(flags),
-      ...interferenceSettings(flags),
-      ...controlSettings(flags),
-      ...(config.limits === undefined ? {} : { limits: config.limits }),
-      tableLimits: { ...config.tables?.limits, ...keepAlive(flags.tableKeepAliveTimeout) },
-      queueLimits: { ...config.queues?.limits, ...keepAlive(flags.queueKeepAliveTimeout) },
-    },
-    flags,
+    options,
+    process: processSettings,
     accounts,
     areAccountsNamed: areNamed,
     storage: location ?? 'in memory, gone at the end',
-    notes: [...peerNotes, ...notes, ...oauthNotes(trust)],
+    notes: [...peerFlagNotes((name) => flags.isOnLine(name)), ...notes, ...oauthNotes(options)],
   };
 }
 
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function processOf(values: OptionValues): ProcessSettings {
+  const init = values.said('init');
+  return {
+    workers: values.ofProcess('workers') ?? 1,
+    logLevel: values.ofProcess('logLevel') ?? 'info',
+    silent: values.ofProcess('silent') ?? false,
+    debug: values.ofProcess('debug'),
+    init: typeof init === 'string' ? init : undefined,
+  };
+}
+
+/** Options whose value is found in a way of its own. */
+const chosenElsewhere: ReadonlySet<string> = new Set(['location', 'inMemory', 'init', 'accounts']);
+
+/** What is said of the other options, as a program would. */
+function serverValues(values: OptionValues): Readonly<Record<string, unknown>> {
+  const names = Object.keys(serverTable).filter(isServerOption);
+  const entries = names
+    .filter((name) => !chosenElsewhere.has(name))
+    .map((name) => {
+      const { startStandard, standard } = optionTable[name];
+      return [name, programValue(values, name) ?? startStandard ?? standard] as const;
+    })
+    .filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries);
+}
+
+function programValue(values: OptionValues, name: OptionName): unknown {
+  const said = values.said(name);
+  if (said === undefined) return undefined;
+  switch (name) {
+    case 'tableDeleteDelayMs':
+      return delayValue(values, said);
+    case 'pagingTestMode':
+      return pagingValue(said);
+    case 'oauth':
+      return oauthSettings(said as SaidOAuth, isOAuthAskedFor(values));
+    default:
+      return said;
+  }
+}
+
+function delayValue(values: OptionValues, said: unknown): number {
+  const delayMs = delayMsOf(String(said));
+  if (delayMs !== undefined) return delayMs;
+  const problem = `must be ${expectedWords(delayShape)}, not ${shownValue(said)}`;
+  return values.refuseOne({ path: ['tableDeleteDelayMs'], problem, unknownName: undefined });
+}
+
+/** The variable that allows HTTP may be set for others. */
+function isOAuthAskedFor({ flags }: OptionValues): boolean {
+  const given = flags.of(optionTable.oauth);
+  return given.some(({ flag }) => flag.part !== 'allowHttp' || flags.from(flag) === 'cli');
+}
+
+/** Everything that `createServer` would refuse before it opens anything. Throws `UsageError`. */
+function checked(values: OptionValues, options: object): StartSettings['options'] {
+  try {
+    checkOptions(options);
+    checkInterferences(options, settingsOf(options));
+    const { tablePort = 0, queuePort = 0 } = options;
+    return { ...options, tablePort, queuePort };
+  } catch (error) {
+    if (!(error instanceof ServerOptionsError)) throw error;
+    values.refuse(error.mistakes);
+    throw new UsageError(error.message);
+  }
+}
+
 /** The data directory; undefined when data are kept in memory. */
-function locationOf(
-  flags: StartFlags,
-  isGiven: (attribute: string) => boolean,
-): string | undefined {
-  const isInMemory =
-    flags.inMemory === true ||
-    flags.inMemoryPersistence === true ||
-    (inMemoryByEnvironment() && !isGiven('location'));
-  if (flags.inMemory === true && isGiven('location')) {
+function locationOf(values: OptionValues, { workers }: ProcessSettings): string | undefined {
+  const { flags } = values;
+  const [directory] = optionTable.location.flags ?? [];
+  const isPlaceOnLine = directory !== undefined && flags.from(directory) === 'cli';
+  const memory = flags.of(optionTable.inMemory);
+  const onLine = memory.filter(({ flag }) => flags.from(flag) === 'cli');
+  // Azurite lets a place stand beside its own spelling, and so do scripts.
+  if (isPlaceOnLine && onLine.some(({ flag }) => flag.isOfAzurite !== true)) {
     throw new UsageError('--in-memory and --location exclude each other: give one of them.');
   }
-  if (isInMemory && flags.workers > 1) {
+  const isInMemory = isMemoryChosen(values, isPlaceOnLine && onLine.length === 0);
+  if (isInMemory && workers > 1) {
     throw new UsageError(
-      `--workers ${flags.workers} needs a data directory that the processes share: give ` +
-        '--location instead of keeping everything in memory, or one worker.',
+      `--workers ${workers} needs a data directory that the processes share: give --location ` +
+        'instead of keeping everything in memory, or one worker.',
     );
   }
-  return isInMemory ? undefined : resolve(flags.location);
+  if (isInMemory) return undefined;
+  const said = values.said('location') ?? optionTable.location.startStandard;
+  return resolve(typeof said === 'string' ? said : '');
 }
 
-/** The variable that chooses memory is read here, and so nobody else knows of it. */
-function storageSource(sourceOf: SourceOf): SourceOf {
-  const isSaid = (process.env['TABULARIUM_IN_MEMORY'] ?? '') !== '';
-  return (name) => sourceOf(name) ?? (name === 'inMemory' && isSaid ? 'env' : undefined);
+/** Where the data are is one setting: what is said of either of its options replaces the file. */
+function isMemoryChosen(values: OptionValues, isPlaceAlone: boolean): boolean {
+  if (isPlaceAlone) return false;
+  const { flags } = values;
+  const memory = flags.of(optionTable.inMemory);
+  if (memory.length > 0) return memory.some(({ value }) => value === true);
+  return flags.of(optionTable.location).length === 0 && values.said('inMemory') === true;
 }
 
-/** Only a plain yes may mean that data are not kept. */
-function inMemoryByEnvironment(): boolean {
-  const text = (process.env['TABULARIUM_IN_MEMORY'] ?? '').toLowerCase();
-  if (text === 'true' || text === '1') return true;
-  if (text === '' || text === 'false' || text === '0') return false;
-  throw new UsageError(`TABULARIUM_IN_MEMORY is '${text}'; it may be true or false.`);
-}
-
-function keepAlive(seconds: number | undefined): { readonly keepAliveTimeoutMs?: number } {
-  return seconds === undefined ? {} : { keepAliveTimeoutMs: seconds * 1000 };
+function refuseControlOfWorkers(
+  { controlPort }: ServerOptions,
+  { workers }: ProcessSettings,
+): void {
+  if (controlPort === undefined || workers === 1) return;
+  throw new UsageError(
+    `--control-port controls one process, and --workers ${workers} starts several: leave one of ` +
+      'them out.',
+  );
 }

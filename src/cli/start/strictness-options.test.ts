@@ -1,42 +1,32 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Command, CommanderError, Help } from 'commander';
+import { Help } from 'commander';
+import { optionsOf } from '../../../test/support/start-settings.js';
+import type { StrictnessOptions } from '../../app/index.js';
 import { lenientItemNames } from '../../http/pipeline/leniency.js';
-import {
-  lenientItemsText,
-  strictnessFields,
-  strictnessLines,
-  strictnessOptions,
-  strictnessSettings,
-  type StrictnessFlags,
-} from './strictness-options.js';
+import { UsageError } from '../failure.js';
+import { lenientItemsText, strictnessFields, strictnessLines } from './strictness-options.js';
 
-function flagsOf(...args: string[]): StrictnessFlags {
-  const command = new Command('start').exitOverride().configureOutput({
-    writeErr: () => undefined,
-  });
-  for (const option of strictnessOptions()) command.addOption(option);
-  return command.parse(args, { from: 'user' }).opts<StrictnessFlags>();
+function settingsOf(...args: string[]): StrictnessOptions {
+  return optionsOf(args);
 }
-
-const settingsOf = (...args: string[]) => strictnessSettings(flagsOf(...args));
 
 describe('options of strictness', () => {
   it('say nothing when they are not given', () => {
-    assert.deepEqual(settingsOf(), {});
+    assert.deepEqual(strictnessFields(settingsOf()), {});
     assert.deepEqual(strictnessLines({}), []);
     assert.deepEqual(strictnessFields({}), {});
   });
 
   it('allow everything, or the items that are listed', () => {
-    assert.deepEqual(settingsOf('--lenient'), { lenient: true });
-    assert.deepEqual(settingsOf('--lenient', 'top,clock'), { lenient: ['clock', 'top'] });
-    assert.deepEqual(settingsOf('--lenient', 'top, clock,'), { lenient: ['clock', 'top'] });
+    assert.equal(settingsOf('--lenient').lenient, true);
+    assert.deepEqual(settingsOf('--lenient', 'top,clock').lenient, ['top', 'clock']);
+    assert.deepEqual(settingsOf('--lenient', 'top, clock,').lenient, ['top', 'clock']);
     for (const wrong of ['tops', 'top,all', 'Top']) {
       assert.throws(
-        () => flagsOf('--lenient', wrong),
+        () => settingsOf('--lenient', wrong),
         (error) =>
-          error instanceof CommanderError &&
+          error instanceof UsageError &&
           lenientItemNames.every((name) => error.message.includes(name)),
       );
     }
@@ -58,22 +48,23 @@ describe('options of strictness', () => {
     ];
     for (const [text, ms] of times) {
       const settings = settingsOf('--simulate-table-delete-delay', text);
-      assert.deepEqual(settings, { tableDeleteDelayMs: ms }, text);
+      assert.equal(settings.tableDeleteDelayMs, ms, text);
     }
     for (const wrong of ['', '11m', '601s', '600001ms', '1h', '-1', '1.5s', 's', '40 s']) {
       assert.throws(
-        () => flagsOf('--simulate-table-delete-delay', wrong),
-        /at most 10m, written like 40s/,
+        () => settingsOf('--simulate-table-delete-delay', wrong),
+        /^UsageError: --simulate-table-delete-delay must be at most 10m: seconds, or a number with/,
         wrong,
       );
     }
   });
 
   it('take a seed of pages, or choose one and keep it', () => {
-    assert.deepEqual(settingsOf('--paging-test-mode', '42'), { pagingTestMode: { seed: '42' } });
-    const chosen = settingsOf('--paging-test-mode');
-    assert.match(JSON.stringify(chosen), /^\{"pagingTestMode":\{"seed":"\d+"\}\}$/);
-    assert.deepEqual(settingsOf('--paging-test-mode'), chosen);
+    const modeOf = (...args: string[]) => settingsOf('--paging-test-mode', ...args).pagingTestMode;
+    assert.deepEqual(modeOf('42'), { seed: '42' });
+    const chosen = modeOf();
+    assert.match(JSON.stringify(chosen), /^\{"seed":"\d+"\}$/);
+    assert.deepEqual(modeOf(), chosen);
   });
 
   it('appear in the banner and in the log', () => {

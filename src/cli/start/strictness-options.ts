@@ -1,38 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { InvalidArgumentError, Option, type Help } from 'commander';
-import type { LenientItem, StrictnessOptions } from '../../app/index.js';
-import { leniencyOf, lenientItems, UnknownLenientItemError } from '../../http/pipeline/leniency.js';
+import type { Help } from 'commander';
+import type { StrictnessOptions } from '../../app/index.js';
+import { leniencyOf, lenientItems } from '../../http/pipeline/leniency.js';
 import { tableDeleteDelayMsMax } from '../../services/tables/limits.js';
-
-export interface StrictnessFlags {
-  readonly lenient?: boolean | readonly LenientItem[];
-  readonly strictApiVersions?: boolean;
-  /** In milliseconds. */
-  readonly simulateTableDeleteDelay?: number;
-  readonly pagingTestMode?: boolean | string;
-}
-
-const group = 'How exactly to do as the cloud service does:';
-
-export function strictnessOptions(): Option[] {
-  const options = [
-    new Option('--no-clock-check', 'accept requests whose date is more than 15 minutes off'),
-    new Option(
-      '--lenient [items]',
-      'accept what the cloud service refuses: all that is listed below, or items separated by commas',
-    ).argParser(parseLenient),
-    new Option('--strict-api-versions', 'refuse versions that the cloud service does not have'),
-    new Option(
-      '--simulate-table-delete-delay <time>',
-      'keep the name of a deleted table taken, for 40s as the cloud service does, or for 500ms or 1m',
-    ).argParser(parseDelayMs),
-    new Option(
-      '--paging-test-mode [seed]',
-      'answer queries and lists in pages of every legal shape; a seed repeats them',
-    ),
-  ];
-  return options.map((option) => option.helpGroup(group));
-}
 
 /** The items of `--lenient`, for people; `helper` knows how wide the help is. */
 export function lenientItemsText(helper: Help): string {
@@ -42,18 +12,11 @@ export function lenientItemsText(helper: Help): string {
   return ['What --lenient accepts:', ...lines].join('\n');
 }
 
-export function strictnessSettings(flags: StrictnessFlags): StrictnessOptions {
-  const { lenient, strictApiVersions, simulateTableDeleteDelay, pagingTestMode } = flags;
-  return {
-    ...(lenient === undefined ? {} : { lenient }),
-    ...(strictApiVersions === undefined ? {} : { strictApiVersions }),
-    ...(simulateTableDeleteDelay === undefined
-      ? {}
-      : { tableDeleteDelayMs: simulateTableDeleteDelay }),
-    ...(pagingTestMode === undefined || pagingTestMode === false
-      ? {}
-      : { pagingTestMode: { seed: pagingTestMode === true ? chosenSeed() : pagingTestMode } }),
-  };
+/** The seed of pages that a mode says; undefined when it is off. */
+export function pagingValue(mode: unknown): unknown {
+  if (mode === false) return undefined;
+  if (mode === true) return { seed: chosenSeed() };
+  return typeof mode === 'string' ? { seed: mode } : mode;
 }
 
 /** What differs from the cloud service, as lines of the banner. */
@@ -86,26 +49,13 @@ const labels: Readonly<Record<string, string>> = {
   paging: 'Paging',
 };
 
-function parseLenient(text: string): readonly LenientItem[] {
-  const names = text.split(',').map((name) => name.trim());
-  try {
-    return leniencyOf(names.filter((name) => name !== '')).items;
-  } catch (error) {
-    if (!(error instanceof UnknownLenientItemError)) throw error;
-    throw new InvalidArgumentError(`${capitalised(error.message)}.`);
-  }
-}
-
 const unitMs: Readonly<Record<string, number>> = { ms: 1, '': 1000, s: 1000, m: 60_000 };
 
-/** Reads `500ms`, `40s`, `40` or `1m` as milliseconds. */
-export function parseDelayMs(text: string): number {
+/** `500ms`, `40s`, `40` or `1m` in milliseconds; undefined for what is none, or too long. */
+export function delayMsOf(text: string): number | undefined {
   const [, digits = '', unit = ''] = /^(\d{1,9})(ms|s|m)?$/.exec(text) ?? [];
   const delayMs = Number(digits) * (unitMs[unit] ?? NaN);
-  if (digits !== '' && delayMs <= tableDeleteDelayMsMax) return delayMs;
-  throw new InvalidArgumentError(
-    `It must be at most ${tableDeleteDelayMsMax / 60_000}m, written like 40s, 1m or 500ms.`,
-  );
+  return digits !== '' && delayMs <= tableDeleteDelayMsMax ? delayMs : undefined;
 }
 
 const seedVariable = 'TABULARIUM_PAGING_SEED';
@@ -113,8 +63,4 @@ const seedVariable = 'TABULARIUM_PAGING_SEED';
 /** One for this process and for its workers, which inherit the variable. */
 function chosenSeed(): string {
   return (process.env[seedVariable] ??= String(randomInt(1_000_000)));
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -87,7 +87,7 @@ void describe('certificates on the command line', () => {
     [['--tls-key', 'a'], /--tls-key needs --tls-cert/],
     [['--tls', 'self-signed', '--tls-pfx', 'a'], /exclude each other/],
     [['--tls-passphrase-file', 'a'], /A passphrase opens a key/],
-    [['--tls', 'yes'], /Allowed choices are self-signed/],
+    [['--tls', 'yes'], /--tls must be self-signed, not "yes"/],
     [['--tls-cert', '/none', '--tls-key', '/none'], /The \w+ file \/none does not exist/],
   ] as const) {
     void it(`are refused with advice when they are ${args.join(' ')}`, async () => {

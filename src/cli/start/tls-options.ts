@@ -1,73 +1,39 @@
 import { X509Certificate } from 'node:crypto';
-import { Option } from 'commander';
 import { developmentCertificateFiles } from '../../app/tls/development-certificate.js';
-import type { ServerOptions, TlsOptions } from '../../app/index.js';
+import type { PassphraseOptions, ServerOptions, TlsOptions } from '../../app/index.js';
+import { longOf } from '../../app/options/option.js';
 import { UsageError } from '../failure.js';
+import type { GivenFlag } from './given-flags.js';
+import type { ComposeFlags } from './option-values.js';
 
-export interface TlsFlags {
-  readonly tls?: 'self-signed';
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly tlsPfx?: string;
-  readonly tlsPassphraseFile?: string;
-  /** Those of Azurite. */
-  readonly cert?: string;
-  readonly key?: string;
-  readonly pwd?: string;
+/**
+ * Which certificate the flags say. On the command line they replace variables, all of them. Throws
+ * `UsageError`.
+ */
+export const tlsValue: ComposeFlags = (given, flags) => {
+  const isCertificate = ({ flag }: GivenFlag): boolean => !isPassphrase(longOf(flag));
+  const certificates = given.filter(isCertificate);
+  const onLine = certificates.filter(({ flag }) => flags.from(flag) === 'cli');
+  const said = onLine.length > 0 ? onLine : certificates;
+  const textOf = (long: string): string | undefined => textIn(said, long);
+  const cert = textOf('--tls-cert') ?? textOf('--cert');
+  const key = textOf('--tls-key') ?? textOf('--key');
+  const isPfx = key === undefined && textOf('--cert') !== undefined;
+  const pfx = textOf('--tls-pfx') ?? (isPfx ? textOf('--cert') : undefined);
+  const chosen = { how: textOf('--tls'), cert: isPfx ? undefined : cert, key, pfx };
+  return choose(chosen, {
+    file: textIn(given, '--tls-passphrase-file'),
+    text: textIn(given, '--pwd'),
+  });
+};
+
+function isPassphrase(long: string): boolean {
+  return long === '--tls-passphrase-file' || long === '--pwd';
 }
 
-const group = 'https:';
-
-export function tlsOptions(): Option[] {
-  const options = [
-    new Option('--tls <how>', 'self-signed: make a certificate for development, and keep it')
-      .env('TABULARIUM_TLS')
-      .choices(['self-signed']),
-    new Option(
-      '--tls-cert <file>',
-      'the certificate in PEM, and those between it and its authority; followed when it changes',
-    ).env('TABULARIUM_TLS_CERT'),
-    new Option('--tls-key <file>', 'the key of the certificate, in PEM').env('TABULARIUM_TLS_KEY'),
-    new Option('--tls-pfx <file>', 'certificate and key in one file (PFX, PKCS #12)').env(
-      'TABULARIUM_TLS_PFX',
-    ),
-    new Option(
-      '--tls-passphrase-file <file>',
-      'a file with the passphrase of the key (or the passphrase in TABULARIUM_TLS_PASSPHRASE)',
-    ).env('TABULARIUM_TLS_PASSPHRASE_FILE'),
-  ];
-  return options.map((option) => option.helpGroup(group));
-}
-
-/** How Azurite says the same. */
-export function azuriteTlsOptions(): Option[] {
-  return [
-    new Option('--cert <file>', 'as --tls-cert with --key, or else as --tls-pfx'),
-    new Option('--key <file>', 'as --tls-key'),
-    new Option(
-      '--pwd <text>',
-      'the passphrase; others on the machine can see it: prefer --tls-passphrase-file',
-    ),
-  ];
-}
-
-/** What says which certificate; options on the command line replace variables, all of them. */
-const certificateFlags = ['tls', 'tlsCert', 'tlsKey', 'tlsPfx', 'cert', 'key'] as const;
-
-/** Throws `UsageError`. `isGiven` tells whether an option was on the command line. */
-export function tlsSettings(
-  flags: TlsFlags,
-  isGiven: (attribute: string) => boolean,
-): Pick<ServerOptions, 'tls'> {
-  const onlyGiven = certificateFlags.some(isGiven);
-  const valueOf = (name: (typeof certificateFlags)[number]): string | undefined =>
-    onlyGiven && !isGiven(name) ? undefined : flags[name];
-  const cert = valueOf('tlsCert') ?? valueOf('cert');
-  const key = valueOf('tlsKey') ?? valueOf('key');
-  const isPfx = key === undefined && valueOf('cert') !== undefined;
-  const pfx = valueOf('tlsPfx') ?? (isPfx ? valueOf('cert') : undefined);
-  const tls = choose({ how: valueOf('tls'), cert: isPfx ? undefined : cert, key, pfx }, flags);
-  return tls === undefined ? {} : { tls };
+function textIn(given: readonly GivenFlag[], long: string): string | undefined {
+  const value = given.find(({ flag }) => longOf(flag) === long)?.value;
+  return typeof value === 'string' ? value : undefined;
 }
 
 interface Chosen {
@@ -77,7 +43,13 @@ interface Chosen {
   readonly pfx: string | undefined;
 }
 
-function choose({ how, cert, key, pfx }: Chosen, flags: TlsFlags): TlsOptions | undefined {
+/** Where a passphrase is, or the passphrase. */
+interface Passphrase {
+  readonly file: string | undefined;
+  readonly text: string | undefined;
+}
+
+function choose({ how, cert, key, pfx }: Chosen, passphrase: Passphrase): TlsOptions {
   const isPem = cert !== undefined || key !== undefined;
   const ways = [how !== undefined, isPem, pfx !== undefined].filter(Boolean).length;
   if (ways > 1) {
@@ -86,27 +58,23 @@ function choose({ how, cert, key, pfx }: Chosen, flags: TlsFlags): TlsOptions | 
     );
   }
   if (how !== undefined) return 'self-signed';
-  if (pfx !== undefined) return { pfx, ...passphraseOf(flags) };
-  if (cert !== undefined && key !== undefined) return { cert, key, ...passphraseOf(flags) };
+  if (pfx !== undefined) return { pfx, ...passphraseOf(passphrase) };
+  if (cert !== undefined && key !== undefined) return { cert, key, ...passphraseOf(passphrase) };
   if (isPem) {
     const [given, missing] = cert === undefined ? ['key', 'cert'] : ['cert', 'key'];
     throw new UsageError(
       `--tls-${given} needs --tls-${missing} as well. For both in one file give --tls-pfx.`,
     );
   }
-  if (flags.tlsPassphraseFile === undefined && flags.pwd === undefined) return undefined;
   throw new UsageError('A passphrase opens a key: give --tls-cert and --tls-key, or --tls-pfx.');
 }
 
-function passphraseOf({ tlsPassphraseFile, pwd }: TlsFlags): {
-  readonly passphrase?: string;
-  readonly passphraseFile?: string;
-} {
-  if (tlsPassphraseFile !== undefined && pwd !== undefined) {
+function passphraseOf({ file, text }: Passphrase): Partial<PassphraseOptions> {
+  if (file !== undefined && text !== undefined) {
     throw new UsageError('--tls-passphrase-file and --pwd exclude each other: give one of them.');
   }
-  if (tlsPassphraseFile !== undefined) return { passphraseFile: tlsPassphraseFile };
-  const passphrase = pwd ?? process.env['TABULARIUM_TLS_PASSPHRASE'];
+  if (file !== undefined) return { passphraseFile: file };
+  const passphrase = text ?? process.env['TABULARIUM_TLS_PASSPHRASE'];
   return passphrase === undefined ? {} : { passphrase };
 }
 

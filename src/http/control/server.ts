@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../base/thrown.js';
-import { InvalidSettingError } from '../../base/members.js';
+import { InvalidSettingError } from '../../base/invalid-setting-error.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { AbortedError, readBody } from '../pipeline/body.js';
 import type { Logger } from '../exchange/logger.js';

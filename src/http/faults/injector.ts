@@ -1,6 +1,7 @@
 import { unreachable } from '../../base/invariant.js';
-import { InvalidSettingError } from '../../base/members.js';
+import { InvalidSettingError } from '../../base/invalid-setting-error.js';
 import type { Randomness } from '../../base/randomness.js';
+import { checkedSetting } from '../../base/shape/setting.js';
 import { sleep } from '../../base/async/sleep.js';
 import type { Timers } from '../../base/async/timers.js';
 import { StorageError } from '../../model/errors/storage-error.js';
@@ -12,6 +13,7 @@ import { chanceOf, seededChance, type Chance } from './chance.js';
 import { matchesGlob, type Glob } from './glob.js';
 import { parseRule, type FaultScope, type ParsedRule } from './parse-rule.js';
 import type { FaultRule } from './rule.js';
+import { faultRulesShape, rulesMax } from './rule-shape.js';
 
 /** A rule of a running server and how often it has been of use. */
 export interface FaultState {
@@ -51,9 +53,6 @@ interface ArmedRule extends ParsedRule {
   fired: number;
 }
 
-/** More rules than anybody writes: each is tried with every request. */
-const rulesMax = 1000;
-
 /**
  * Lets requests meet faults. Rules are tried in order. Those that fire add their latencies, and the
  * first with another effect is the last. A rule counts as fired when its effect comes.
@@ -88,9 +87,9 @@ export class FaultInjector implements Faults, Interference {
 
   /** As `replace`, but only the function returned makes the change; it cannot fail. */
   prepare(rules: readonly FaultRule[]): () => void {
-    if (!Array.isArray(rules)) throw new InvalidSettingError('faults must be a list of rules.');
+    checkedSetting(faultRulesShape, rules, 'faults');
     const armed: ArmedRule[] = [];
-    for (const [index, rule] of rules.slice(0, rulesMax + 1).entries()) {
+    for (const [index, rule] of rules.entries()) {
       armed.push(this.#arm(rule, { place: `faults[${index}]`, before: armed }));
     }
     checked(armed);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { InvalidSettingError } from '../../base/members.js';
+import { InvalidSettingError } from '../../base/invalid-setting-error.js';
 import { parseRule } from './parse-rule.js';
 
 const context = {
@@ -38,7 +38,7 @@ describe('a fault rule', () => {
   });
 
   const refused: readonly [what: string, rule: unknown, message: RegExp][] = [
-    ['no object', 'reset', /^faults\[0\] must be an object with members of: name, .*"reset"/],
+    ['no object', 'reset', /^faults\[0\] must be an object with effect, not "reset"\.$/],
     ['null', null, /^faults\[0\] must be an object/],
     ['a list', [], /^faults\[0\] must be an object/],
     [
@@ -46,10 +46,14 @@ describe('a fault rule', () => {
       { probabilty: 1, effect },
       /no member 'probabilty'.*probability/,
     ],
-    ['no effect', {}, /^faults\[0\]\.effect must be an object with kind error, .*missing/],
-    ['an empty list of effects', { effect: [] }, /1 to 10 effects/],
-    ['an unknown effect', { effect: { kind: 'explode' } }, /effect\.kind must be one of error/],
-    ['an effect without a kind', { effect: { ms: 1 } }, /effect\.kind must be one of error/],
+    ['no effect', {}, /^faults\[0\] needs the member 'effect'\.$/],
+    ['an empty list of effects', { effect: [] }, /a list of 1 to 10 of these/],
+    [
+      'an unknown effect',
+      { effect: { kind: 'explode' } },
+      /effect\.kind must be error, .* or latency, not "explode"/,
+    ],
+    ['an effect without a kind', { effect: { ms: 1 } }, /effect needs the member 'kind'/],
     [
       'a member of another effect',
       { effect: { kind: 'reset', ms: 1 } },
@@ -59,21 +63,21 @@ describe('a fault rule', () => {
     [
       'an unknown code',
       { effect: { kind: 'error', code: 'Busy' } },
-      /code must be one of ServerBusy/,
+      /code must be ServerBusy, .* not "Busy"/,
     ],
-    ['an error without a code', { effect: { kind: 'error' } }, /code must be one of ServerBusy/],
+    ['an error without a code', { effect: { kind: 'error' } }, /needs the member 'code'/],
     [
       'a wait that is no number',
       { effect: { kind: 'error', code: 'ServerBusy', retryAfterSeconds: 'soon' } },
-      /retryAfterSeconds must be a whole number from 0 to 3600; it is "soon"/,
+      /retryAfterSeconds must be a whole number from 0 to 3600, not "soon"/,
     ],
     ['negative bytes', { effect: { kind: 'truncate', bytes: -1 } }, /effect\.bytes must be/],
     ['an endless latency', { effect: { kind: 'latency', ms: 1e9 } }, /effect\.ms must be a number/],
-    ['a latency without a time', { effect: { kind: 'latency' } }, /milliseconds or \{min, max\}/],
+    ['a latency without a time', { effect: { kind: 'latency' } }, /needs the member 'ms'/],
     [
       'a range that is upside down',
       { effect: { kind: 'latency', ms: { min: 2, max: 1 } } },
-      /min is not above max/,
+      /min that is not above its max/,
     ],
     ['a place in a list of effects', { effect: [{ kind: 'latency', ms: -1 }] }, /effect\[0\]\.ms/],
     [
@@ -81,16 +85,32 @@ describe('a fault rule', () => {
       { operation: 'Insert', effect },
       /operation.*InsertEntity, PutMessage/,
     ],
-    ['an unknown service', { service: 'blob', effect }, /service must be one of table, queue/],
+    [
+      'an unknown service',
+      { service: 'blob', effect },
+      /service must be table or queue, not "blob"/,
+    ],
     ['a probability above 1', { probability: 1.5, effect }, /probability must be a number from 0/],
     ['a probability that is a text', { probability: '1', effect }, /probability must be a number/],
     ['a count of nothing', { count: 0, effect }, /count must be a whole number from 1/],
     ['a broken count', { count: 1.5, effect }, /count must be a whole number/],
     ['a negative skip', { skip: -1, effect }, /skip must be a whole number from 0/],
-    ['a pattern that is no text', { table: 5, effect }, /table must be a text or a list of texts/],
-    ['an empty list of patterns', { table: [], effect }, /table must be a text or a list of texts/],
+    [
+      'a pattern that is no text',
+      { table: 5, effect },
+      /table must be a text of at most .*, or a list of 1 to 100, not 5/,
+    ],
+    [
+      'an empty list of patterns',
+      { table: [], effect },
+      /or a list of 1 to 100, not an empty list/,
+    ],
     ['a pattern that ends in a backslash', { rowKey: 'a\\', effect }, /rowKey must be a pattern/],
-    ['a pattern beyond any key', { rowKey: 'a'.repeat(3000), effect }, /at most 2048 characters/],
+    [
+      'a pattern beyond any key',
+      { rowKey: 'a'.repeat(3000), effect },
+      /rowKey must be a text of at most 2048 characters/,
+    ],
     ['keys of messages', { queue: 'q', partitionKey: 'p', effect }, /fits no request/],
     ['a table and a queue', { table: 't', queue: 'q', effect }, /fits no request/],
     ['a name that could be mistaken', { name: 'a,b', effect }, /name must be 1 to 100 letters/],

@@ -26,6 +26,8 @@ export interface FaultRange {
   readonly max: number;
 }
 
+export const faultEffectKinds = ['error', 'drop-response', 'reset', 'truncate', 'latency'] as const;
+
 export const faultErrorCodes = ['ServerBusy', 'OperationTimedOut', 'InternalError'] as const;
 export type FaultErrorCode = (typeof faultErrorCodes)[number];
 

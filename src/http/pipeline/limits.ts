@@ -1,50 +1,99 @@
-/** Bounds of the HTTP layer. docs/reference/limits.md says what clients see of them. */
-export interface HttpLimits {
+import { member, object, whole, type MembersOf, type Shape } from '../../base/shape/shape.js';
+
+interface LimitRow {
+  readonly standard: number;
+  readonly meaning: string;
+  readonly max: number | undefined;
+}
+
+/** What a timer can wait. */
+const timerMsMax = 2_147_483_647;
+
+function bound(standard: number, meaning: string): LimitRow {
+  return { standard, meaning, max: undefined };
+}
+
+function time(standard: number, meaning: string): LimitRow {
+  return { standard, meaning, max: timerMsMax };
+}
+
+/**
+ * Bounds of the HTTP layer, each with its default. docs/reference/limits.md says what clients see
+ * of them.
+ */
+export const limitTable = {
   /** Request line and header fields together, in bytes. A `$filter` can be many kilobytes. */
-  readonly headerBytesMax: number;
+  headerBytesMax: bound(64 * 1024, 'Bytes of the request line and header fields together.'),
   /** Over TLS: from the opening of a connection to the end of its handshake. */
-  readonly handshakeTimeoutMs: number;
+  handshakeTimeoutMs: time(
+    30_000,
+    'Milliseconds from the opening of a connection to the end of its TLS handshake.',
+  ),
   /**
    * From the first byte of a request to the end of its header; for the first request from the
    * opening of the connection.
    */
-  readonly headersTimeoutMs: number;
+  headersTimeoutMs: time(
+    30_000,
+    'Milliseconds from the first byte of a request to the end of its header.',
+  ),
   /** From the first byte of a request to the end of its body. */
-  readonly requestTimeoutMs: number;
+  requestTimeoutMs: time(
+    120_000,
+    'Milliseconds from the first byte of a request to the end of its body.',
+  ),
   /** From an answer until its client has taken all of it. */
-  readonly responseTimeoutMs: number;
+  responseTimeoutMs: time(
+    120_000,
+    'Milliseconds from an answer until its client has taken all of it.',
+  ),
   /** How long an idle connection is kept. Short values make clients write into closed sockets. */
-  readonly keepAliveTimeoutMs: number;
+  keepAliveTimeoutMs: time(60_000, 'Milliseconds that an idle connection is kept.'),
   /** Connections beyond this are closed unanswered. */
-  readonly connectionsMax: number;
+  connectionsMax: bound(10_000, 'Connections at a time; more are closed unanswered.'),
   /** Connections of one address, or one network of IPv6 (/64). More are closed unanswered. */
-  readonly connectionsPerAddressMax: number;
+  connectionsPerAddressMax: bound(
+    10_000,
+    'Connections of one client address at a time; more are closed unanswered.',
+  ),
   /** Request bodies and answers of the process, of all services together, in bytes. */
-  readonly heldBytesMax: number;
+  heldBytesMax: bound(
+    256 * 1024 * 1024,
+    'Bytes of request bodies and answers that the process holds at a time, for both services together.',
+  ),
   /** Requests of one connection that wait for the answer to an earlier one. */
-  readonly waitingRequestsMax: number;
+  waitingRequestsMax: bound(
+    32,
+    'Requests of one connection that wait for the answer to an earlier one; a client with more is cut off.',
+  ),
   /** The longest and the default time that the storage work of a request may take. */
-  readonly operationTimeoutMs: number;
+  operationTimeoutMs: time(30_000, 'Milliseconds that the storage work of a request may take.'),
   /** How much of a refused body is read, so that the client gets to see the answer. */
-  readonly lingerBytesMax: number;
-  readonly lingerMs: number;
+  lingerBytesMax: bound(
+    32 * 1024 * 1024,
+    'Bytes of a refused body that are read, so that the client gets to see the answer.',
+  ),
+  lingerMs: time(2_000, 'Milliseconds for reading a refused body.'),
   /** How long `close` waits for requests in flight. */
-  readonly closeTimeoutMs: number;
+  closeTimeoutMs: time(10_000, 'Milliseconds that requests in flight get when the server stops.'),
+};
+
+type LimitName = keyof typeof limitTable;
+
+/** Bounds of the HTTP layer; times in milliseconds. */
+export type HttpLimits = { readonly [Name in LimitName]: number };
+
+function forEachLimit<Value>(make: (row: LimitRow) => Value): { readonly [N in LimitName]: Value } {
+  const made = Object.entries(limitTable).map(([name, row]) => [name, make(row)] as const);
+  return Object.fromEntries(made) as { readonly [N in LimitName]: Value };
 }
 
-export const defaultLimits: HttpLimits = {
-  headerBytesMax: 64 * 1024,
-  handshakeTimeoutMs: 30_000,
-  headersTimeoutMs: 30_000,
-  requestTimeoutMs: 120_000,
-  responseTimeoutMs: 120_000,
-  keepAliveTimeoutMs: 60_000,
-  connectionsMax: 10_000,
-  connectionsPerAddressMax: 10_000,
-  heldBytesMax: 256 * 1024 * 1024,
-  waitingRequestsMax: 32,
-  operationTimeoutMs: 30_000,
-  lingerBytesMax: 32 * 1024 * 1024,
-  lingerMs: 2_000,
-  closeTimeoutMs: 10_000,
-};
+export const defaultLimits: HttpLimits = Object.freeze(forEachLimit(({ standard }) => standard));
+
+const members: MembersOf<HttpLimits> = forEachLimit(({ standard, meaning, max }) =>
+  member(whole(1, max), `${meaning} Default: ${standard}.`, standard),
+);
+
+export const limitsShape: Shape<Partial<HttpLimits>> = object<Partial<HttpLimits>>(members, {
+  definition: { name: 'limits', description: 'Bounds of HTTP.' },
+});

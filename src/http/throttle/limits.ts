@@ -1,4 +1,14 @@
-import { InvalidSettingError, Members, shownValue } from '../../base/members.js';
+import { checkedSetting } from '../../base/shape/setting.js';
+import {
+  choice,
+  either,
+  member,
+  number,
+  object,
+  record,
+  type MembersOf,
+  type Shape,
+} from '../../base/shape/shape.js';
 
 /** How much is let through. What is absent is as in the cloud service. */
 export interface ThrottleRates {
@@ -31,52 +41,71 @@ export interface ParsedLimits {
   readonly accounts: ReadonlyMap<string, Required<ThrottleRates>>;
 }
 
-const rateNames = [
-  'entitiesPerSecondPerPartition',
-  'requestsPerSecondPerAccount',
-  'messagesPerSecondPerQueue',
-] as const;
+const rate = number(0.001, 1e9, {
+  definition: {
+    name: 'rate',
+    description: 'A number a second. What is absent is as in the cloud service.',
+  },
+});
 
-const rateMin = 0.001;
-const rateMax = 1e9;
+const rateMembers: MembersOf<ThrottleRates> = {
+  entitiesPerSecondPerPartition: member(
+    rate,
+    `Entities written or returned. The cloud service: ${azureRates.entitiesPerSecondPerPartition}.`,
+    500,
+  ),
+  requestsPerSecondPerAccount: member(
+    rate,
+    `Requests to tables and queues together. The cloud service: ${azureRates.requestsPerSecondPerAccount}.`,
+    1000,
+  ),
+  messagesPerSecondPerQueue: member(
+    rate,
+    `Messages written or returned. The cloud service: ${azureRates.messagesPerSecondPerQueue}.`,
+    500,
+  ),
+};
+
+const ratesShape: Shape<ThrottleRates> = object<ThrottleRates>(rateMembers, {
+  definition: { name: 'rates', description: 'Limits of one account.' },
+});
+
+export const throttleShape: Shape<ThrottleSetting> = either(
+  [
+    choice(['azure', 'off']),
+    object<ThrottleLimits>({
+      ...rateMembers,
+      accounts: member(record(ratesShape), 'What differs for some accounts, by name.', {
+        orders: { requestsPerSecondPerAccount: 100 },
+      }),
+    }),
+  ],
+  { expected: `azure, off or an object with ${Object.keys(rateMembers).join(', ')}` },
+);
 
 /** Undefined: no limits. Throws `InvalidSettingError`. */
-export function parseThrottle(value: unknown, place = 'throttle'): ParsedLimits | undefined {
-  if (value === 'off') return undefined;
-  if (value === 'azure') return { rates: azureRates, accounts: new Map() };
-  if (typeof value !== 'object' || value === null) {
-    throw new InvalidSettingError(
-      `${place} must be 'azure', 'off' or an object with limits; it is ${shownValue(value)}.`,
-    );
-  }
-  const members = new Members(place, value, [...rateNames, 'accounts']);
-  const rates = ratesOf(members, azureRates);
-  const accounts = members.get('accounts');
-  if (accounts === undefined) return { rates, accounts: new Map() };
-  return { rates, accounts: accountsOf(`${place}.accounts`, accounts, rates) };
-}
-
-function accountsOf(
-  place: string,
-  value: unknown,
-  rates: Required<ThrottleRates>,
-): ReadonlyMap<string, Required<ThrottleRates>> {
-  const names = typeof value === 'object' && value !== null ? Object.keys(value) : [];
-  const members = new Members(place, value, names);
-  return new Map(
-    names.map((name) => {
-      const account = new Members(`${place}.${name}`, members.get(name), rateNames);
-      return [name, ratesOf(account, rates)];
-    }),
+export function parseThrottle(value: unknown): ParsedLimits | undefined {
+  const setting = checkedSetting(throttleShape, value, 'throttle');
+  if (setting === 'off') return undefined;
+  if (setting === 'azure') return { rates: azureRates, accounts: new Map() };
+  const rates = ratesOf(setting, azureRates);
+  const { accounts = {} } = setting;
+  const ofAccounts = Object.entries(accounts).map(
+    ([name, own]) => [name, ratesOf(own, rates)] as const,
   );
+  return { rates, accounts: new Map(ofAccounts) };
 }
 
-function ratesOf(members: Members, otherwise: Required<ThrottleRates>): Required<ThrottleRates> {
-  const rate = (name: (typeof rateNames)[number]): number =>
-    members.number(name, { min: rateMin, max: rateMax }) ?? otherwise[name];
+function ratesOf(
+  rates: ThrottleRates,
+  otherwise: Required<ThrottleRates>,
+): Required<ThrottleRates> {
   return {
-    entitiesPerSecondPerPartition: rate('entitiesPerSecondPerPartition'),
-    requestsPerSecondPerAccount: rate('requestsPerSecondPerAccount'),
-    messagesPerSecondPerQueue: rate('messagesPerSecondPerQueue'),
+    entitiesPerSecondPerPartition:
+      rates.entitiesPerSecondPerPartition ?? otherwise.entitiesPerSecondPerPartition,
+    requestsPerSecondPerAccount:
+      rates.requestsPerSecondPerAccount ?? otherwise.requestsPerSecondPerAccount,
+    messagesPerSecondPerQueue:
+      rates.messagesPerSecondPerQueue ?? otherwise.messagesPerSecondPerQueue,
   };
 }

@@ -17,18 +17,18 @@ import { warnOfExposure } from '../reach.js';
  */
 export async function runPrimary(plan: StartPlan): Promise<never> {
   const { settings, config } = plan;
-  const { options, flags } = settings;
-  const startLog = openStartLog(flags);
+  const { options, process: own } = settings;
+  const startLog = openStartLog(own);
   const { log } = startLog;
   const ports = { table: options.tablePort, queue: options.queuePort };
-  const pool = new WorkerPool({ count: flags.workers, ports, config, log });
+  const pool = new WorkerPool({ count: own.workers, ports, config, log });
   const guard = guardProcess({
     log: startLog,
     release: () => pool.kill(),
     hangup: () => pool.reopenLogs(),
   });
   const { onFatal } = guard;
-  const opening = withSeed(flags.init, (init) =>
+  const opening = withSeed(own.init, (init) =>
     openDirectoryOwner({ ...options, ...startLog.options, onFatal, ...init }).catch(
       (error: unknown) => {
         throw startFailure(error);

@@ -31,8 +31,8 @@ export async function runWorker(settingsFor: SettingsFor, number: number): Promi
   const { ports, config } = order;
   let flush: (() => Promise<void>) | undefined;
   try {
-    const settings = settingsFor(config);
-    const log = openStartLog(settings.flags, { worker: number });
+    const settings = settingsFor({ config });
+    const log = openStartLog(settings.process, { worker: number });
     ({ flush } = log);
     const { onFatal } = endWhenBroken(log);
     hear('reopen-log', () => log.reopen());
@@ -48,7 +48,7 @@ export async function runWorker(settingsFor: SettingsFor, number: number): Promi
       ports: { table: server.tablePort, queue: server.queuePort },
     });
     const change = settingsChanger(server, settings);
-    reloads.serve((next) => change(settingsFor(next)));
+    reloads.serve((next) => change(settingsFor({ config: next })));
     await stop;
     await server.close();
   } catch (error) {

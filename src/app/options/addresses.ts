@@ -1,0 +1,157 @@
+import { list, text, whole, type Shape } from '../../base/shape/shape.js';
+import { limitsShape } from '../../http/pipeline/limits.js';
+import { option, type Flag } from './option.js';
+
+const portMax = 65_535;
+export const port: Shape<number> = whole(0, portMax);
+
+/** Where clients look for an emulator. */
+export const emulatorPorts = { table: 10_002, queue: 10_001 } as const;
+
+const keepAliveSecondsMax = 3600;
+const hostsMax = 1_000;
+const hostCharactersMax = 253;
+
+/** A host name, `.example.com` for every name under it, `*` for every name. */
+const hostName = text({
+  pattern: /^(\*|\.?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?)$/,
+  charactersMax: hostCharactersMax,
+  expected: 'a host name without scheme and port, .example.com for all names under it, or *',
+});
+
+/** To Node.js, none would mean every network. */
+const address = text({
+  pattern: /\S/,
+  expected: 'an address; 0.0.0.0 listens on every network',
+});
+
+export const addressOptions = {
+  /** The address to listen on. Default `127.0.0.1`. */
+  host: option({
+    shape: address,
+    help: 'the address to listen on; 0.0.0.0 for every network',
+    standard: '127.0.0.1',
+    group: 'Addresses:',
+    flags: [{ spelling: '--host <address>', form: 'text', variable: 'TABULARIUM_HOST' }],
+    file: { member: 'host', example: '0.0.0.0' },
+  }),
+  /**
+   * Host names to which an account with a public key answers, such as the development account. It
+   * always answers to addresses, names of one label (`localhost`, a container), names under
+   * `.localhost`, `.local`, `.internal`, `.home.arpa`, `.test`, `.example`, `.invalid` and
+   * `.core.windows.net`, and the name of the machine: what pages of the web cannot have.
+   * `.example.com` stands for all names under it, `*` for all. Default: none more.
+   */
+  allowHosts: option({
+    shape: list(hostName, { max: hostsMax }),
+    help:
+      'answer requests for the development account under this host name as well; .example.com for ' +
+      'all names under it, * for all',
+    standardWords: 'none but those that pages of the web cannot have',
+    group: 'Addresses:',
+    flags: [{ spelling: '--allow-host <name>', form: 'names', variable: 'TABULARIUM_ALLOW_HOST' }],
+    file: {
+      member: 'allowHosts',
+      help:
+        'host names to which an account with a public key answers as well, such as the development ' +
+        'account; .example.com for all names under it, * for all',
+      example: ['storage.example.com'],
+    },
+    page: 'configuration.md#host-names',
+  }),
+  /** The port of the table service. 0, the default, takes a free one. */
+  tablePort: option({
+    shape: port,
+    help: 'the port of the table service; 0 picks a free one',
+    standard: 0,
+    startStandard: emulatorPorts.table,
+    group: 'Addresses:',
+    flags: portFlags('table'),
+    file: { member: 'tables.port', example: emulatorPorts.table },
+  }),
+  /** The port of the queue service. 0, the default, takes a free one. */
+  queuePort: option({
+    shape: port,
+    help: 'the port of the queue service; 0 picks a free one',
+    standard: 0,
+    startStandard: emulatorPorts.queue,
+    group: 'Addresses:',
+    flags: portFlags('queue'),
+    file: { member: 'queues.port', example: emulatorPorts.queue },
+  }),
+  /** Where the table service listens instead of `host`. */
+  tableHost: option({
+    shape: address,
+    help: 'where the table service listens instead of host',
+    standardWords: 'as host',
+    flags: [hostFlag('table')],
+    file: { member: 'tables.host', example: '0.0.0.0' },
+  }),
+  /** Where the queue service listens instead of `host`. */
+  queueHost: option({
+    shape: address,
+    help: 'where the queue service listens instead of host',
+    standardWords: 'as host',
+    flags: [hostFlag('queue')],
+    file: { member: 'queues.host', example: '0.0.0.0' },
+  }),
+  /** Bounds that differ from the defaults, for every service. */
+  limits: option({
+    shape: limitsShape,
+    help: 'bounds of HTTP for both services; those of a service go before them',
+    file: { member: 'limits', example: { connectionsMax: 2000 } },
+    page: 'configuration.md#limits',
+  }),
+  /** Bounds of the table service that differ from `limits`. */
+  tableLimits: option({
+    shape: limitsShape,
+    help: 'bounds of HTTP for the table service',
+    standardWords: 'as limits',
+    flags: [keepAliveFlag('table')],
+    file: { member: 'tables.limits', example: { keepAliveTimeoutMs: 30_000 } },
+    page: 'configuration.md#limits',
+  }),
+  /** Bounds of the queue service that differ from `limits`. */
+  queueLimits: option({
+    shape: limitsShape,
+    help: 'bounds of HTTP for the queue service',
+    standardWords: 'as limits',
+    flags: [keepAliveFlag('queue')],
+    file: { member: 'queues.limits', example: { keepAliveTimeoutMs: 30_000 } },
+    page: 'configuration.md#limits',
+  }),
+};
+
+function portFlags(service: 'table' | 'queue'): readonly Flag[] {
+  const variable = `TABULARIUM_${service.toUpperCase()}_PORT`;
+  return [
+    { spelling: `--${service}-port <port>`, form: 'number', variable },
+    {
+      spelling: `--${service}Port <port>`,
+      form: 'number',
+      help: `as --${service}-port`,
+      isOfAzurite: true,
+    },
+  ];
+}
+
+function hostFlag(service: 'table' | 'queue'): Flag {
+  return {
+    spelling: `--${service}Host [address]`,
+    form: 'perhaps',
+    help: `as --host, for the ${service} service alone`,
+    isOfAzurite: true,
+  };
+}
+
+function keepAliveFlag(service: 'table' | 'queue'): Flag {
+  return {
+    spelling: `--${service}KeepAliveTimeout <seconds>`,
+    form: 'number',
+    shape: whole(1, keepAliveSecondsMax),
+    help: `how long an idle connection of the ${service} service is kept (default: 60)`,
+    part: 'keepAliveTimeoutMs',
+    completes: true,
+    isOfAzurite: true,
+  };
+}

@@ -1,0 +1,97 @@
+import { boolean, choice, text, whole } from '../../base/shape/shape.js';
+import { seedShape } from '../seed/seed-shape.js';
+import { option } from './option.js';
+
+const workersMax = 64;
+
+export const storageOptions = {
+  /** The data directory; made when it does not exist. */
+  location: option({
+    shape: text(),
+    help: 'the data directory; made when it does not exist',
+    startStandard: './.tabularium',
+    group: 'Data:',
+    flags: [
+      {
+        spelling: '-l, --location <directory>',
+        form: 'text',
+        variable: 'TABULARIUM_LOCATION',
+      },
+    ],
+    file: { member: 'location', example: '/var/lib/tabularium', isPath: true },
+  }),
+  /** Keep everything in memory; it is gone when the server closes. */
+  inMemory: option({
+    shape: boolean,
+    help: 'keep everything in memory; it is gone when the server stops',
+    standard: false,
+    group: 'Data:',
+    flags: [
+      { spelling: '--in-memory', form: 'on', variable: 'TABULARIUM_IN_MEMORY' },
+      {
+        spelling: '--inMemoryPersistence',
+        form: 'on',
+        help: 'as --in-memory',
+        isOfAzurite: true,
+      },
+    ],
+    file: { member: 'inMemory', example: true },
+  }),
+  /**
+   * `durable`, the default: a write is acknowledged when the disk has it. `relaxed`: when the
+   * system has it; the last moments before a power failure can be lost.
+   */
+  durability: option({
+    shape: choice(['durable', 'relaxed']),
+    help: 'when a write is on disk: durable, when it is acknowledged; relaxed, soon after',
+    standard: 'durable',
+    group: 'Data:',
+    flags: [{ spelling: '--durability <mode>', form: 'text', variable: 'TABULARIUM_DURABILITY' }],
+    file: { member: 'durability', example: 'durable' },
+  }),
+};
+
+export const seedOptions = {
+  /** What is made before the server listens, as far as it is absent. */
+  init: option({
+    shape: seedShape,
+    help:
+      'make the tables, entities, queues and messages of this seed, as far as they are absent, ' +
+      'before the server listens',
+    standardWords: 'none',
+    group: 'Data:',
+    flags: [
+      { spelling: '--init <file>', form: 'text', shape: text(), variable: 'TABULARIUM_INIT' },
+    ],
+    file: {
+      member: 'init',
+      shape: text(),
+      help:
+        'a seed file: tables, entities, queues and messages that the server makes before it ' +
+        'listens, as far as they are absent',
+      example: 'seed.yaml',
+      isPath: true,
+    },
+    page: 'seed.md',
+  }),
+};
+
+/** Of `tabularium start` alone. */
+export const processOptions = {
+  config: option({
+    shape: text(),
+    help: 'take settings from this file, YAML or JSON; options and variables go before it',
+    standardWords: 'none',
+    flags: [{ spelling: '--config <file>', form: 'text', variable: 'TABULARIUM_CONFIG' }],
+    page: 'configuration.md',
+  }),
+  workers: option({
+    shape: whole(1, workersMax),
+    help: 'how many processes serve the data directory',
+    standard: 1,
+    group: 'Data:',
+    flags: [{ spelling: '--workers <count>', form: 'number', variable: 'TABULARIUM_WORKERS' }],
+    file: { member: 'workers', example: 4 },
+    page: 'command-line.md#workers',
+  }),
+};

@@ -1,0 +1,27 @@
+import { instance } from '../../base/shape/shape.js';
+import type { Clock } from '../../base/clock.js';
+import type { Randomness } from '../../base/randomness.js';
+import type { Timers } from '../../base/async/timers.js';
+import { option } from './option.js';
+
+/** Where time, delays and chance come from; for tests that decide them. */
+export const environmentOptions = {
+  /** What time it is. Default: the clocks of the machine. */
+  clock: option({
+    shape: instance<Clock>('object', { has: ['nowMicros', 'monotonicMs'] }),
+    help: 'what time it is, for tests that decide it',
+    standardWords: 'the clocks of the machine',
+  }),
+  /** Delays. Default: those of the machine. */
+  timers: option({
+    shape: instance<Timers>('object', { has: ['start'] }),
+    help: 'delays, for tests that decide them',
+    standardWords: 'those of the machine',
+  }),
+  /** Chance. Default: that of the machine. */
+  randomness: option({
+    shape: instance<Randomness>('object', { has: ['bytes', 'uuid'] }),
+    help: 'chance, for tests that decide it',
+    standardWords: 'that of the machine',
+  }),
+};

@@ -1,0 +1,61 @@
+import { boolean, choice, instance, list, text } from '../../base/shape/shape.js';
+import type { Logger } from '../../http/exchange/logger.js';
+import type { RequestObserver } from '../../http/exchange/record.js';
+import { option } from './option.js';
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** What a program is told. */
+export const observerOptions = {
+  /** Each is called once a request, after its response. */
+  observers: option({
+    shape: list(instance<RequestObserver>('function')),
+    help: 'each is called once a request, after its response',
+    standardWords: 'none',
+  }),
+  /** Receives what goes wrong inside. Default: nobody does. */
+  logger: option({
+    shape: instance<Logger>('object', { has: ['info', 'warn', 'error'] }),
+    help: 'receives what goes wrong inside',
+    standardWords: 'nobody does',
+  }),
+  /**
+   * Called once when the server cannot go on, for instance because a disk failed in the middle of a
+   * commit. Every request is refused from then on. End the process at once and by force
+   * (`process.kill(process.pid, 'SIGKILL')`), and start it again: `close()` resolves, but the process
+   * may not be able to end by itself. Default: only the logger is told.
+   */
+  onFatal: option({
+    shape: instance<(error: Error) => void>('function'),
+    help: 'called once when the server cannot go on: end the process then, by force',
+    standardWords: 'only the logger is told',
+  }),
+};
+
+/** Of `tabularium start` alone. */
+export const logOptions = {
+  logLevel: option({
+    shape: choice(logLevels),
+    help: 'the least important lines to log; debug adds one for every request',
+    standard: 'info',
+    group: 'Log:',
+    flags: [{ spelling: '--log-level <level>', form: 'text', variable: 'TABULARIUM_LOG_LEVEL' }],
+    file: { member: 'logLevel', example: 'info' },
+    page: 'command-line.md#log',
+  }),
+  silent: option({
+    shape: boolean,
+    help: 'log no requests, whatever the level',
+    standard: false,
+    group: 'Log:',
+    flags: [{ spelling: '-s, --silent', form: 'on' }],
+  }),
+  debug: option({
+    shape: text(),
+    help: 'append the log to this file, at level debug',
+    standardWords: 'standard error',
+    group: 'Log:',
+    flags: [{ spelling: '-d, --debug <file>', form: 'text' }],
+  }),
+};

@@ -1,0 +1,139 @@
+import { systemClock, type Clock } from '../base/clock.js';
+import { forwardClock, type ForwardClock } from '../base/forward-clock.js';
+import { systemRandomness, type Randomness } from '../base/randomness.js';
+import { systemTimers, type Timers } from '../base/async/timers.js';
+import { defaultLimits, type HttpLimits } from '../http/pipeline/limits.js';
+import { silentLogger, type Logger } from '../http/exchange/logger.js';
+import type { RequestObserver } from '../http/exchange/record.js';
+import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
+import type { SeedData } from './seed/seed-data.js';
+import { allowedHostsOf } from './allowed-hosts.js';
+import { oauthSettingsOf, type OAuthSettings } from './oauth/options.js';
+import type { AccountOptions } from './options/accounts.js';
+import { checkOptions } from './options/check.js';
+import type { ServerOptions } from './options/table.js';
+import { ServerOptionsError, wrongOption } from './server-options-error.js';
+import { tlsChoiceOf, type TlsChoice } from './tls/options.js';
+import { strictnessOf, type Strictness } from './strictness.js';
+
+export type StorageChoice =
+  { readonly kind: 'memory' } | { readonly kind: 'directory'; readonly directory: string };
+
+/** The storage services that a server listens for, each on a port of its own. */
+export const serviceNames = ['table', 'queue'] as const;
+export type ServiceName = (typeof serviceNames)[number];
+
+/** Where one service listens, and within which bounds. */
+export interface ListenerSettings {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly limits: HttpLimits;
+}
+
+/** Options with every default filled in. */
+export interface ServerSettings {
+  readonly storage: StorageChoice;
+  readonly listeners: Readonly<Record<ServiceName, ListenerSettings>>;
+  /** Besides those that no stranger can have. */
+  readonly allowedHosts: readonly string[];
+  /** Undefined: plain http. */
+  readonly tls: TlsChoice | undefined;
+  readonly accounts: readonly AccountSettings[];
+  readonly durability: 'durable' | 'relaxed';
+  readonly init: SeedData;
+  readonly observers: readonly RequestObserver[];
+  readonly logger: Logger;
+  readonly onFatal: (error: Error) => void;
+  readonly checkClockSkew: boolean;
+  readonly oauth: OAuthSettings | undefined;
+  readonly strictness: Strictness;
+  /** Undefined: no control API. */
+  readonly controlPort: number | undefined;
+  readonly clock: Clock;
+  /** The time of what is stored. Never steps back; may be ahead of `clock` after that did. */
+  readonly storageClock: ForwardClock;
+  readonly timers: Timers;
+  readonly randomness: Randomness;
+}
+
+/**
+ * Checks options and fills in what is not said. Throws `ServerOptionsError`, and `SeedError` for an
+ * `init` of another shape.
+ */
+export function settingsOf(options: ServerOptions): ServerSettings {
+  checkOptions(options);
+  const strictness = strictnessOf(options);
+  const clock = options.clock ?? systemClock;
+  const listeners = listenersOf(options);
+  return {
+    storage: storageOf(options),
+    listeners,
+    allowedHosts: allowedHostsOf(
+      options.allowHosts ?? [],
+      serviceNames.map((service) => listeners[service].host),
+    ),
+    tls: options.tls && tlsChoiceOf(options.tls),
+    accounts: accountsOf(options.accounts ?? [developmentAccount]),
+    durability: options.durability ?? 'durable',
+    init: options.init ?? {},
+    observers: options.observers ?? [],
+    logger: options.logger ?? silentLogger,
+    onFatal: options.onFatal ?? (() => undefined),
+    checkClockSkew: (options.checkClockSkew ?? true) && !strictness.leniency.ignoresClock,
+    strictness,
+    controlPort: options.controlPort,
+    oauth: options.oauth && oauthSettingsOf(options.oauth),
+    clock,
+    storageClock: forwardClock(clock),
+    timers: options.timers ?? systemTimers,
+    randomness: options.randomness ?? systemRandomness,
+  };
+}
+
+function storageOf({ location, inMemory }: ServerOptions): StorageChoice {
+  if (inMemory === true && location !== undefined) {
+    throw wrongOption(['location'], 'excludes inMemory: true: give one of them');
+  }
+  if (inMemory === true) return { kind: 'memory' };
+  if (location === undefined || location === '') {
+    throw new ServerOptionsError(
+      'say where to keep data: location (a data directory) or inMemory: true',
+    );
+  }
+  if (location.includes('\0')) throw wrongOption(['location'], 'must be the path of a directory');
+  return { kind: 'directory', directory: location };
+}
+
+function listenersOf(options: ServerOptions): Record<ServiceName, ListenerSettings> {
+  const { host = '127.0.0.1', tablePort = 0, queuePort = 0, limits = {} } = options;
+  const listeners = {
+    table: {
+      host: options.tableHost ?? host,
+      port: tablePort,
+      limits: { ...defaultLimits, ...limits, ...options.tableLimits },
+    },
+    queue: {
+      host: options.queueHost ?? host,
+      port: queuePort,
+      limits: { ...defaultLimits, ...limits, ...options.queueLimits },
+    },
+  };
+  if (tablePort !== 0 && tablePort === queuePort && listeners.table.host === listeners.queue.host) {
+    const problem = `must not be ${queuePort}, the port of the table service: each needs its own`;
+    throw wrongOption(['queuePort'], problem);
+  }
+  return listeners;
+}
+
+/** Throws `ServerOptionsError` for one that has no key, or keys in two ways. */
+export function accountsOf(accounts: readonly AccountOptions[]): AccountSettings[] {
+  return accounts.map((account, at) => {
+    const keys = 'keys' in account ? account.keys : undefined;
+    const key = 'key' in account ? account.key : undefined;
+    if ((keys === undefined) === (key === undefined)) {
+      throw wrongOption(['accounts', at], 'must have either key or keys');
+    }
+    return { name: account.name, keys: keys ?? (key === undefined ? [] : [key]) };
+  });
+}

@@ -1,0 +1,119 @@
+import { createRequire } from 'node:module';
+import type * as library from 'ajv/dist/2020.js';
+import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
+import { schemaOf, type JsonSchema, type SchemaWriter } from './json-schema.js';
+import { mistakeOf, type Mistake } from './mistake.js';
+import { instanceKinds, type Giver, type InstanceKind, type Shape } from './shape.js';
+import { expectedWords } from './words.js';
+
+/** What is told of a value that is wrong in many places, at most. */
+export const mistakesToldMax = 10;
+
+export interface Mistakes {
+  /** The first ones. */
+  readonly told: readonly Mistake[];
+  /** How many more there are. */
+  readonly hidden: number;
+}
+
+const none: Mistakes = Object.freeze({ told: Object.freeze([]), hidden: 0 });
+
+/** What is wrong with a value of a program; nothing when it has the shape. */
+export function mistakesIn(shape: Shape, value: unknown, giver: Giver = 'program'): Mistakes {
+  const validate = validatorOf(shape, giver);
+  if (validate(value)) return none;
+  const found = relevant(validate.errors ?? []);
+  // To find a likely name takes long: it is done for what is told only.
+  const told = found.slice(0, mistakesToldMax).map(mistakeOf);
+  return { told, hidden: found.length - told.length };
+}
+
+/** Whether a value has the shape, for the compiler as well. */
+export function fits<Value>(shape: Shape<Value>, value: unknown): value is Value {
+  return validatorOf(shape, 'program')(value);
+}
+
+/** Without those that only repeat that another one was found. */
+function relevant(errors: ValidateFunction['errors'] & object): typeof errors {
+  const own = errors.filter(({ keyword }) => keyword !== 'if' && keyword !== 'propertyNames');
+  return own.length > 0 ? own : errors;
+}
+
+const compiled = {
+  program: new WeakMap<Shape, ValidateFunction>(),
+  file: new WeakMap<Shape, ValidateFunction>(),
+};
+
+function validatorOf(shape: Shape, giver: Giver): ValidateFunction {
+  const known = compiled[giver].get(shape);
+  if (known !== undefined) return known;
+  const validate = ajv().compile(schemaOf(shape, checkedWriter(giver)));
+  compiled[giver].set(shape, validate);
+  return validate;
+}
+
+/** Schemas that say what is expected, for messages. */
+function checkedWriter(giver: Giver): SchemaWriter {
+  return {
+    giver,
+    noted: (whole, schema) => withWords(whole, schema),
+    placed: (shape, schema, { whole = shape }) => {
+      const said = withWords(whole, schema());
+      return shape.isSecret === true ? { ...said, isSecret: true } : said;
+    },
+  };
+}
+
+function withWords(shape: Shape, schema: JsonSchema): JsonSchema {
+  const secret = shape.isSecret === true ? { isSecret: true } : {};
+  return { ...schema, expected: expectedWords(shape), ...secret };
+}
+
+let made: Ajv2020 | undefined;
+
+function ajv(): Ajv2020 {
+  return (made ??= makeAjv());
+}
+
+/** Loaded when the first value is checked: commands that check none begin sooner. */
+function makeAjv(): Ajv2020 {
+  const load = createRequire(import.meta.url);
+  const { Ajv2020 } = load('ajv/dist/2020.js') as typeof library;
+  const ajv = new Ajv2020({
+    allErrors: true,
+    verbose: true,
+    strictTypes: false,
+    // Ours are well-formed, which a test shows.
+    meta: false,
+    validateSchema: false,
+  });
+  ajv.addVocabulary(['expected', 'isSecret']);
+  ajv.addKeyword({
+    keyword: 'instanceOf',
+    schemaType: 'string',
+    validate: (of: string, data: unknown) =>
+      instanceKinds.some((kind) => kind === of && isInstance[kind](data)),
+  });
+  ajv.addKeyword({
+    keyword: 'hasFunctions',
+    schemaType: 'array',
+    validate: (names: readonly string[], data: unknown) =>
+      typeof data !== 'object' || data === null || names.every((name) => isFunctionOf(data, name)),
+  });
+  return ajv;
+}
+
+const isInstance: Readonly<Record<InstanceKind, (value: unknown) => boolean>> = {
+  function: (value) => typeof value === 'function',
+  object: (value) => typeof value === 'object' && value !== null,
+  undefined: (value) => value === undefined,
+  number: (value) => typeof value === 'number',
+  bigint: (value) => typeof value === 'bigint',
+  Date: (value) => value instanceof Date,
+  URL: (value) => value instanceof URL,
+  bytes: (value) => value instanceof Uint8Array,
+};
+
+function isFunctionOf(value: object, name: string): boolean {
+  return typeof Reflect.get(value, name) === 'function';
+}

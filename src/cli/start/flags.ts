@@ -1,0 +1,74 @@
+import { Option as CommandOption, type Command } from 'commander';
+import { longOf, optionGroups, type Flag, type Option } from '../../app/options/option.js';
+import { optionRows } from '../../app/options/table.js';
+import { repeated } from '../option-parsers.js';
+import { addPeerFlags } from './peer-flags.js';
+
+const likeAzurite = 'Spellings of Azurite that work here:';
+
+/**
+ * Adds all options of `start`. What they say is read and checked behind (`given-flags.ts`), so that
+ * a mistake is told in the same words wherever it is made.
+ */
+export function addStartOptions(command: Command): void {
+  const flags = optionRows().flatMap(([, row]) => (row.flags ?? []).map((flag) => ({ row, flag })));
+  const placed = flags.toSorted((left, right) => placeOf(left) - placeOf(right));
+  for (const { row, flag } of placed) command.addOption(commandOption(row, flag));
+  addPeerFlags(command);
+}
+
+interface PlacedFlag {
+  readonly row: Option;
+  readonly flag: Flag;
+}
+
+function groupOf({ row, flag }: PlacedFlag): Option['group'] {
+  return flag.isOfAzurite === true ? likeAzurite : row.group;
+}
+
+/** Options without a heading come first. */
+function placeOf(placed: PlacedFlag): number {
+  const group = groupOf(placed);
+  return group === undefined ? -1 : optionGroups.indexOf(group);
+}
+
+function commandOption(row: Option, flag: Flag): CommandOption {
+  const made = new CommandOption(flag.spelling, helpOf(row, flag));
+  const group = groupOf({ row, flag });
+  if (group !== undefined) made.helpGroup(group);
+  const shape = flag.shape ?? row.shape;
+  if (shape.kind === 'choice') made.choices(shape.values).argParser((text) => text);
+  if (isRepeated(flag)) made.argParser(repeated);
+  if (flag.variable !== undefined && !isSwitch(flag)) made.env(flag.variable);
+  const standard = row.startStandard ?? row.standard;
+  const isMain = flag.part === undefined && flag.isOfAzurite !== true && flag.shape === undefined;
+  if (isMain && !isSwitch(flag) && typeof standard !== 'boolean') made.default(standard);
+  return made;
+}
+
+function helpOf(row: Option, flag: Flag): string {
+  const { help = row.help, variable } = flag;
+  const often = flag.form === 'names' && flag.help === undefined ? '; may be repeated' : '';
+  // Of a switch, the library would take any text for a yes.
+  const byVariable = isSwitch(flag) && variable !== undefined ? ` (env: ${variable}=true)` : '';
+  return `${help}${often}${byVariable}`;
+}
+
+/** Whether it says all by being there. */
+export function isSwitch({ form }: Flag): boolean {
+  return form === 'on' || form === 'off';
+}
+
+function isRepeated({ form }: Flag): boolean {
+  return form === 'texts' || form === 'names' || form === 'texts of json';
+}
+
+/** The name under which the library keeps what a flag says. */
+export function attributeOf(flag: Flag): string {
+  return new CommandOption(flag.spelling).attributeName();
+}
+
+/** How messages call a flag. */
+export function flagLabel(flag: Flag, isInEnvironment: boolean): string {
+  return isInEnvironment ? (flag.variable ?? longOf(flag)) : longOf(flag);
+}

@@ -1,0 +1,115 @@
+import { mistakesIn } from '../../base/shape/check.js';
+import { pathText, sentence, shownValue } from '../../base/shape/mistake.js';
+import type { Flag, Option } from '../../app/options/option.js';
+import { messageOf, UsageError } from '../failure.js';
+import { names } from '../option-parsers.js';
+import { printable } from '../terminal.js';
+import { attributeOf, flagLabel, isSwitch } from './flags.js';
+
+/** What the library has found on the command line and in variables. */
+export interface FoundFlags {
+  readonly getOptionValue: (attribute: string) => unknown;
+  readonly getOptionValueSource: (attribute: string) => string | undefined;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface GivenFlag {
+  readonly flag: Flag;
+  /** As a program would give it, as far as its text allows. */
+  readonly value: unknown;
+}
+
+/** What a command line and the environment say. */
+export class GivenFlags {
+  readonly #found: FoundFlags;
+  readonly #environment: Environment;
+
+  constructor(found: FoundFlags, environment: Environment) {
+    this.#found = found;
+    this.#environment = environment;
+  }
+
+  /** Where a flag was given; undefined when it was not. */
+  from(flag: Flag): 'cli' | 'env' | undefined {
+    const source = this.#found.getOptionValueSource(attributeOf(flag));
+    if (source === 'cli' || source === 'env') return source;
+    return isSwitch(flag) && this.#switchVariable(flag) !== '' ? 'env' : undefined;
+  }
+
+  /** Whether the option that the library keeps under this name was on the command line. */
+  isOnLine(attribute: string): boolean {
+    return this.#found.getOptionValueSource(attribute) === 'cli';
+  }
+
+  /** `--table-port`, or the variable that was set instead. */
+  label(flag: Flag): string {
+    return flagLabel(flag, this.from(flag) === 'env');
+  }
+
+  /** The flags of an option that were given. Throws `UsageError` for a text that none can be. */
+  of(row: Option): readonly GivenFlag[] {
+    const given = (row.flags ?? []).filter((flag) => this.from(flag) !== undefined);
+    return given.map((flag) => ({ flag, value: this.#checked(flag, this.#read(flag)) }));
+  }
+
+  #read(flag: Flag): unknown {
+    const raw = this.#found.getOptionValue(attributeOf(flag));
+    switch (flag.form) {
+      case 'on':
+        return this.#found.getOptionValueSource(attributeOf(flag)) === 'cli' || this.#yes(flag);
+      case 'off':
+        return false;
+      case 'number':
+        return typeof raw === 'string' && /^-?\d+(\.\d+)?$/.test(raw) ? Number(raw) : raw;
+      case 'names':
+        return Array.isArray(raw) ? raw.flatMap((text) => names(String(text))) : raw;
+      case 'json':
+        return typeof raw === 'string' && /^\s*[{[]/.test(raw) ? this.#json(flag, raw) : raw;
+      case 'texts of json':
+        return Array.isArray(raw) ? raw.map((text) => this.#json(flag, String(text))) : raw;
+      default:
+        return raw;
+    }
+  }
+
+  /** Only a plain yes may mean yes. */
+  #yes(flag: Flag): boolean {
+    const text = this.#switchVariable(flag).toLowerCase();
+    if (text === 'true' || text === '1') return true;
+    if (text === 'false' || text === '0') return false;
+    throw new UsageError(
+      `${flag.variable ?? ''} must be true or false, not ${printable(shownValue(text))}.`,
+    );
+  }
+
+  #switchVariable({ variable }: Flag): string {
+    return variable === undefined ? '' : (this.#environment[variable] ?? '');
+  }
+
+  #json(flag: Flag, text: string): unknown {
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      throw new UsageError(`${this.label(flag)} must be JSON: ${printable(messageOf(error))}.`);
+    }
+  }
+
+  #checked(flag: Flag, value: unknown): unknown {
+    if (flag.shape === undefined) return value;
+    const { told } = mistakesIn(flag.shape, value);
+    if (told.length === 0) return value;
+    throw new UsageError(
+      told
+        .map(({ path, problem }) => sentence(`${this.label(flag)}${behind(path)}`, problem))
+        .map(printable)
+        .join('\n'),
+    );
+  }
+}
+
+/** The way to a part of a value, behind what the value is called. */
+export function behind(path: readonly (string | number)[]): string {
+  const text = pathText(path, '');
+  return text === '' || text.startsWith('[') ? text : `.${text}`;
+}

@@ -1,0 +1,15 @@
+import type { InterferenceOptions } from '../../app/index.js';
+
+/** What is not as in everyday use, as lines of the banner. */
+export function interferenceLines({
+  faults = [],
+  throttle = 'off',
+}: InterferenceOptions): string[] {
+  const limits = typeof throttle === 'string' ? throttle : JSON.stringify(throttle);
+  return [
+    ...(faults.length === 0
+      ? []
+      : [`  Faults      ${faults.length} ${faults.length === 1 ? 'rule' : 'rules'}`]),
+    ...(throttle === 'off' ? [] : [`  Throttle    ${limits}`]),
+  ];
+}

@@ -1,0 +1,143 @@
+import { mistakesIn } from '../../base/shape/check.js';
+import {
+  pathText,
+  sentence,
+  within,
+  type Mistake,
+  type ValuePath,
+} from '../../base/shape/mistake.js';
+import { longOf, type Flag, type Option } from '../../app/options/option.js';
+import { optionTable, processTable, serverTable } from '../../app/options/table.js';
+import type { Config } from '../config/config-file.js';
+import type { PlaceOf } from '../config/structured-file.js';
+import { UsageError } from '../failure.js';
+import { printable } from '../terminal.js';
+import { behind, type GivenFlag, type GivenFlags } from './given-flags.js';
+
+export type OptionName = keyof typeof optionTable;
+
+/** How the flags of an option that has several make its value. */
+export type ComposeFlags = (given: readonly GivenFlag[], flags: GivenFlags) => unknown;
+
+/**
+ * What a command line, the environment and a configuration file say together. An option is taken
+ * whole from the first of them that says something of it.
+ */
+export class OptionValues {
+  readonly #flags: GivenFlags;
+  readonly #config: Config;
+  readonly #placeOf: PlaceOf | undefined;
+  readonly #compose: { readonly [Name in OptionName]?: ComposeFlags };
+
+  constructor(
+    flags: GivenFlags,
+    { config, placeOf }: { readonly config: Config; readonly placeOf?: PlaceOf | undefined },
+    compose: { readonly [Name in OptionName]?: ComposeFlags } = {},
+  ) {
+    this.#flags = flags;
+    this.#config = config;
+    this.#placeOf = placeOf;
+    this.#compose = compose;
+  }
+
+  get flags(): GivenFlags {
+    return this.#flags;
+  }
+
+  /** What is said of an option, before what holds when nobody says it. */
+  said(name: OptionName): unknown {
+    const row = optionTable[name];
+    const given = this.#flags.of(row);
+    const value = this.#ofFile(row);
+    if (given.length === 0) return value;
+    const compose = this.#compose[name] ?? lastValue;
+    const composed = compose(given, this.#flags);
+    const isWhole = given.some(({ flag }) => flag.completes !== true);
+    return isWhole || !isObject(value) || !isObject(composed)
+      ? composed
+      : { ...value, ...composed };
+  }
+
+  #ofFile({ file }: Option): unknown {
+    return file === undefined ? undefined : valueAt(this.#config, file.member.split('.'));
+  }
+
+  /** Of an option of the process. Throws `UsageError`. */
+  ofProcess<Name extends keyof typeof processTable>(name: Name): ProcessValue<Name> | undefined {
+    const row: Option = processTable[name];
+    const value = this.said(name) ?? row.standard;
+    if (value === undefined) return undefined;
+    this.refuse(mistakesIn(row.shape, value).told.map((mistake) => within(name, mistake)));
+    return value as ProcessValue<Name>;
+  }
+
+  refuseOne(mistake: Mistake): never {
+    throw new UsageError(printable(this.#explained(mistake)));
+  }
+
+  /** Throws `UsageError` that tells all mistakes, unless there is none. */
+  refuse(mistakes: readonly Mistake[]): void {
+    if (mistakes.length === 0) return;
+    const lines = mistakes.map((mistake) => printable(this.#explained(mistake)));
+    throw new UsageError([...new Set(lines)].join('\n'));
+  }
+
+  /** A mistake in an option, with the place where its user can mend it. */
+  #explained({ path, problem }: Mistake): string {
+    const [name, ...inner] = path;
+    const row = typeof name === 'string' && isOption(name) ? optionTable[name] : undefined;
+    if (row === undefined || typeof name !== 'string')
+      return sentence(pathText(path, 'It'), problem);
+    const given = (row.flags ?? []).filter((flag) => this.#flags.from(flag) !== undefined);
+    const flag = flagFor(given, inner);
+    if (flag !== undefined) return sentence(this.#flagPlace(flag, inner), problem);
+    const place = [...(row.file?.member.split('.') ?? [name]), ...inner];
+    if (this.#placeOf !== undefined && valueAt(this.#config, place.slice(0, 1)) !== undefined) {
+      return `${this.#placeOf(place)}: ${sentence(pathText(place, ''), problem)}`;
+    }
+    const main = flagFor(row.flags ?? [], inner);
+    return sentence(main === undefined ? pathText(path, '') : longOf(main), problem);
+  }
+
+  #flagPlace(flag: Flag, inner: ValuePath): string {
+    const rest = flag.part !== undefined && flag.part === inner[0] ? inner.slice(1) : inner;
+    return `${this.#flags.label(flag)}${behind(rest)}`;
+  }
+}
+
+type ProcessValue<Name extends keyof typeof processTable> =
+  (typeof processTable)[Name] extends Option<infer Value> ? Value : never;
+
+export function isOption(name: string): name is OptionName {
+  return Object.hasOwn(optionTable, name);
+}
+
+export function isServerOption(name: string): name is keyof typeof serverTable {
+  return Object.hasOwn(serverTable, name);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function lastValue(given: readonly GivenFlag[]): unknown {
+  return given.at(-1)?.value;
+}
+
+/** The flag that gives this part of an option, or else all of it. */
+function flagFor(flags: readonly Flag[], [part]: ValuePath): Flag | undefined {
+  return (
+    flags.find((flag) => flag.part !== undefined && flag.part === part) ??
+    flags.find((flag) => flag.part === undefined) ??
+    flags[0]
+  );
+}
+
+function valueAt(value: unknown, path: ValuePath): unknown {
+  let found: unknown = value;
+  for (const part of path) {
+    if (typeof found !== 'object' || found === null) return undefined;
+    found = Reflect.get(found, part);
+  }
+  return found;
+}

@@ -1,0 +1,114 @@
+import { expectedWords } from '../../src/base/shape/words.js';
+import type { Shape } from '../../src/base/shape/shape.js';
+import { limitTable } from '../../src/http/pipeline/limits.js';
+import { standardOf } from '../../src/app/options/config-schema.js';
+import { longOf, type Flag, type Option } from '../../src/app/options/option.js';
+import { optionRows, serverTable } from '../../src/app/options/table.js';
+
+/** Tables of the pages in docs/reference, in Markdown, by the name that marks their place. */
+export const optionPages = {
+  'docs/reference/configuration.md': () => ({ settings: settingsTable(), limits: limitsTable() }),
+  'docs/reference/create-server.md': () => ({ options: programTable(), limits: limitsTable() }),
+} as const;
+
+type Row = readonly string[];
+
+function table(head: Row, rows: readonly Row[]): string {
+  const line = (cells: Row): string => `| ${cells.map(cellText).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function cellText(text: string): string {
+  return text.replaceAll('|', '\\|');
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+/** Every part of an option that can be said alone, with what says it. */
+function settingsTable(): string {
+  const rows = optionRows().flatMap(([, row]) => linesOf(row).map((line) => settingRow(row, line)));
+  return table(['option', 'variable', 'in the file', 'default'], rows);
+}
+
+interface SettingLine {
+  readonly part: string | undefined;
+  readonly flags: readonly Flag[];
+}
+
+/** Options of programs alone have no lines. */
+function linesOf({ flags = [], file }: Option): readonly SettingLine[] {
+  const parts = new Set(flags.map(({ part }) => part));
+  if (file !== undefined && ![...parts].some((part) => part === undefined || isOnly(part, flags))) {
+    parts.add(undefined);
+  }
+  return [...parts].map((part) => ({ part, flags: flags.filter((flag) => flag.part === part) }));
+}
+
+/** Whether the flags of an option say all of it by this part. */
+function isOnly(part: string, flags: readonly Flag[]): boolean {
+  return flags.some((flag) => flag.part === part && flag.completes !== true);
+}
+
+function settingRow(row: Option, { part, flags }: SettingLine): Row {
+  const variables = flags.flatMap(variablesOf);
+  const place =
+    row.file === undefined ? [] : [row.file.member, ...(part === undefined ? [] : [part])];
+  const isFirst = part === undefined || flags.some((flag) => flag === row.flags?.[0]);
+  return [
+    flags.map((flag) => spellings(flag)).join(', '),
+    variables.join(', '),
+    place.length === 0 ? '' : code(place.join('.')),
+    isFirst ? defaultCell(row, standardOf(row)) : '',
+  ];
+}
+
+function spellings({ spelling }: Flag): string {
+  return spelling.split(', ').map(code).join(', ');
+}
+
+function variablesOf(flag: Flag): readonly string[] {
+  const { variable, otherVariables, form } = flag;
+  const own = variable === undefined ? [] : [code(form === 'on' ? `${variable}=true` : variable)];
+  return [...own, ...(otherVariables === undefined ? [] : [otherVariables])];
+}
+
+function defaultCell({ standard, startStandard, page }: Option, words: string | undefined): string {
+  const isValue = standard !== undefined || startStandard !== undefined;
+  if (words === undefined) return page === undefined ? '' : `[see there](${page})`;
+  return isValue ? code(words) : words;
+}
+
+/** The options of `createServer`, with where else each can be said. */
+function programTable(): string {
+  const rows = Object.entries<Option>(serverTable).map(([name, row]) => [
+    code(name),
+    typeWords(row.shape),
+    defaultCell(row, row.standard === undefined ? row.standardWords : String(row.standard)),
+    `${row.help}${row.page === undefined ? '' : ` ([more](${row.page}))`}`,
+    (row.flags ?? [])
+      .filter(({ isOfAzurite }) => !isOfAzurite)
+      .map((flag) => code(longOf(flag)))
+      .join(', '),
+    row.reloads === true ? 'yes' : '',
+  ]);
+  return table(['option', 'value', 'default', 'meaning', 'command line', 'can change'], rows);
+}
+
+/** Long lists of names stand on the page of their option. */
+function typeWords(shape: Shape): string {
+  if (shape.kind === 'object' || shape.kind === 'record') return 'an object';
+  if (shape.kind === 'either') return shape.shapes.map(typeWords).join(', or ');
+  if (shape.kind === 'list') return 'a list';
+  return expectedWords(shape);
+}
+
+function limitsTable(): string {
+  const rows = Object.entries(limitTable).map(([name, { standard, meaning }]) => [
+    code(name),
+    standard.toLocaleString('en-US'),
+    meaning.replace(/\.$/, ''),
+  ]);
+  return table(['limit', 'default', 'meaning'], rows);
+}
