@@ -125,7 +125,7 @@ const unnoticed = new Set(
     'shownCharactersMax decodedBytesAtOnceMax keptBytesMax marksMax ' +
     'textBytesPerUnitMax textCharactersMax textShownMax timeMax toleranceSecondsMax topMax ' +
     'ttlSecondsMax turnBytesMax unknownVersionsMax valueCharactersMax verifiedTokensMax ' +
-    'visitsMax waitingMax wordSumBytesMax'
+    'visitsMax waitingMax wordSumBytesMax mistakesToldMax pathCharactersMax timerMsMax'
   ).split(' '),
 );
 /** The same, of constants that share their name with one that is documented. */

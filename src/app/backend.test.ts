@@ -6,7 +6,7 @@ import { systemRandomness } from '../base/randomness.js';
 import { openMemoryStore } from '../engines/memory/store.js';
 import { WorkGate } from '../http/pipeline/work-gate.js';
 import { backendOver, reclaimSteps } from './backend.js';
-import { liveBackend } from './live-backend.js';
+import { renewableBackend } from './renewable-backend.js';
 import { settingsOf } from './settings.js';
 
 describe('freeing space', () => {
@@ -14,7 +14,7 @@ describe('freeing space', () => {
     const clock = manualClock();
     const store = await openMemoryStore({ clock });
     const settings = settingsOf({ inMemory: true, clock, randomness: systemRandomness });
-    const backend = liveBackend(() => backendOver(store, settings));
+    const backend = renewableBackend(() => backendOver(store, settings));
     const before = backend.tables;
     const gate = new WorkGate();
     const events: string[] = [];

@@ -5,7 +5,7 @@ import { checkInterferences } from './interferences.js';
 import type { ServerOptions } from './options/table.js';
 import { settingsOf, type ServiceName } from './settings.js';
 import { Reclaimer } from './reclaimer.js';
-import { openCertificates } from './tls/opening.js';
+import { openCertificates } from './open-certificates.js';
 
 /** The process that a data directory belongs to while workers serve it. */
 export interface DirectoryOwner {

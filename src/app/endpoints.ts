@@ -1,7 +1,7 @@
 import type { Protocol } from '../http/exchange/exchange.js';
 import type { AccountSettings } from '../services/accounts/directory.js';
 import type { ServerSettings, ServiceName } from './settings.js';
-import { ServerOptionsError } from './server-options-error.js';
+import { ServerOptionsError } from './options/server-options-error.js';
 
 /** Where a server can be reached and how to connect to it. */
 export interface ServerEndpoints {

@@ -11,15 +11,20 @@ export { createServer, type TabulariumServer } from './server.js';
 export {
   DataDirectoryError,
   type DataDirectoryProblem,
-} from '../engines/lmdb/data-directory-error.js';
+} from '../engines/lmdb/directory/data-directory-error.js';
 export { ListenError } from './listen-error.js';
 export type { ServerEndpoints } from './endpoints.js';
 export type { AccountOptions } from './options/accounts.js';
 export type { ServerChanges, ServerOptions } from './options/table.js';
 export type { ServiceName } from './settings.js';
-export type { PassphraseOptions, PemOptions, PfxOptions, TlsOptions } from './tls/options.js';
-export type { OAuthAlgorithm, OAuthOptions } from './oauth/options.js';
-export { ServerOptionsError } from './server-options-error.js';
+export type {
+  PassphraseOptions,
+  PemOptions,
+  PfxOptions,
+  TlsOptions,
+} from './options/tls-settings.js';
+export type { OAuthAlgorithm, OAuthOptions } from './options/oauth-settings.js';
+export { ServerOptionsError } from './options/server-options-error.js';
 export type { StrictnessOptions } from './options/strictness.js';
 export type { LenientItem } from '../http/pipeline/leniency.js';
 export {

@@ -8,7 +8,7 @@ import { parseThrottle, type ThrottleSetting } from '../http/throttle/limits.js'
 import { Throttle } from '../http/throttle/throttle.js';
 import type { InterferenceOptions } from './options/failures.js';
 import type { ServerSettings } from './settings.js';
-import { ServerOptionsError } from './server-options-error.js';
+import { ServerOptionsError } from './options/server-options-error.js';
 
 /** The limits of a running server. */
 export interface ThrottleControl {

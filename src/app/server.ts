@@ -19,7 +19,7 @@ import { Interferences, type ThrottleControl } from './interferences.js';
 import { checkChanges } from './options/check.js';
 import type { ServerChanges, ServerOptions } from './options/table.js';
 import { ListenError } from './listen-error.js';
-import { liveBackend, type LiveBackend } from './live-backend.js';
+import { renewableBackend, type RenewableBackend } from './renewable-backend.js';
 import {
   accountsOf,
   serviceNames,
@@ -27,12 +27,12 @@ import {
   type ServerSettings,
   type ServiceName,
 } from './settings.js';
-import type { OpenBearerVerifier } from './oauth/opening.js';
+import type { OpenBearerVerifier } from './oauth/open-bearer-verifier.js';
 import { Reclaimer } from './reclaimer.js';
 import { Snapshots, type SnapshotControl, type SnapshotInfo } from './snapshots.js';
 import { storeFailure } from './store-failure.js';
 import type { Certificates } from './tls/certificates.js';
-import { openCertificates, prepareCertificate } from './tls/opening.js';
+import { openCertificates, prepareCertificate } from './open-certificates.js';
 
 /** A running server. */
 export interface TabulariumServer extends ServerEndpoints, SnapshotControl, AsyncDisposable {
@@ -119,7 +119,7 @@ export async function startServer(
 /** Only servers that take tokens load what verifies them. */
 async function bearerOf(settings: ServerSettings): Promise<OpenBearerVerifier | undefined> {
   if (settings.oauth === undefined) return undefined;
-  const { openBearerVerifier } = await import('./oauth/opening.js');
+  const { openBearerVerifier } = await import('./oauth/open-bearer-verifier.js');
   return openBearerVerifier(settings.oauth, settings);
 }
 
@@ -141,7 +141,7 @@ class RunningServer implements TabulariumServer {
   readonly #store: ServedStore;
   readonly #certificates: Certificates | undefined;
   readonly #bearer: OpenBearerVerifier | undefined;
-  readonly #backend: LiveBackend;
+  readonly #backend: RenewableBackend;
   readonly #interferences: Interferences;
   readonly #gate = new WorkGate();
   readonly #snapshots: Snapshots;
@@ -159,7 +159,7 @@ class RunningServer implements TabulariumServer {
     this.#certificates = certificates;
     this.#bearer = bearer;
     this.#interferences = interferences;
-    const backend = liveBackend(() => backendOver(store, settings));
+    const backend = renewableBackend(() => backendOver(store, settings));
     this.#backend = backend;
     const { clock, randomness, timers, logger, checkClockSkew, strictness } = settings;
     const gate = this.#gate;

@@ -8,12 +8,12 @@ import type { RequestObserver } from '../http/exchange/record.js';
 import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
 import type { SeedData } from './seed/seed-data.js';
 import { allowedHostsOf } from './allowed-hosts.js';
-import { oauthSettingsOf, type OAuthSettings } from './oauth/options.js';
+import { oauthSettingsOf, type OAuthSettings } from './options/oauth-settings.js';
 import type { AccountOptions } from './options/accounts.js';
 import { checkOptions } from './options/check.js';
 import type { ServerOptions } from './options/table.js';
-import { ServerOptionsError, wrongOption } from './server-options-error.js';
-import { tlsChoiceOf, type TlsChoice } from './tls/options.js';
+import { ServerOptionsError, wrongOption } from './options/server-options-error.js';
+import { tlsChoiceOf, type TlsChoice } from './options/tls-settings.js';
 import { strictnessOf, type Strictness } from './strictness.js';
 
 export type StorageChoice =

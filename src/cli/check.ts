@@ -2,10 +2,10 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { checkDataDirectory, type CheckReport } from '../app/check.js';
-import { CommandFailure, messageOf } from './failure.js';
-import { locationOption } from './location-option.js';
-import { notice } from './notice.js';
-import { counted, grouped, printable } from './terminal.js';
+import { CommandFailure, messageOf } from './terminal/failure.js';
+import { locationOption } from './arguments/location-option.js';
+import { notice } from './terminal/notice.js';
+import { counted, grouped, printable } from './terminal/terminal.js';
 
 interface CheckFlags {
   readonly location: string;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { TableClient } from '@azure/data-tables';
 import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet } from 'jose';
-import { openDevIssuer, signDevToken, type DevClaims } from './dev-issuer.js';
-import { UsageError } from './failure.js';
+import { openDevIssuer, signDevToken, type DevClaims } from './issuer/dev-issuer.js';
+import { UsageError } from './terminal/failure.js';
 import { optionsOf } from '../../test/support/start-settings.js';
 import { runCli, type CliProcess, type CliResult } from '../../test/support/cli-process.js';
 import {

@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { systemClock } from '../base/clock.js';
 import { storageAudience } from '../http/oauth/audience.js';
-import type { DevClaims } from './dev-issuer.js';
-import { defaultDevKeysFolder, devIssuer } from './dev-issuer-place.js';
-import { duration, repeated } from './option-parsers.js';
+import type { DevClaims } from './issuer/dev-issuer.js';
+import { defaultDevKeysFolder, devIssuer } from './issuer/dev-issuer-place.js';
+import { duration, repeated } from './arguments/option-parsers.js';
 
 interface DevTokenFlags {
   readonly keys: string;
@@ -67,7 +67,7 @@ Examples:
 }
 
 async function devToken(flags: DevTokenFlags): Promise<void> {
-  const { openDevIssuer, signDevToken } = await import('./dev-issuer.js');
+  const { openDevIssuer, signDevToken } = await import('./issuer/dev-issuer.js');
   const issuer = await openDevIssuer(flags.keys);
   if (flags.jwks === true) {
     process.stdout.write(issuer.jwks);

@@ -202,6 +202,6 @@ describe('the commands', () => {
     const writing = files
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
       .filter((file) => readFileSync(join(root, file), 'utf8').includes('process.stderr.write'));
-    assert.deepEqual(writing, ['notice.ts']);
+    assert.deepEqual(writing, ['terminal/notice.ts']);
   });
 });

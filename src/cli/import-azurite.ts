@@ -2,11 +2,11 @@ import { Command, Option } from 'commander';
 import type { SeedProgress } from '../app/index.js';
 import { systemClock } from '../base/clock.js';
 import type { Refuse, StoredAccounts } from './azurite/stored-data.js';
-import { CommandFailure } from './failure.js';
+import { CommandFailure } from './terminal/failure.js';
 import { reportProgress } from './import/progress.js';
-import { locationOption } from './location-option.js';
-import { notice } from './notice.js';
-import { counted } from './terminal.js';
+import { locationOption } from './arguments/location-option.js';
+import { notice } from './terminal/notice.js';
+import { counted } from './terminal/terminal.js';
 
 interface ImportFlags {
   readonly location: string;

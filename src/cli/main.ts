@@ -1,7 +1,7 @@
-import { endWithOutput } from './closed-output.js';
+import { endWithOutput } from './terminal/closed-output.js';
 import { buildProgram } from './program.js';
-import { commandWords } from './command-names.js';
-import { forgetEmptyVariables } from './empty-variables.js';
+import { commandWords } from './arguments/command-names.js';
+import { forgetEmptyVariables } from './arguments/empty-variables.js';
 import { report } from './report.js';
 
 /**

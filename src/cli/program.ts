@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { checkCommand } from './check.js';
 import { devTokenCommand } from './dev-token.js';
-import { pathOf, refuseExcessArguments } from './excess-arguments.js';
+import { pathOf, refuseExcessArguments } from './arguments/excess-arguments.js';
 import { importAzuriteCommand } from './import-azurite.js';
 import { queueClearCommand } from './queue-clear.js';
 import { queueGetCommand } from './queue-get.js';
@@ -12,11 +12,11 @@ import { queuePutCommand } from './queue-put.js';
 import { accountSasCommand } from './sas/account-sas.js';
 import { queueSasCommand } from './sas/queue-sas.js';
 import { tableSasCommand } from './sas/table-sas.js';
-import { startCommand } from './start/command.js';
+import { startCommand } from './start.js';
 import { tableImportCommand } from './table-import.js';
 import { tableInsertCommand } from './table-insert.js';
 import { tableQueryCommand } from './table-query.js';
-import { printableLines } from './terminal.js';
+import { printableLines } from './terminal/terminal.js';
 
 const tableCommands = [tableQueryCommand, tableInsertCommand, tableImportCommand];
 const queueCommands = [

@@ -1,16 +1,16 @@
 import { Command } from 'commander';
-import { confirmed } from './confirm.js';
+import { confirmed } from './terminal/confirm.js';
 import {
   connectionOf,
   queueOption,
   withConnectionOptions,
   type ConnectionFlags,
-} from './connection-options.js';
-import { CommandFailure, UsageError } from './failure.js';
-import { QueueClient } from './queue-client.js';
-import { briefRetries, retrying } from './retry.js';
-import { counted } from './terminal.js';
-import { notice } from './notice.js';
+} from './client/connection-options.js';
+import { CommandFailure, UsageError } from './terminal/failure.js';
+import { QueueClient } from './client/queue-client.js';
+import { briefRetries, retrying } from './client/retry.js';
+import { counted } from './terminal/terminal.js';
+import { notice } from './terminal/notice.js';
 
 interface ClearFlags extends ConnectionFlags {
   readonly queue: string;

@@ -5,15 +5,15 @@ import {
   queueOption,
   withConnectionOptions,
   type ConnectionFlags,
-} from './connection-options.js';
-import { base64Option, decodedMessages } from './message-text.js';
-import { duration, wholeNumber } from './option-parsers.js';
-import { QueueClient, type ReceivedMessage } from './queue-client.js';
-import { messageView } from './queue-views.js';
-import { briefRetries, retrying } from './retry.js';
-import { formatOption, outputFlushed, outputPrinter, type RowFormat } from './row-output.js';
-import { ServiceError } from './service-error.js';
-import { notice } from './notice.js';
+} from './client/connection-options.js';
+import { base64Option, decodedMessages } from './views/message-text.js';
+import { duration, wholeNumber } from './arguments/option-parsers.js';
+import { QueueClient, type ReceivedMessage } from './client/queue-client.js';
+import { messageView } from './views/queue-views.js';
+import { briefRetries, retrying } from './client/retry.js';
+import { formatOption, outputFlushed, outputPrinter, type RowFormat } from './views/row-output.js';
+import { ServiceError } from './client/service-error.js';
+import { notice } from './terminal/notice.js';
 
 interface GetFlags extends ConnectionFlags {
   readonly queue: string;

@@ -1,9 +1,13 @@
 import { Command } from 'commander';
-import { connectionOf, withConnectionOptions, type ConnectionFlags } from './connection-options.js';
-import { QueueClient } from './queue-client.js';
-import { queueView } from './queue-views.js';
-import { briefRetries, retrying } from './retry.js';
-import { formatOption, outputDrained, outputPrinter, type RowFormat } from './row-output.js';
+import {
+  connectionOf,
+  withConnectionOptions,
+  type ConnectionFlags,
+} from './client/connection-options.js';
+import { QueueClient } from './client/queue-client.js';
+import { queueView } from './views/queue-views.js';
+import { briefRetries, retrying } from './client/retry.js';
+import { formatOption, outputDrained, outputPrinter, type RowFormat } from './views/row-output.js';
 
 interface ListFlags extends ConnectionFlags {
   readonly prefix?: string;

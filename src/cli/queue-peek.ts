@@ -5,13 +5,13 @@ import {
   queueOption,
   withConnectionOptions,
   type ConnectionFlags,
-} from './connection-options.js';
-import { base64Option, decodedMessages } from './message-text.js';
-import { wholeNumber } from './option-parsers.js';
-import { QueueClient } from './queue-client.js';
-import { messageView } from './queue-views.js';
-import { briefRetries, retrying } from './retry.js';
-import { formatOption, outputPrinter, type RowFormat } from './row-output.js';
+} from './client/connection-options.js';
+import { base64Option, decodedMessages } from './views/message-text.js';
+import { wholeNumber } from './arguments/option-parsers.js';
+import { QueueClient } from './client/queue-client.js';
+import { messageView } from './views/queue-views.js';
+import { briefRetries, retrying } from './client/retry.js';
+import { formatOption, outputPrinter, type RowFormat } from './views/row-output.js';
 
 interface PeekFlags extends ConnectionFlags {
   readonly queue: string;

@@ -7,16 +7,16 @@ import {
   queueOption,
   withConnectionOptions,
   type ConnectionFlags,
-} from './connection-options.js';
-import { CommandFailure, messageOf, UsageError } from './failure.js';
+} from './client/connection-options.js';
+import { CommandFailure, messageOf, UsageError } from './terminal/failure.js';
 import { openInputFile } from './import/input.js';
-import { base64Option, sentText } from './message-text.js';
-import { duration } from './option-parsers.js';
-import { QueueClient } from './queue-client.js';
-import { briefRetries, retrying } from './retry.js';
-import { withCreateHint } from './service-error.js';
-import { counted, printable } from './terminal.js';
-import { notice } from './notice.js';
+import { base64Option, sentText } from './views/message-text.js';
+import { duration } from './arguments/option-parsers.js';
+import { QueueClient } from './client/queue-client.js';
+import { briefRetries, retrying } from './client/retry.js';
+import { withCreateHint } from './client/service-error.js';
+import { counted, printable } from './terminal/terminal.js';
+import { notice } from './terminal/notice.js';
 
 interface PutFlags extends ConnectionFlags {
   readonly queue: string;

@@ -1,8 +1,8 @@
 import { CommanderError } from 'commander';
-import { CommandFailure, messageOf, UsageError } from './failure.js';
-import { notice } from './notice.js';
-import { ConnectionError, ServiceError } from './service-error.js';
-import { printable } from './terminal.js';
+import { CommandFailure, messageOf, UsageError } from './terminal/failure.js';
+import { notice } from './terminal/notice.js';
+import { ConnectionError, ServiceError } from './client/service-error.js';
+import { printable } from './terminal/terminal.js';
 
 /** Further lines stand below the first one, behind `error: `. */
 const nextLine = '\n       ';

@@ -1,19 +1,19 @@
 import { Command, Option } from 'commander';
 import type { EdmType } from '../model/edm/value.js';
-import type { WriteMode } from './table-client.js';
+import type { WriteMode } from './client/table-client.js';
 import {
   connectionOf,
   tableOption,
   withConnectionOptions,
   type ConnectionFlags,
-} from './connection-options.js';
-import { requireType } from './edm-text.js';
-import { UsageError } from './failure.js';
+} from './client/connection-options.js';
+import { requireType } from './client/edm-text.js';
+import { UsageError } from './terminal/failure.js';
 import { detectFormat, inputFormats, type InputFormat } from './import/input-format.js';
 import { openInput } from './import/input.js';
 import { parseKeyTemplate } from './import/key-template.js';
 import { runImport } from './import/run-import.js';
-import { repeated, wholeNumber } from './option-parsers.js';
+import { repeated, wholeNumber } from './arguments/option-parsers.js';
 
 interface ImportFlags extends ConnectionFlags {
   readonly table: string;

@@ -4,20 +4,20 @@ import { propertyBagOf } from '../model/bag/bag.js';
 import { isPropertyName } from '../model/edm/property-name.js';
 import { StorageError } from '../model/errors/storage-error.js';
 import type { Entity, Property } from '../model/edm/value.js';
-import { TableClient, type WriteMode } from './table-client.js';
+import { TableClient, type WriteMode } from './client/table-client.js';
 import {
   connectionOf,
   createOption,
   tableOption,
   withConnectionOptions,
   type ConnectionFlags,
-} from './connection-options.js';
-import { requireType, valueOfText } from './edm-text.js';
-import { parseEntityJson } from './entity-json.js';
-import { RowError, UsageError } from './failure.js';
-import { briefRetries, retrying } from './retry.js';
-import { withCreateHint } from './service-error.js';
-import { notice } from './notice.js';
+} from './client/connection-options.js';
+import { requireType, valueOfText } from './client/edm-text.js';
+import { parseEntityJson } from './client/entity-json.js';
+import { RowError, UsageError } from './terminal/failure.js';
+import { briefRetries, retrying } from './client/retry.js';
+import { withCreateHint } from './client/service-error.js';
+import { notice } from './terminal/notice.js';
 
 interface InsertFlags extends ConnectionFlags {
   readonly table: string;

@@ -1,19 +1,19 @@
 import { Command, Option } from 'commander';
 import { systemClock } from '../base/clock.js';
-import { TableClient } from './table-client.js';
+import { TableClient } from './client/table-client.js';
 import {
   connectionOf,
   tableOption,
   withConnectionOptions,
   type ConnectionFlags,
-} from './connection-options.js';
-import { entityView } from './entity-view.js';
-import { UsageError } from './failure.js';
-import { wholeNumber } from './option-parsers.js';
-import { estimatePlan, planLines, type PlanFacts } from './query-plan.js';
-import { queryPages } from './query-pages.js';
-import { formatOption, outputDrained, outputPrinter, type RowFormat } from './row-output.js';
-import { notice } from './notice.js';
+} from './client/connection-options.js';
+import { entityView } from './views/entity-view.js';
+import { UsageError } from './terminal/failure.js';
+import { wholeNumber } from './arguments/option-parsers.js';
+import { estimatePlan, planLines, type PlanFacts } from './client/query-plan.js';
+import { queryPages } from './client/query-pages.js';
+import { formatOption, outputDrained, outputPrinter, type RowFormat } from './views/row-output.js';
+import { notice } from './terminal/notice.js';
 
 interface QueryFlags extends ConnectionFlags {
   readonly table: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { byLength } from '../support/run-length.js';
 import { systemClock } from '../../src/base/clock.js';
-import { DataDirectoryError } from '../../src/engines/lmdb/data-directory-error.js';
+import { DataDirectoryError } from '../../src/engines/lmdb/directory/data-directory-error.js';
 import { openLmdbStore, type LmdbStore } from '../../src/engines/lmdb/store.js';
 import { temporaryLocation } from '../support/engine-lmdb.js';
 import { SimRandom } from '../support/sim-random.js';

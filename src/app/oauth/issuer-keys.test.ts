@@ -16,7 +16,7 @@ import type { IssuerKeys, KeySet } from '../../http/oauth/issuer-keys.js';
 import { silentLogger, type Logger } from '../../http/exchange/logger.js';
 import { testIssuer, type TestIssuer } from '../../../test/support/oauth-issuer.js';
 import { openIssuerKeys, type OpenIssuerKeys } from './issuer-keys.js';
-import { ServerOptionsError } from '../server-options-error.js';
+import { ServerOptionsError } from '../options/server-options-error.js';
 
 let first: TestIssuer;
 let second: TestIssuer;
@@ -68,8 +68,8 @@ async function keyFile(text: string): Promise<string> {
 }
 
 function openFile(path: string, clock: ManualClock, logger = silentLogger): Promise<IssuerKeys> {
-  const surroundings = { clock, randomness: systemRandomness, timers: systemTimers, logger };
-  return openIssuerKeys({ kind: 'file', path }, surroundings);
+  const context = { clock, randomness: systemRandomness, timers: systemTimers, logger };
+  return openIssuerKeys({ kind: 'file', path }, context);
 }
 
 describe('keys of a file', () => {
@@ -207,8 +207,8 @@ function openUrl(
   clock: ManualClock,
   { logger = silentLogger, timers = systemTimers }: { logger?: Logger; timers?: Timers } = {},
 ): Promise<OpenIssuerKeys> {
-  const surroundings = { clock, randomness: systemRandomness, timers, logger };
-  return openIssuerKeys({ kind: 'url', url }, surroundings);
+  const context = { clock, randomness: systemRandomness, timers, logger };
+  return openIssuerKeys({ kind: 'url', url }, context);
 }
 
 /** No time passes. */
@@ -391,16 +391,16 @@ describe('keys of a URL', () => {
 
 describe('a set of keys', () => {
   it('is used as it is, and checked like a file', async () => {
-    const surroundings = {
+    const context = {
       clock: manualClock(),
       randomness: systemRandomness,
       timers: systemTimers,
       logger: silentLogger,
     };
-    const keys = await openIssuerKeys({ kind: 'set', keySet: first.jwks }, surroundings);
+    const keys = await openIssuerKeys({ kind: 'set', keySet: first.jwks }, context);
     assert.equal(await has(keys, first), true);
     assert.equal(await has(keys, second), false);
-    const bad = openIssuerKeys({ kind: 'set', keySet: { keys: 1 } }, surroundings);
+    const bad = openIssuerKeys({ kind: 'set', keySet: { keys: 1 } }, context);
     await assert.rejects(bad, /the keys in oauth\.jwks cannot be used: it is no JSON Web Key Set/);
   });
 });

@@ -10,10 +10,10 @@ import { KeyCache, type KeyReading } from './key-cache.js';
 import { keysOfUrl } from './key-download.js';
 import { keysOfFile } from './key-files.js';
 import { keySetOf, KeySetError } from './key-set.js';
-import type { KeyPlace } from './options.js';
-import { ServerOptionsError } from '../server-options-error.js';
+import type { KeyPlace } from '../options/oauth-settings.js';
+import { ServerOptionsError } from '../options/server-options-error.js';
 
-export interface KeySurroundings {
+export interface IssuerKeyContext {
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly timers: Timers;
@@ -50,21 +50,21 @@ const urlReading: KeyReading = {
  */
 export async function openIssuerKeys(
   place: KeyPlace,
-  surroundings: KeySurroundings,
+  context: IssuerKeyContext,
 ): Promise<OpenIssuerKeys> {
   switch (place.kind) {
     case 'set':
       return fixedKeys(place.keySet);
     case 'url': {
       const { url } = place;
-      const read = keysOfUrl(url, surroundings.timers);
+      const read = keysOfUrl(url, context.timers);
       const shown = url.origin + url.pathname;
-      return new KeyCache({ ...surroundings, place: shown, read, reading: urlReading });
+      return new KeyCache({ ...context, place: shown, read, reading: urlReading });
     }
     case 'file': {
       const { path } = place;
       const read = keysOfFile(path);
-      const keys = new KeyCache({ ...surroundings, place: path, read, reading: fileReading });
+      const keys = new KeyCache({ ...context, place: path, read, reading: fileReading });
       await keys.mustRead().catch((error: unknown) => {
         throw new ServerOptionsError(
           `the keys in oauth.jwks '${path}' cannot be used: ${reasonOf(error)}`,

@@ -1,5 +1,5 @@
 import { openRegularFile, readWhole } from '../../base/regular-file.js';
-import { stampOf } from '../file-stamp.js';
+import { stampOf } from '../../base/file-stamp.js';
 
 /** The text of a set of keys, and a mark that changes when the text may have. */
 export interface KeyText {

@@ -2,7 +2,7 @@ import { mistakesIn } from '../../base/shape/check.js';
 import { unknownMember, within, type Mistake } from '../../base/shape/mistake.js';
 import type { Shape } from '../../base/shape/shape.js';
 import { checkSeedShape } from '../seed/seed-shape.js';
-import { ServerOptionsError } from '../server-options-error.js';
+import { ServerOptionsError } from './server-options-error.js';
 import { serverTable, type ServerChanges, type ServerOptions } from './table.js';
 import type { Option } from './option.js';
 

@@ -12,7 +12,7 @@ import {
   type Shape,
 } from '../../base/shape/shape.js';
 import { tokenRights } from '../../http/oauth/role-permissions.js';
-import { oauthAlgorithms, toleranceSecondsMax, type OAuthOptions } from '../oauth/options.js';
+import { oauthAlgorithms, toleranceSecondsMax, type OAuthOptions } from './oauth-settings.js';
 import { option } from './option.js';
 
 const oauth: Shape<OAuthOptions> = object<OAuthOptions>(

@@ -8,7 +8,7 @@ import {
   text,
   type Shape,
 } from '../../base/shape/shape.js';
-import type { PemOptions, PfxOptions, TlsOptions } from '../tls/options.js';
+import type { PemOptions, PfxOptions, TlsOptions } from './tls-settings.js';
 import { option } from './option.js';
 
 type SaidTls = Partial<Omit<PemOptions, 'kind'> & PfxOptions>;

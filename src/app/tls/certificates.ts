@@ -3,9 +3,9 @@ import type { Clock } from '../../base/clock.js';
 import type { Timer, Timers } from '../../base/async/timers.js';
 import type { Logger } from '../../http/exchange/logger.js';
 import type { TlsIdentity } from '../../http/tls/doorway.js';
-import { fileStamp } from '../file-stamp.js';
+import { fileStamp } from '../../base/file-stamp.js';
 import type { Identity } from './identity.js';
-import type { TlsChoice } from './options.js';
+import type { TlsChoice } from '../options/tls-settings.js';
 
 /** Where a server's certificate comes from, again and again. */
 export interface CertificateSource {

@@ -3,8 +3,8 @@ import { Duplex } from 'node:stream';
 import { createSecureContext, TLSSocket, type SecureContext } from 'node:tls';
 import { codeOf, messageOf } from '../../base/thrown.js';
 import { FileReadError, readRegularFile, type FileProblem } from '../../base/regular-file.js';
-import { ServerOptionsError } from '../server-options-error.js';
-import type { TlsChoice, TlsSource } from './options.js';
+import { ServerOptionsError } from '../options/server-options-error.js';
+import type { TlsChoice, TlsSource } from '../options/tls-settings.js';
 
 /** A certificate and its key, which belong together and which the TLS library accepts. */
 export interface Identity {

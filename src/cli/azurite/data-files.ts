@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FileReadError, openRegularFile, readRegularFile } from '../../base/regular-file.js';
-import { codeOf, CommandFailure, messageOf } from '../failure.js';
+import { codeOf, CommandFailure, messageOf } from '../terminal/failure.js';
 
 /** A document of one of Azurite's collections, as it lies in the file. */
 export type Document = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { CommandFailure } from '../failure.js';
+import { CommandFailure } from '../terminal/failure.js';
 import { readCollections, requireDirectory } from './data-files.js';
 import type { Refuse, StoredAccounts } from './stored-data.js';
 import { addQueues } from './stored-queues.js';

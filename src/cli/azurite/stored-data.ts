@@ -1,7 +1,7 @@
 import { SeedError, type SeedEntity, type SeedMessage } from '../../app/index.js';
 import type { ServiceProperties } from '../../model/resources/service-properties.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
-import { messageOf } from '../failure.js';
+import { messageOf } from '../terminal/failure.js';
 
 /** What one account of Azurite holds, in the form in which it is written here. */
 export interface StoredAccount {

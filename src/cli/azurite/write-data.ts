@@ -9,12 +9,12 @@ import { systemRandomness } from '../../base/randomness.js';
 import { defaultServiceProperties } from '../../services/accounts/service-properties.js';
 import type { ServiceProperties } from '../../model/resources/service-properties.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
-import { parseConnectionString } from '../connection.js';
-import { CommandFailure } from '../failure.js';
-import { QueueClient } from '../queue-client.js';
-import { ServiceError } from '../service-error.js';
+import { parseConnectionString } from '../client/connection.js';
+import { CommandFailure } from '../terminal/failure.js';
+import { QueueClient } from '../client/queue-client.js';
+import { ServiceError } from '../client/service-error.js';
 import { startFailure } from '../start/failure.js';
-import { TableClient } from '../table-client.js';
+import { TableClient } from '../client/table-client.js';
 import type { Refuse, StoredAccount, StoredAccounts } from './stored-data.js';
 
 const accountKeyBytes = 64;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Document, parse } from 'yaml';
-import { UsageError } from '../failure.js';
+import { UsageError } from '../terminal/failure.js';
 import { loadConfig } from './config-file.js';
 import { checkSchema } from './schema-check.js';
 

@@ -5,7 +5,7 @@ import type { FilePlace } from '../../app/options/option.js';
 import { optionRows } from '../../app/options/table.js';
 import { looksLikeKey } from '../../base/shape/secret-text.js';
 import type { AccountSettings } from '../../services/accounts/directory.js';
-import { UsageError } from '../failure.js';
+import { UsageError } from '../terminal/failure.js';
 import { checkSchema } from './schema-check.js';
 import {
   plainValue,

@@ -1,4 +1,4 @@
-import { fileStamp } from '../../app/file-stamp.js';
+import { fileStamp } from '../../base/file-stamp.js';
 import type { Timer, Timers } from '../../base/async/timers.js';
 
 /** A file and its stamp when it was looked at. */

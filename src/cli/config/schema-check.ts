@@ -3,8 +3,8 @@ import { pathText, sentence, type Mistake } from '../../base/shape/mistake.js';
 import type { Shape } from '../../base/shape/shape.js';
 import { configShape } from '../../app/options/config-schema.js';
 import { seedShape } from '../../app/seed/seed-shape.js';
-import { UsageError } from '../failure.js';
-import { printable } from '../terminal.js';
+import { UsageError } from '../terminal/failure.js';
+import { printable } from '../terminal/terminal.js';
 import type { StructuredFile } from './structured-file.js';
 
 /** The published schemas, in the folder of that name. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createServer, SeedError, type SeedEntity } from '../../app/index.js';
-import { messageOf } from '../failure.js';
+import { messageOf } from '../terminal/failure.js';
 import { loadSeed } from './seed-file.js';
 
 const example = fileURLToPath(

@@ -1,8 +1,8 @@
 import { dirname, resolve } from 'node:path';
 import { isMap, isPair, isScalar, visit, type Document, type Scalar } from 'yaml';
 import type { SeedAccount, SeedData, SeedEntity, SeedError, SeedTable } from '../../app/index.js';
-import { CommandFailure } from '../failure.js';
-import { printable } from '../terminal.js';
+import { CommandFailure } from '../terminal/failure.js';
+import { printable } from '../terminal/terminal.js';
 import { checkSchema } from './schema-check.js';
 import { SeedRows } from './seed-rows.js';
 import { plainValue, readStructuredFile } from './structured-file.js';

@@ -1,7 +1,7 @@
 import type { SeedEntity, SeedValue } from '../../app/index.js';
 import { unreachable } from '../../base/invariant.js';
-import { textOfValue } from '../edm-text.js';
-import { CommandFailure, messageOf, RowError } from '../failure.js';
+import { textOfValue } from '../client/edm-text.js';
+import { CommandFailure, messageOf, RowError } from '../terminal/failure.js';
 import { csvRows } from '../import/csv-rows.js';
 import { detectFormat, type InputFormat } from '../import/input-format.js';
 import { openInput, type ImportInput } from '../import/input.js';

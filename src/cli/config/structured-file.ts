@@ -1,7 +1,7 @@
 import { isMap, isNode, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
 import { FileReadError, readRegularFile } from '../../base/regular-file.js';
-import { messageOf, UsageError } from '../failure.js';
-import { printable } from '../terminal.js';
+import { messageOf, UsageError } from '../terminal/failure.js';
+import { printable } from '../terminal/terminal.js';
 import { shapeMistake, tooDeep } from './document-shape.js';
 
 /** Names of members and positions in arrays, from the outermost value inwards. */

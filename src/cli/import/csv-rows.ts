@@ -1,7 +1,7 @@
 import { parse, type CsvError, type InfoRecord, type Parser } from 'csv-parse';
 import type { EdmType, EdmValue, Property } from '../../model/edm/value.js';
-import { inferredValue, typeNamed, valueOfText } from '../edm-text.js';
-import { CommandFailure, RowError, UsageError } from '../failure.js';
+import { inferredValue, typeNamed, valueOfText } from '../client/edm-text.js';
+import { CommandFailure, RowError, UsageError } from '../terminal/failure.js';
 import { sourceStart, type SourcePosition, type SourceRow } from './source-row.js';
 
 export interface CsvOptions {

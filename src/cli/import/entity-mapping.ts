@@ -4,9 +4,9 @@ import { forbiddenKeyCharacterAt } from '../../model/edm/key.js';
 import { isPropertyName } from '../../model/edm/property-name.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Entity, Property } from '../../model/edm/value.js';
-import { textOfValue } from '../edm-text.js';
-import { RowError } from '../failure.js';
-import { printable } from '../terminal.js';
+import { textOfValue } from '../client/edm-text.js';
+import { RowError } from '../terminal/failure.js';
+import { printable } from '../terminal/terminal.js';
 import { renderKey, type KeyTemplate } from './key-template.js';
 
 /** How rows become entities. Names are those of the input; `rename` leads to those in the table. */

@@ -1,14 +1,14 @@
 import { invariant } from '../../base/invariant.js';
 import type { Entity } from '../../model/edm/value.js';
-import { entityJson } from '../entity-json.js';
-import type { FrontierTicket } from './settled-frontier.js';
+import { entityJson } from '../client/entity-json.js';
+import type { WatermarkTicket } from './low-watermark.js';
 import { TransactionGroups, type RowGroup } from './transaction-groups.js';
 import { writeTransaction, type WriterOptions } from './transaction-writer.js';
 
 export interface RowToImport {
   readonly entity: Entity;
   readonly line: number;
-  readonly ticket: FrontierTicket;
+  readonly ticket: WatermarkTicket;
 }
 
 interface HeldRow extends RowToImport {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { FileReadError, openRegularFile, type RegularFile } from '../../base/regular-file.js';
-import { CommandFailure } from '../failure.js';
+import { CommandFailure } from '../terminal/failure.js';
 
 /** What a resumed import compares, so that it never continues in another file. */
 export interface InputIdentity {

@@ -1,6 +1,6 @@
 import { StorageError } from '../../model/errors/storage-error.js';
-import { parseEntityJson, type EntityJsonOptions } from '../entity-json.js';
-import { CommandFailure, RowError } from '../failure.js';
+import { parseEntityJson, type EntityJsonOptions } from '../client/entity-json.js';
+import { CommandFailure, RowError } from '../terminal/failure.js';
 import type { SourcePosition, SourceRow } from './source-row.js';
 
 /** Bytes of one row, at most: several times an entity's 1 MiB. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { RowError, UsageError } from '../failure.js';
+import { RowError, UsageError } from '../terminal/failure.js';
 import { parseKeyTemplate, renderKey, templateColumns } from './key-template.js';
 
 const row = new Map([

@@ -1,4 +1,4 @@
-import { RowError, UsageError } from '../failure.js';
+import { RowError, UsageError } from '../terminal/failure.js';
 
 type Part =
   | { readonly kind: 'text'; readonly text: string }

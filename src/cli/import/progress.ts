@@ -1,5 +1,5 @@
 import { systemClock } from '../../base/clock.js';
-import { grouped, printable } from '../terminal.js';
+import { grouped, printable } from '../terminal/terminal.js';
 
 export interface ProgressCounts {
   readonly rows: number;

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { unreachable } from '../../base/invariant.js';
 import { FileReadError, readRegularFile } from '../../base/regular-file.js';
 import { systemRandomness } from '../../base/randomness.js';
-import { codeOf, CommandFailure, UsageError } from '../failure.js';
+import { codeOf, CommandFailure, UsageError } from '../terminal/failure.js';
 import type { InputIdentity } from './input.js';
 import type { SourcePosition } from './source-row.js';
 

@@ -2,11 +2,11 @@ import { resolve } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { unreachable } from '../../base/invariant.js';
 import type { EdmType } from '../../model/edm/value.js';
-import { TableClient, type WriteMode } from '../table-client.js';
-import type { Connection } from '../connection.js';
-import { messageOf, RowError, UsageError } from '../failure.js';
-import { briefRetries, retrying } from '../retry.js';
-import { counted, grouped } from '../terminal.js';
+import { TableClient, type WriteMode } from '../client/table-client.js';
+import type { Connection } from '../client/connection.js';
+import { messageOf, RowError, UsageError } from '../terminal/failure.js';
+import { briefRetries, retrying } from '../client/retry.js';
+import { counted, grouped } from '../terminal/terminal.js';
 import { csvRows, readCsvHeader, type CsvOptions } from './csv-rows.js';
 import { entityOfRow, isSystemColumn, storedName, type EntityMapping } from './entity-mapping.js';
 import { Importer } from './importer.js';
@@ -17,10 +17,10 @@ import { templateColumns } from './key-template.js';
 import { reportProgress, type ProgressReport } from './progress.js';
 import { Refusals } from './refusals.js';
 import { ResumeState, type ImportProgress } from './resume-state.js';
-import { SettledFrontier } from './settled-frontier.js';
+import { LowWatermark } from './low-watermark.js';
 import { requireErrorsFile, requireOtherFile } from './side-files.js';
 import { sourceStart, type SourceRow } from './source-row.js';
-import { notice } from '../notice.js';
+import { notice } from '../terminal/notice.js';
 
 export interface ImportSettings {
   readonly connection: Connection;
@@ -70,7 +70,7 @@ export async function runImport(
 
 class ImportRun {
   readonly #settings: ImportSettings;
-  readonly #frontier: SettledFrontier;
+  readonly #watermark: LowWatermark;
   readonly #refusals: Refusals;
   readonly #progress: ProgressReport;
   readonly #importer: Importer;
@@ -93,7 +93,7 @@ class ImportRun {
     const refusedBefore = before?.refused ?? 0;
     this.#settings = settings;
     this.#state = state;
-    this.#frontier = new SettledFrontier(position, refusedBefore);
+    this.#watermark = new LowWatermark(position, refusedBefore);
     this.#bytes = position.offset;
     this.#savedRow = position.row;
     this.#refusals = new Refusals({
@@ -157,7 +157,7 @@ class ImportRun {
         if (signal.aborted) return false;
         this.#bytes = row.end.offset;
         await this.#add(row);
-        if (this.#frontier.pendingCount > pendingRowsMax) await this.#importer.writeOldest();
+        if (this.#watermark.pendingCount > pendingRowsMax) await this.#importer.writeOldest();
       }
       return await this.#importer.finish();
     } catch (error) {
@@ -168,7 +168,7 @@ class ImportRun {
   }
 
   async #add({ line, end, columns }: SourceRow): Promise<void> {
-    const ticket = this.#frontier.begin(end);
+    const ticket = this.#watermark.begin(end);
     try {
       if (columns instanceof RowError) throw columns;
       const entity = entityOfRow(columns, this.#settings.mapping);
@@ -182,7 +182,7 @@ class ImportRun {
 
   /** Saves how far the import has come, one save after the other. */
   #saveSoon(): void {
-    const { position, refused } = this.#frontier;
+    const { position, refused } = this.#watermark;
     const state = this.#state;
     if (state === undefined || position.row === this.#savedRow) return;
     this.#savedRow = position.row;

@@ -1,7 +1,7 @@
 import { createReadStream, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { codeOf, CommandFailure, messageOf, UsageError } from '../failure.js';
+import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 
 /** Longest first line that is looked at, in bytes. */
 const firstLineBytesMax = 1024 * 1024;

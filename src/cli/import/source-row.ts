@@ -1,5 +1,5 @@
 import type { Property } from '../../model/edm/value.js';
-import type { RowError } from '../failure.js';
+import type { RowError } from '../terminal/failure.js';
 
 /** A place between two rows of an input, at which reading can begin again. */
 export interface SourcePosition {

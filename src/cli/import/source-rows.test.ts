@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { CommandFailure } from '../failure.js';
+import { CommandFailure } from '../terminal/failure.js';
 import { csvRows, parseHeaderCell, readCsvHeader } from './csv-rows.js';
 import { detectFormat } from './input-format.js';
 import { jsonArrayRows, jsonLinesRows } from './json-rows.js';

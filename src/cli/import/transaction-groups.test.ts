@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { SettledFrontier, type FrontierTicket } from './settled-frontier.js';
+import { LowWatermark, type WatermarkTicket } from './low-watermark.js';
 import { TransactionGroups, type RowGroup } from './transaction-groups.js';
 import { payloadBytes, payloadBytesMax, type WritableRow } from './transaction-writer.js';
 
@@ -57,7 +57,7 @@ void describe('transaction groups', () => {
   });
 });
 
-void describe('the settled frontier', () => {
+void describe('the settled watermark', () => {
   void it('is behind the last row before which all are settled, in whatever order', () => {
     const order = fc.integer({ min: 1, max: 60 }).chain((count) =>
       fc.shuffledSubarray(
@@ -67,9 +67,9 @@ void describe('the settled frontier', () => {
     );
     fc.assert(
       fc.property(order, (settled) => {
-        const frontier = new SettledFrontier();
-        const tickets: FrontierTicket[] = settled.map((_, at) =>
-          frontier.begin({ offset: at + 1, line: at + 1, row: at + 1 }),
+        const watermark = new LowWatermark();
+        const tickets: WatermarkTicket[] = settled.map((_, at) =>
+          watermark.begin({ offset: at + 1, line: at + 1, row: at + 1 }),
         );
         const done = new Set<number>();
         for (const at of settled) {
@@ -77,9 +77,9 @@ void describe('the settled frontier', () => {
           done.add(at);
           let expected = 0;
           while (done.has(expected)) expected++;
-          assert.equal(frontier.position.row, expected);
-          assert.equal(frontier.refused, Math.ceil(expected / 3));
-          assert.equal(frontier.pendingCount, settled.length - expected);
+          assert.equal(watermark.position.row, expected);
+          assert.equal(watermark.refused, Math.ceil(expected / 3));
+          assert.equal(watermark.pendingCount, settled.length - expected);
         }
       }),
     );

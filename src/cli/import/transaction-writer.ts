@@ -1,7 +1,7 @@
 import type { Entity } from '../../model/edm/value.js';
-import type { TableClient, WriteMode } from '../table-client.js';
-import { patientRetries, retrying, type RetryPolicy } from '../retry.js';
-import { ServiceError } from '../service-error.js';
+import type { TableClient, WriteMode } from '../client/table-client.js';
+import { patientRetries, retrying, type RetryPolicy } from '../client/retry.js';
+import { ServiceError } from '../client/service-error.js';
 
 /** One entity to write, with the body of its request. */
 export interface WritableRow {

@@ -6,8 +6,8 @@ import {
   connectionOf,
   withConnectionOptions,
   type ConnectionFlags,
-} from '../connection-options.js';
-import type { Connection } from '../connection.js';
+} from '../client/connection-options.js';
+import type { Connection } from '../client/connection.js';
 import {
   accountLetters,
   explained,

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { TableSas } from '../../wire/auth/sas/fields.js';
 import { forbiddenKeyCharacterAt } from '../../model/edm/key.js';
-import { UsageError } from '../failure.js';
+import { UsageError } from '../terminal/failure.js';
 
 /** The rows that a token for a table may touch, both ends included. */
 export interface KeyRangeFlags {

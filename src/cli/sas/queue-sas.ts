@@ -7,7 +7,7 @@ import {
   queueOption,
   withConnectionOptions,
   type ConnectionFlags,
-} from '../connection-options.js';
+} from '../client/connection-options.js';
 import { explained, inWords, lettersOf, queueLetters } from './permission-letters.js';
 import { permissionsOrPolicy, policyInWords } from './policy-terms.js';
 import { signerOf } from './signer.js';

@@ -18,7 +18,7 @@ import { developmentAccount } from '../../services/accounts/directory.js';
 import type { SasService } from '../../wire/auth/sas/fields.js';
 import { readSas } from '../../wire/auth/sas/read-sas.js';
 import { verifySasSignature } from '../../wire/auth/sas/sas-signature.js';
-import { UsageError } from '../failure.js';
+import { UsageError } from '../terminal/failure.js';
 import { accountSasCommand } from './account-sas.js';
 import { queueSasCommand } from './queue-sas.js';
 import { tableSasCommand } from './table-sas.js';

@@ -1,6 +1,6 @@
 import type { SasSigner } from '../../wire/auth/sas/sas-signature.js';
-import type { Connection } from '../connection.js';
-import { UsageError } from '../failure.js';
+import type { Connection } from '../client/connection.js';
+import { UsageError } from '../terminal/failure.js';
 
 /** Whose key signs. Throws `UsageError` for a connection that has none. */
 export function signerOf({ account, credential }: Connection): SasSigner {

@@ -7,7 +7,7 @@ import {
   tableOption,
   withConnectionOptions,
   type ConnectionFlags,
-} from '../connection-options.js';
+} from '../client/connection-options.js';
 import {
   keyRangeOf,
   rangeInWords,

@@ -3,8 +3,8 @@ import { sasIdentifierLengthMax, sasVersions } from '../../wire/auth/sas/fields.
 import { parseIpRange } from '../../wire/auth/sas/ip-range.js';
 import { parseSasTime } from '../../wire/auth/sas/terms.js';
 import { defaultApiVersion } from '../../wire/http/api-versions.js';
-import { UsageError } from '../failure.js';
-import { duration } from '../option-parsers.js';
+import { UsageError } from '../terminal/failure.js';
+import { duration } from '../arguments/option-parsers.js';
 
 /** A moment: microseconds since 1970, or seconds from when the command runs. */
 type Moment = { readonly atMicros: number } | { readonly afterSeconds: number };

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { unreachable } from '../../base/invariant.js';
-import { printable, printableJson } from '../terminal.js';
+import { printable, printableJson } from '../terminal/terminal.js';
 import type { Terms } from './term-options.js';
 
 export const tokenFormats = ['text', 'url', 'token', 'json'] as const;

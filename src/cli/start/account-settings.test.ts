@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { UsageError } from '../failure.js';
+import { UsageError } from '../terminal/failure.js';
 import { chooseAccounts } from './account-settings.js';
 
 void describe('accounts to serve', () => {

@@ -5,7 +5,7 @@ import {
   makeAccountDirectory,
   type AccountSettings,
 } from '../../services/accounts/directory.js';
-import { UsageError } from '../failure.js';
+import { UsageError } from '../terminal/failure.js';
 
 /** Accounts to serve and what their owner should know about them. */
 export interface ChosenAccounts {

@@ -1,8 +1,8 @@
 import type { ServerEndpoints, TabulariumServer } from '../../app/index.js';
 import { developmentAccount, type AccountSettings } from '../../services/accounts/directory.js';
-import { defaultPorts } from '../connection.js';
+import { defaultPorts } from '../client/connection.js';
 import type { StartSettings } from './settings.js';
-import { printable } from '../terminal.js';
+import { printable } from '../terminal/terminal.js';
 import { interferenceLines } from './interference-lines.js';
 import { oauthLines } from './oauth-options.js';
 import { exposureWarning, reachLines } from './reach.js';

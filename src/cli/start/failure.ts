@@ -1,5 +1,5 @@
 import { ListenError, SeedError, ServerOptionsError } from '../../app/index.js';
-import { CommandFailure, messageOf, UsageError } from '../failure.js';
+import { CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 
 /** The same failure to start, in words for people. */
 export function startFailure(error: unknown): Error {

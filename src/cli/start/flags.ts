@@ -1,8 +1,8 @@
 import { Option as CommandOption, type Command } from 'commander';
 import { longOf, optionGroups, type Flag, type Option } from '../../app/options/option.js';
 import { optionRows } from '../../app/options/table.js';
-import { repeated } from '../option-parsers.js';
-import { addPeerFlags } from './peer-flags.js';
+import { repeated } from '../arguments/option-parsers.js';
+import { addAzuriteFlags } from './azurite-flags.js';
 
 const likeAzurite = 'Spellings of Azurite that work here:';
 
@@ -14,7 +14,7 @@ export function addStartOptions(command: Command): void {
   const flags = optionRows().flatMap(([, row]) => (row.flags ?? []).map((flag) => ({ row, flag })));
   const placed = flags.toSorted((left, right) => placeOf(left) - placeOf(right));
   for (const { row, flag } of placed) command.addOption(commandOption(row, flag));
-  addPeerFlags(command);
+  addAzuriteFlags(command);
 }
 
 interface PlacedFlag {

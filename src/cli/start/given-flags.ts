@@ -1,9 +1,9 @@
 import { mistakesIn } from '../../base/shape/check.js';
 import { pathText, sentence, shownValue } from '../../base/shape/mistake.js';
 import type { Flag, Option } from '../../app/options/option.js';
-import { messageOf, UsageError } from '../failure.js';
-import { names } from '../option-parsers.js';
-import { printable } from '../terminal.js';
+import { messageOf, UsageError } from '../terminal/failure.js';
+import { names } from '../arguments/option-parsers.js';
+import { printable } from '../terminal/terminal.js';
 import { attributeOf, flagLabel, isSwitch } from './flags.js';
 
 /** What the library has found on the command line and in variables. */

@@ -1,7 +1,7 @@
 import { pino, type Logger } from 'pino';
 import { loggerOfPino, type ServerOptions } from '../../app/index.js';
 import { systemTimers } from '../../base/async/timers.js';
-import { CommandFailure, messageOf } from '../failure.js';
+import { CommandFailure, messageOf } from '../terminal/failure.js';
 import { LogOutput } from './log-output.js';
 import { fileTarget, standardErrorTarget, type LogTarget } from './log-target.js';
 import { requestLogger } from './request-log.js';

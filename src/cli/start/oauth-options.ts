@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import type { OAuthOptions, ServerOptions } from '../../app/index.js';
 import { tokenRights, type TokenRight } from '../../http/oauth/role-permissions.js';
-import { devIssuer, devJwksPath, devKeysFolder } from '../dev-issuer-place.js';
-import { UsageError } from '../failure.js';
+import { devIssuer, devJwksPath, devKeysFolder } from '../issuer/dev-issuer-place.js';
+import { UsageError } from '../terminal/failure.js';
 import type { ComposeFlags } from './option-values.js';
 
 /** What flags or a file say of bearer tokens: the issuer may be `dev`. */
@@ -54,7 +54,7 @@ export function oauthNotes({ oauth, tls }: Pick<ServerOptions, 'oauth' | 'tls'>)
 /** Makes the key of the local issuer where that is to be trusted and has none yet. */
 export async function prepareOAuth({ oauth }: Pick<ServerOptions, 'oauth'>): Promise<void> {
   if (oauth?.issuer !== devIssuer || oauth.jwks !== devJwksPath(devKeysFolder())) return;
-  const { openDevIssuer } = await import('../dev-issuer.js');
+  const { openDevIssuer } = await import('../issuer/dev-issuer.js');
   await openDevIssuer(devKeysFolder());
 }
 

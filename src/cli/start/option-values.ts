@@ -10,8 +10,8 @@ import { longOf, type Flag, type Option } from '../../app/options/option.js';
 import { optionTable, processTable, serverTable } from '../../app/options/table.js';
 import type { Config } from '../config/config-file.js';
 import type { PlaceOf } from '../config/structured-file.js';
-import { UsageError } from '../failure.js';
-import { printable } from '../terminal.js';
+import { UsageError } from '../terminal/failure.js';
+import { printable } from '../terminal/terminal.js';
 import { behind, type GivenFlag, type GivenFlags } from './given-flags.js';
 
 export type OptionName = keyof typeof optionTable;

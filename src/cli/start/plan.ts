@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config, LoadedConfig } from '../config/config-file.js';
-import { UsageError } from '../failure.js';
+import { UsageError } from '../terminal/failure.js';
 import type { GivenFlags } from './given-flags.js';
 import { OptionValues } from './option-values.js';
 import {

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { systemTimers } from '../../base/async/timers.js';
 import type { Config, LoadedConfig, Reads } from '../config/config-file.js';
 import { FileWatch, stateOf, type FileState } from '../config/file-watch.js';
-import { messageOf, UsageError } from '../failure.js';
+import { messageOf, UsageError } from '../terminal/failure.js';
 import { warnOfExposure } from './reach.js';
 import { warnOfTrustedFiles } from './trusted-files.js';
 import { changeableMembers, type SettingsFor, type StartSettings } from './settings.js';

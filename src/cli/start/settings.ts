@@ -11,13 +11,13 @@ import { expectedWords } from '../../base/shape/words.js';
 import type { AccountSettings } from '../../services/accounts/directory.js';
 import type { Config } from '../config/config-file.js';
 import type { PlaceOf } from '../config/structured-file.js';
-import { UsageError } from '../failure.js';
+import { UsageError } from '../terminal/failure.js';
 import { chooseAccounts } from './account-settings.js';
 import { composedFlags } from './composed-flags.js';
 import type { GivenFlags } from './given-flags.js';
 import { oauthNotes, oauthSettings, type SaidOAuth } from './oauth-options.js';
 import { isServerOption, OptionValues, type OptionName } from './option-values.js';
-import { peerFlagNotes } from './peer-flags.js';
+import { azuriteFlagNotes } from './azurite-flags.js';
 import { delayMsOf, pagingValue } from './strictness-options.js';
 
 /** What a server process does beside what `createServer` does. */
@@ -82,7 +82,7 @@ export function startSettings(flags: GivenFlags, said: SaidConfig): StartSetting
     accounts,
     areAccountsNamed: areNamed,
     storage: location ?? 'in memory, gone at the end',
-    notes: [...peerFlagNotes((name) => flags.isOnLine(name)), ...notes, ...oauthNotes(options)],
+    notes: [...azuriteFlagNotes((name) => flags.isOnLine(name)), ...notes, ...oauthNotes(options)],
   };
 }
 

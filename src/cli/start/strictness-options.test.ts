@@ -4,7 +4,7 @@ import { Help } from 'commander';
 import { optionsOf } from '../../../test/support/start-settings.js';
 import type { StrictnessOptions } from '../../app/index.js';
 import { lenientItemNames } from '../../http/pipeline/leniency.js';
-import { UsageError } from '../failure.js';
+import { UsageError } from '../terminal/failure.js';
 import { lenientItemsText, strictnessFields, strictnessLines } from './strictness-options.js';
 
 function settingsOf(...args: string[]): StrictnessOptions {

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { developmentCertificateFiles } from '../../app/tls/development-certificate.js';
 import type { PassphraseOptions, ServerOptions, TlsOptions } from '../../app/index.js';
 import { longOf } from '../../app/options/option.js';
-import { UsageError } from '../failure.js';
+import { UsageError } from '../terminal/failure.js';
 import type { GivenFlag } from './given-flags.js';
 import type { ComposeFlags } from './option-values.js';
 

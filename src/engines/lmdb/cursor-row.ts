@@ -1,8 +1,8 @@
 import { getLastVersion } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Candidate } from '../../kv/store.js';
-import { BeginningViews } from './beginning-views.js';
-import { checksumBytes, type StoredRecord } from './record.js';
+import { BeginningViews } from './rows/beginning-views.js';
+import { checksumBytes, type StoredRecord } from './rows/record.js';
 
 const noBytes: Bytes = Buffer.alloc(0);
 

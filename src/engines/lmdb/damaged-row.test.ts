@@ -9,7 +9,7 @@ import { manualClock } from '../../base/clock.js';
 import { it } from '../../kv/conformance/limited-test.js';
 import { StoreDamagedError } from '../../kv/errors.js';
 import type { RangeOptions, Verdict } from '../../kv/store.js';
-import { dataFile } from './file-kinds.js';
+import { dataFile } from './directory/file-kinds.js';
 import { openLmdbStore } from './store.js';
 import { verifiedMs } from './verified-rows.js';
 

@@ -1,12 +1,12 @@
 import type { Bytes } from '../../base/bytes.js';
 import { systemRandomness } from '../../base/randomness.js';
 import type { Clock } from '../../base/clock.js';
-import { DataDirectoryError } from './data-directory-error.js';
+import { DataDirectoryError } from './directory/data-directory-error.js';
 import type { Environment } from './environment.js';
 import { writeTransaction } from './write-transaction.js';
 import { writeWithinWait, type LockWaitOptions } from './lock-wait.js';
-import type { LockSocket } from './lock-socket.js';
-import { isListening, listenOn, removeSocket } from './lock-socket.js';
+import type { LockSocket } from './directory/lock-socket.js';
+import { isListening, listenOn, removeSocket } from './directory/lock-socket.js';
 
 /** How often a lock whose owner has died is tried to be taken, against others who try it too. */
 const attemptsMax = 16;

@@ -5,8 +5,8 @@ import { makeDirectory } from '../../base/make-directory.js';
 import { keepPrivate, privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { FileReadError, readRegularFile } from '../../base/regular-file.js';
-import { DataDirectoryError } from './data-directory-error.js';
-import { checkFileKinds, formatFile } from './file-kinds.js';
+import { DataDirectoryError } from './directory/data-directory-error.js';
+import { checkFileKinds, formatFile } from './directory/file-kinds.js';
 
 /**
  * The format this release reads and writes: key layout, value layout and the engine's files. Since

@@ -1,6 +1,6 @@
 import { getSystemErrorMap } from 'node:util';
 import { codeOf, messageOf } from '../../base/thrown.js';
-import { DataDirectoryError } from './data-directory-error.js';
+import { DataDirectoryError } from './directory/data-directory-error.js';
 
 const startAgain = 'Then start again; what was acknowledged is kept.';
 const makeRoom = `Make room there. ${startAgain}`;

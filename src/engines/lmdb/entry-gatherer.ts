@@ -10,7 +10,7 @@ import {
   nextStep,
   valueLaidOut,
   versionLaidOut,
-} from './record.js';
+} from './rows/record.js';
 
 /** A larger record gets memory of its own: little would be saved, and much might be kept alive. */
 const sharedBytesMax = 16_384;

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import type { RootDatabase } from 'lmdb';
 import { open } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
-import { DataDirectoryError } from './data-directory-error.js';
+import { DataDirectoryError } from './directory/data-directory-error.js';
 import { pageBytes } from './check/page.js';
 import { CursorRow } from './cursor-row.js';
 import { reasonText, startError } from './disk-error.js';
-import { dataFile, lockFile } from './file-kinds.js';
+import { dataFile, lockFile } from './directory/file-kinds.js';
 import { prepareFiles } from './new-files.js';
 import { Records } from './records.js';
 

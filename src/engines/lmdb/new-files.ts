@@ -16,7 +16,7 @@ import { privateFileMode } from '../../base/private-files.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { codeOf } from '../../base/thrown.js';
 import { emptyDataFile } from './check/snapshot-head.js';
-import { dataFile, lockFile } from './file-kinds.js';
+import { dataFile, lockFile } from './directory/file-kinds.js';
 
 /** What LMDB makes of a shorter lock file by itself, where a reader has 64 bytes. */
 const lockBytes = 8272;

@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { DataDirectoryError } from './data-directory-error.js';
+import { DataDirectoryError } from './directory/data-directory-error.js';
 
 /**
  * Data directories that this process has open. A process must open an environment once: the package

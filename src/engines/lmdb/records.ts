@@ -3,7 +3,7 @@ import { getLastVersion } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import { StoreDamagedError } from '../../kv/errors.js';
 import type { Entry } from '../../kv/store.js';
-import { checksumBytes, isIntact, sealed } from './record.js';
+import { checksumBytes, isIntact, sealed } from './rows/record.js';
 
 /**
  * One tree of the environment. A value is stored behind its version and before its checksum, which

@@ -34,7 +34,7 @@ import { EntryGatherer } from './entry-gatherer.js';
 import type { Environment } from './environment.js';
 import { filesOf, openEnvironment } from './environment.js';
 import { waitForLock } from './lock-wait.js';
-import { storedChecksum } from './record.js';
+import { storedChecksum } from './rows/record.js';
 import type { Records } from './records.js';
 import type { CommitStats } from './group-commit.js';
 import { GroupCommit } from './group-commit.js';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { systemClock } from '../../../base/clock.js';
 import type { Config } from '../../config/config-file.js';
-import { CommandFailure } from '../../failure.js';
+import { CommandFailure } from '../../terminal/failure.js';
 import { systemTimers } from '../../../base/async/timers.js';
 import { Heartbeat, missedPulsesMax, pulseEveryMs } from './heartbeat.js';
 import { closeUntakenConnections } from './untaken-connections.js';

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import { createWorkerServer } from '../../../app/server.js';
-import { messageOf } from '../../failure.js';
+import { messageOf } from '../../terminal/failure.js';
 import { startFailure } from '../failure.js';
 import { openStartLog } from '../log.js';
 import { endProcess, exitCodes } from '../process-end.js';

@@ -1,6 +1,6 @@
 import { messageOf } from '../../../base/thrown.js';
 import type { Bytes } from '../../../base/bytes.js';
-import { checksumBytes, isIntact } from '../record.js';
+import { checksumBytes, isIntact } from '../rows/record.js';
 import { nodeFlags, PageFile, pageBytes } from './page.js';
 import { readSnapshotHead, treeHeadOf, treeHeadBytes } from './snapshot-head.js';
 import type { SnapshotHead, TreeHead } from './snapshot-head.js';

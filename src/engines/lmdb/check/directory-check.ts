@@ -3,9 +3,9 @@ import { endianness } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { codeOf } from '../../../base/thrown.js';
-import { DataDirectoryError } from '../data-directory-error.js';
-import { isListening } from '../lock-socket.js';
-import { checkFileKinds, dataFile } from '../file-kinds.js';
+import { DataDirectoryError } from '../directory/data-directory-error.js';
+import { isListening } from '../directory/lock-socket.js';
+import { checkFileKinds, dataFile } from '../directory/file-kinds.js';
 import { checkDataFile, type CheckOptions, type CheckProgress, type CheckReport } from './check.js';
 
 /**

@@ -1,0 +1,22 @@
+import type { BearerVerifier } from '../../http/oauth/bearer-verifier.js';
+import { TokenVerifier } from '../../http/oauth/token-verifier.js';
+import { openIssuerKeys, type IssuerKeyContext } from './issuer-keys.js';
+import type { OAuthSettings } from '../options/oauth-settings.js';
+
+/** A verifier whose keys are read until it is closed. */
+export interface OpenBearerVerifier {
+  readonly verifier: BearerVerifier;
+  /** Idempotent. Tokens whose keys are being read are undecided then. */
+  close(): void;
+}
+
+/** What verifies the tokens of a server. Throws `ServerOptionsError` for keys that are none. */
+export async function openBearerVerifier(
+  { rules, keyPlace }: OAuthSettings,
+  context: IssuerKeyContext,
+): Promise<OpenBearerVerifier> {
+  const { clock, logger } = context;
+  const keys = await openIssuerKeys(keyPlace, context);
+  const verifier = new TokenVerifier({ rules, keys, clock, logger });
+  return { verifier, close: () => keys.close() };
+}

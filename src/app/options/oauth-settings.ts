@@ -1,0 +1,135 @@
+import { isAbsolute } from 'node:path';
+import type { JSONWebKeySet } from 'jose';
+import type { TokenRules } from '../../http/oauth/token-verifier.js';
+import type { TokenRight } from '../../http/oauth/role-permissions.js';
+import { wrongOption } from './server-options-error.js';
+
+/** Ways to sign tokens in which the key that verifies cannot sign. */
+export const oauthAlgorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+] as const;
+export type OAuthAlgorithm = (typeof oauthAlgorithms)[number];
+
+/** Which bearer tokens a server accepts: those that one issuer has signed. */
+export interface OAuthOptions {
+  /** What the claim `iss` of tokens must be, to the letter: a URL. */
+  readonly issuer: string;
+  /**
+   * What the claim `aud` may be, with or without a slash at the end. Default: the storage service
+   * (`https://storage.azure.com`) or the cloud endpoint of the account and service that are asked.
+   */
+  readonly audience?: string | readonly string[];
+  /**
+   * The public keys of the issuer: the path of a file, which is read again when it changes; a URL
+   * (https, or http of this machine), which is asked again every ten minutes and for unknown keys;
+   * or the set itself.
+   */
+  readonly jwks: string | URL | JSONWebKeySet;
+  /** Default: RS256, PS256 and ES256. */
+  readonly algorithms?: readonly OAuthAlgorithm[];
+  /** How far off the clock of the issuer may be, in whole seconds up to 600. Default 0. */
+  readonly clockToleranceSeconds?: number;
+  /** What roles and scopes allow, by name, beside those that have a meaning in the cloud. */
+  readonly roles?: Readonly<Record<string, readonly TokenRight[]>>;
+  /**
+   * Take tokens over plain HTTP as well, where everybody on the way can read and reuse them. For
+   * tests on one machine, and behind a proxy that ends TLS. Default false.
+   */
+  readonly allowHttp?: boolean;
+}
+
+export type KeyPlace =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'url'; readonly url: URL }
+  | { readonly kind: 'set'; readonly keySet: unknown };
+
+export interface OAuthSettings {
+  readonly rules: TokenRules;
+  readonly keyPlace: KeyPlace;
+}
+
+const defaultAlgorithms: readonly OAuthAlgorithm[] = ['RS256', 'PS256', 'ES256'];
+export const toleranceSecondsMax = 600;
+const textCharactersMax = 1000;
+
+/** Of options that have their shape. Throws `ServerOptionsError`. */
+export function oauthSettingsOf(options: OAuthOptions): OAuthSettings {
+  const { issuer, jwks, allowHttp = false } = options;
+  return {
+    rules: {
+      issuer: headerText('issuer', issuer),
+      audiences: audiencesOf(options.audience),
+      algorithms: options.algorithms ?? defaultAlgorithms,
+      clockToleranceSeconds: options.clockToleranceSeconds ?? 0,
+      rights: new Map(Object.entries(options.roles ?? {})),
+      allowHttp,
+    },
+    keyPlace: keyPlaceOf(jwks),
+  };
+}
+
+/** It stands in a challenge, where spaces separate. */
+function headerText(option: 'issuer' | 'audience', text: string): string {
+  const isUrl = option === 'audience' || URL.canParse(text);
+  if (option === 'issuer' && isUrl && new URL(text).password !== '') {
+    throw wrongOption(
+      ['oauth', 'issuer'],
+      'has a password in it, and clients get to see it: give the issuer as its tokens have it',
+    );
+  }
+  if (isUrl && /^[\x21-\x7e]+$/.test(text) && text.length <= textCharactersMax) return text;
+  throw wrongOption(
+    ['oauth', option],
+    `must be ${option === 'issuer' ? 'a URL' : 'a text'} of visible ASCII characters without ` +
+      `spaces, not '${withoutPassword(text).slice(0, 100)}'`,
+  );
+}
+
+/** What stands before the host of a URL is in no message. */
+function withoutPassword(text: string): string {
+  return text.replace(/\/\/[^/?#]*@/, '//…@');
+}
+
+function audiencesOf(audience: OAuthOptions['audience']): readonly string[] | undefined {
+  if (audience === undefined) return undefined;
+  const audiences = typeof audience === 'string' ? [audience] : audience;
+  return audiences.map((text) => headerText('audience', text));
+}
+
+function keyPlaceOf(jwks: OAuthOptions['jwks'] | undefined): KeyPlace {
+  if (jwks === undefined) {
+    throw wrongOption(['oauth'], "needs the member 'jwks': a file, a URL or a key set");
+  }
+  if (jwks instanceof URL) return ofUrl(jwks);
+  if (typeof jwks !== 'string') return { kind: 'set', keySet: jwks };
+  if (/^https?:/i.test(jwks) && !URL.canParse(jwks)) {
+    // What it says is not repeated: it may hold a password.
+    throw wrongOption(jwksPath, 'begins as a URL and is none: check how it is written');
+  }
+  const isUrl = /^[a-z][a-z0-9+.-]+:/i.test(jwks) && !isAbsolute(jwks) && URL.canParse(jwks);
+  return isUrl ? ofUrl(new URL(jwks)) : { kind: 'file', path: jwks };
+}
+
+const jwksPath = ['oauth', 'jwks'];
+const ownHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** Whoever can change the keys on their way can sign tokens. */
+function ofUrl(url: URL): KeyPlace {
+  const isSafe =
+    url.protocol === 'https:' || (url.protocol === 'http:' && ownHosts.has(url.hostname));
+  if (isSafe) return { kind: 'url', url };
+  throw wrongOption(
+    jwksPath,
+    'must be an https: URL, an http: URL of this machine, or the path of a file, not ' +
+      `'${url.protocol}//${url.host}${url.pathname}'`,
+  );
+}

@@ -1,0 +1,37 @@
+import type { Backend } from './backend.js';
+
+/**
+ * The services over a store that may be set back. What services remember of a store is wrong then,
+ * so new ones take their place. Ask for a service when it is needed, and do not keep it.
+ */
+export interface RenewableBackend extends Backend {
+  /** Makes new services. */
+  renew(): void;
+  /** The same live services, with other members beside them. */
+  with<More extends object>(more: More): Backend & More;
+}
+
+export function renewableBackend(make: () => Backend): RenewableBackend {
+  let current = make();
+  const services: Backend = {
+    get tables() {
+      return current.tables;
+    },
+    get queues() {
+      return current.queues;
+    },
+    get properties() {
+      return current.properties;
+    },
+  };
+  const withServices = <T extends object>(target: T): T & Backend => {
+    Object.defineProperties(target, Object.getOwnPropertyDescriptors(services));
+    return target as T & Backend;
+  };
+  return withServices({
+    renew: () => {
+      current = make();
+    },
+    with: <More extends object>(more: More) => withServices({ ...more }),
+  });
+}

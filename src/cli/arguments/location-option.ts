@@ -1,0 +1,16 @@
+import { Option } from 'commander';
+import { optionTable } from '../../app/options/table.js';
+import { UsageError } from '../terminal/failure.js';
+
+/** `--location` of the commands that work on a data directory without a server. */
+export function locationOption(what: string): Option {
+  const { flags: [flag] = [], startStandard } = optionTable.location;
+  const { spelling = '', variable = '' } = flag ?? {};
+  return new Option(spelling, what).env(variable).argParser(pathOf).default(startStandard);
+}
+
+/** An empty path would be the working directory: nobody who leaves a variable unset means that. */
+function pathOf(text: string): string {
+  if (text !== '') return text;
+  throw new UsageError('--location is empty: give a value, or leave it out.');
+}

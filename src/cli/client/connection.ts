@@ -1,0 +1,116 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import type { ServiceName } from '../../app/index.js';
+import { emulatorPorts } from '../../app/options/addresses.js';
+import { developmentAccount } from '../../services/accounts/directory.js';
+import { UsageError } from '../terminal/failure.js';
+
+export type ClientCredential =
+  | { readonly kind: 'shared-key'; readonly key: KeyObject }
+  /** The query string of a shared access signature, without its question mark. */
+  | { readonly kind: 'sas'; readonly query: string };
+
+/** Where a storage service is and how to prove who asks. */
+export interface Connection {
+  /** Scheme, authority and base path, without a slash at the end. */
+  readonly endpoint: string;
+  readonly account: string;
+  readonly credential: ClientCredential;
+}
+
+/** Where every emulator of storage listens, and where clients look for one. */
+export const defaultPorts: Readonly<Record<ServiceName, number>> = emulatorPorts;
+
+/** The development account of the emulator on a machine, this one if no other is named. */
+export function developmentConnection(
+  service: ServiceName,
+  machine = 'http://127.0.0.1',
+): Connection {
+  const { name, keys } = developmentAccount;
+  return {
+    endpoint: `${machine}:${defaultPorts[service]}/${name}`,
+    account: name,
+    credential: sharedKey(keys[0] ?? ''),
+  };
+}
+
+/**
+ * Reads what a storage connection string, as the portal, Azurite and this server give it, says of
+ * one service. Throws `UsageError`; its message never repeats the string, which holds a key.
+ */
+export function parseConnectionString(text: string, service: ServiceName): Connection {
+  const settings = settingsOf(text);
+  if (settings.get('usedevelopmentstorage')?.toLowerCase() === 'true') {
+    const proxy = settings.get('developmentstorageproxyuri');
+    return developmentConnection(service, proxy && trimmedUrl(proxy));
+  }
+  const endpoint = endpointOf(settings, service);
+  const account = settings.get('accountname') ?? accountOf(endpoint);
+  const key = settings.get('accountkey');
+  if (key !== undefined) return { endpoint, account, credential: sharedKey(key) };
+  const signature = settings.get('sharedaccesssignature');
+  if (signature === undefined) {
+    throw new UsageError(
+      'The connection string has neither an AccountKey nor a SharedAccessSignature.',
+    );
+  }
+  return { endpoint, account, credential: { kind: 'sas', query: signature.replace(/^\?/, '') } };
+}
+
+function settingsOf(text: string): ReadonlyMap<string, string> {
+  const settings = new Map<string, string>();
+  for (const part of text.trim().split(';')) {
+    if (part.trim() === '') continue;
+    const equals = part.indexOf('=');
+    if (equals <= 0) {
+      throw new UsageError('The connection string is not a list of Name=value parts.');
+    }
+    settings.set(part.slice(0, equals).trim().toLowerCase(), part.slice(equals + 1).trim());
+  }
+  if (settings.size === 0) throw new UsageError('The connection string is empty.');
+  return settings;
+}
+
+const endpointNames: Readonly<Record<ServiceName, string>> = {
+  table: 'TableEndpoint',
+  queue: 'QueueEndpoint',
+};
+
+function endpointOf(settings: ReadonlyMap<string, string>, service: ServiceName): string {
+  const name = endpointNames[service];
+  const explicit = settings.get(name.toLowerCase());
+  if (explicit !== undefined) return trimmedUrl(explicit);
+  const suffix = settings.get('endpointsuffix');
+  const others = Array.from(settings.keys()).filter((key) =>
+    /^(table|queue|blob)endpoint$/.test(key),
+  );
+  if (suffix === undefined && others.length > 0) {
+    // A string of another server must not lead to the cloud.
+    throw new UsageError(`The connection string has endpoints, but no ${name}.`);
+  }
+  const account = settings.get('accountname');
+  if (account === undefined) {
+    throw new UsageError(`The connection string has neither a ${name} nor an AccountName.`);
+  }
+  const protocol = settings.get('defaultendpointsprotocol') ?? 'https';
+  return trimmedUrl(`${protocol}://${account}.${service}.${suffix ?? 'core.windows.net'}`);
+}
+
+function trimmedUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new UsageError('An endpoint of the connection string is no http or https URL.');
+  }
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}
+
+/** The account in the path of an emulator's endpoint, or else the first label of the host. */
+function accountOf(endpoint: string): string {
+  const url = new URL(endpoint);
+  return url.pathname.split('/')[1] || (url.hostname.split('.')[0] ?? '');
+}
+
+function sharedKey(key: string): ClientCredential {
+  const bytes = Buffer.from(key, 'base64');
+  if (bytes.length === 0) throw new UsageError('The AccountKey of the connection is not base64.');
+  return { kind: 'shared-key', key: createSecretKey(bytes) };
+}

@@ -1,0 +1,29 @@
+import type { BackOff } from '../../base/async/back-off.js';
+import { retry } from '../../base/async/retry.js';
+import { holdingTimers } from '../../base/async/timers.js';
+import { systemRandomness } from '../../base/randomness.js';
+import { isTransient } from './service-error.js';
+
+export interface RetryPolicy {
+  readonly attemptsMax: number;
+  readonly backOffMs: BackOff;
+}
+
+/** For commands whose user waits for one answer. */
+export const briefRetries: RetryPolicy = { attemptsMax: 4, backOffMs: { first: 100, last: 2000 } };
+
+/** For an import, which outlasts a restart of the server. About a minute altogether. */
+export const patientRetries: RetryPolicy = {
+  attemptsMax: 14,
+  backOffMs: { first: 200, last: 8000 },
+};
+
+/** Repeats what fails for the moment only. Throws what `retry` throws. */
+export function retrying<Result>(
+  policy: RetryPolicy,
+  run: () => Promise<Result>,
+  options: { readonly signal?: AbortSignal; readonly onRetry?: (error: unknown) => void } = {},
+): Promise<Result> {
+  const machine = { timers: holdingTimers, randomness: systemRandomness };
+  return retry({ ...policy, ...machine, ...options, isRetryable: isTransient }, run);
+}

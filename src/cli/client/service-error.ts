@@ -1,0 +1,128 @@
+import { StorageError } from '../../model/errors/storage-error.js';
+import { parseXml, type XmlElement } from '../../wire/xml/reader.js';
+
+/** An answer of a storage service that is no success. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly status: number;
+  /** The service's code, such as `TableNotFound`; `HTTP status` when the answer has none. */
+  readonly code: string;
+  /** Which operation of an entity group transaction failed, when the service says so. */
+  readonly operationIndex: number | undefined;
+
+  constructor(status: number, code: string, message: string, operationIndex?: number) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.operationIndex = operationIndex;
+  }
+}
+
+/** The service could not be reached, or the connection broke before its answer was complete. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+}
+
+const transientStatuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
+
+/** Whether the same request may succeed later. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof ConnectionError) return true;
+  return error instanceof ServiceError && transientStatuses.has(error.status);
+}
+
+/** The same failure, and how a command with `--create` can mend it. */
+export function withCreateHint(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const { status, code, message } = error;
+  if (code !== 'TableNotFound' && code !== 'QueueNotFound') return error;
+  return new ServiceError(status, code, `${message} Make it with --create.`);
+}
+
+/** The error in a response body of any of the service's shapes. */
+export function serviceErrorOf(status: number, body: string): ServiceError {
+  const { code, message } = jsonError(body) ?? xmlError(body) ?? {};
+  const text = (message ?? body.slice(0, 200)).replace(/\nRequestId:[\s\S]*$/, '').trim();
+  const indexed = /^(\d{1,3}):([\s\S]*)$/.exec(text);
+  return new ServiceError(
+    status,
+    code ?? 'HTTP status',
+    indexed?.[2]?.trim() ?? (text || 'The answer says nothing more.'),
+    indexed === null ? undefined : Number(indexed[1]),
+  );
+}
+
+/** A signature is for one address, so no request is sent anywhere else by itself. */
+export function redirection(status: number, location: string | undefined): ServiceError {
+  return new ServiceError(
+    status,
+    `HTTP ${status}`,
+    `The endpoint sends requests elsewhere${location === undefined ? '' : `, to ${location}`}. ` +
+      'Nothing was done. Use an endpoint that answers itself.',
+  );
+}
+
+interface ErrorText {
+  readonly code?: string;
+  readonly message?: string;
+}
+
+function jsonError(body: string): ErrorText | undefined {
+  if (!body.startsWith('{')) return undefined;
+  try {
+    const { 'odata.error': error }: { 'odata.error'?: { code?: string; message?: unknown } } =
+      JSON.parse(body);
+    if (typeof error?.code !== 'string') return undefined;
+    const { message } = error;
+    const value =
+      typeof message === 'object' && message !== null && 'value' in message ? message.value : '';
+    return { code: error.code, message: typeof value === 'string' ? value : '' };
+  } catch {
+    return undefined;
+  }
+}
+
+/** `<Error>` of queues, `<m:error>` or `<error>` of tables: code, message and perhaps details. */
+function xmlError(body: string): ErrorText | undefined {
+  const root = parsedXml(body);
+  if (root === undefined || !/^(m:)?error$/i.test(root.name)) return undefined;
+  const textOf = (name: string): string | undefined =>
+    root.children.find((child) => child.name.replace(/^m:/, '').toLowerCase() === name)?.text;
+  const code = textOf('code');
+  if (code === undefined) return undefined;
+  const [first = ''] = (textOf('message') ?? '').split('\nRequestId:');
+  return { code, message: [first.trim(), ...detailsOf(root)].join(' ') };
+}
+
+function parsedXml(body: string): XmlElement | undefined {
+  try {
+    return parseXml(Buffer.from(body));
+  } catch (error) {
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  }
+}
+
+/** What is wrong and where. Of several lines are only texts that were signed: for programs. */
+function detailsOf({ children }: XmlElement): string[] {
+  const details = children.filter(
+    ({ name, text }) => !/^(m:)?(code|message)$/i.test(name) && !text.includes('\n'),
+  );
+  if (details.length === 0) return [];
+  return [`(${details.map(({ name, text }) => `${name}: ${text}`).join('; ')})`];
+}
+
+/** The first failure in the answer to an entity group transaction; undefined when it succeeded. */
+export function batchFailure(body: string): ServiceError | undefined {
+  const parts = body.split(/^HTTP\/1\.[01] /m).slice(1);
+  if (parts.length === 0) {
+    return new ServiceError(502, 'InvalidResponse', 'The answer to a batch holds no response.');
+  }
+  for (const part of parts) {
+    const status = Number(part.slice(0, 3));
+    if (status >= 200 && status < 300) continue;
+    const content = /\r?\n\r?\n([\s\S]*?)\r?\n--(?:changeset|batch)response/.exec(part)?.[1];
+    return serviceErrorOf(status, (content ?? part).trim());
+  }
+  return undefined;
+}

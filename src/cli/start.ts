@@ -1,0 +1,78 @@
+import { Command, type Help, type Option } from 'commander';
+import { surviveClosedOutput } from './terminal/closed-output.js';
+import { UsageError } from './terminal/failure.js';
+import { report } from './report.js';
+import { addStartOptions } from './start/flags.js';
+import { GivenFlags } from './start/given-flags.js';
+import type { StartPlan } from './start/plan.js';
+import { endProcess } from './start/process-end.js';
+import { lenientItemsText } from './start/strictness-options.js';
+import { workerNumber } from './start/workers/worker-number.js';
+import { notice } from './terminal/notice.js';
+
+export function startCommand(): Command {
+  const command = new Command('start')
+    .summary('run the table and queue services')
+    .description('Run the table and queue services until SIGINT or SIGTERM stops them.');
+  addStartOptions(command);
+  return command
+    .addHelpText('after', () => `\n${lenientItemsText(helpOf(command))}`)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tabularium start
+  tabularium start --in-memory --table-port 0 --queue-port 0 --log-level debug
+  tabularium start --location /var/lib/tabularium --workers 4
+  tabularium start --config tabularium.yaml --host 0.0.0.0
+  tabularium start --tls self-signed --oauth dev`,
+    )
+    .action(() => {
+      refuseEmptyValues(command);
+      return start(new GivenFlags(command, process.env));
+    });
+}
+
+/** Files without a name, and the address that means every network. A passphrase may be empty. */
+function refuseEmptyValues(command: Command): void {
+  const isEmpty = (option: Option): boolean =>
+    option.long !== '--pwd' && command.getOptionValue(option.attributeName()) === '';
+  const empty = command.options.find(isEmpty);
+  if (empty === undefined) return;
+  throw new UsageError(`${empty.long ?? empty.flags} is empty: give a value, or leave it out.`);
+}
+
+/** What writes the help of a command, as wide as the terminal. */
+function helpOf(command: Command): Help {
+  const helper = command.createHelp();
+  helper.prepareContext({ helpWidth: command.configureOutput().getOutHelpWidth?.() ?? 80 });
+  return helper;
+}
+
+async function start(flags: GivenFlags): Promise<void> {
+  surviveClosedOutput();
+  const worker = workerNumber();
+  // Loaded when it is needed: it takes most of the time that other commands need to start.
+  const { planStart, settingsOf } = await import('./start/plan.js');
+  if (worker !== undefined) {
+    const { runWorker } = await import('./start/workers/worker.js');
+    return runWorker(settingsOf(flags), worker);
+  }
+  try {
+    const plan = await planStart(flags);
+    const { settings } = plan;
+    const { prepareOAuth } = await import('./start/oauth-options.js');
+    await prepareOAuth(settings.options);
+    for (const note of settings.notes) notice(`Note: ${note}`);
+    await (
+      await runnerOf(settings.process.workers)
+    )(plan);
+  } catch (error) {
+    await endProcess(report(error));
+  }
+}
+
+async function runnerOf(workers: number): Promise<(plan: StartPlan) => Promise<never>> {
+  if (workers > 1) return (await import('./start/workers/primary.js')).runPrimary;
+  return (await import('./start/alone.js')).runAlone;
+}

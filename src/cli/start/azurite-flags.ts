@@ -1,0 +1,56 @@
+import { Option, type Command } from 'commander';
+
+/**
+ * What Azurite's command line has and ours does not. It is accepted, so that existing scripts keep
+ * working, and one line says what holds here instead.
+ */
+interface AzuriteFlag {
+  readonly flags: string;
+  readonly message: string;
+}
+
+const noBlobs = 'only tables and queues are served here';
+
+const azuriteFlags: readonly AzuriteFlag[] = [
+  ...['Host [address]', 'Port <port>', 'KeepAliveTimeout <seconds>'].map((flag): AzuriteFlag => ({
+    flags: `--blob${flag}`,
+    message: noBlobs,
+  })),
+  {
+    flags: '-L, --loose',
+    message: 'requests are checked as the cloud service checks them; --lenient says what may pass',
+  },
+  {
+    flags: '--skipApiVersionCheck',
+    message: 'every x-ms-version is accepted, unless --strict-api-versions is given',
+  },
+  {
+    flags: '--disableTelemetry',
+    message: 'there is no telemetry to disable',
+  },
+  {
+    flags: '--disableProductStyleUrl',
+    message: 'a known account in the path always goes before one in the host name',
+  },
+  {
+    flags: '--extentMemoryLimit <megabytes>',
+    message: `it limits blobs, and ${noBlobs}`,
+  },
+];
+
+export function addAzuriteFlags(command: Command): void {
+  for (const { flags, message } of azuriteFlags) {
+    command.addOption(new Option(flags, message).helpGroup('Flags of Azurite without use here:'));
+  }
+}
+
+/** The notes to print about those that were on the command line, by the names of their options. */
+export function azuriteFlagNotes(isOnLine: (attribute: string) => boolean): string[] {
+  const notes: string[] = [];
+  for (const { flags: spelling, message } of azuriteFlags) {
+    const option = new Option(spelling);
+    if (!isOnLine(option.attributeName())) continue;
+    notes.push(`${option.long} has no effect: ${message}.`);
+  }
+  return notes;
+}
