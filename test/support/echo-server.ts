@@ -2,6 +2,8 @@ import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { HeldMemory } from '../../src/http/pipeline/held-memory.js';
 import { defaultLimits, type HttpLimits } from '../../src/http/pipeline/limits.js';
+import type { Interference } from '../../src/http/pipeline/interference.js';
+import type { TlsIdentity } from '../../src/http/tls/doorway.js';
 import { silentLogger } from '../../src/http/exchange/logger.js';
 import type { RequestRecord } from '../../src/http/exchange/record.js';
 import { HttpServer } from '../../src/http/pipeline/server.js';
@@ -59,6 +61,8 @@ export async function startEcho(
     readonly service?: Partial<HttpService>;
     readonly gate?: WorkGate;
     readonly bodyBytesMax?: number;
+    readonly tls?: TlsIdentity;
+    readonly interferences?: readonly Interference[];
   } = {},
 ): Promise<EchoServer> {
   const [records, errors]: [RequestRecord[], string[]] = [[], []];
@@ -83,6 +87,8 @@ export async function startEcho(
     timers,
     memory,
     ...(more.gate === undefined ? {} : { gate: more.gate }),
+    tls: more.tls,
+    interferences: more.interferences ?? [],
   });
   const port = await server.listen('127.0.0.1', 0);
   const close = () => server.close();

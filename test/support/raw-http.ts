@@ -36,8 +36,8 @@ export class RawConnection implements Disposable {
   #wake: (() => void) | undefined;
   #ended = false;
 
-  constructor(port: number, host = '127.0.0.1') {
-    this.socket = connect(port, host);
+  constructor(port: number, host = '127.0.0.1', socket = connect(port, host)) {
+    this.socket = socket;
     this.socket.on('data', (chunk: Buffer) => {
       this.#received = Buffer.concat([this.#received, chunk]);
       this.#wake?.();

@@ -4,9 +4,11 @@ import { byLowerName, parseQueryString, type QueryOptions } from '../../wire/htt
 import type { CorsRule } from '../../model/resources/service-properties.js';
 import type { Account } from '../../services/accounts/directory.js';
 import type { QueryReport } from '../../services/tables/types.js';
+import type { BodyStream } from './body-stream.js';
 import type { Caller } from './caller.js';
 import type { Description } from './description.js';
 import type { ResponseFault } from './response-fault.js';
+import type { AnswerStream } from './reply-stream.js';
 import type { PartitionLoad } from './request-load.js';
 
 /** How a request came in: over TLS or without. */
@@ -83,6 +85,8 @@ export class Exchange {
 
   /** Set by parse. Empty when the request has no body. */
   body: Buffer = noBody;
+  /** Set before parse instead, for an operation that takes its body in pieces. */
+  bodyStream: BodyStream | undefined = undefined;
   bytesReceived = 0;
   awaitsContinue: boolean;
 
@@ -103,6 +107,8 @@ export class Exchange {
   /** Set by render. 0 as long as no response has begun. */
   status = 0;
   errorCode: ErrorCode | undefined = undefined;
+  /** Set while an answer goes in pieces. */
+  answerStream: AnswerStream | undefined = undefined;
   bytesSent = 0;
 
   constructor(request: IncomingMessage, response: ServerResponse, start: ExchangeStart) {

@@ -6,16 +6,27 @@ import type { CorsRuleSource } from './cors-rule-source.js';
 import type { Access } from './access.js';
 import type { Description } from './description.js';
 import type { Exchange } from './exchange.js';
+import type { ReplyStream } from './reply-stream.js';
 import type { EntityName, PartitionLoad } from './request-load.js';
 
-/** An answer before the headers that every answer has. */
-export interface Reply {
+interface ReplyHead {
   readonly status: number;
   /** Replaces the standard reason phrase. */
   readonly reason?: string | undefined;
   /** Name, value, name, value, … The receiver may append to it. */
   readonly headers: string[];
+}
+
+/** An answer before the headers that every answer has. */
+export interface Reply extends ReplyHead {
   readonly body?: Buffer | undefined;
+  readonly stream?: undefined;
+}
+
+/** An answer whose body is sent while it is made. */
+export interface StreamedReply extends ReplyHead {
+  readonly body?: undefined;
+  readonly stream: ReplyStream;
 }
 
 /**
@@ -23,16 +34,29 @@ export interface Reply {
  * `StorageError`, which becomes the answer. `Request` is what the service's routing made of the
  * exchange. (Written as methods, so that an operation fits where its type arguments are unknown.)
  */
-export interface Operation<Request = unknown, Input = unknown, Output = unknown> {
+export interface Operation<
+  Request = unknown,
+  Input = unknown,
+  Output = unknown,
+  Answer extends Reply | StreamedReply = Reply,
+> {
   readonly access: Access;
   /** Bodies beyond this are refused with 413. 0: a body is not read. */
   readonly bodyBytesMax: number;
+  /**
+   * The body is not gathered before parse: `run` takes it from `exchange.bodyStream`. What `run`
+   * leaves of it is not read. Absent: false.
+   */
+  readonly streamsBody?: boolean;
   /** Validates; no storage. */
   parse(request: Request): Input;
-  /** The storage work, under the request's time limit. */
+  /**
+   * The storage work, under the request's time limit. While it waits for a piece of a streamed body
+   * the limit does not run, and each piece renews it.
+   */
   run(input: Input, request: Request): Promise<Output>;
   /** What may be long of it is done in slices. */
-  render(output: Output, input: Input, request: Request): Reply | Promise<Reply>;
+  render(output: Output, input: Input, request: Request): Answer | Promise<Answer>;
   /**
    * What the record of the request says beyond its route. Asked after parse, and again with the
    * output after run. Absent: nothing.
@@ -46,10 +70,13 @@ export interface Operation<Request = unknown, Input = unknown, Output = unknown>
   load?(output: Output, input: Input): readonly PartitionLoad[];
 }
 
+/** An operation whose answer may be whole or a stream. */
+export type AnyOperation = Operation<unknown, unknown, unknown, Reply | StreamedReply>;
+
 export interface Route {
   /** As records and logs show it. */
   readonly name: string;
-  readonly operation: Operation;
+  readonly operation: AnyOperation;
   readonly request: unknown;
   /** The table or queue that the operation is about, as the address spells it. */
   readonly container?: string | undefined;

@@ -1,7 +1,7 @@
 import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import type { StorageError } from '../../model/errors/storage-error.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
-import type { Operation } from '../exchange/service.js';
+import type { AnyOperation } from '../exchange/service.js';
 
 /** What routing looks at in a request, whatever the service. */
 export interface RoutedRequest {
@@ -12,7 +12,7 @@ export interface RoutedRequest {
 }
 
 /** One REST operation of a service and the requests that mean it. */
-export interface ServiceRoute<R extends RoutedRequest, O extends Operation = Operation> {
+export interface ServiceRoute<R extends RoutedRequest, O extends AnyOperation = AnyOperation> {
   /** The operation's name in records and in docs/reference/compatibility.md. */
   readonly name: string;
   readonly methods: readonly string[];
@@ -29,7 +29,7 @@ export interface ServiceRoute<R extends RoutedRequest, O extends Operation = Ope
 type Target<R extends RoutedRequest> = Omit<ServiceRoute<R>, 'name' | 'operation'>;
 
 /** `operation`, under `name`, for the requests that `target` describes. */
-export function routeTo<R extends RoutedRequest, O extends Operation>(
+export function routeTo<R extends RoutedRequest, O extends AnyOperation>(
   name: string,
   target: Target<R>,
   operation: O,
@@ -38,7 +38,7 @@ export function routeTo<R extends RoutedRequest, O extends Operation>(
 }
 
 /** The first route that fits a request; undefined when none does. */
-export function findRoute<R extends RoutedRequest, O extends Operation>(
+export function findRoute<R extends RoutedRequest, O extends AnyOperation>(
   routes: readonly ServiceRoute<R, O>[],
   request: R,
 ): ServiceRoute<R, O> | undefined {

@@ -49,6 +49,14 @@ export class Connection {
     return undefined;
   }
 
+  /** True: what comes is a body that is taken in pieces, and whole requests' limit is not for it. */
+  unwatchStream(): boolean {
+    const { receiving } = this;
+    if (receiving?.bodyStream === undefined || receiving.replied) return false;
+    receiving.bodyStream.unwatch();
+    return true;
+  }
+
   /** The refusal can be written: what came before it has its answers. */
   get refusalIsDue(): boolean {
     if (this.refusal === undefined) return false;

@@ -53,6 +53,18 @@ export class HeldMemory {
     this.#large.set(exchange, this.#clock.monotonicMs());
   }
 
+  /** Some of what an exchange holds has gone its way. */
+  giveBack(exchange: Exchange, bytes: number): void {
+    // What was cut off to make room holds nothing any more.
+    const given = Math.min(bytes, exchange.heldBytes);
+    this.#bytes -= given;
+    exchange.heldBytes -= given;
+    this.#large.delete(exchange);
+    if (exchange.heldBytes > smallBytesMax) {
+      this.#large.set(exchange, this.#clock.monotonicMs());
+    }
+  }
+
   /** Once an exchange: it has ended. */
   release(exchange: Exchange): void {
     this.#bytes -= exchange.heldBytes;
@@ -71,8 +83,7 @@ export class HeldMemory {
     const beforeMs = this.#clock.monotonicMs() - patienceMs;
     for (const [exchange, sinceMs] of this.#large) {
       if (sinceMs > beforeMs) break;
-      // One whose work is under way keeps nobody waiting.
-      if (!exchange.replied && exchange.request.complete) continue;
+      if (isAtWork(exchange)) continue;
       this.release(exchange);
       exchange.request.socket.destroy();
       this.#cutOff.give();
@@ -81,4 +92,11 @@ export class HeldMemory {
     // Whoever is alone may have what it needs.
     return this.#bytes === 0;
   }
+}
+
+/** One whose work is under way keeps nobody waiting. */
+function isAtWork({ replied, request, bodyStream, answerStream }: Exchange): boolean {
+  if (answerStream?.waitsForSource === true) return true;
+  if (replied) return false;
+  return request.complete || bodyStream?.waitsForClient === false;
 }

@@ -1,14 +1,15 @@
 import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import { readBody, type OnGrowth } from './body.js';
+import { readBody } from './body.js';
+import type { OnGrowth } from './growing-body.js';
 import type { Exchange } from '../exchange/exchange.js';
-import type { Operation } from '../exchange/service.js';
+import type { AnyOperation } from '../exchange/service.js';
 
 /**
  * Whether an operation has a body to wait for. POST and PUT say how long theirs is, even when it is
  * empty and nobody reads it (table-service §3.2, queue-service §3.1).
  */
-export function expectsBody(exchange: Exchange, operation: Operation): boolean {
+export function expectsBody(exchange: Exchange, operation: AnyOperation): boolean {
   if (exchange.bodyBytesDeclared > 0) return operation.bodyBytesMax > 0;
   if (exchange.header('content-length') !== undefined) return false;
   if (exchange.method !== 'POST' && exchange.method !== 'PUT') return false;
@@ -17,19 +18,25 @@ export function expectsBody(exchange: Exchange, operation: Operation): boolean {
 
 /**
  * Fifth stage, first half: brings the body in. Runs after the caller is known and allowed, so that
- * nobody else's bytes are buffered. A length that is too large is refused before a byte is read.
+ * nobody else's bytes are buffered.
  */
 export async function receiveBody(
   exchange: Exchange,
   bytesMax: number,
   onGrowth: OnGrowth,
 ): Promise<void> {
-  const declared = exchange.bodyBytesDeclared;
-  if (declared !== Infinity && declared > bytesMax) throw requestBodyTooLarge(bytesMax);
+  checkDeclaredBytes(exchange, bytesMax);
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false;
     exchange.response.writeContinue();
   }
   exchange.body = await readBody(exchange.request, bytesMax, onGrowth);
   exchange.bytesReceived = exchange.body.length;
+}
+
+/** A length that is too large is refused before a byte is read. */
+export function checkDeclaredBytes({ bodyBytesDeclared }: Exchange, bytesMax: number): void {
+  if (bodyBytesDeclared !== Infinity && bodyBytesDeclared > bytesMax) {
+    throw requestBodyTooLarge(bytesMax);
+  }
 }

@@ -8,8 +8,9 @@ import { address } from './address.js';
 import { authenticate, type AuthenticateContext } from './authenticate.js';
 import type { BearerVerifier } from '../oauth/bearer-verifier.js';
 import { authorise, checkContainer, checkEndpoint } from './authorise.js';
-import { AbortedError, type OnGrowth } from './body.js';
-import { verifyContentMd5 } from './content-md5.js';
+import { AbortedError } from './body.js';
+import type { OnGrowth } from './growing-body.js';
+import { claimedMd5, verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { AdmittedRequest, Interference } from './interference.js';
@@ -19,14 +20,22 @@ import { hasLongHead, isLarge } from './large-request.js';
 import { LargeWork } from '../exchange/large-work.js';
 import type { Logger } from '../exchange/logger.js';
 import { Outbox } from './outbox.js';
-import { expectsBody, receiveBody } from './parse.js';
+import { checkDeclaredBytes, expectsBody, receiveBody } from './parse.js';
 import { PublicKeyGuard } from './public-key-guard.js';
 import { receive } from './receive.js';
 import { render } from './render.js';
 import { setDeadline } from './run.js';
-import type { HttpService, Operation, Reply, Route } from '../exchange/service.js';
+import type {
+  AnyOperation,
+  HttpService,
+  Reply,
+  Route,
+  StreamedReply,
+} from '../exchange/service.js';
+import { StreamedAnswer } from './streamed-answer.js';
+import { StreamedBody } from './streamed-body.js';
 import type { VersionGate } from './version-gate.js';
-import { spoil } from './spoil.js';
+import { resetConnection, spoil } from './spoil.js';
 import { WorkGate } from './work-gate.js';
 import { strictRules, type CredentialRules } from './leniency.js';
 
@@ -115,36 +124,46 @@ export class Pipeline {
         exchange.caller = caller instanceof Promise ? await caller : caller;
       }
       const route = this.#admit(exchange);
-      if (expectsBody(exchange, route.operation)) {
+      const hasBody = expectsBody(exchange, route.operation);
+      if (route.operation.streamsBody === true) this.#openBody(exchange, route, isRevocable);
+      else if (hasBody) {
         const { bodyBytesMax } = route.operation;
         await receiveBody(exchange, bodyBytesMax, this.#onGrowthOf(exchange));
         if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, route);
       }
-      if (hasLongHead(exchange)) await this.#workInRoom(exchange, route);
-      else await this.#work(exchange, route);
+      // Whoever waits for its client keeps no place that others wait for.
+      const inRoom = hasLongHead(exchange) && exchange.bodyStream === undefined;
+      const answer = inRoom
+        ? await this.#workInRoom(exchange, route)
+        : await this.#work(exchange, route);
+      if (answer !== undefined) await answer.send();
     } catch (error) {
       if (exchange.account === undefined) await this.#learnLate(exchange);
       this.#fail(exchange, error);
     }
   }
 
-  async #workInRoom(exchange: Exchange, route: Route): Promise<void> {
+  async #workInRoom(exchange: Exchange, route: Route): Promise<StreamedAnswer | undefined> {
     await this.#largeWork.enter();
     try {
-      await this.#work(exchange, route);
+      return await this.#work(exchange, route);
     } finally {
       this.#largeWork.leave();
     }
   }
 
-  /** The operation itself. What may take long of a large request has a turn for each stage. */
-  async #work(exchange: Exchange, route: Route): Promise<void> {
+  /**
+   * The operation itself. What may take long of a large request has a turn for each stage. Returns
+   * an answer that is still to be sent, in pieces.
+   */
+  async #work(exchange: Exchange, route: Route): Promise<StreamedAnswer | undefined> {
     const { service, clock, limits, memory } = this.#options;
     const { operation, request } = route;
     const gate = this.#gate;
     const large = isLarge(exchange);
     if (large) await nextTurn();
-    if (service.verifiesContentMd5) verifyContentMd5(exchange, operation);
+    if (service.verifiesContentMd5 && exchange.bodyStream === undefined)
+      verifyContentMd5(exchange, operation);
     memory.ensureRoom(0, limits.heldBytesMax);
     const input = operation.parse(request);
     const isReadOnly = changesNothing(operation, input);
@@ -164,15 +183,18 @@ export class Pipeline {
       output = await operation.run(input, request);
     } finally {
       gate.leave();
+      exchange.bodyStream?.stop();
     }
     if (large) await nextTurn();
     if (operation.describe !== undefined) exchange.note(operation.describe(input, output));
     exchange.load = operation.load?.(output, input);
     const rendered = operation.render(output, input, request);
     const reply = rendered instanceof Promise ? await rendered : rendered;
+    if (reply.stream !== undefined) return this.#openAnswer(exchange, reply, isReadOnly);
     if (reply.body !== undefined && isReadOnly)
       memory.ensureRoom(reply.body.length - exchange.reservedBytes, limits.heldBytesMax);
     this.#reply(exchange, reply);
+    return undefined;
   }
 
   /**
@@ -180,7 +202,9 @@ export class Pipeline {
    * result is dropped.
    */
   expire(exchange: Exchange): void {
-    this.#fail(exchange, new StorageError('OperationTimedOut'));
+    const error = new StorageError('OperationTimedOut');
+    if (exchange.answerStream === undefined) this.#fail(exchange, error);
+    else exchange.answerStream.fail(error);
   }
 
   /** Also what was refused before its address was looked at may be shown to a page. */
@@ -206,6 +230,25 @@ export class Pipeline {
     authorise(caller, operation.access, container);
     checkEndpoint(exchange, operation.access);
     return route;
+  }
+
+  /** A body that is taken in pieces. What comes of its sender meanwhile shows at its end. */
+  #openBody(exchange: Exchange, route: Route, isRevocable: boolean): void {
+    const { service, clock, limits, memory } = this.#options;
+    const { bodyBytesMax: bytesMax } = route.operation;
+    checkDeclaredBytes(exchange, bytesMax);
+    const md5 = service.verifiesContentMd5 ? claimedMd5(exchange) : undefined;
+    const atEnd = async () => {
+      if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, route);
+    };
+    exchange.bodyStream = new StreamedBody(exchange, {
+      clock,
+      limits,
+      memory,
+      bytesMax,
+      md5,
+      atEnd,
+    });
   }
 
   /** Bodies are counted in the order in which they grow, so that who stands still is found. */
@@ -258,10 +301,14 @@ export class Pipeline {
   }
 
   #fail(exchange: Exchange, error: unknown): void {
-    if (error instanceof AbortedError) return;
+    const isBroken = exchange.answerStream?.isUnderWay === true;
+    if (error instanceof AbortedError && !isBroken) return;
     const failure = error instanceof StorageError ? error : this.#failureOf(exchange, error);
-    if (exchange.replied) return;
+    if (exchange.replied && !isBroken) return;
     exchange.errorCode = failure.code;
+    // No end of its body may look like the end.
+    if (isBroken) return resetConnection(exchange);
+    exchange.bodyStream?.stop();
     const reply = this.#options.service.renderError(failure, exchange);
     if (failure.allowed !== undefined) reply.headers.push('Allow', failure.allowed.join(', '));
     if (failure.retryAfterSeconds !== undefined) {
@@ -287,10 +334,30 @@ export class Pipeline {
     const outbox = this.#outbox;
     render(exchange, reply, { timers, limits, outbox, closing: this.#closing });
   }
+
+  #openAnswer(
+    exchange: Exchange,
+    reply: StreamedReply,
+    isReadOnly: boolean,
+  ): StreamedAnswer | undefined {
+    const { fate, method } = exchange;
+    const { stream } = reply;
+    const hasBody = method !== 'HEAD' && stream.bytes !== 0;
+    if (fate !== undefined && (fate.kind === 'drop' || !hasBody)) {
+      stream.close();
+      spoil(exchange, reply, fate);
+      return undefined;
+    }
+    const { timers, limits, memory, clock } = this.#options;
+    const rendering = { timers, limits, outbox: this.#outbox, closing: this.#closing };
+    const answer = new StreamedAnswer(exchange, reply, { ...rendering, memory, clock, isReadOnly });
+    exchange.answerStream = answer;
+    return answer;
+  }
 }
 
 /** Whether its answer may be dropped and asked for again. */
-function changesNothing(operation: Operation, input: unknown): boolean {
+function changesNothing(operation: AnyOperation, input: unknown): boolean {
   const { access } = operation;
   if (operation.isReadOnly !== undefined) return operation.isReadOnly(input);
   return access.kind === 'granted' && access.permissions.every((each) => reading.has(each));

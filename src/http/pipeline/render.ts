@@ -3,7 +3,7 @@ import { crossOriginHeaders } from '../cors/answer-headers.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { HttpLimits } from './limits.js';
 import type { Outbox } from './outbox.js';
-import type { Reply } from '../exchange/service.js';
+import type { Reply, StreamedReply } from '../exchange/service.js';
 
 export interface RenderContext {
   readonly timers: Timers;
@@ -27,6 +27,7 @@ export function render(exchange: Exchange, reply: Reply, context: RenderContext)
   const unread = hasUnreadBody(exchange);
   beginAnswer(exchange, reply, unread || context.closing);
   exchange.bytesSent = body?.length ?? 0;
+  if (!unread) letRestGo(exchange);
   if (unread) {
     if (body !== undefined) response.write(body);
     else response.flushHeaders();
@@ -36,16 +37,33 @@ export function render(exchange: Exchange, reply: Reply, context: RenderContext)
   else response.end(body);
 }
 
+/** The end of an answer whose body has been written. */
+export function endAnswer(exchange: Exchange, context: RenderContext): void {
+  const { response } = exchange;
+  if (hasUnreadBody(exchange)) {
+    response.flushHeaders();
+    linger(exchange, context);
+  } else {
+    letRestGo(exchange);
+    response.end();
+  }
+}
+
 /** Writes the head of an answer. `close` asks the client to close its connection. */
-export function beginAnswer(exchange: Exchange, reply: Reply, close: boolean): void {
+export function beginAnswer(
+  exchange: Exchange,
+  reply: Reply | StreamedReply,
+  close: boolean,
+): void {
   addHeaders(exchange, reply, close);
   writeHead(exchange, reply);
   exchange.status = reply.status;
 }
 
-function addHeaders(exchange: Exchange, reply: Reply, close: boolean): void {
-  const { headers } = reply;
-  headers.push('Content-Length', String(reply.body?.length ?? 0));
+function addHeaders(exchange: Exchange, reply: Reply | StreamedReply, close: boolean): void {
+  const { headers, stream } = reply;
+  const length = stream === undefined ? (reply.body?.length ?? 0) : stream.bytes;
+  if (length !== undefined) headers.push('Content-Length', String(length));
   headers.push('x-ms-request-id', exchange.requestId);
   if (exchange.version !== '') headers.push('x-ms-version', exchange.version);
   if (exchange.clientRequestId !== undefined) {
@@ -58,15 +76,25 @@ function addHeaders(exchange: Exchange, reply: Reply, close: boolean): void {
   }
 }
 
-function writeHead({ response }: Exchange, { status, reason, headers }: Reply): void {
+function writeHead(
+  { response }: Exchange,
+  { status, reason, headers }: Reply | StreamedReply,
+): void {
   if (reason === undefined) response.writeHead(status, headers);
   else response.writeHead(status, reason, headers);
 }
 
 /** A body that nobody has read and that is not certain to be small, or that may never come. */
-function hasUnreadBody(exchange: Exchange): boolean {
-  if (exchange.request.complete || exchange.bodyBytesDeclared === 0) return false;
-  return exchange.awaitsContinue || exchange.bodyBytesDeclared > discardedBytesMax;
+export function hasUnreadBody(exchange: Exchange): boolean {
+  const { request, bodyBytesDeclared, bytesReceived, bodyStream } = exchange;
+  if (request.complete || bodyBytesDeclared === 0) return false;
+  if (exchange.awaitsContinue || bodyStream?.isUnwatched === true) return true;
+  return bodyBytesDeclared - bytesReceived > discardedBytesMax;
+}
+
+/** Node throws the rest of a body away only where nothing of it was read. */
+function letRestGo({ bodyStream, request }: Exchange): void {
+  if (bodyStream !== undefined) request.resume();
 }
 
 /** An unread body up to this is read and thrown away, and the connection is kept. */

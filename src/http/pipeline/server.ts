@@ -140,10 +140,15 @@ export class HttpServer {
    */
   readonly #sweep = (): void => {
     const nowMs = this.#options.clock.monotonicMs();
-    for (const { open, socket } of this.#connections.values()) {
+    for (const connection of this.#connections.values()) {
+      const { open, socket } = connection;
       for (const exchange of open) {
-        if (exchange.replied) this.#waitForTaking(exchange, socket, nowMs);
-        else if (exchange.deadlineMs <= nowMs) this.#pipeline.expire(exchange);
+        const { bodyStream, answerStream } = exchange;
+        if (exchange.replied && answerStream?.waitsForSource !== true) {
+          this.#waitForTaking(exchange, socket, nowMs);
+        } else if (bodyStream?.waitsForClient === true) {
+          if (bodyStream.lateAtMs <= nowMs) this.#refuse(connection, 408, '');
+        } else if (exchange.deadlineMs <= nowMs) this.#pipeline.expire(exchange);
       }
     }
     this.#sweeper = this.#options.timers.start(deadlineCheckMs, this.#sweep, undefined);
@@ -282,6 +287,8 @@ export class HttpServer {
     const connection = this.#connections.get(socket);
     if (connection === undefined || connection.refusal !== undefined) return;
     const failure = parserFailure(error);
+    // Who takes a body in pieces has a time for each of them.
+    if (failure?.status === 408 && connection.unwatchStream()) return;
     const silent = connection.socket.bytesRead === 0;
     const spokeTls = error.rawPacket !== undefined && isClientHello(error.rawPacket);
     if (spokeTls) this.#spokeTls.give();
@@ -294,6 +301,7 @@ export class HttpServer {
     const { receiving } = connection;
     const requestId = receiving?.requestId ?? randomness.uuid();
     connection.refusal = refusalText(status, requestId);
+    receiving?.bodyStream?.stop();
     if (receiving === undefined) this.#recordRefused(requestId, status, method);
     else if (receiving.replied) connection.refusal = '';
     else receiving.status = status;

@@ -2,7 +2,7 @@ import { TLSSocket } from 'node:tls';
 import type { Exchange } from '../exchange/exchange.js';
 import type { ResponseFault } from '../exchange/response-fault.js';
 import { beginAnswer } from './render.js';
-import type { Reply } from '../exchange/service.js';
+import type { Reply, StreamedReply } from '../exchange/service.js';
 
 /** Closes the connection in the way of a peer that has crashed. Nothing is answered. */
 export function resetConnection({ request: { socket } }: Exchange): void {
@@ -12,7 +12,7 @@ export function resetConnection({ request: { socket } }: Exchange): void {
 }
 
 /** Instead of render: the answer is lost or cut, and the connection closes. */
-export function spoil(exchange: Exchange, reply: Reply, fate: ResponseFault): void {
+export function spoil(exchange: Exchange, reply: Reply | StreamedReply, fate: ResponseFault): void {
   const { request, response } = exchange;
   if (exchange.replied || response.destroyed) return;
   const { socket } = request;

@@ -1,0 +1,203 @@
+import type { Clock } from '../../base/clock.js';
+import { nextTurn } from '../../base/async/turns.js';
+import { invariant } from '../../base/invariant.js';
+import type { Exchange } from '../exchange/exchange.js';
+import { replyPieceBytesMax, type AnswerStream } from '../exchange/reply-stream.js';
+import type { StreamedReply } from '../exchange/service.js';
+import { AbortedError, gone } from './body.js';
+import type { HeldMemory } from './held-memory.js';
+import { beginAnswer, endAnswer, hasUnreadBody, type RenderContext } from './render.js';
+
+export interface StreamedAnswerContext extends RenderContext {
+  readonly clock: Clock;
+  readonly memory: HeldMemory;
+  /** Where memory is short it may be refused and asked for again. */
+  readonly isReadOnly: boolean;
+}
+
+/** What an answer may send before others have their turn. */
+const turnBytesMax = 256 * 1024;
+/** What a piece costs, however short it is, as bytes. */
+const pieceBytes = 256;
+
+/**
+ * An answer that is sent in pieces, instead of render. A piece is asked for once the one before has
+ * gone to the system or into what little the socket keeps. What makes pieces has the time limit of
+ * the operation for each of them, and the client `responseTimeoutMs` to take each.
+ */
+export class StreamedAnswer implements AnswerStream {
+  isUnderWay = false;
+  waitsForSource = false;
+
+  readonly #exchange: Exchange;
+  readonly #reply: StreamedReply;
+  readonly #context: StreamedAnswerContext;
+  /** The header goes and so much of the body, then the connection ends. */
+  readonly #cutAtBytes: number | undefined;
+  #interrupt: ((error: Error) => void) | undefined;
+  #isLost = false;
+  #sinceTurn = 0;
+
+  constructor(exchange: Exchange, reply: StreamedReply, context: StreamedAnswerContext) {
+    this.#exchange = exchange;
+    this.#reply = reply;
+    this.#context = context;
+    this.#cutAtBytes = cutOf(exchange, reply);
+  }
+
+  /**
+   * Resolves when all has been handed over, or the client has left. Rejects with what went wrong;
+   * where the header has been sent by then (`isUnderWay`), the connection must be broken.
+   */
+  async send(): Promise<void> {
+    const { response } = this.#exchange;
+    const { stream } = this.#reply;
+    const pieces = stream.pieces[Symbol.asyncIterator]();
+    response.once('close', this.#onClose);
+    try {
+      // Its client has left, or was told that the time is over.
+      if (response.destroyed || this.#exchange.replied) return;
+      await this.#sendAll(pieces);
+    } catch (error) {
+      if (!this.#isLost) throw error;
+    } finally {
+      response.off('close', this.#onClose);
+      stream.close();
+      // Not waited for: it may stand behind a piece that never comes.
+      pieces.return?.().catch(() => undefined);
+    }
+  }
+
+  fail(error: Error): void {
+    this.#interrupt?.(error);
+  }
+
+  readonly #onClose = (): void => {
+    this.#isLost = true;
+    this.isUnderWay = false;
+    // At once: what makes the pieces may be waiting for something.
+    this.fail(gone());
+  };
+
+  async #sendAll(pieces: AsyncIterator<Buffer>): Promise<void> {
+    const exchange = this.#exchange;
+    const isHead = exchange.method === 'HEAD';
+    if (!isHead) this.#reserve();
+    let piece = isHead ? undefined : await this.#next(pieces);
+    if (exchange.replied) throw new AbortedError('the request has been answered');
+    const closing = this.#context.closing || hasUnreadBody(exchange);
+    this.isUnderWay = true;
+    beginAnswer(exchange, this.#reply, closing && this.#cutAtBytes === undefined);
+    while (piece !== undefined) {
+      if (!(await this.#write(piece))) return;
+      piece = await this.#next(pieces);
+    }
+    this.#end(isHead);
+  }
+
+  /** One piece at a time is held, whatever its length. */
+  #reserve(): void {
+    const exchange = this.#exchange;
+    const { memory, limits, isReadOnly } = this.#context;
+    const { bytes = replyPieceBytesMax } = this.#reply.stream;
+    const held = Math.min(bytes, replyPieceBytesMax);
+    const more = held - exchange.reservedBytes;
+    if (isReadOnly) memory.ensureRoom(more, limits.heldBytesMax);
+    memory.take(exchange, more);
+    exchange.reservedBytes = held;
+  }
+
+  /** The next piece that is not empty; undefined at the end. */
+  async #next(pieces: AsyncIterator<Buffer>): Promise<Buffer | undefined> {
+    const exchange = this.#exchange;
+    const { clock, limits } = this.#context;
+    for (;;) {
+      await this.#giveWay();
+      // The first piece has what is left of the time of the request.
+      if (this.isUnderWay) exchange.deadlineMs = clock.monotonicMs() + limits.operationTimeoutMs;
+      const result = await this.#ask(pieces);
+      if (result.done === true) return undefined;
+      const { length } = result.value;
+      invariant(length <= replyPieceBytesMax, 'a piece of an answer is within its bound');
+      this.#sinceTurn += length + pieceBytes;
+      if (length > 0) return result.value;
+    }
+  }
+
+  async #ask(pieces: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer, unknown>> {
+    this.waitsForSource = true;
+    try {
+      return await this.#interruptible(
+        (resolve, reject) => void pieces.next().then(resolve, reject),
+      );
+    } finally {
+      this.waitsForSource = false;
+    }
+  }
+
+  /** False: nothing follows. */
+  async #write(piece: Buffer): Promise<boolean> {
+    const exchange = this.#exchange;
+    const { response } = exchange;
+    const { bytes = Infinity } = this.#reply.stream;
+    const end = exchange.bytesSent + piece.length;
+    invariant(end <= bytes, 'an answer has no more bytes than it says');
+    const cutAt = this.#cutAtBytes ?? Infinity;
+    const isCut = end >= cutAt;
+    const sent = isCut ? piece.subarray(0, cutAt - exchange.bytesSent) : piece;
+    exchange.bytesSent += sent.length;
+    const hasRoom = sent.length === 0 || response.write(sent);
+    if (isCut) this.#cut();
+    else if (!hasRoom) {
+      await this.#interruptible<void>((resolve) => response.once('drain', resolve));
+    }
+    // The client has moved.
+    exchange.takenByMs = Infinity;
+    this.#context.memory.take(exchange, 0);
+    return !isCut;
+  }
+
+  #end(isHead: boolean): void {
+    const exchange = this.#exchange;
+    const { bytes = exchange.bytesSent } = this.#reply.stream;
+    invariant(isHead || exchange.bytesSent === bytes, 'an answer has as many bytes as it says');
+    if (this.#cutAtBytes !== undefined) return this.#cut();
+    this.isUnderWay = false;
+    endAnswer(exchange, this.#context);
+  }
+
+  #cut(): void {
+    const { request, response } = this.#exchange;
+    this.isUnderWay = false;
+    response.flushHeaders();
+    request.socket.destroySoon();
+  }
+
+  async #giveWay(): Promise<void> {
+    if (this.#sinceTurn < turnBytesMax) return;
+    this.#sinceTurn = 0;
+    await nextTurn();
+    if (this.#isLost) throw gone();
+  }
+
+  async #interruptible<T>(
+    start: (resolve: (value: T) => void, reject: (error: Error) => void) => void,
+  ): Promise<T> {
+    if (this.#isLost) throw gone();
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        this.#interrupt = reject;
+        start(resolve, reject);
+      });
+    } finally {
+      this.#interrupt = undefined;
+    }
+  }
+}
+
+/** After how many bytes of its body an answer is cut; undefined when it is not. */
+function cutOf({ fate }: Exchange, { stream }: StreamedReply): number | undefined {
+  if (fate?.kind !== 'truncate') return undefined;
+  if (stream.bytes === undefined) return fate.bytes ?? 0;
+  return Math.min(fate.bytes ?? Math.floor(stream.bytes / 2), stream.bytes - 1);
+}

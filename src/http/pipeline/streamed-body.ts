@@ -1,0 +1,187 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { Clock } from '../../base/clock.js';
+import { invariant } from '../../base/invariant.js';
+import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { BodyStream } from '../exchange/body-stream.js';
+import type { Exchange } from '../exchange/exchange.js';
+import { AbortedError, gone } from './body.js';
+import { GrowingBody } from './growing-body.js';
+import type { HeldMemory } from './held-memory.js';
+import type { HttpLimits } from './limits.js';
+
+/** A piece goes to the operation when it has so many bytes, or when the body has ended. */
+const pieceBytesMin = 32 * 1024;
+/** The room of a piece: what makes it long enough comes in one read of the connection, 64 KiB. */
+const bodyPieceBytesMax = 128 * 1024;
+
+export interface StreamedBodyOptions {
+  readonly clock: Clock;
+  readonly limits: HttpLimits;
+  readonly memory: HeldMemory;
+  /** More is refused. */
+  readonly bytesMax: number;
+  /** What the body has to hash to. */
+  readonly md5: Buffer | undefined;
+  /** Asked when all has come, before the operation learns of the end. Rejects with a refusal. */
+  readonly atEnd: () => Promise<void>;
+}
+
+/**
+ * A body that is taken in pieces. The connection is read only while a piece is waited for, and only
+ * the piece in hand is held. A client has `requestTimeoutMs` for each piece; each piece renews the
+ * time limit of the operation, which does not run while a piece is waited for.
+ */
+export class StreamedBody implements BodyStream {
+  readonly bytes: number | undefined;
+  lateAtMs = Infinity;
+  isUnwatched = false;
+
+  readonly #exchange: Exchange;
+  readonly #options: StreamedBodyOptions;
+  readonly #hash: Hash | undefined;
+  #piece: GrowingBody;
+  #settle: { resolve(piece: Buffer | undefined): void; reject(error: Error): void } | undefined;
+  /** How long the operation may work from one piece to the next. */
+  #workMs = Infinity;
+  #isBegun = false;
+  #hasEnded = false;
+  /** What came of it instead of its end. */
+  #failure: Error | undefined;
+
+  constructor(exchange: Exchange, options: StreamedBodyOptions) {
+    const { bodyBytesDeclared: bytes } = exchange;
+    this.#exchange = exchange;
+    this.#options = options;
+    this.bytes = bytes === Infinity ? undefined : bytes;
+    this.#hash = options.md5 === undefined ? undefined : createHash('md5');
+    this.#piece = this.#newPiece();
+  }
+
+  get waitsForClient(): boolean {
+    return this.#settle !== undefined;
+  }
+
+  unwatch(): void {
+    this.isUnwatched = true;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
+    invariant(!this.#isBegun, 'a body is iterated once');
+    this.#isBegun = true;
+    try {
+      this.#begin();
+      for (;;) {
+        const piece = await this.#next();
+        if (piece === undefined) break;
+        this.#hash?.update(piece);
+        yield piece;
+        this.#giveBack();
+      }
+      await this.#checkWhole();
+    } finally {
+      this.stop();
+    }
+  }
+
+  stop(): void {
+    this.#failure ??= new AbortedError('the request has been answered');
+    const { request } = this.#exchange;
+    request.off('data', this.#onData);
+    request.off('end', this.#onEnd);
+    request.off('close', this.#onClose);
+    request.pause();
+    this.#giveBack();
+    this.#wake();
+  }
+
+  #begin(): void {
+    const { request, response } = this.#exchange;
+    if (this.#failure !== undefined) throw this.#failure;
+    // Its events have passed: the client left before anybody asked for the body.
+    if (request.destroyed && !request.readableEnded) throw gone();
+    this.#workMs = this.#exchange.deadlineMs - this.#options.clock.monotonicMs();
+    request.on('data', this.#onData);
+    request.on('end', this.#onEnd);
+    request.on('close', this.#onClose);
+    if (this.#exchange.awaitsContinue && this.bytes !== 0) {
+      this.#exchange.awaitsContinue = false;
+      response.writeContinue();
+    }
+  }
+
+  /** The next piece; undefined at the end. */
+  async #next(): Promise<Buffer | undefined> {
+    const { clock, limits } = this.#options;
+    this.lateAtMs = clock.monotonicMs() + limits.requestTimeoutMs;
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#settle = { resolve, reject };
+        this.#wake();
+        if (this.waitsForClient) this.#exchange.request.resume();
+      });
+    } finally {
+      this.lateAtMs = Infinity;
+      this.#exchange.deadlineMs = clock.monotonicMs() + this.#workMs;
+    }
+  }
+
+  /** Gives who waits for a piece what there is, if it is enough. */
+  #wake(): void {
+    const settle = this.#settle;
+    const piece = this.#piece;
+    if (settle === undefined) return;
+    if (this.#failure !== undefined) settle.reject(this.#failure);
+    else if (piece.length >= pieceBytesMin || (this.#hasEnded && piece.length > 0)) {
+      settle.resolve(piece.bytes);
+    } else if (this.#hasEnded) settle.resolve(undefined);
+    else return;
+    this.#settle = undefined;
+    this.#exchange.request.pause();
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const exchange = this.#exchange;
+    const { bytesMax } = this.#options;
+    exchange.bytesReceived += chunk.length;
+    try {
+      if (exchange.bytesReceived > bytesMax) throw requestBodyTooLarge(bytesMax);
+      this.#piece.add(chunk);
+    } catch (error) {
+      this.#failure ??= error instanceof Error ? error : new Error(String(error));
+    }
+    this.#wake();
+  };
+
+  readonly #onEnd = (): void => {
+    this.#hasEnded = true;
+    this.#wake();
+  };
+
+  readonly #onClose = (): void => {
+    if (!this.#hasEnded) this.#failure ??= gone();
+    this.#wake();
+  };
+
+  #newPiece(): GrowingBody {
+    const { memory, limits } = this.#options;
+    return new GrowingBody(bodyPieceBytesMax, (bytes) => {
+      memory.ensureRoom(bytes, limits.heldBytesMax);
+      memory.take(this.#exchange, bytes);
+    });
+  }
+
+  /** The operation is done with the piece in hand. */
+  #giveBack(): void {
+    this.#options.memory.giveBack(this.#exchange, this.#piece.capacity);
+    this.#piece = this.#newPiece();
+  }
+
+  async #checkWhole(): Promise<void> {
+    const { md5, atEnd } = this.#options;
+    if (md5 !== undefined && this.#hash?.digest().equals(md5) !== true) {
+      throw new StorageError('Md5Mismatch');
+    }
+    await atEnd();
+  }
+}

@@ -1,0 +1,92 @@
+import type { BodyStream } from '../../src/http/exchange/body-stream.js';
+import type { Exchange } from '../../src/http/exchange/exchange.js';
+import type { Permission } from '../../src/http/exchange/permission.js';
+import type { ReplyStream } from '../../src/http/exchange/reply-stream.js';
+import type { AnyOperation, HttpService } from '../../src/http/exchange/service.js';
+
+export interface StreamWork {
+  readonly bodyBytesMax?: number;
+  /** What becomes of a body that is put, and the text to answer. Absent: its length. */
+  readonly upload?: (body: BodyStream, exchange: Exchange) => Promise<string>;
+  /** What a get or a head answers. Absent: nothing. */
+  readonly download?: () => ReplyStream;
+}
+
+/** A service of two operations whose bodies and answers are streams. */
+export function streamService(work: StreamWork): Partial<HttpService> {
+  return {
+    name: 'stream',
+    verifiesContentMd5: true,
+    route: (exchange) =>
+      exchange.method === 'PUT'
+        ? { name: 'Upload', operation: uploadOf(exchange, work), request: exchange }
+        : { name: 'Download', operation: downloadOf(work), request: exchange },
+  };
+}
+
+function uploadOf(exchange: Exchange, work: StreamWork): AnyOperation {
+  const { bodyBytesMax = 1 << 30, upload = lengthOf } = work;
+  return {
+    access: access('update'),
+    bodyBytesMax,
+    streamsBody: true,
+    parse: () => undefined,
+    run: () => {
+      const { bodyStream } = exchange;
+      if (bodyStream === undefined) throw new Error('no stream');
+      return upload(bodyStream, exchange);
+    },
+    render: (text) => ({ status: 201, headers: [], body: Buffer.from(String(text)) }),
+  };
+}
+
+function downloadOf(work: StreamWork): AnyOperation {
+  return {
+    access: access('read'),
+    bodyBytesMax: 0,
+    parse: () => undefined,
+    run: () => Promise.resolve(),
+    render: () => ({ status: 200, headers: [], stream: work.download?.() ?? streamOf([]) }),
+  };
+}
+
+function access(permission: Permission): AnyOperation['access'] {
+  return { kind: 'granted', scope: 'object', permissions: [permission], needs: 'all' };
+}
+
+async function lengthOf(body: BodyStream): Promise<string> {
+  let length = 0;
+  for await (const piece of body) length += piece.length;
+  return String(length);
+}
+
+export interface ObservedStream extends ReplyStream {
+  /** Pieces that were asked for. */
+  readonly asked: number;
+  readonly closed: number;
+}
+
+/** A stream of these pieces; a function is waited for in the place of one. */
+export function streamOf(
+  pieces: readonly (Buffer | (() => Promise<Buffer>))[],
+  bytes?: number,
+): ObservedStream {
+  const seen = { asked: 0, closed: 0 };
+  async function* iterate(): AsyncGenerator<Buffer, void, void> {
+    for (const piece of pieces) {
+      seen.asked += 1;
+      yield typeof piece === 'function' ? await piece() : piece;
+    }
+  }
+  return {
+    bytes,
+    pieces: iterate(),
+    close: () => void (seen.closed += 1),
+    get asked() {
+      return seen.asked;
+    },
+    get closed() {
+      return seen.closed;
+    },
+  };
+}
