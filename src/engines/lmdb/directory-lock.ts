@@ -1,4 +1,4 @@
-import type { Bytes } from '../../base/bytes.js';
+import { equalBytes, type Bytes } from '../../base/bytes.js';
 import { systemRandomness } from '../../base/randomness.js';
 import type { Clock } from '../../base/clock.js';
 import { DataDirectoryError } from './directory/data-directory-error.js';
@@ -60,7 +60,7 @@ export async function lockDirectory(
     if (await orClosed(socket, writeWithinWait(environment, options, take))) {
       if (found !== undefined) await removeSocket(directory, found.socket);
       return {
-        isHeld: () => isOwner(environment, owner),
+        isHeld: ownerTest(environment, owner),
         release: () => release(environment, owner, socket),
         abandon: () => socket.close(),
       };
@@ -86,7 +86,7 @@ export async function joinDirectory(
     );
   }
   return {
-    isHeld: () => isOwner(environment, found),
+    isHeld: ownerTest(environment, found),
     release: () => Promise.resolve(),
     abandon: () => Promise.resolve(),
   };
@@ -109,9 +109,13 @@ function readOwner({ meta }: Environment): Owner | undefined {
   }
 }
 
-/** A token is never used twice. */
-function isOwner({ meta }: Environment, owner: Owner): boolean {
-  return parseOwner(meta.get(ownerKey)?.value)?.token === owner.token;
+/** A token is never used twice. Every group of commits asks, so that the record is not parsed. */
+function ownerTest({ meta }: Environment, owner: Owner): () => boolean {
+  const record = recordOf(owner);
+  return () => {
+    const found = meta.get(ownerKey)?.value;
+    return found !== undefined && equalBytes(found, record);
+  };
 }
 
 /** Gives the socket back when the work fails. */
@@ -133,8 +137,12 @@ function replaceOwner(
   const found = parseOwner(meta.get(ownerKey)?.value);
   if (found?.token !== expected?.token) return false;
   if (next === undefined) meta.remove(ownerKey);
-  else meta.put(ownerKey, Buffer.from(JSON.stringify(next)), noVersion);
+  else meta.put(ownerKey, recordOf(next), noVersion);
   return true;
+}
+
+function recordOf(owner: Owner): Bytes {
+  return Buffer.from(JSON.stringify(owner));
 }
 
 function parseOwner(bytes: Bytes | undefined): Owner | undefined {

@@ -5,11 +5,17 @@ import type { Timer, Timers } from '../../base/async/timers.js';
 /** How long it takes at most until it is noticed that files of an idle store are gone. */
 export const watchMs = 1_000;
 
-interface WatchedFile {
+interface FileState {
+  /** Whole numbers, of either kind: what differs in kind is not the same. */
+  readonly device: number | bigint;
+  readonly inode: number | bigint;
+  readonly bytes: number;
+}
+
+interface WatchedFile extends Pick<FileState, 'device' | 'inode'> {
   readonly path: string;
-  readonly identity: string;
   /** The most that it had: the files of the engine only grow. */
-  bytes: bigint;
+  bytes: number;
 }
 
 /** What happens to the files, once for each change. */
@@ -75,8 +81,8 @@ export class FileWatch {
     for (const file of this.#files) {
       const { path } = file;
       try {
-        const { identity, bytes } = stateOf(path);
-        if (identity === file.identity) {
+        const { device, inode, bytes } = stateOf(path);
+        if (device === file.device && inode === file.inode) {
           this.#measure(file, bytes);
           continue;
         }
@@ -95,7 +101,7 @@ export class FileWatch {
     return undefined;
   }
 
-  #measure(file: WatchedFile, bytes: bigint): void {
+  #measure(file: WatchedFile, bytes: number): void {
     if (bytes < file.bytes) {
       this.#events.shrunk(
         `the file ${file.path} was cut from ${file.bytes} to ${bytes} bytes while it was in use.`,
@@ -105,7 +111,12 @@ export class FileWatch {
   }
 }
 
-function stateOf(path: string): Pick<WatchedFile, 'identity' | 'bytes'> {
-  const { dev, ino, size } = statSync(path, { bigint: true });
-  return { identity: `${dev} ${ino}`, bytes: size };
+/** Every group of commits asks for it, and to ask in whole numbers of any size takes far longer. */
+function stateOf(path: string): FileState {
+  const { dev, ino, size } = statSync(path);
+  if (Number.isSafeInteger(dev) && Number.isSafeInteger(ino)) {
+    return { device: dev, inode: ino, bytes: size };
+  }
+  const whole = statSync(path, { bigint: true });
+  return { device: whole.dev, inode: whole.ino, bytes: size };
 }
