@@ -81,17 +81,31 @@ function quantile(sorted: Float64Array, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
+/** Takes an answer and tells how many units of work are done with it. Throws at a wrong one. */
+export type Acceptance = (connection: number, status: number, body: readonly Buffer[]) => number;
+
+export function acceptanceOf(workload: Workload): Acceptance {
+  let sequence = 0;
+  return (connection, status, body) => {
+    if ('answered' in workload) return workload.answered(connection, status, body);
+    sequence += 1;
+    verify(workload, status, body, sequence % sampleInterval === 1);
+    return 1;
+  };
+}
+
 /** A closed loop over keep-alive connections: each sends its next request when it has its answer. */
 class LoadRun {
   readonly #workload: Workload;
+  readonly #accept: Acceptance;
   readonly #latencies: number[] = [];
   #units = 0;
-  #sequence = 0;
   #recording = false;
   #stopping = false;
 
   constructor(workload: Workload) {
     this.#workload = workload;
+    this.#accept = acceptanceOf(workload);
   }
 
   startClock(): void {
@@ -134,14 +148,6 @@ class LoadRun {
     listen(socket, reader, send, reject);
     return promise;
   }
-
-  #accept(connection: number, status: number, body: readonly Buffer[]): number {
-    const workload = this.#workload;
-    if ('answered' in workload) return workload.answered(connection, status, body);
-    this.#sequence += 1;
-    verify(workload, status, body, this.#sequence % sampleInterval === 1);
-    return 1;
-  }
 }
 
 interface PromiseParts {
@@ -160,7 +166,8 @@ function promiseParts(): PromiseParts {
   return { promise, resolve, reject };
 }
 
-function listen(
+/** Answers go to the reader. `fail` is called when the connection breaks or the reader throws. */
+export function listen(
   socket: Socket,
   reader: ResponseReader,
   onConnect: () => void,

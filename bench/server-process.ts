@@ -159,8 +159,6 @@ export interface Launch {
   readonly args: (directory: string, ports: Ports) => readonly string[];
   /** Whether the child tells its ports itself. */
   readonly reportsPorts: boolean;
-  /** Absent: the scripts of this build. */
-  readonly scripts?: string;
 }
 
 function script(path: string): string {
@@ -182,15 +180,6 @@ function launchOf(name: ServerName, service: Service): Launch {
     default:
       return unreachable(name);
   }
-}
-
-/** The server of another build, whose compiled benchmark is in a folder. */
-export function ofBuild(scripts: string): Launch {
-  return {
-    args: (directory) => [join(scripts, 'tabularium-server.js'), directory, 'durable'],
-    reportsPorts: true,
-    scripts,
-  };
 }
 
 function inOneProcess(durability: 'durable' | 'relaxed'): Launch {
@@ -294,7 +283,7 @@ export async function startServer(
       target,
       ports,
       directory,
-      scripts: launch.scripts ?? script('.'),
+      scripts: script('.'),
       usage: () => readUsage(child.pid ?? 0),
       ask: (message) => ask(child, message),
       stop,

@@ -1,96 +1,76 @@
 import { loadavg } from 'node:os';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createQueues, fillTable, topUp } from '../fill.js';
-import { isQueueKind, isTableKind, services, type Service, type WorkloadKind } from '../kinds.js';
-import { runLoad, type Workload } from '../load.js';
+import type { WorkloadKind } from '../kinds.js';
 import { progress } from '../progress.js';
-import { makeQueueWorkload } from '../queue-workloads.js';
-import { machineLine, shortNumber } from '../report.js';
-import { abandonServers, ofBuild, startServer, type ServerProcess } from '../server-process.js';
-import { makeTableWorkload, RowNumbers } from '../table-workloads.js';
+import { machineLine, shortNumber, titleOf } from '../report.js';
+import { startBuild, type BuildProcess } from './builds.js';
 import { parseOptions, usage, type CompareOptions } from './options.js';
-import { comparisonTable, type Pair } from './pairs.js';
+import { bestOf, comparisonTable, type Stretches } from './stretches.js';
 
-/** Before each measurement of a kind that has just been changed to. */
-const warmupMs = 700;
+/** Stretches that are not counted, as a share of those that are: code is being compiled. */
+const warmupShare = 1 / 3;
 
-const rows = new RowNumbers();
+/** Requests of a stretch: some milliseconds of work. */
+const stretchRequests: Readonly<Partial<Record<WorkloadKind, number>>> = {
+  point: 200,
+  range: 30,
+  scan: 20,
+  batch: 3,
+};
+const stretchRequestsOfOthers = 100;
 
-function workloadOf(kind: WorkloadKind, { target }: ServerProcess): Workload {
-  if (isQueueKind(kind)) return makeQueueWorkload(kind, target);
-  return makeTableWorkload(kind, target, rows);
-}
-
-/** Processor time per request, in microseconds. */
-async function measure(
-  server: ServerProcess,
-  kind: WorkloadKind,
-  { seconds, connections }: CompareOptions,
-): Promise<number> {
-  if (isQueueKind(kind)) await topUp(server, kind, { seconds, connections });
-  const workload = workloadOf(kind, server);
-  const before = server.usage().cpuSeconds ?? Number.NaN;
-  const load = { connections, warmupMs: 0, durationMs: seconds * 1000 };
-  const { requests } = await runLoad(server.target, workload, load);
-  return (((server.usage().cpuSeconds ?? Number.NaN) - before) * 1e6) / requests;
-}
-
-/** Both builds under one kind, in turn; each round begins with the one that the last ended with. */
+/** All builds under one kind, stretch by stretch in turn: only one of them works at a time. */
 async function measureKind(
-  builds: { readonly own: ServerProcess; readonly other: ServerProcess },
+  builds: readonly BuildProcess[],
   kind: WorkloadKind,
-  options: CompareOptions,
-): Promise<readonly Pair[]> {
-  const { own, other } = builds;
-  const warm = { ...options, seconds: warmupMs / 1000 };
-  for (const server of [own, other]) await measure(server, kind, warm);
-  const pairs: Pair[] = [];
-  for (let round = 0; round < options.rounds; round += 1) {
-    const ownIsFirst = round % 2 === 0;
-    const early = await measure(ownIsFirst ? own : other, kind, options);
-    const late = await measure(ownIsFirst ? other : own, kind, options);
-    const [ownMicros, otherMicros] = ownIsFirst ? [early, late] : [late, early];
-    pairs.push({ kind, ownMicros, otherMicros });
-    progress(`${kind}: ${shortNumber(ownMicros)} and ${shortNumber(otherMicros)} µs a request`);
+  { stretches }: CompareOptions,
+): Promise<number[][]> {
+  const requests = stretchRequests[kind] ?? stretchRequestsOfOthers;
+  const warmup = Math.ceil(stretches * warmupShare);
+  const micros = builds.map((): number[] => []);
+  for (let stretch = -warmup; stretch < stretches; stretch += 1) {
+    for (let turn = 0; turn < builds.length; turn += 1) {
+      const index = (stretch + warmup + turn) % builds.length;
+      const measured = (await builds[index]?.measure(requests)) ?? Number.NaN;
+      if (stretch >= 0) micros[index]?.push(measured);
+    }
   }
-  return pairs;
+  return micros;
 }
 
-async function measureService(service: Service, options: CompareOptions): Promise<Pair[]> {
-  const kinds = options.kinds.filter(service === 'queue' ? isQueueKind : isTableKind);
-  if (kinds.length === 0) return [];
-  const own = await startServer('tabularium', service, {
-    launch: ofBuild(fileURLToPath(new URL('..', import.meta.url))),
-  });
-  const other = await startServer('tabularium', service, { launch: ofBuild(options.otherBench) });
-  try {
-    for (const server of [own, other]) {
-      if (service === 'table') await fillTable(server, options.connections);
-      else await createQueues(server, kinds.filter(isQueueKind));
+async function compare(kind: WorkloadKind, options: CompareOptions): Promise<Stretches[]> {
+  const own = fileURLToPath(new URL('../../..', import.meta.url));
+  const repositories = [...options.repositories, resolve(own)];
+  const all = repositories.map((repository): Stretches & { micros: number[] } => ({
+    kind,
+    repository,
+    micros: [],
+  }));
+  for (let start = 0; start < options.starts; start += 1) {
+    const builds: BuildProcess[] = [];
+    try {
+      for (const each of repositories) {
+        builds.push(await startBuild(each, kind, options.connections));
+      }
+      const measured = await measureKind(builds, kind, options);
+      for (const [index, each] of all.entries()) each.micros.push(...(measured[index] ?? []));
+    } finally {
+      await Promise.all(builds.map((build) => build.stop()));
     }
-    const pairs: Pair[] = [];
-    for (const kind of kinds) pairs.push(...(await measureKind({ own, other }, kind, options)));
-    return pairs;
-  } finally {
-    await Promise.all([own.stop(), other.stop()]);
+    const bests = all.map((each) => shortNumber(bestOf(each))).join(', ');
+    progress(`${titleOf(kind)}: ${bests} µs a request after ${start + 1} of ${options.starts}`);
   }
+  return all;
 }
 
 async function run(options: CompareOptions): Promise<void> {
-  const pairs: Pair[] = [];
-  for (let start = 0; start < options.starts; start += 1) {
-    for (const service of services) pairs.push(...(await measureService(service, options)));
-  }
+  const rows: Stretches[] = [];
+  for (const kind of options.kinds) rows.push(...(await compare(kind, options)));
   const [, fiveMinutes = 0] = loadavg();
-  process.stdout.write(`\n${comparisonTable(pairs, options.kinds)}\n\n`);
+  process.stdout.write(`\n${comparisonTable(rows)}\n\n`);
   process.stdout.write(`${machineLine()} Load over five minutes: ${fiveMinutes.toFixed(1)}.\n`);
 }
-
-process.on('SIGINT', () => {
-  abandonServers();
-  process.exit(130);
-});
-process.on('exit', abandonServers);
 
 try {
   const options = parseOptions(process.argv.slice(2));

@@ -1,34 +1,32 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { workloadKinds, type WorkloadKind } from '../kinds.js';
+import type { WorkloadKind } from '../kinds.js';
 import { kindsOf, positive } from '../options.js';
 
 export interface CompareOptions {
-  /** Folder of the other build's compiled benchmark. */
-  readonly otherBench: string;
+  /** Folders of the other builds. */
+  readonly repositories: readonly string[];
   readonly kinds: readonly WorkloadKind[];
-  /** How often both builds are started and filled anew. */
+  /** How often all builds are started and filled anew. */
   readonly starts: number;
-  /** Rounds a start. */
-  readonly rounds: number;
-  /** Measured seconds per kind, build and round. */
-  readonly seconds: number;
+  /** Measured stretches a start, of each build. */
+  readonly stretches: number;
   readonly connections: number;
 }
 
-export const usage = `npm run bench:compare -- DIRECTORY [options]
+export const usage = `npm run bench:compare -- DIRECTORY... [options]
 
-Processor time per request of this build beside that of another one, whose repository is in
-DIRECTORY and compiled. Both run at once and take turns in short rounds, so that what else the
-machine does meets both.
+Processor time per request of this build beside that of others, whose repositories are in the
+directories and compiled. Each runs in a process that is server and client. They take turns in
+stretches of some milliseconds, so that what else the machine does meets all of them; differences
+are to the first directory.
 
   --kinds LIST      as npm run bench has them (default: tables,queue-put,queue-get-delete)
-  --starts N        how often both are started anew: compiled code differs a little each time
+  --starts N        how often all are started anew: compiled code differs a little each time
                     (default 3)
-  --rounds N        rounds a start (default 6)
-  --seconds N       measured seconds per kind, build and round (default 1.5)
-  --connections N   keep-alive connections, a closed loop on each (default 32)
+  --stretches N     measured stretches a start (default 150)
+  --connections N   keep-alive connections, a closed loop on each (default 8)
 `;
 
 /** The options, or `undefined` when the usage was asked for. Throws on what it does not know. */
@@ -39,27 +37,27 @@ export function parseOptions(args: readonly string[]): CompareOptions | undefine
     options: {
       kinds: { type: 'string', default: 'tables,queue-put,queue-get-delete' },
       starts: { type: 'string', default: '3' },
-      rounds: { type: 'string', default: '6' },
-      seconds: { type: 'string', default: '1.5' },
-      connections: { type: 'string', default: '32' },
+      stretches: { type: 'string', default: '150' },
+      connections: { type: 'string', default: '8' },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return undefined;
-  const [directory] = positionals;
-  if (directory === undefined || positionals.length > 1) {
-    throw new Error('One directory with another build is needed; see --help.');
-  }
-  const otherBench = join(resolve(directory), 'dist', 'bench');
-  if (!existsSync(otherBench)) {
-    throw new Error(`${otherBench} is missing: run npm ci and npm run build in ${directory}.`);
-  }
+  if (positionals.length === 0)
+    throw new Error('A directory with another build is needed; see --help.');
   return {
-    otherBench,
-    kinds: kindsOf(values.kinds).filter((kind) => workloadKinds.includes(kind)),
+    repositories: positionals.map(compiled),
+    kinds: kindsOf(values.kinds),
     starts: positive('starts', values.starts),
-    rounds: positive('rounds', values.rounds),
-    seconds: positive('seconds', values.seconds),
+    stretches: positive('stretches', values.stretches),
     connections: positive('connections', values.connections),
   };
+}
+
+function compiled(directory: string): string {
+  const repository = resolve(directory);
+  if (!existsSync(join(repository, 'dist', 'src', 'app', 'index.js'))) {
+    throw new Error(`${repository} is not compiled: run npm ci and npm run build in it.`);
+  }
+  return repository;
 }

@@ -1,0 +1,51 @@
+import { basename } from 'node:path';
+import type { WorkloadKind } from '../kinds.js';
+import { row, shortNumber, titleOf } from '../report.js';
+
+/** Microseconds of processor time per request of one build, stretch by stretch. */
+export interface Stretches {
+  readonly kind: WorkloadKind;
+  readonly repository: string;
+  /** Those with the same index are neighbours in time. */
+  readonly micros: readonly number[];
+}
+
+const bestShare = 0.05;
+
+/** The value below which a share of the others lies. */
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  return sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
+}
+
+/** The end of the best twentieth: what other work of the machine has hardly met. */
+export function bestOf({ micros }: Stretches): number {
+  return quantile(micros, bestShare);
+}
+
+function percent(ratio: number): string {
+  const change = (ratio - 1) * 100;
+  return `${change < 0 ? '−' : '+'}${Math.abs(change).toFixed(1)} %`;
+}
+
+/** A row for each kind and build; differences are to the first build of the kind. */
+export function comparisonTable(all: readonly Stretches[]): string {
+  const head = ['kind', 'build', 'stretches', 'best 5 %', 'median', 'of best', 'of neighbours'];
+  const lines = [row(head), row(['---', '---', ...head.slice(2).map(() => '---:')])];
+  for (const each of all) {
+    const first = all.find(({ kind }) => kind === each.kind) ?? each;
+    const ratios = each.micros.map((micros, at) => micros / (first.micros[at] ?? Number.NaN));
+    lines.push(
+      row([
+        titleOf(each.kind),
+        basename(each.repository),
+        String(each.micros.length),
+        shortNumber(bestOf(each)),
+        shortNumber(quantile(each.micros, 0.5)),
+        each === first ? '' : percent(bestOf(each) / bestOf(first)),
+        each === first ? '' : percent(quantile(ratios, 0.5)),
+      ]),
+    );
+  }
+  return lines.join('\n');
+}
