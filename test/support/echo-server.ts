@@ -5,6 +5,7 @@ import { defaultLimits, type HttpLimits } from '../../src/http/pipeline/limits.j
 import type { Interference } from '../../src/http/pipeline/interference.js';
 import type { TlsIdentity } from '../../src/http/tls/doorway.js';
 import { silentLogger } from '../../src/http/exchange/logger.js';
+import type { Exchange } from '../../src/http/exchange/exchange.js';
 import type { RequestRecord } from '../../src/http/exchange/record.js';
 import { HttpServer } from '../../src/http/pipeline/server.js';
 import type { HttpService, Operation } from '../../src/http/exchange/service.js';
@@ -24,7 +25,15 @@ export interface EchoServer extends AsyncDisposable {
   readonly clock: ReturnType<typeof manualClock>;
 }
 
-function serviceOf(run: () => Promise<string>, bodyBytesMax: number): HttpService {
+interface EchoService {
+  readonly bodyBytesMax?: number;
+  readonly onRoute?: (exchange: Exchange) => void;
+}
+
+function serviceOf(
+  run: () => Promise<string>,
+  { bodyBytesMax = 1000, onRoute = () => undefined }: EchoService,
+): HttpService {
   const operation: Operation<unknown, unknown, string> = {
     access: { kind: 'granted', scope: 'object', permissions: ['read'], needs: 'all' },
     bodyBytesMax,
@@ -43,7 +52,10 @@ function serviceOf(run: () => Promise<string>, bodyBytesMax: number): HttpServic
     verifiesContentMd5: false,
     corsRules: { read: () => Promise.resolve([]), recent: () => [] },
     preflight: (exchange) => ({ name: 'Preflight', operation, request: exchange }),
-    route: (exchange) => ({ name: 'Echo', operation, request: exchange }),
+    route: (exchange) => {
+      onRoute(exchange);
+      return { name: 'Echo', operation, request: exchange };
+    },
     renderError: (error) => ({
       status: error.status,
       headers: [],
@@ -60,17 +72,16 @@ export async function startEcho(
     readonly observer?: () => void;
     readonly service?: Partial<HttpService>;
     readonly gate?: WorkGate;
-    readonly bodyBytesMax?: number;
     readonly tls?: TlsIdentity;
     readonly interferences?: readonly Interference[];
-  } = {},
+  } & EchoService = {},
 ): Promise<EchoServer> {
   const [records, errors]: [RequestRecord[], string[]] = [[], []];
   const clock = manualClock();
   const timers = manualTimers();
   const memory = new HeldMemory({ clock, logger: silentLogger });
   const server = new HttpServer({
-    service: { ...serviceOf(run, more.bodyBytesMax ?? 1000), ...more.service },
+    service: { ...serviceOf(run, more), ...more.service },
     accounts: makeAccountDirectory([developmentAccount]),
     endpoints: [],
     observers: [() => more.observer?.(), (record) => records.push(record)],

@@ -8,20 +8,21 @@ describe('work on large requests', () => {
     const began: number[] = [];
     let atWork = 0;
     let most = 0;
-    const one = async (place: number): Promise<void> => {
-      await work.enter();
-      began.push(place);
-      atWork += 1;
-      most = Math.max(most, atWork);
-      await new Promise((resolve) => setImmediate(resolve));
-      atWork -= 1;
-      work.leave();
-    };
+    const one = (place: number): Promise<number> =>
+      work.run(async () => {
+        began.push(place);
+        atWork += 1;
+        most = Math.max(most, atWork);
+        await new Promise((resolve) => setImmediate(resolve));
+        atWork -= 1;
+        if (place % 3 === 0) throw new Error('failed');
+        return place;
+      });
     const places = Array.from({ length: 40 }, (_, place) => place);
-    await Promise.all(places.map(one));
+    await Promise.allSettled(places.map(one));
     assert.deepEqual(began, places);
     assert.equal(most, 8);
-    await Promise.all(places.map(one));
+    await Promise.allSettled(places.map(one));
     assert.equal(most, 8);
   });
 });

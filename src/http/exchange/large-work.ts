@@ -1,6 +1,7 @@
 /**
  * How many requests are at work at a time that take many times their bytes: those with a long
- * header while its filter or other options are read, and long answers while they are put together.
+ * header while its filter or other options are read, those with a long body while it is read and
+ * stored, and long answers while they are put together.
  */
 const atWorkMax = 8;
 
@@ -9,17 +10,19 @@ export class LargeWork {
   readonly #waiting: (() => void)[] = [];
   #atWork = 0;
 
-  /** Resolves when there is room. Then `leave` has to be called, once. */
-  async enter(): Promise<void> {
-    if (this.#atWork < atWorkMax) {
-      this.#atWork += 1;
-      return;
-    }
+  /** Does it when there is room. Rejects as it does. */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#atWork < atWorkMax) this.#atWork += 1;
     // Whoever leaves hands its place over.
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      this.#leave();
+    }
   }
 
-  leave(): void {
+  #leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#atWork -= 1;
     else next();

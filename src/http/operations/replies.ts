@@ -31,12 +31,7 @@ export async function inCountedSlices(
   { bytes, exchange, clock }: LongAnswer,
 ): Promise<Buffer> {
   exchange.reserve(bytes);
-  await longAnswers.enter();
-  try {
-    return await inSlices(document, clock);
-  } finally {
-    longAnswers.leave();
-  }
+  return longAnswers.run(() => inSlices(document, clock));
 }
 
 /** A document that may be long: then it is put together in slices. */

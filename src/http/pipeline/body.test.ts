@@ -3,6 +3,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { it } from 'node:test';
 import { AbortedError, readBody } from './body.js';
+import { freeBody } from './growing-body.js';
 
 /** A body that has come, in pieces of so many bytes. */
 function inPieces(bytes: Buffer, size: number): IncomingMessage {
@@ -25,6 +26,27 @@ for (const size of [1, 7, 1000, 100_000]) {
     assert.ok(body.buffer.byteLength <= 2 * bytes.length);
   });
 }
+
+it('a large body grows where it is, by 64 KiB, and gives its memory back when it is freed', async () => {
+  const bytes = Buffer.alloc(3_000_000, 'tabularium');
+  const growths: number[] = [];
+  const request = inPieces(bytes, 10_007);
+  const body = await readBody(request, 4_194_304, (more) => growths.push(more));
+  assert.ok(body.equals(bytes));
+  assert.ok(growths.every((more) => more <= 65_536));
+  const taken = growths.reduce((sum, each) => sum + each, 0);
+  assert.equal(body.buffer.byteLength, taken, 'what is counted is what it takes');
+  assert.ok(taken < bytes.length + 65_536);
+  freeBody(body);
+  assert.equal(body.buffer.byteLength, 0);
+  freeBody(body);
+});
+
+it('a body that is full to the largest there may be is taken, and no byte more', async () => {
+  const bytes = Buffer.alloc(300_000, 'x');
+  assert.ok((await readBody(inPieces(bytes, 9_000), 300_000)).equals(bytes));
+  await assert.rejects(readBody(inPieces(bytes, 9_000), 299_999), { code: 'RequestBodyTooLarge' });
+});
 
 it('a body may be refused whenever it grows, and no more of it is taken then', async () => {
   const refusal = new Error('no room');

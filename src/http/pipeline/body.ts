@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
-import { GrowingBody, type OnGrowth } from './growing-body.js';
+import { freeBody, GrowingBody, type OnGrowth } from './growing-body.js';
 
 /** The client went away before its request had arrived: there is nobody to answer. */
 export class AbortedError extends Error {
@@ -10,7 +10,8 @@ export class AbortedError extends Error {
 /**
  * The whole body, at most `bytesMax`. Rejects with `RequestBodyTooLarge` as soon as more has
  * arrived, or with what `onGrowth` throws; the rest is then left unread. However small the pieces
- * are in which a body comes, it takes no more than twice its bytes.
+ * are in which a body comes, it takes no more than twice its bytes, and of a large one no more than
+ * 64 KiB besides. Who has used it calls `freeBody`.
  */
 export function readBody(
   request: IncomingMessage,
@@ -28,13 +29,16 @@ export function readBody(
       } catch (error) {
         request.off('data', onData);
         request.pause();
+        freeBody(body.bytes);
         reject(error instanceof Error ? error : new Error(String(error)));
       }
     };
     request.on('data', onData);
     request.once('end', () => resolve(body.bytes));
     request.once('close', () => {
-      if (!request.complete) reject(gone());
+      if (request.complete) return;
+      freeBody(body.bytes);
+      reject(gone());
     });
   });
 }

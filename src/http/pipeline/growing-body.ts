@@ -1,10 +1,17 @@
 /** Called before more memory is taken for a body; what it throws refuses the body. */
 export type OnGrowth = (bytes: number) => void;
 
-/** Many small pieces cost as often as the body doubles. */
+/** Many small pieces cost as often as the body doubles, until it is as large as a step. */
 const capacityMin = 16 * 1024;
+const stepBytes = 64 * 1024;
+/** What may become as large grows in place. */
+const largeBytesMin = 256 * 1024;
 
-/** Bytes while they arrive. What comes in one piece is not copied. */
+/**
+ * Bytes while they arrive. What comes in one piece is not copied. What may become large grows where
+ * it is: old buffers would wait for the next collection of garbage, which looks at objects and
+ * hardly at the megabytes behind them. Who has used it calls `freeBody`.
+ */
 export class GrowingBody {
   readonly #bytesMax: number;
   readonly #onGrowth: OnGrowth;
@@ -46,11 +53,41 @@ export class GrowingBody {
   }
 
   #grow(needed: number): void {
-    const wanted = Math.min(Math.max(2 * needed, capacityMin), this.#bytesMax);
-    const capacity = Math.max(needed, wanted);
+    const capacity = Math.max(needed, Math.min(this.#capacityFor(needed), this.#bytesMax));
     this.#onGrowth(capacity - this.#buffer.length);
-    const buffer = Buffer.allocUnsafeSlow(capacity);
-    this.#buffer.copy(buffer, 0, 0, this.#length);
-    this.#buffer = buffer;
+    const { buffer } = this.#buffer;
+    if (isResizable(buffer)) {
+      buffer.resize(capacity);
+      this.#buffer = Buffer.from(buffer, 0, capacity);
+      return;
+    }
+    const isLarge = this.#mayBeLarge && capacity >= stepBytes;
+    const grown = isLarge ? resizable(capacity, this.#bytesMax) : Buffer.allocUnsafeSlow(capacity);
+    this.#buffer.copy(grown, 0, 0, this.#length);
+    this.#buffer = grown;
   }
+
+  get #mayBeLarge(): boolean {
+    return this.#bytesMax >= largeBytesMin;
+  }
+
+  #capacityFor(needed: number): number {
+    const doubled = Math.max(2 * needed, capacityMin);
+    if (!this.#mayBeLarge || doubled < stepBytes) return doubled;
+    return Math.ceil(needed / stepBytes) * stepBytes;
+  }
+}
+
+/** Address space for the largest there may be, of which only `bytes` are memory. */
+function resizable(bytes: number, bytesMax: number): Buffer {
+  return Buffer.from(new ArrayBuffer(bytes, { maxByteLength: bytesMax }), 0, bytes);
+}
+
+function isResizable(buffer: ArrayBufferLike): buffer is ArrayBuffer {
+  return buffer instanceof ArrayBuffer && buffer.resizable;
+}
+
+/** Gives the memory of a large body back at once. Nothing may read it any more. */
+export function freeBody({ buffer }: Buffer): void {
+  if (isResizable(buffer)) buffer.resize(0);
 }

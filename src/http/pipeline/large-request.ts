@@ -4,6 +4,7 @@ import type { Exchange } from '../exchange/exchange.js';
 const largeHeadCharacters = 4 * 1024;
 const longHeadCharacters = 16 * 1024;
 const largeBodyBytes = 16 * 1024;
+const longBodyBytes = 256 * 1024;
 
 /**
  * Whether one piece of the work for a request may take milliseconds. Each such piece gets a turn of
@@ -16,6 +17,11 @@ export function isLarge(exchange: Exchange): boolean {
 /** Whether its query string and header fields take much memory once they are read. */
 export function hasLongHead(exchange: Exchange): boolean {
   return headCharacters(exchange) >= longHeadCharacters;
+}
+
+/** Whether what its body is read into takes much memory: text, values, what is stored of them. */
+export function hasLongBody({ body }: Exchange): boolean {
+  return body.length >= longBodyBytes;
 }
 
 function headCharacters({ request, rawHeaders }: Exchange): number {

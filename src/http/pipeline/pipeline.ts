@@ -9,14 +9,14 @@ import { authenticate, type AuthenticateContext } from './authenticate.js';
 import type { BearerVerifier } from '../oauth/bearer-verifier.js';
 import { authorise, checkContainer, checkEndpoint } from './authorise.js';
 import { AbortedError } from './body.js';
-import type { OnGrowth } from './growing-body.js';
+import { freeBody, type OnGrowth } from './growing-body.js';
 import { claimedMd5, verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { AdmittedRequest, Interference } from './interference.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
-import { hasLongHead, isLarge } from './large-request.js';
+import { hasLongBody, hasLongHead, isLarge } from './large-request.js';
 import { LargeWork } from '../exchange/large-work.js';
 import type { Logger } from '../exchange/logger.js';
 import { Outbox } from './outbox.js';
@@ -80,7 +80,8 @@ export class Pipeline {
   readonly #gate: WorkGate;
   readonly #guard: PublicKeyGuard;
   readonly #authentication: AuthenticateContext;
-  readonly #largeWork = new LargeWork();
+  readonly #longHeads = new LargeWork();
+  readonly #longBodies = new LargeWork();
   #closing = false;
 
   constructor(options: PipelineOptions) {
@@ -131,25 +132,25 @@ export class Pipeline {
         await receiveBody(exchange, bodyBytesMax, this.#onGrowthOf(exchange));
         if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, route);
       }
-      // Whoever waits for its client keeps no place that others wait for.
-      const inRoom = hasLongHead(exchange) && exchange.bodyStream === undefined;
-      const answer = inRoom
-        ? await this.#workInRoom(exchange, route)
-        : await this.#work(exchange, route);
+      const room = this.#roomFor(exchange);
+      const work = (): Promise<StreamedAnswer | undefined> => this.#work(exchange, route);
+      const answer = room === undefined ? await work() : await room.run(work);
       if (answer !== undefined) await answer.send();
     } catch (error) {
       if (exchange.account === undefined) await this.#learnLate(exchange);
       this.#fail(exchange, error);
+    } finally {
+      // Its work has ended, also when its client has long had another answer or has left.
+      freeBody(exchange.body);
     }
   }
 
-  async #workInRoom(exchange: Exchange, route: Route): Promise<StreamedAnswer | undefined> {
-    await this.#largeWork.enter();
-    try {
-      return await this.#work(exchange, route);
-    } finally {
-      this.#largeWork.leave();
-    }
+  /** Where it waits for its turn, when its work takes many times the bytes it came in. */
+  #roomFor(exchange: Exchange): LargeWork | undefined {
+    // Whoever waits for its client keeps no place that others wait for.
+    if (exchange.bodyStream !== undefined) return undefined;
+    if (hasLongHead(exchange)) return this.#longHeads;
+    return hasLongBody(exchange) ? this.#longBodies : undefined;
   }
 
   /**

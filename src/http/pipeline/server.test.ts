@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Exchange } from '../exchange/exchange.js';
 import { startEcho as start } from '../../../test/support/echo-server.js';
 import {
   plainRequest,
@@ -195,6 +196,38 @@ describe('the server', () => {
       ],
     );
     assert.equal(harness.memory.bytes, 0);
+  });
+
+  it('works on eight large bodies at a time, and gives their memory back when they have been used', async () => {
+    const exchanges: Exchange[] = [];
+    const running: (() => void)[] = [];
+    let most = 0;
+    const run = (): Promise<string> => {
+      most = Math.max(most, running.length + 1);
+      return new Promise((resolve) => running.push(() => resolve('done')));
+    };
+    const seen = { onRoute: (exchange: Exchange) => exchanges.push(exchange) };
+    await using harness = await start(run, { bodyBytesMax: 400_000, ...seen });
+    const post = signedRequest({ ...echo, method: 'POST', body: 'x'.repeat(300_000) });
+    const answers = Array.from({ length: 20 }, () => sendBytes(harness.port, post));
+    while (exchanges.length < 20 || running.length < 8) await turns(1);
+    while (exchanges.some(({ bytesReceived }) => bytesReceived === 0)) await turns(1);
+    await turns();
+    // Also of one whose client has got another answer meanwhile: its work still reads it.
+    harness.clock.advanceMicros(31_000_000);
+    harness.timers.fire(250);
+    const lengths = new Set(exchanges.map(({ body }) => body.length));
+    while (harness.records.length < 20) {
+      for (const done of running.splice(0)) done();
+      await turns(1);
+    }
+    await turns();
+    assert.equal(most, 8);
+    assert.deepEqual([...lengths], [300_000]);
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 500).length, 8);
+    assert.equal(statuses.filter((status) => status === 200).length, 12);
+    assert.ok(exchanges.every(({ body }) => body.buffer.byteLength === 0));
   });
 
   it('cuts off clients that stand still in the middle of a body when memory is short', async () => {
