@@ -11,7 +11,11 @@ import { HttpServer } from '../../src/http/pipeline/server.js';
 import type { HttpService, Operation } from '../../src/http/exchange/service.js';
 import { VersionGate } from '../../src/http/pipeline/version-gate.js';
 import type { WorkGate } from '../../src/http/pipeline/work-gate.js';
-import { developmentAccount, makeAccountDirectory } from '../../src/services/accounts/directory.js';
+import {
+  developmentAccount,
+  makeAccountDirectory,
+  type AccountDirectory,
+} from '../../src/services/accounts/directory.js';
 import { manualTimers, type ManualTimers } from './manual-timers.js';
 
 /** A server of a service with one operation, which a test supplies. */
@@ -73,6 +77,7 @@ export async function startEcho(
     readonly service?: Partial<HttpService>;
     readonly gate?: WorkGate;
     readonly tls?: TlsIdentity;
+    readonly accounts?: AccountDirectory;
     readonly interferences?: readonly Interference[];
   } & EchoService = {},
 ): Promise<EchoServer> {
@@ -82,7 +87,7 @@ export async function startEcho(
   const memory = new HeldMemory({ clock, logger: silentLogger });
   const server = new HttpServer({
     service: { ...serviceOf(run, more), ...more.service },
-    accounts: makeAccountDirectory([developmentAccount]),
+    accounts: more.accounts ?? makeAccountDirectory([developmentAccount]),
     endpoints: [],
     observers: [() => more.observer?.(), (record) => records.push(record)],
     logger: {

@@ -152,6 +152,32 @@ describe('an answer that is sent in pieces', () => {
     assert.equal((await connection.read())?.body.length, 4 * pieceBytesMax);
   });
 
+  it('gives its client as much time for each piece', async () => {
+    const stream = endless(Buffer.alloc(pieceBytesMax));
+    await using harness = await start(() => stream);
+    using connection = new RawConnection(harness.port);
+    connection.socket.pause();
+    connection.write(get);
+    const stands = async () => {
+      for (let asked = -1; asked < stream.asked || asked === 0; await turns(100))
+        asked = stream.asked;
+      harness.timers.fire(250);
+    };
+    await stands();
+    for (let nth = 0; nth < 3; nth += 1) {
+      harness.clock.advanceMicros(100_000_000);
+      const { asked } = stream;
+      connection.socket.resume();
+      while (stream.asked < asked + 2) await turns(1);
+      connection.socket.pause();
+      await stands();
+    }
+    assert.equal(harness.server.inFlight, 1);
+    harness.clock.advanceMicros(120_000_000);
+    harness.timers.fire(250);
+    await recorded(harness);
+  });
+
   it('leaves others their turns, however fast its client is', async () => {
     const pieces = Array.from({ length: 16 }, () => Buffer.alloc(pieceBytesMax));
     await using harness = await start(() => streamOf(pieces));

@@ -8,6 +8,7 @@ import { startEcho, type EchoServer } from '../../../test/support/echo-server.js
 import { RawConnection, send, signedRequest } from '../../../test/support/raw-http.js';
 import { streamService, type StreamWork } from '../../../test/support/stream-service.js';
 import { makePair } from '../../../test/support/tls-files.js';
+import { developmentAccount, makeAccountDirectory } from '../../services/accounts/directory.js';
 import type { BodyStream } from '../exchange/body-stream.js';
 import type { HttpLimits } from './limits.js';
 
@@ -189,6 +190,25 @@ describe('a body that is taken in pieces', () => {
     assert.equal(ended, 1);
   });
 
+  it('ends only if its sender is still allowed', async () => {
+    let ended = 0;
+    const known = [developmentAccount, { ...developmentAccount, keys: ['b3RoZXI='] }].map(
+      (account) => makeAccountDirectory([account]),
+    );
+    let current = 0;
+    const accounts = { find: (name: string) => known[current]?.find(name) };
+    const upload = async (body: BodyStream) => {
+      for await (const _ of body) current = 1;
+      ended += 1;
+      return 'stored';
+    };
+    const service = streamService({ upload });
+    await using harness = await startEcho(() => Promise.resolve(''), { service, accounts });
+    const put = { target, method: 'PUT', body: bytesOf(100_000) };
+    assert.equal((await send(harness.port, put)).status, 403);
+    assert.equal(ended, 0);
+  });
+
   it('may be left: the connection goes on behind a short rest and closes before a long one', async () => {
     const upload = async (body: BodyStream) => {
       for await (const _ of body) return 'enough';
@@ -290,11 +310,18 @@ describe('the time for a body that is taken in pieces', () => {
     await using harness = await start({ upload });
     using connection = new RawConnection(harness.port);
     connection.write(head(lengthOf(1 << 20)));
+    while (harness.server.inFlight === 0) await turns(1);
+    await turns();
+    harness.clock.advanceMicros(100_000_000);
     connection.write(bytesOf(pieceBytesMin));
     while (harness.memory.bytes < pieceBytesMin) await turns(1);
     await turns();
-    harness.clock.advanceMicros(30_000_000);
-    harness.timers.fire(250);
+    for (const micros of [29_000_000, 1_000_000]) {
+      assert.equal(connection.socket.bytesRead, 0);
+      harness.clock.advanceMicros(micros);
+      harness.timers.fire(250);
+      await turns();
+    }
     const response = await connection.read();
     assert.deepEqual([response?.status, response?.text], [500, 'OperationTimedOut']);
     assert.equal(response?.header('connection'), 'close');
