@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { manualClock } from '../base/clock.js';
 import { systemRandomness } from '../base/randomness.js';
 import { openMemoryStore } from '../engines/memory/store.js';
-import { WorkGate } from '../http/pipeline/work-gate.js';
+import { ReadWriteLock } from '../base/async/read-write-lock.js';
 import { backendOver, reclaimSteps } from './backend.js';
 import { renewableBackend } from './renewable-backend.js';
 import { settingsOf } from './settings.js';
@@ -16,14 +16,14 @@ describe('freeing space', () => {
     const settings = settingsOf({ inMemory: true, clock, randomness: systemRandomness });
     const backend = renewableBackend(() => backendOver(store, settings));
     const before = backend.tables;
-    const gate = new WorkGate();
+    const lock = new ReadWriteLock();
     const events: string[] = [];
-    const alone = gate.alone(async () => {
+    const alone = lock.write(async () => {
       await setImmediate();
       backend.renew();
       events.push('replaced');
     });
-    const steps = reclaimSteps(backend, gate).map(async (step) => {
+    const steps = reclaimSteps(backend, lock).map(async (step) => {
       await step.run({ entriesMax: 10 });
       events.push(step.name);
     });

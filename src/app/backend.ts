@@ -2,7 +2,7 @@ import type { ServedStore, StoreEvents } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
 import { openLmdbStore } from '../engines/lmdb/store.js';
 import { openMemoryStore } from '../engines/memory/store.js';
-import { WorkGate } from '../http/pipeline/work-gate.js';
+import { ReadWriteLock } from '../base/async/read-write-lock.js';
 import { ServicePropertiesService } from '../services/accounts/service-properties.js';
 import { ShapedQueueService } from '../services/paging/shaped-queue-service.js';
 import { ShapedTableService } from '../services/paging/shaped-table-service.js';
@@ -101,20 +101,20 @@ export async function seedBackend(
 /**
  * What frees the space that the services have no use for any more. Dropped containers are left
  * alone for some minutes anyway. Expired messages are in the way of requests, so they go soon, also
- * while the server is busy. A step passes the gate: it must not see data replaced under it.
+ * while the server is busy. A step passes the lock: it must not see data replaced under it.
  */
-export function reclaimSteps(backend: Backend, gate = new WorkGate()): readonly ReclaimStep[] {
+export function reclaimSteps(backend: Backend, lock = new ReadWriteLock()): readonly ReclaimStep[] {
   return [
     {
       name: 'dropped tables',
-      run: (options) => gate.pass(() => backend.tables.reclaim(options)),
+      run: (options) => lock.read(() => backend.tables.reclaim(options)),
       entriesMax: 500,
       idleMs: 60_000,
       patienceMs: 5_000,
     },
     {
       name: 'dropped queues and expired messages',
-      run: (options) => gate.pass(() => backend.queues.reclaim(options)),
+      run: (options) => lock.read(() => backend.queues.reclaim(options)),
       entriesMax: 1_000,
       idleMs: 5_000,
       patienceMs: 50,

@@ -1,7 +1,7 @@
 import { makeAccountDirectory } from '../services/accounts/directory.js';
 import { backendOver, openStore, reclaimSteps, seedBackend } from './backend.js';
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
-import { checkInterferences } from './interferences.js';
+import { checkInterceptors } from './interceptors.js';
 import type { ServerOptions } from './options/table.js';
 import { settingsOf, type ServiceName } from './settings.js';
 import { Reclaimer } from './reclaimer.js';
@@ -25,7 +25,7 @@ export interface DirectoryOwner {
 export async function openDirectoryOwner(options: ServerOptions): Promise<DirectoryOwner> {
   const settings = settingsOf(options);
   makeAccountDirectory(settings.accounts);
-  checkInterferences(options, settings);
+  checkInterceptors(options, settings);
   const store = await openStore(settings, 'exclusive');
   const certificates = await openCertificates(settings, 'exclusive').catch(
     async (error: unknown) => {

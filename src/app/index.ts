@@ -41,8 +41,8 @@ export {
   type SeedTypedValue,
   type SeedValue,
 } from './seed/seed-data.js';
-export type { ControlOptions, InterferenceOptions } from './options/failures.js';
-export type { ThrottleControl } from './interferences.js';
+export type { ControlOptions, InterceptorOptions } from './options/failures.js';
+export type { ThrottleControl } from './interceptors.js';
 export { SnapshotError, type SnapshotControl, type SnapshotInfo } from './snapshots.js';
 export { InvalidSettingError } from '../base/invalid-setting-error.js';
 export type { Faults, FaultState } from '../http/faults/injector.js';

@@ -5,17 +5,17 @@ import type { HttpService } from '../http/exchange/service.js';
 import { PublicKeyGuard } from '../http/pipeline/public-key-guard.js';
 import { HttpServer } from '../http/pipeline/server.js';
 import { HeldMemory } from '../http/pipeline/held-memory.js';
-import { WorkGate } from '../http/pipeline/work-gate.js';
+import { ReadWriteLock } from '../base/async/read-write-lock.js';
 import type { ControlServer } from '../http/control/server.js';
 import type { Faults } from '../http/faults/injector.js';
-import { VersionGate } from '../http/pipeline/version-gate.js';
+import { ApiVersionPolicy } from '../http/pipeline/api-version-policy.js';
 import { queueHttpService } from '../http/queues/service.js';
 import { tableHttpService } from '../http/tables/service.js';
 import { CurrentAccounts, makeAccountDirectory } from '../services/accounts/directory.js';
 import { backendOver, openStore, reclaimSteps, seedBackend, type Sharing } from './backend.js';
 import { openControl } from './control.js';
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
-import { Interferences, type ThrottleControl } from './interferences.js';
+import { Interceptors, type ThrottleControl } from './interceptors.js';
 import { checkChanges } from './options/check.js';
 import type { ServerChanges, ServerOptions } from './options/table.js';
 import { ListenError } from './listen-error.js';
@@ -90,7 +90,7 @@ export async function startServer(
 ): Promise<TabulariumServer> {
   const settings = settingsOf(options);
   const accounts = new CurrentAccounts(makeAccountDirectory(settings.accounts));
-  const interferences = new Interferences(options, settings);
+  const interceptors = new Interceptors(options, settings);
   const bearer = await bearerOf(settings);
   const store = await open(settings, sharing);
   const certificates = await openCertificates(settings, sharing).catch(async (error: unknown) => {
@@ -101,7 +101,7 @@ export async function startServer(
     accounts,
     store,
     certificates,
-    interferences,
+    interceptors,
     bearer,
     sharing,
   });
@@ -130,7 +130,7 @@ interface ServerParts {
   readonly accounts: CurrentAccounts;
   readonly store: ServedStore;
   readonly certificates: Certificates | undefined;
-  readonly interferences: Interferences;
+  readonly interceptors: Interceptors;
   readonly bearer: OpenBearerVerifier | undefined;
   readonly sharing: Sharing;
 }
@@ -142,8 +142,8 @@ class RunningServer implements TabulariumServer {
   readonly #certificates: Certificates | undefined;
   readonly #bearer: OpenBearerVerifier | undefined;
   readonly #backend: RenewableBackend;
-  readonly #interferences: Interferences;
-  readonly #gate = new WorkGate();
+  readonly #interceptors: Interceptors;
+  readonly #lock = new ReadWriteLock();
   readonly #snapshots: Snapshots;
   readonly #http: Readonly<Record<ServiceName, HttpServer>>;
   #endpoints: ServerEndpoints | undefined;
@@ -152,21 +152,21 @@ class RunningServer implements TabulariumServer {
   #closed: Promise<void> | undefined;
 
   constructor(settings: ServerSettings, parts: ServerParts) {
-    const { accounts, store, certificates, interferences, bearer, sharing } = parts;
+    const { accounts, store, certificates, interceptors, bearer, sharing } = parts;
     this.#settings = settings;
     this.#accounts = accounts;
     this.#store = store;
     this.#certificates = certificates;
     this.#bearer = bearer;
-    this.#interferences = interferences;
+    this.#interceptors = interceptors;
     const backend = renewableBackend(() => backendOver(store, settings));
     this.#backend = backend;
     const { clock, randomness, timers, logger, checkClockSkew, strictness } = settings;
-    const gate = this.#gate;
+    const lock = this.#lock;
     const onReplaced = () => backend.renew();
-    this.#snapshots = new Snapshots({ store, sharing, gate, clock, onReplaced });
+    this.#snapshots = new Snapshots({ store, sharing, lock, clock, onReplaced });
     const { leniency, strictApiVersions } = strictness;
-    const versions = new VersionGate({ strict: strictApiVersions, logger });
+    const versions = new ApiVersionPolicy({ strict: strictApiVersions, logger });
     const memory = new HeldMemory({ clock, logger });
     const publicKeyGuard = new PublicKeyGuard(settings.allowedHosts);
     const serve = (name: ServiceName, service: HttpService): HttpServer =>
@@ -174,10 +174,10 @@ class RunningServer implements TabulariumServer {
         service,
         accounts,
         endpoints: [healthEndpoint(() => this.#isHealthy())],
-        observers: interferences.observers,
+        observers: interceptors.observers,
         failureOf: storeFailure,
-        interferences: interferences.list,
-        gate,
+        interceptors: interceptors.list,
+        lock,
         clock,
         randomness,
         timers,
@@ -220,14 +220,14 @@ class RunningServer implements TabulariumServer {
 
   async reload(changes: ServerChanges): Promise<void> {
     checkChanges(changes);
-    const { accounts, tls, ...interference } = changes;
+    const { accounts, tls, ...interceptors } = changes;
     const next = accounts && accountsOf(accounts);
     const directory = next && makeAccountDirectory(next);
-    const interfere = this.#interferences.prepare(interference);
+    const intercept = this.#interceptors.prepare(interceptors);
     const showCertificate = tls && (await prepareCertificate(this.#certificates, tls));
     // From here on nothing fails, so that all changes or none are made.
     showCertificate?.();
-    interfere();
+    intercept();
     if (next === undefined || directory === undefined) return;
     this.#accounts.replace(directory);
     const { tablePort: table, queuePort: queue } = this.#listening;
@@ -238,7 +238,7 @@ class RunningServer implements TabulariumServer {
   reclaim(): void {
     const { timers, logger } = this.#settings;
     this.#reclaimer = new Reclaimer({
-      steps: reclaimSteps(this.#backend, this.#gate),
+      steps: reclaimSteps(this.#backend, this.#lock),
       inFlight: () => this.#inFlight,
       timers,
       logger,
@@ -274,11 +274,11 @@ class RunningServer implements TabulariumServer {
   }
 
   get faults(): Faults {
-    return this.#interferences.faults;
+    return this.#interceptors.faults;
   }
 
   get throttle(): ThrottleControl {
-    return this.#interferences.throttle;
+    return this.#interceptors.throttle;
   }
 
   get controlPort(): number | undefined {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../base/clock.js';
 import { openMemoryStore } from '../engines/memory/store.js';
-import { WorkGate } from '../http/pipeline/work-gate.js';
+import { ReadWriteLock } from '../base/async/read-write-lock.js';
 import { withPartitionRule } from '../kv/partition-rule.js';
 import type { Store } from '../kv/store.js';
 import type { Sharing } from './backend.js';
@@ -13,7 +13,7 @@ async function snapshotsOf(sharing: Sharing, wrap = (store: Store) => store) {
   const store = wrap(await openMemoryStore({ clock }));
   const renewals: string[] = [];
   const onReplaced = () => renewals.push('renewed');
-  const snapshots = new Snapshots({ store, sharing, gate: new WorkGate(), clock, onReplaced });
+  const snapshots = new Snapshots({ store, sharing, lock: new ReadWriteLock(), clock, onReplaced });
   return { store, snapshots, renewals };
 }
 

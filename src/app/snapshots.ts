@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.js';
 import { canSnapshot, type SnapshotStore, type StoreSnapshot } from '../kv/snapshots.js';
 import type { Store } from '../kv/store.js';
-import type { WorkGate } from '../http/pipeline/work-gate.js';
+import type { ReadWriteLock } from '../base/async/read-write-lock.js';
 import type { Sharing } from './backend.js';
 
 /** A snapshot cannot be taken or restored; the message says why. */
@@ -44,7 +44,7 @@ export interface SnapshotControl {
 export interface SnapshotsOptions {
   readonly store: Store;
   readonly sharing: Sharing;
-  readonly gate: WorkGate;
+  readonly lock: ReadWriteLock;
   readonly clock: Clock;
   /** What services remember of the store is wrong from now on. */
   readonly onReplaced: () => void;
@@ -101,9 +101,9 @@ export class Snapshots implements SnapshotControl {
         `There are ${snapshotsMax} snapshots already: delete one, or use one of their names again.`,
       );
     }
-    const { gate, clock } = this.#options;
+    const { lock, clock } = this.#options;
     const store = this.#store();
-    await gate.alone(async () => {
+    await lock.write(async () => {
       const snapshot = await store.takeSnapshot();
       this.#kept.set(name, { takenMicros: clock.nowMicros(), snapshot });
     });
@@ -128,9 +128,9 @@ export class Snapshots implements SnapshotControl {
 
   async #replace(by: () => StoreSnapshot | undefined): Promise<void> {
     this.#assertAlone();
-    const { gate, onReplaced } = this.#options;
+    const { lock, onReplaced } = this.#options;
     const store = this.#store();
-    await gate.alone(async () => {
+    await lock.write(async () => {
       try {
         await store.restoreSnapshot(by());
       } finally {

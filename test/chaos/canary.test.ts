@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startProxy, type Interference } from '../support/forwarding-proxy.js';
+import { startProxy, type Interceptor } from '../support/forwarding-proxy.js';
 import { SimRandom } from '../support/sim-random.js';
 import { killed } from '../crash/unanswered.js';
 import { assertEndedClearly, assertStopped } from './endings.js';
@@ -14,11 +14,11 @@ import { untroubled, World } from './world.js';
 
 const linux = process.platform === 'linux' ? false : 'processes are found in /proc';
 
-/** Two proxies that interfere with the clients of a world. */
-async function between(world: World, interfere: Interference): Promise<AsyncDisposable> {
+/** Two proxies that intercept with the clients of a world. */
+async function between(world: World, intercept: Interceptor): Promise<AsyncDisposable> {
   const [table, queue] = await Promise.all(
     [world.server.port, world.server.queuePort].map((port) =>
-      startProxy(`http://127.0.0.1:${port}`, interfere),
+      startProxy(`http://127.0.0.1:${port}`, intercept),
     ),
   );
   assert.ok(table && queue);
@@ -36,7 +36,7 @@ async function between(world: World, interfere: Interference): Promise<AsyncDisp
 }
 
 /** Every third of the writes that match are answered as if they had been done. */
-function dropping(matches: (method: string, url: string) => boolean, status: number): Interference {
+function dropping(matches: (method: string, url: string) => boolean, status: number): Interceptor {
   let seen = 0;
   return (request, response) => {
     const { method = '', url = '' } = request;
@@ -49,9 +49,9 @@ function dropping(matches: (method: string, url: string) => boolean, status: num
   };
 }
 
-async function loadAndSettle(world: World, interfere: Interference): Promise<void> {
+async function loadAndSettle(world: World, intercept: Interceptor): Promise<void> {
   {
-    await using _ = await between(world, interfere);
+    await using _ = await between(world, intercept);
     await world.loadFor(800);
   }
   await world.settle();

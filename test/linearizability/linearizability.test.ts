@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { byLength } from '../support/run-length.js';
 import { Finding } from '../chaos/finding.js';
 import type { World } from '../chaos/world.js';
-import { startProxy, type Interference } from '../support/forwarding-proxy.js';
+import { startProxy, type Interceptor } from '../support/forwarding-proxy.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { LinearizabilityRound } from './rounds.js';
 
@@ -14,14 +14,14 @@ const rounds = numberSetting('TABULARIUM_LINEARIZABILITY_ROUNDS', byLength({ sho
 const skip = process.platform === 'linux' ? false : 'workers are found in /proc';
 
 /** A proxy in front of the tables of a world. */
-async function interfering(world: World, interfere: Interference): Promise<AsyncDisposable> {
-  const proxy = await startProxy(`http://127.0.0.1:${world.server.port}`, interfere);
+async function intercepting(world: World, intercept: Interceptor): Promise<AsyncDisposable> {
+  const proxy = await startProxy(`http://127.0.0.1:${world.server.port}`, intercept);
   world.through = { table: Number(new URL(proxy.origin).port), queue: world.server.queuePort };
   return proxy;
 }
 
 /** Answers some writes as if they had been done. */
-function dropsWrites(): Interference {
+function dropsWrites(): Interceptor {
   let writes = 0;
   return (request, response) => {
     const { method, url = '' } = request;
@@ -34,7 +34,7 @@ function dropsWrites(): Interference {
 }
 
 /** Answers some queries as they were in the beginning, when a partition was empty. */
-function readsStale(): Interference {
+function readsStale(): Interceptor {
   let reads = 0;
   return (request, response) => {
     const { method, url = '' } = request;
@@ -56,7 +56,7 @@ void describe(`linearizability (seed ${seed})`, { skip }, () => {
   void it('refuses a server that drops a write it has acknowledged', async () => {
     const round = new LinearizabilityRound(seed);
     await assert.rejects(
-      round.run((world) => interfering(world, dropsWrites())),
+      round.run((world) => intercepting(world, dropsWrites())),
       Finding,
     );
   });
@@ -64,7 +64,7 @@ void describe(`linearizability (seed ${seed})`, { skip }, () => {
   void it('refuses a server that answers reads with old rows', async () => {
     const round = new LinearizabilityRound(seed);
     await assert.rejects(
-      round.run((world) => interfering(world, readsStale())),
+      round.run((world) => intercepting(world, readsStale())),
       Finding,
     );
   });

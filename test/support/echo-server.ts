@@ -2,15 +2,15 @@ import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { HeldMemory } from '../../src/http/pipeline/held-memory.js';
 import { defaultLimits, type HttpLimits } from '../../src/http/pipeline/limits.js';
-import type { Interference } from '../../src/http/pipeline/interference.js';
-import type { TlsIdentity } from '../../src/http/tls/doorway.js';
+import type { Interceptor } from '../../src/http/pipeline/interceptor.js';
+import type { TlsIdentity } from '../../src/http/tls/tls-acceptor.js';
 import { silentLogger } from '../../src/http/exchange/logger.js';
 import type { Exchange } from '../../src/http/exchange/exchange.js';
 import type { RequestRecord } from '../../src/http/exchange/record.js';
 import { HttpServer } from '../../src/http/pipeline/server.js';
 import type { HttpService, Operation } from '../../src/http/exchange/service.js';
-import { VersionGate } from '../../src/http/pipeline/version-gate.js';
-import type { WorkGate } from '../../src/http/pipeline/work-gate.js';
+import { ApiVersionPolicy } from '../../src/http/pipeline/api-version-policy.js';
+import type { ReadWriteLock } from '../../src/base/async/read-write-lock.js';
 import {
   developmentAccount,
   makeAccountDirectory,
@@ -75,10 +75,10 @@ export async function startEcho(
     readonly limits?: Partial<HttpLimits>;
     readonly observer?: () => void;
     readonly service?: Partial<HttpService>;
-    readonly gate?: WorkGate;
+    readonly lock?: ReadWriteLock;
     readonly tls?: TlsIdentity;
     readonly accounts?: AccountDirectory;
-    readonly interferences?: readonly Interference[];
+    readonly interceptors?: readonly Interceptor[];
   } & EchoService = {},
 ): Promise<EchoServer> {
   const [records, errors]: [RequestRecord[], string[]] = [[], []];
@@ -96,15 +96,15 @@ export async function startEcho(
       error: (message) => errors.push(message),
     },
     limits: { ...defaultLimits, ...more.limits },
-    versions: new VersionGate({ strict: false, logger: silentLogger }),
+    versions: new ApiVersionPolicy({ strict: false, logger: silentLogger }),
     randomness: systemRandomness,
     checkClockSkew: false,
     clock,
     timers,
     memory,
-    ...(more.gate === undefined ? {} : { gate: more.gate }),
+    ...(more.lock === undefined ? {} : { lock: more.lock }),
     tls: more.tls,
-    interferences: more.interferences ?? [],
+    interceptors: more.interceptors ?? [],
   });
   const port = await server.listen('127.0.0.1', 0);
   const close = () => server.close();

@@ -9,7 +9,7 @@ export interface ForwardingProxy extends AsyncDisposable {
 }
 
 /** What becomes of one request: pass it on, or answer it here, or hang up. */
-export type Interference = (
+export type Interceptor = (
   request: IncomingMessage,
   response: ServerResponse,
   count: number,
@@ -21,7 +21,7 @@ export type Interference = (
  */
 export async function startProxy(
   target: string,
-  interfere: Interference,
+  intercept: Interceptor,
   headersDropped: readonly string[] = [],
 ): Promise<ForwardingProxy> {
   let count = 0;
@@ -39,7 +39,7 @@ export async function startProxy(
   };
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     count++;
-    if ((await interfere(incoming, outgoing, count)) === 'pass') forward(incoming, outgoing);
+    if ((await intercept(incoming, outgoing, count)) === 'pass') forward(incoming, outgoing);
   };
   const server = createServer((incoming, outgoing) => {
     handle(incoming, outgoing).catch(() => outgoing.destroy());

@@ -10,7 +10,7 @@ const group = 'To test how clients take failures:';
 /** Which members belong to which kind of effect is checked by whoever takes a rule. */
 const faults = faultRulesShape as Shape<readonly FaultRule[]>;
 
-export const interferenceRows = {
+export const interceptorRows = {
   /** Faults that requests meet; see docs/reference/fault-injection.md. Default: none. */
   faults: option({
     shape: faults,
@@ -60,7 +60,7 @@ export const interferenceRows = {
 };
 
 /** What a server does to requests besides serving them, for tests of clients. */
-export interface InterferenceOptions extends OptionsOf<typeof interferenceRows> {}
+export interface InterceptorOptions extends OptionsOf<typeof interceptorRows> {}
 
 export const controlRows = {
   /**

@@ -2,7 +2,7 @@ import { accountOptions } from './accounts.js';
 import { addressOptions } from './addresses.js';
 import { processOptions, seedOptions, storageOptions } from './data.js';
 import { environmentOptions } from './environment.js';
-import { controlRows, interferenceRows } from './failures.js';
+import { controlRows, interceptorRows } from './failures.js';
 import { logOptions, observerOptions } from './log.js';
 import { oauthOptions } from './oauth.js';
 import type { Option, OptionsOf } from './option.js';
@@ -19,7 +19,7 @@ export const serverTable = {
   ...oauthOptions,
   ...observerOptions,
   ...strictnessRows,
-  ...interferenceRows,
+  ...interceptorRows,
   ...controlRows,
   ...environmentOptions,
 };

@@ -2,7 +2,7 @@ import type { SecureContext } from 'node:tls';
 import type { Clock } from '../../base/clock.js';
 import type { Timer, Timers } from '../../base/async/timers.js';
 import type { Logger } from '../../http/exchange/logger.js';
-import type { TlsIdentity } from '../../http/tls/doorway.js';
+import type { TlsIdentity } from '../../http/tls/tls-acceptor.js';
 import { fileStamp } from '../../base/file-stamp.js';
 import type { Identity } from './identity.js';
 import type { TlsChoice } from '../options/tls-settings.js';

@@ -1,4 +1,4 @@
-import { batchOperationsMax } from '../../wire/batch/parse.js';
+import { batchOperationsMax } from '../../wire/batch/parse-batch.js';
 import { payloadBytes, payloadBytesMax, type WritableRow } from './transaction-writer.js';
 
 /** Rows that may go into one entity group transaction. */

@@ -3,7 +3,7 @@ import { developmentAccount, type AccountSettings } from '../../services/account
 import { defaultPorts } from '../client/connection.js';
 import type { StartSettings } from './settings.js';
 import { printable } from '../terminal/terminal.js';
-import { interferenceLines } from './interference-lines.js';
+import { interceptorLines } from './interceptor-lines.js';
 import { oauthLines } from './oauth-options.js';
 import { exposureWarning, reachLines } from './reach.js';
 import { strictnessFields, strictnessLines } from './strictness-options.js';
@@ -36,7 +36,7 @@ export function bannerText(
     ...tlsLines(server.certificate),
     ...oauthLines(options),
     ...strictnessLines(options),
-    ...interferenceLines(options),
+    ...interceptorLines(options),
     ...(server.controlPort === undefined
       ? []
       : [`  Control     http://127.0.0.1:${server.controlPort}`]),

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { ServerOptionsError, type ServerChanges, type ServerOptions } from '../../app/index.js';
-import { checkInterferences } from '../../app/interferences.js';
+import { checkInterceptors } from '../../app/interceptors.js';
 import { checkOptions, reloadedNames } from '../../app/options/check.js';
 import type { LogLevel } from '../../app/options/log.js';
 import { delayShape } from '../../app/options/strictness.js';
@@ -149,7 +149,7 @@ function isOAuthAskedFor({ flags }: OptionValues): boolean {
 function checked(values: OptionValues, options: object): StartSettings['options'] {
   try {
     checkOptions(options);
-    checkInterferences(options, settingsOf(options));
+    checkInterceptors(options, settingsOf(options));
     const { tablePort = 0, queuePort = 0 } = options;
     return { ...options, tablePort, queuePort };
   } catch (error) {

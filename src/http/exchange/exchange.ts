@@ -77,9 +77,9 @@ export class Exchange {
   query: QueryReport | undefined = undefined;
   operationCount = 1;
 
-  /** Set before run by whoever interferes: the names of injected faults, and what they do. */
+  /** Set before run by whoever intercepts: the names of injected faults, and what they do. */
   fault: string | undefined = undefined;
-  fate: ResponseFault | undefined = undefined;
+  responseFault: ResponseFault | undefined = undefined;
   /** Set after run. */
   load: readonly PartitionLoad[] | undefined = undefined;
 

@@ -6,9 +6,9 @@ import { sleep } from '../../base/async/sleep.js';
 import type { Timers } from '../../base/async/timers.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { AbortedError } from '../pipeline/body.js';
-import type { AdmittedRequest, Interference } from '../pipeline/interference.js';
+import type { AdmittedRequest, Interceptor } from '../pipeline/interceptor.js';
 import type { EntityName } from '../exchange/request-load.js';
-import { resetConnection } from '../pipeline/spoil.js';
+import { resetConnection } from '../pipeline/fault-response.js';
 import { chanceOf, seededChance, type Chance } from './chance.js';
 import { matchesGlob, type Glob } from './glob.js';
 import { parseRule, type FaultScope, type ParsedRule } from './parse-rule.js';
@@ -57,7 +57,7 @@ interface ArmedRule extends ParsedRule {
  * Lets requests meet faults. Rules are tried in order. Those that fire add their latencies, and the
  * first with another effect is the last. A rule counts as fired when its effect comes.
  */
-export class FaultInjector implements Faults, Interference {
+export class FaultInjector implements Faults, Interceptor {
   readonly #options: FaultInjectorOptions;
   readonly #chance: Chance;
   #rules: readonly ArmedRule[] = [];
@@ -127,10 +127,10 @@ export class FaultInjector implements Faults, Interference {
         resetConnection(exchange);
         throw new AbortedError('a fault has reset the connection');
       case 'drop-response':
-        exchange.fate = { kind: 'drop' };
+        exchange.responseFault = { kind: 'drop' };
         return;
       case 'truncate':
-        exchange.fate = { kind: 'truncate', bytes: effect.bytes };
+        exchange.responseFault = { kind: 'truncate', bytes: effect.bytes };
         return;
       default:
         return unreachable(effect);

@@ -13,13 +13,13 @@ import type { Caller } from '../exchange/caller.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { CredentialRules } from './leniency.js';
 import type { SignedContainers } from '../exchange/service.js';
-import type { VersionGate } from './version-gate.js';
+import type { ApiVersionPolicy } from './api-version-policy.js';
 
 export interface AuthenticateContext {
   /** Of the service that is asked. */
   readonly signing: SigningForm;
   readonly signatures: SignedContainers;
-  readonly versions: VersionGate;
+  readonly versions: ApiVersionPolicy;
   readonly clock: Clock;
   readonly checkClockSkew: boolean;
   readonly rules: CredentialRules;
@@ -125,7 +125,7 @@ function verify(
  * The version that a request with a signature is executed with: that of the signature, unless the
  * request asks for another one (table-service §10.2, queue-service §2).
  */
-function executedVersion({ version }: Sas, exchange: Exchange, versions: VersionGate): string {
+function executedVersion({ version }: Sas, exchange: Exchange, versions: ApiVersionPolicy): string {
   if (version < versionChoiceVersion) return versions.admit(version);
   if (exchange.header('x-ms-version') !== undefined) return exchange.version;
   return versions.admit(exchange.queryOptionsByLowerName.get('api-version') ?? version);

@@ -13,18 +13,18 @@ import { freeBody, type OnGrowth } from './growing-body.js';
 import { claimedMd5, verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
 import type { Exchange } from '../exchange/exchange.js';
-import type { AdmittedRequest, Interference } from './interference.js';
+import type { AdmittedRequest, Interceptor } from './interceptor.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
 import { hasLongBody, hasLongHead, isLarge } from './large-request.js';
 import { LargeWork } from '../exchange/large-work.js';
 import type { Logger } from '../exchange/logger.js';
-import { Outbox } from './outbox.js';
-import { checkDeclaredBytes, expectsBody, receiveBody } from './parse.js';
+import { ResponseBatcher } from './response-batcher.js';
+import { checkDeclaredBytes, expectsBody, receiveBody } from './receive-body.js';
 import { PublicKeyGuard } from './public-key-guard.js';
 import { receive } from './receive.js';
 import { render } from './render.js';
-import { setDeadline } from './run.js';
+import { setDeadline } from './deadline.js';
 import type {
   AnyOperation,
   HttpService,
@@ -34,9 +34,9 @@ import type {
 } from '../exchange/service.js';
 import { StreamedAnswer } from './streamed-answer.js';
 import { StreamedBody } from './streamed-body.js';
-import type { VersionGate } from './version-gate.js';
-import { resetConnection, spoil } from './spoil.js';
-import { WorkGate } from './work-gate.js';
+import type { ApiVersionPolicy } from './api-version-policy.js';
+import { resetConnection, sendFaulty } from './fault-response.js';
+import { ReadWriteLock } from '../../base/async/read-write-lock.js';
 import { strictRules, type CredentialRules } from './leniency.js';
 
 export interface PipelineOptions {
@@ -51,7 +51,7 @@ export interface PipelineOptions {
   readonly memory: HeldMemory;
   readonly logger: Logger;
   /** Which versions of the protocol may be asked for. */
-  readonly versions: VersionGate;
+  readonly versions: ApiVersionPolicy;
   /** Refuse signatures over a date more than 15 minutes off. */
   readonly checkClockSkew: boolean;
   /** Absent: those of the cloud. */
@@ -62,10 +62,10 @@ export interface PipelineOptions {
   readonly publicKeyGuard?: PublicKeyGuard;
   /** What a client is told of a failure that is no `StorageError`. Absent: that the server failed. */
   readonly failureOf?: (error: unknown) => StorageError | undefined;
-  /** Asked in order before the work of a request. Absent: nothing interferes. */
-  readonly interferences?: readonly Interference[];
+  /** Asked in order before the work of a request. Absent: nothing intercepts. */
+  readonly interceptors?: readonly Interceptor[];
   /** Where the work of requests passes. Absent: nobody else wants to work alone. */
-  readonly gate?: WorkGate;
+  readonly lock?: ReadWriteLock;
 }
 
 /**
@@ -75,9 +75,9 @@ export interface PipelineOptions {
  */
 export class Pipeline {
   readonly #options: PipelineOptions;
-  readonly #outbox = new Outbox();
-  readonly #interferences: readonly Interference[];
-  readonly #gate: WorkGate;
+  readonly #batcher = new ResponseBatcher();
+  readonly #interceptors: readonly Interceptor[];
+  readonly #lock: ReadWriteLock;
   readonly #guard: PublicKeyGuard;
   readonly #authentication: AuthenticateContext;
   readonly #longHeads = new LargeWork();
@@ -86,8 +86,8 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options;
-    this.#interferences = options.interferences ?? [];
-    this.#gate = options.gate ?? new WorkGate();
+    this.#interceptors = options.interceptors ?? [];
+    this.#lock = options.lock ?? new ReadWriteLock();
     this.#guard = options.publicKeyGuard ?? new PublicKeyGuard();
     const { service, versions, clock, checkClockSkew, bearer } = options;
     const rules = options.credentialRules ?? strictRules.credentials;
@@ -160,7 +160,7 @@ export class Pipeline {
   async #work(exchange: Exchange, route: Route): Promise<StreamedAnswer | undefined> {
     const { service, clock, limits, memory } = this.#options;
     const { operation, request } = route;
-    const gate = this.#gate;
+    const lock = this.#lock;
     const large = isLarge(exchange);
     if (large) await nextTurn();
     if (service.verifiesContentMd5 && exchange.bodyStream === undefined)
@@ -169,21 +169,21 @@ export class Pipeline {
     const input = operation.parse(request);
     const isReadOnly = changesNothing(operation, input);
     if (operation.describe !== undefined) exchange.note(operation.describe(input));
-    if (this.#isInterferedWith) await this.#interfere(exchange, route, input);
+    if (this.#hasActiveInterceptor) await this.#intercept(exchange, route, input);
     if (large) await nextTurn();
-    while (gate.isShut) await gate.opened();
+    while (lock.isWriting) await lock.released();
     exchange.reserve = (bytes) => {
       if (isReadOnly) memory.ensureRoom(bytes, limits.heldBytesMax);
       memory.take(exchange, bytes);
       exchange.reservedBytes = bytes;
     };
     setDeadline(exchange, clock.monotonicMs(), limits.operationTimeoutMs);
-    gate.enter();
+    lock.enter();
     let output: unknown;
     try {
       output = await operation.run(input, request);
     } finally {
-      gate.leave();
+      lock.leave();
       exchange.bodyStream?.stop();
     }
     if (large) await nextTurn();
@@ -275,19 +275,19 @@ export class Pipeline {
     authorise(exchange.caller, operation.access, container);
   }
 
-  get #isInterferedWith(): boolean {
-    for (const { isActive } of this.#interferences) if (isActive) return true;
+  get #hasActiveInterceptor(): boolean {
+    for (const { isActive } of this.#interceptors) if (isActive) return true;
     return false;
   }
 
-  async #interfere(exchange: Exchange, route: Route, input: unknown): Promise<void> {
+  async #intercept(exchange: Exchange, route: Route, input: unknown): Promise<void> {
     const admitted: AdmittedRequest = {
       exchange,
       operation: route.name,
       hasLoad: route.operation.load !== undefined,
       entities: () => route.operation.entities?.(input) ?? [],
     };
-    for (const each of this.#interferences) if (each.isActive) await each.beforeWork(admitted);
+    for (const each of this.#interceptors) if (each.isActive) await each.beforeWork(admitted);
     // A client that has not waited gets its work done all the same, as long as there is a store.
     if (this.#closing && exchange.response.destroyed) {
       throw new AbortedError('the server closed while a request waited');
@@ -327,13 +327,14 @@ export class Pipeline {
   }
 
   #reply(exchange: Exchange, reply: Reply): void {
-    if (exchange.fate !== undefined) return spoil(exchange, reply, exchange.fate);
+    if (exchange.responseFault !== undefined)
+      return sendFaulty(exchange, reply, exchange.responseFault);
     const { timers, limits, memory } = this.#options;
     if (!exchange.replied && reply.body !== undefined) {
       memory.take(exchange, reply.body.length - exchange.reservedBytes);
     }
-    const outbox = this.#outbox;
-    render(exchange, reply, { timers, limits, outbox, closing: this.#closing });
+    const batcher = this.#batcher;
+    render(exchange, reply, { timers, limits, batcher, closing: this.#closing });
   }
 
   #openAnswer(
@@ -341,16 +342,16 @@ export class Pipeline {
     reply: StreamedReply,
     isReadOnly: boolean,
   ): StreamedAnswer | undefined {
-    const { fate, method } = exchange;
+    const { responseFault, method } = exchange;
     const { stream } = reply;
     const hasBody = method !== 'HEAD' && stream.bytes !== 0;
-    if (fate !== undefined && (fate.kind === 'drop' || !hasBody)) {
+    if (responseFault !== undefined && (responseFault.kind === 'drop' || !hasBody)) {
       stream.close();
-      spoil(exchange, reply, fate);
+      sendFaulty(exchange, reply, responseFault);
       return undefined;
     }
     const { timers, limits, memory, clock } = this.#options;
-    const rendering = { timers, limits, outbox: this.#outbox, closing: this.#closing };
+    const rendering = { timers, limits, batcher: this.#batcher, closing: this.#closing };
     const answer = new StreamedAnswer(exchange, reply, { ...rendering, memory, clock, isReadOnly });
     exchange.answerStream = answer;
     return answer;

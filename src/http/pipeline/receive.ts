@@ -1,7 +1,7 @@
 import { invalidHeader } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Exchange } from '../exchange/exchange.js';
-import type { VersionGate } from './version-gate.js';
+import type { ApiVersionPolicy } from './api-version-policy.js';
 
 const clientRequestIdCharactersMax = 1024;
 
@@ -9,7 +9,7 @@ const clientRequestIdCharactersMax = 1024;
  * First stage: what every request must have, whatever it asks for. Splits the target without
  * decoding it, because signatures are over the bytes as sent (table-service §3.3, §10).
  */
-export function receive(exchange: Exchange, versions: VersionGate): void {
+export function receive(exchange: Exchange, versions: ApiVersionPolicy): void {
   const { path, query } = splitTarget(exchange.request.url ?? '/');
   exchange.path = path;
   exchange.queryText = query;

@@ -2,7 +2,7 @@ import type { Timers } from '../../base/async/timers.js';
 import { crossOriginHeaders } from '../cors/answer-headers.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { HttpLimits } from './limits.js';
-import type { Outbox } from './outbox.js';
+import type { ResponseBatcher } from './response-batcher.js';
 import type { Reply, StreamedReply } from '../exchange/service.js';
 
 export interface RenderContext {
@@ -10,7 +10,7 @@ export interface RenderContext {
   readonly limits: HttpLimits;
   /** No more requests are wanted on this connection. */
   readonly closing: boolean;
-  readonly outbox: Outbox;
+  readonly batcher: ResponseBatcher;
 }
 
 /** Bodies up to this go out in one piece with their header instead of as a second buffer. */
@@ -32,8 +32,8 @@ export function render(exchange: Exchange, reply: Reply, context: RenderContext)
     if (body !== undefined) response.write(body);
     else response.flushHeaders();
     linger(exchange, context);
-  } else if (body === undefined) context.outbox.end(response, '');
-  else if (body.length <= joinedBytesMax) context.outbox.end(response, body.toString('latin1'));
+  } else if (body === undefined) context.batcher.end(response, '');
+  else if (body.length <= joinedBytesMax) context.batcher.end(response, body.toString('latin1'));
   else response.end(body);
 }
 

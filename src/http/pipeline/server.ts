@@ -15,7 +15,7 @@ import type { Duplex } from 'node:stream';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Timer } from '../../base/async/timers.js';
-import { isClientHello, TlsDoorway, type TlsIdentity } from '../tls/doorway.js';
+import { isClientHello, TlsAcceptor, type TlsIdentity } from '../tls/tls-acceptor.js';
 import { AddressShares } from './address-shares.js';
 import { CompactRequest } from './compact-request.js';
 import { Connection } from './connection.js';
@@ -27,7 +27,7 @@ import { ignoreLostClient } from '../exchange/lost-client.js';
 import { Pipeline, type PipelineOptions } from './pipeline.js';
 import type { RequestObserver, RequestRecord } from '../exchange/record.js';
 import { conclude, observe } from './record-exchange.js';
-import { deadlineCheckMs } from './run.js';
+import { deadlineCheckMs } from './deadline.js';
 import { parserFailure, refusalText, speakTlsText, type ParserError } from './refusal.js';
 import { SampledWarning } from './sampled-log.js';
 
@@ -49,9 +49,9 @@ export class HttpServer {
   readonly #pipeline: Pipeline;
   /** Reads requests and writes answers. */
   readonly #server: Server;
-  /** Accepts connections: the server itself, or who hands them to the doorway. */
+  /** Accepts connections: the server itself, or who hands them to the acceptor. */
   readonly #listener: NetServer;
-  readonly #doorway: TlsDoorway | undefined;
+  readonly #acceptor: TlsAcceptor | undefined;
   readonly #connections = new Map<Duplex, Connection>();
   readonly #shares: AddressShares;
   readonly #end: ConnectionEnd;
@@ -70,8 +70,8 @@ export class HttpServer {
     this.#server = createServer(nodeOptions(options.limits));
     // A client that has sent all and says so gets its answers.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
-    this.#doorway = options.tls === undefined ? undefined : this.#doorwayOf(options.tls);
-    this.#listener = this.#doorway === undefined ? this.#server : listenerOf(this.#doorway);
+    this.#acceptor = options.tls === undefined ? undefined : this.#acceptorOf(options.tls);
+    this.#listener = this.#acceptor === undefined ? this.#server : listenerOf(this.#acceptor);
     const { connectionsMax, connectionsPerAddressMax } = options.limits;
     const isIdle = (socket: Socket) => this.#isIdle(socket);
     this.#shares = new AddressShares({ connectionsMax, connectionsPerAddressMax, isIdle });
@@ -125,7 +125,7 @@ export class HttpServer {
     const closed = new Promise<void>((resolve) => {
       NetServer.prototype.close.call(this.#listener, () => resolve());
     });
-    this.#doorway?.closeWaiting();
+    this.#acceptor?.closeWaiting();
     for (const connection of this.#connections.values())
       if (connection.open.size === 0) this.#end.endIdle(connection);
     await closed;
@@ -189,10 +189,10 @@ export class HttpServer {
     });
   }
 
-  #doorwayOf(identity: TlsIdentity): TlsDoorway {
+  #acceptorOf(identity: TlsIdentity): TlsAcceptor {
     const { timers, limits, logger } = this.#options;
     const failed = new SampledWarning(logger, 'a client and the server did not agree on TLS');
-    return new TlsDoorway({
+    return new TlsAcceptor({
       identity,
       timers,
       handshakeTimeoutMs: limits.handshakeTimeoutMs,
@@ -238,7 +238,7 @@ export class HttpServer {
       requestId: randomness.uuid(),
       timeMicros: clock.nowMicros(),
       startMs: clock.monotonicMs(),
-      protocol: this.#doorway === undefined ? 'http' : 'https',
+      protocol: this.#acceptor === undefined ? 'http' : 'https',
       awaitsContinue,
     });
     const isItsTurn = connection.enter(exchange);
@@ -336,9 +336,11 @@ function nodeOptions(limits: HttpLimits): ServerOptions {
   };
 }
 
-/** Accepts connections as an http server does, for a doorway that reads them first. */
-function listenerOf(doorway: TlsDoorway): NetServer {
-  return createNetServer({ noDelay: true, allowHalfOpen: true }, (socket) => doorway.admit(socket));
+/** Accepts connections as an http server does, for a acceptor that reads them first. */
+function listenerOf(acceptor: TlsAcceptor): NetServer {
+  return createNetServer({ noDelay: true, allowHalfOpen: true }, (socket) =>
+    acceptor.admit(socket),
+  );
 }
 
 function refusedRecord(

@@ -26,19 +26,19 @@ async function turns(count = 20): Promise<void> {
 
 function start(
   download: () => ReplyStream,
-  more: { readonly limits?: Partial<HttpLimits>; readonly fate?: ResponseFault } = {},
+  more: { readonly limits?: Partial<HttpLimits>; readonly responseFault?: ResponseFault } = {},
 ): Promise<EchoServer> {
-  const { limits = {}, fate } = more;
-  const interference = {
-    isActive: fate !== undefined,
-    beforeWork: ({ exchange }: { exchange: { fate: ResponseFault | undefined } }) => {
-      exchange.fate = fate;
+  const { limits = {}, responseFault } = more;
+  const interceptor = {
+    isActive: responseFault !== undefined,
+    beforeWork: ({ exchange }: { exchange: { responseFault: ResponseFault | undefined } }) => {
+      exchange.responseFault = responseFault;
       return Promise.resolve();
     },
   };
-  const interferences = [interference];
+  const interceptors = [interceptor];
   const service = streamService({ download });
-  return startEcho(() => Promise.resolve(''), { service, limits, interferences });
+  return startEcho(() => Promise.resolve(''), { service, limits, interceptors });
 }
 
 async function recorded({ records }: EchoServer, count = 1): Promise<void> {
@@ -339,12 +339,12 @@ describe('a fault of an answer in pieces', () => {
     [{ kind: 'truncate', bytes: 15 }, undefined, 'a\r\n0123456789\r\n5\r\n01234\r\n'],
     [{ kind: 'truncate' }, undefined, ''],
   ] as const;
-  for (const [fate, bytes, sent] of faults) {
-    it(`${JSON.stringify(fate)} of ${bytes ?? 'unknown'} bytes`, async () => {
+  for (const [responseFault, bytes, sent] of faults) {
+    it(`${JSON.stringify(responseFault)} of ${bytes ?? 'unknown'} bytes`, async () => {
       const stream = streamOf([text, text], bytes);
-      await using harness = await start(() => stream, { fate });
+      await using harness = await start(() => stream, { responseFault });
       const answer = await cut(harness);
-      if (fate.kind === 'drop') assert.equal(answer, '');
+      if (responseFault.kind === 'drop') assert.equal(answer, '');
       else assert.equal(answer.split('\r\n\r\n').slice(1).join('\r\n\r\n'), sent);
       await recorded(harness);
       assert.deepEqual([stream.closed, harness.memory.bytes], [1, 0]);

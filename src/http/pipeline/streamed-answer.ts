@@ -196,8 +196,8 @@ export class StreamedAnswer implements AnswerStream {
 }
 
 /** After how many bytes of its body an answer is cut; undefined when it is not. */
-function cutOf({ fate }: Exchange, { stream }: StreamedReply): number | undefined {
-  if (fate?.kind !== 'truncate') return undefined;
-  if (stream.bytes === undefined) return fate.bytes ?? 0;
-  return Math.min(fate.bytes ?? Math.floor(stream.bytes / 2), stream.bytes - 1);
+function cutOf({ responseFault }: Exchange, { stream }: StreamedReply): number | undefined {
+  if (responseFault?.kind !== 'truncate') return undefined;
+  if (stream.bytes === undefined) return responseFault.bytes ?? 0;
+  return Math.min(responseFault.bytes ?? Math.floor(stream.bytes / 2), stream.bytes - 1);
 }

@@ -1,6 +1,6 @@
 import { invariant, unreachable } from '../../base/invariant.js';
 import { MalformedBatchError } from '../../wire/batch/malformed.js';
-import { parseBatch } from '../../wire/batch/parse.js';
+import { parseBatch } from '../../wire/batch/parse-batch.js';
 import type { BatchOperation } from '../../wire/batch/part-reader.js';
 import { renderBatchResponse, type BatchOutcome } from '../../wire/batch/render.js';
 import { StorageError } from '../../model/errors/storage-error.js';

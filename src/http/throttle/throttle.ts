@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import type { AdmittedRequest, Interference } from '../pipeline/interference.js';
+import type { AdmittedRequest, Interceptor } from '../pipeline/interceptor.js';
 import type { RequestRecord } from '../exchange/record.js';
 import { azureRates, parseThrottle, type ParsedLimits, type ThrottleSetting } from './limits.js';
 import { TokenBucket } from './token-bucket.js';
@@ -24,7 +24,7 @@ interface Admission {
  * has cost, its record says. Meanwhile what it is known to need is reserved, so that requests that
  * run side by side do not exceed a limit together.
  */
-export class Throttle implements Interference {
+export class Throttle implements Interceptor {
   readonly #clock: Clock;
   #setting: ThrottleSetting = 'off';
   #limits: ParsedLimits | undefined;

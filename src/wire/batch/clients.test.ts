@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseBatch, type Batch } from './parse.js';
+import { parseBatch, type Batch } from './parse-batch.js';
 import type { BatchOperation } from './part-reader.js';
 
 // One batch in the shape of each client of table-service §9.7.

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { systemRandomness } from '../../base/randomness.js';
 import { composeBatch, composeQueryBatch, type ComposedOperation } from './compose.js';
-import { parseBatch } from './parse.js';
+import { parseBatch } from './parse-batch.js';
 
 const targets = fc.webUrl({ withQueryParameters: true }).filter((url) => !url.includes(' '));
 

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { systemRandomness } from '../../base/randomness.js';
 import { composeBatch } from './compose.js';
 import { MalformedBatchError } from './malformed.js';
-import { batchOperationsMax, parseBatch } from './parse.js';
+import { batchOperationsMax, parseBatch } from './parse-batch.js';
 
 /** Parses anything; whatever happens must be an answer and never another error. */
 function assertAnswered(body: Buffer, contentType: string): void {

@@ -13,7 +13,7 @@ export interface AdmittedRequest {
 }
 
 /** What may happen to requests besides being served: throttling, injected faults. */
-export interface Interference {
+export interface Interceptor {
   /** As long as it is false, nothing else is asked. */
   readonly isActive: boolean;
   /**

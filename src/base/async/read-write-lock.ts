@@ -1,21 +1,21 @@
 /**
- * Stands before the storage work of requests. While it is open, passing costs nothing. While
- * somebody works alone behind it, requests wait in front of it.
+ * A lock of many readers and one writer, within a process. Readers pass at no cost while nobody
+ * writes, and wait while somebody does. Writers take turns.
  *
- * Whoever passes must look at `isShut` and call `enter` in one turn of the event loop.
+ * A reader must look at `isWriting` and call `enter` in one turn of the event loop.
  */
-export class WorkGate {
+export class ReadWriteLock {
   #inside = 0;
   /** What those who work alone have in hand, the last one behind all others. */
   #alone: Promise<void> | undefined;
   #emptied: (() => void) | undefined;
 
-  get isShut(): boolean {
+  get isWriting(): boolean {
     return this.#alone !== undefined;
   }
 
-  /** Resolves when the gate is open. */
-  async opened(): Promise<void> {
+  /** Resolves when nobody writes. */
+  async released(): Promise<void> {
     while (this.#alone !== undefined) await this.#alone;
   }
 
@@ -28,9 +28,9 @@ export class WorkGate {
     if (this.#inside === 0) this.#emptied?.();
   }
 
-  /** Does work like that of a request, which is not of one. */
-  async pass<T>(work: () => Promise<T>): Promise<T> {
-    await this.opened();
+  /** Does work as a reader. */
+  async read<T>(work: () => Promise<T>): Promise<T> {
+    await this.released();
     this.enter();
     try {
       return await work();
@@ -40,10 +40,10 @@ export class WorkGate {
   }
 
   /**
-   * Lets the work that has begun end, and then works alone; what comes meanwhile waits. Those who
-   * ask for this at a time take turns.
+   * Waits until the readers that are inside have left, and then works alone; who comes meanwhile
+   * waits.
    */
-  async alone<T>(work: () => Promise<T>): Promise<T> {
+  async write<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#alone ?? Promise.resolve();
     const done = turn.then(async () => {
       await this.#empty();

@@ -12,12 +12,16 @@ export function resetConnection({ request: { socket } }: Exchange): void {
 }
 
 /** Instead of render: the answer is lost or cut, and the connection closes. */
-export function spoil(exchange: Exchange, reply: Reply | StreamedReply, fate: ResponseFault): void {
+export function sendFaulty(
+  exchange: Exchange,
+  reply: Reply | StreamedReply,
+  responseFault: ResponseFault,
+): void {
   const { request, response } = exchange;
   if (exchange.replied || response.destroyed) return;
   const { socket } = request;
   const body = exchange.method === 'HEAD' ? undefined : reply.body;
-  if (fate.kind === 'drop' || response.socket === null) {
+  if (responseFault.kind === 'drop' || response.socket === null) {
     exchange.status = reply.status;
     socket.destroy();
   } else if (body === undefined || body.length === 0) {
@@ -26,7 +30,7 @@ export function spoil(exchange: Exchange, reply: Reply | StreamedReply, fate: Re
     socket.write(`HTTP/1.1 ${reply.status}`);
     socket.destroySoon();
   } else {
-    const bytes = Math.min(fate.bytes ?? body.length >> 1, body.length - 1);
+    const bytes = Math.min(responseFault.bytes ?? body.length >> 1, body.length - 1);
     beginAnswer(exchange, reply, false);
     exchange.bytesSent = bytes;
     if (bytes === 0) response.flushHeaders();

@@ -1,12 +1,12 @@
 import { InvalidSettingError } from '../base/invalid-setting-error.js';
 import { FaultInjector, type Faults } from '../http/faults/injector.js';
-import type { Interference } from '../http/pipeline/interference.js';
+import type { Interceptor } from '../http/pipeline/interceptor.js';
 import type { RequestObserver } from '../http/exchange/record.js';
 import { queueRoutes } from '../http/queues/routes.js';
 import { tableRoutes } from '../http/tables/routes.js';
 import { parseThrottle, type ThrottleSetting } from '../http/throttle/limits.js';
 import { Throttle } from '../http/throttle/throttle.js';
-import type { InterferenceOptions } from './options/failures.js';
+import type { InterceptorOptions } from './options/failures.js';
 import type { ServerSettings } from './settings.js';
 import { ServerOptionsError } from './options/server-options-error.js';
 
@@ -26,15 +26,15 @@ const operationNames = [...tableRoutes, ...queueRoutes].map(({ name }) => name).
 type Sources = Pick<ServerSettings, 'clock' | 'randomness' | 'timers' | 'observers'>;
 
 /** Throws `ServerOptionsError`. */
-export function checkInterferences(options: InterferenceOptions, sources: Sources): void {
-  new Interferences({}, sources).prepare(options);
+export function checkInterceptors(options: InterceptorOptions, sources: Sources): void {
+  new Interceptors({}, sources).prepare(options);
 }
 
 /** Fault injection and throttling of one server, for all of its services. */
-export class Interferences {
+export class Interceptors {
   readonly #faults: FaultInjector;
   readonly #throttle: Throttle;
-  readonly list: readonly Interference[];
+  readonly list: readonly Interceptor[];
   /**
    * The observers of requests: the given ones, and the throttle while it is on. Always the same
    * list, so that servers see it change.
@@ -43,7 +43,7 @@ export class Interferences {
   readonly #syncObservers: () => void;
 
   /** Throws `ServerOptionsError`. */
-  constructor(options: InterferenceOptions, { clock, randomness, timers, observers }: Sources) {
+  constructor(options: InterceptorOptions, { clock, randomness, timers, observers }: Sources) {
     const operations = operationNames;
     this.#faults = new FaultInjector({ randomness, timers, operations });
     const throttle = new Throttle(clock);
@@ -82,7 +82,7 @@ export class Interferences {
   /**
    * Checks changes; the function returned makes them and cannot fail. Throws `ServerOptionsError`.
    */
-  prepare({ faults, throttle }: InterferenceOptions): () => void {
+  prepare({ faults, throttle }: InterceptorOptions): () => void {
     try {
       const replace = faults && this.#faults.prepare(faults);
       if (throttle !== undefined) parseThrottle(throttle);

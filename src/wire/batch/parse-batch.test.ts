@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MalformedBatchError } from './malformed.js';
-import { parseBatch, type Batch } from './parse.js';
+import { parseBatch, type Batch } from './parse-batch.js';
 import type { BatchOperation } from './part-reader.js';
 
 const outer = 'multipart/mixed; boundary=b';

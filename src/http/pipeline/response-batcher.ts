@@ -11,7 +11,7 @@ const waitingMax = 32;
  * the rest of a small request. Written together, the answers of many connections share a few. They
  * go before work that takes a turn of its own.
  */
-export class Outbox {
+export class ResponseBatcher {
   #responses: ServerResponse[] = [];
   #bodies: string[] = [];
 

@@ -10,7 +10,7 @@ import type { Logger } from '../exchange/logger.js';
 const unknownVersionsMax = 100;
 
 /** Decides which `x-ms-version` a request may have, in front of every service alike. */
-export class VersionGate {
+export class ApiVersionPolicy {
   readonly #strict: boolean;
   readonly #logger: Logger;
   readonly #admitted = new Set<string>(knownApiVersions);
@@ -22,7 +22,7 @@ export class VersionGate {
   }
 
   /**
-   * The version to execute a request with. Unless the gate is strict, that is any well-formed date
+   * The version to execute a request with. Unless the policy is strict, that is any well-formed date
    * from the first version on, so that a new client release keeps working, and the log says once
    * that it is unknown. Throws `InvalidHeaderValue`.
    */

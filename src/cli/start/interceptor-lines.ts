@@ -1,10 +1,7 @@
-import type { InterferenceOptions } from '../../app/index.js';
+import type { InterceptorOptions } from '../../app/index.js';
 
 /** What is not as in everyday use, as lines of the banner. */
-export function interferenceLines({
-  faults = [],
-  throttle = 'off',
-}: InterferenceOptions): string[] {
+export function interceptorLines({ faults = [], throttle = 'off' }: InterceptorOptions): string[] {
   const limits = typeof throttle === 'string' ? throttle : JSON.stringify(throttle);
   return [
     ...(faults.length === 0

@@ -7,22 +7,22 @@ import {
   oldestApiVersion,
 } from '../../wire/http/api-versions.js';
 import { silentLogger, type LogFields } from '../exchange/logger.js';
-import { VersionGate } from './version-gate.js';
+import { ApiVersionPolicy } from './api-version-policy.js';
 
 const unknownVersions = ['2027-01-01', '2099-12-31', '2019-02-03'];
 
-function openGate(strict: boolean) {
+function openPolicy(strict: boolean) {
   const warnings: LogFields[] = [];
   const logger = {
     ...silentLogger,
     warn: (_message: string, fields: LogFields = {}) => void warnings.push(fields),
   };
-  return { gate: new VersionGate({ strict, logger }), warnings };
+  return { policy: new ApiVersionPolicy({ strict, logger }), warnings };
 }
 
-function assertRefused(gate: VersionGate, version: string): void {
+function assertRefused(policy: ApiVersionPolicy, version: string): void {
   assert.throws(
-    () => gate.admit(version),
+    () => policy.admit(version),
     (error) => {
       assert.ok(error instanceof StorageError);
       assert.equal(error.code, 'InvalidHeaderValue');
@@ -47,19 +47,19 @@ describe('the list of known versions', () => {
 for (const strict of [false, true]) {
   describe(`x-ms-version, ${strict ? 'strict' : 'by default'}`, () => {
     it('is echoed when it is a known one', () => {
-      const { gate, warnings } = openGate(strict);
-      for (const version of knownApiVersions) assert.equal(gate.admit(version), version);
+      const { policy, warnings } = openPolicy(strict);
+      for (const version of knownApiVersions) assert.equal(policy.admit(version), version);
       assert.deepEqual(warnings, []);
     });
 
     it('has a default', () => {
-      assert.equal(openGate(strict).gate.admit(undefined), defaultApiVersion);
+      assert.equal(openPolicy(strict).policy.admit(undefined), defaultApiVersion);
     });
 
     it('is refused with its name and value when it is no date or too old', () => {
-      const { gate, warnings } = openGate(strict);
+      const { policy, warnings } = openPolicy(strict);
       for (const version of ['', '2009-04-13', '2019-02-30', '2019-2-2', 'latest', '2019-02-02 ']) {
-        assertRefused(gate, version);
+        assertRefused(policy, version);
       }
       assert.deepEqual(warnings, []);
     });
@@ -68,9 +68,9 @@ for (const strict of [false, true]) {
 
 describe('an unknown x-ms-version', () => {
   it('is served by default, and the log says so once', () => {
-    const { gate, warnings } = openGate(false);
+    const { policy, warnings } = openPolicy(false);
     for (const version of [...unknownVersions, ...unknownVersions]) {
-      assert.equal(gate.admit(version), version);
+      assert.equal(policy.admit(version), version);
     }
     assert.deepEqual(
       warnings.map(({ version }) => version),
@@ -79,15 +79,15 @@ describe('an unknown x-ms-version', () => {
   });
 
   it('is refused with its name and value when versions are strict', () => {
-    const { gate, warnings } = openGate(true);
-    for (const version of unknownVersions) assertRefused(gate, version);
+    const { policy, warnings } = openPolicy(true);
+    for (const version of unknownVersions) assertRefused(policy, version);
     assert.deepEqual(warnings, []);
   });
 
   it('cannot fill the log, however many there are', () => {
-    const { gate, warnings } = openGate(false);
+    const { policy, warnings } = openPolicy(false);
     for (let year = 2100; year < 2400; year += 1) {
-      assert.equal(gate.admit(`${year}-01-01`), `${year}-01-01`);
+      assert.equal(policy.admit(`${year}-01-01`), `${year}-01-01`);
     }
     assert.equal(warnings.length, 100);
   });

@@ -25,7 +25,7 @@ export interface DoorwayOptions {
  * Where connections of a port that speaks TLS wait until their handshake is done. None waits longer
  * than `handshakeTimeoutMs`, whatever it sends or does not send.
  */
-export class TlsDoorway {
+export class TlsAcceptor {
   readonly #options: DoorwayOptions;
   readonly #waiting = new Set<Socket>();
 

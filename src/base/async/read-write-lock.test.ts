@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { startEcho } from '../../../test/support/echo-server.js';
 import { sendBytes, signedRequest } from '../../../test/support/raw-http.js';
 import { developmentAccount } from '../../services/accounts/directory.js';
-import { WorkGate } from './work-gate.js';
+import { ReadWriteLock } from './read-write-lock.js';
 
 /** A promise that the test settles. */
 function held(): { readonly done: Promise<void>; readonly let: () => void } {
@@ -13,39 +13,39 @@ function held(): { readonly done: Promise<void>; readonly let: () => void } {
   return { done, let: settle };
 }
 
-describe('the gate before the work of requests', () => {
+describe('the lock before the work of requests', () => {
   it('lets work that has begun end before somebody works alone, and others wait meanwhile', async () => {
-    const gate = new WorkGate();
+    const lock = new ReadWriteLock();
     const events: string[] = [];
     const first = held();
     const alone = held();
-    const begun = gate.pass(async () => {
+    const begun = lock.read(async () => {
       await first.done;
       events.push('begun');
     });
-    const set = gate.alone(async () => {
+    const set = lock.write(async () => {
       events.push('alone begins');
       await alone.done;
       events.push('alone ends');
     });
-    const later = gate.pass(async () => void events.push('later'));
+    const later = lock.read(async () => void events.push('later'));
     await setImmediate();
     assert.deepEqual(events, []);
-    assert.equal(gate.isShut, true);
+    assert.equal(lock.isWriting, true);
     first.let();
     await setImmediate();
     assert.deepEqual(events, ['begun', 'alone begins']);
     alone.let();
     await Promise.all([begun, set, later]);
     assert.deepEqual(events, ['begun', 'alone begins', 'alone ends', 'later']);
-    assert.equal(gate.isShut, false);
+    assert.equal(lock.isWriting, false);
   });
 
   it('lets those who work alone take turns, whatever becomes of one', async () => {
-    const gate = new WorkGate();
+    const lock = new ReadWriteLock();
     let working = 0;
     const alone = (fails: boolean) =>
-      gate.alone(async () => {
+      lock.write(async () => {
         working += 1;
         assert.equal(working, 1);
         await setImmediate();
@@ -57,24 +57,24 @@ describe('the gate before the work of requests', () => {
       results.map(({ status }) => status),
       ['fulfilled', 'rejected', 'fulfilled'],
     );
-    assert.equal(await gate.pass(async () => 'open'), 'open');
+    assert.equal(await lock.read(async () => 'open'), 'open');
   });
 
   it('is left also by work that fails', async () => {
-    const gate = new WorkGate();
-    await assert.rejects(gate.pass(() => Promise.reject(new Error('failed'))));
-    assert.equal(await gate.alone(async () => 'empty'), 'empty');
+    const lock = new ReadWriteLock();
+    await assert.rejects(lock.read(() => Promise.reject(new Error('failed'))));
+    assert.equal(await lock.write(async () => 'empty'), 'empty');
   });
 
   it('keeps requests from their work while somebody works alone, and waits for theirs', async () => {
-    const gate = new WorkGate();
+    const lock = new ReadWriteLock();
     const works = [held(), held()];
     let begun = 0;
     const run = async () => {
       await works[begun++]?.done;
       return 'fine';
     };
-    await using echo = await startEcho(run, { gate });
+    await using echo = await startEcho(run, { lock });
     const until = async (holds: () => boolean) => {
       while (!holds()) await setImmediate();
     };
@@ -83,7 +83,7 @@ describe('the gate before the work of requests', () => {
     await until(() => begun === 1);
     const alone = held();
     const events: string[] = [];
-    const set = gate.alone(async () => {
+    const set = lock.write(async () => {
       events.push(`alone after ${begun}`);
       await alone.done;
     });
