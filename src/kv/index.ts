@@ -17,7 +17,7 @@ export type {
   RangeOptions,
   RangePage,
   Store,
-  Verdict,
+  Decision,
 } from './store.js';
 export { keyBytesMax } from './store.js';
 export type { SnapshotStore, StoreSnapshot } from './snapshots.js';

@@ -85,14 +85,14 @@ describe('partition rule', () => {
       const puts = ['a', 'b'].map((name) => ({ key: appendString(prefix, name), value }));
       await store.commit({ ...empty, puts });
     }
-    const page = async (judge?: RangeOptions['judge']) => {
-      const options = { limit: 9, bytesMax: 999, ...(judge !== undefined && { judge }) };
+    const page = async (filter?: RangeOptions['filter']) => {
+      const options = { limit: 9, bytesMax: 999, ...(filter !== undefined && { filter }) };
       const { entries, more } = await store.range({ start: first }, options);
       return { keys: entries.map(({ key }) => decodeTuple(key).slice(3)), more };
     };
     const rows = (partition: string) => ['a', 'b'].map((row) => [partition, row]);
     assert.deepEqual(await page(), { keys: rows('first'), more: true });
-    const skipFirst: RangeOptions['judge'] = ({ key }) =>
+    const skipFirst: RangeOptions['filter'] = ({ key }) =>
       startsWith(key, first) ? 'skip' : 'take';
     assert.deepEqual(await page(skipFirst), { keys: rows('second'), more: true });
     assert.deepEqual(await page(() => 'skip'), { keys: [], more: false });

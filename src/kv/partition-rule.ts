@@ -59,11 +59,11 @@ function withinPrefix(options: RangeOptions): RangeOptions {
   let prefix: Bytes | undefined;
   return {
     ...options,
-    judge(candidate) {
+    filter(candidate) {
       if (prefix !== undefined && !startsWith(candidate.key, prefix)) return 'stop';
-      const verdict = options.judge?.(candidate) ?? 'take';
-      if (verdict === 'take') prefix ??= Buffer.from(prefixOf(candidate.key));
-      return verdict;
+      const decision = options.filter?.(candidate) ?? 'take';
+      if (decision === 'take') prefix ??= Buffer.from(prefixOf(candidate.key));
+      return decision;
     },
   };
 }

@@ -3,7 +3,7 @@ import { invariant } from '../base/invariant.js';
 import { Slice } from '../base/async/slice.js';
 import type { Clock } from '../base/clock.js';
 import type { Guarded, GuardedRangeOptions } from './guards.js';
-import type { Candidate, KeyRange, RangePage, Verdict } from './store.js';
+import type { Candidate, KeyRange, RangePage, Decision } from './store.js';
 
 export interface RangeSample {
   /** About how many there are. */
@@ -47,7 +47,7 @@ export async function sampleByReading(
   while (rest !== undefined) {
     let stoppedAt: Bytes | undefined;
     let passed = 0;
-    const judge = (candidate: Candidate): Verdict => {
+    const filter = (candidate: Candidate): Decision => {
       if (passed > 0 && passed % keysBetweenLooks === 0 && slice.isOver) {
         stoppedAt = Buffer.from(candidate.key);
         return 'stop';
@@ -56,7 +56,7 @@ export async function sampleByReading(
       marks.pass(candidate);
       return 'skip';
     };
-    await read(rest, { limit: 1, bytesMax: 0, judge, ...(guard !== undefined && { guard }) });
+    await read(rest, { limit: 1, bytesMax: 0, filter, ...(guard !== undefined && { guard }) });
     rest = stoppedAt === undefined ? undefined : { ...range, start: stoppedAt };
     await slice.endOnTime();
   }

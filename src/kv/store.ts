@@ -55,13 +55,13 @@ export interface RangeOptions {
    * Decides over each entry in turn, where the engine has it, so that one that is not wanted costs
    * no copy. Must not use the store. Without it every entry is taken.
    */
-  readonly judge?: (candidate: Candidate) => Verdict;
+  readonly filter?: (candidate: Candidate) => Decision;
 }
 
 /** `skip` leaves the entry out of the page. `stop` ends the page before the entry. */
-export type Verdict = 'take' | 'skip' | 'stop';
+export type Decision = 'take' | 'skip' | 'stop';
 
-/** An entry under judgement. It and its bytes are only valid during the call. */
+/** An entry before the filter. It and its bytes are only valid during the call. */
 export interface Candidate {
   readonly key: Bytes;
   /** Begins with the value; what follows behind `valueLength` bytes means nothing. */

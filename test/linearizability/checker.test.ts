@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { check, type Model, type Verdict } from './checker.js';
+import { check, type Model, type Decision } from './checker.js';
 import type { Operation } from './history.js';
 import { partitionModel, type PartitionInput, type PartitionOutput } from './partition-model.js';
 import { queueModel, type QueueInput, type QueueOutput } from './queue-model.js';
@@ -13,7 +13,7 @@ type Line<Input, Output> = readonly [from: number, to: number, input: Input, out
 function verdictOf<State, Input, Output>(
   model: Model<State, Input, Output>,
   lines: readonly Line<Input, Output>[],
-): Verdict['kind'] {
+): Decision['kind'] {
   const history = lines.map(([invokedAt, respondedAt, input, output]): Operation<Input, Output> => {
     return { invokedAt, respondedAt, input, output };
   });

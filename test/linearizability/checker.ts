@@ -12,7 +12,7 @@ export interface Model<State, Input, Output> {
   readonly textOf: (state: State) => string;
 }
 
-export type Verdict =
+export type Decision =
   | { readonly kind: 'linearizable' }
   /** `reached`: the longest beginning that one order explains, and `stuck` what it cannot explain next. */
   | {
@@ -38,7 +38,7 @@ interface Node<State> {
 export function check<State, Input, Output>(
   model: Model<State, Input, Output>,
   history: readonly Operation<Input, Output>[],
-): Verdict {
+): Decision {
   const operations = history.toSorted((left, right) => left.invokedAt - right.invokedAt);
   const answered = operations.filter(({ respondedAt }) => respondedAt !== Infinity).length;
   const tried = new Set<string>();

@@ -235,10 +235,10 @@ function assertLinearizable<State, Input, Output>(
   model: Model<State, Input, Output>,
   { operations }: History<Input, Output>,
 ): void {
-  const verdict = check(model, operations);
-  if (verdict.kind === 'linearizable') return;
-  if (verdict.kind === 'undecided') throw new Error(`${name}: too long a history to check`);
-  const { reached, stuck } = verdict;
+  const decision = check(model, operations);
+  if (decision.kind === 'linearizable') return;
+  if (decision.kind === 'undecided') throw new Error(`${name}: too long a history to check`);
+  const { reached, stuck } = decision;
   const lines = operations.map((operation) => JSON.stringify(operation));
   throw new Finding(
     [

@@ -45,11 +45,11 @@ async function seeded(t: TestContext, simulation: QueueSimulation): Promise<Queu
 
 async function countEntries(store: Store): Promise<number> {
   let count = 0;
-  const judge = () => {
+  const filter = () => {
     count += 1;
     return 'skip' as const;
   };
-  await store.range({ start: Uint8Array.of(0) }, { limit: 1, bytesMax: 1, judge });
+  await store.range({ start: Uint8Array.of(0) }, { limit: 1, bytesMax: 1, filter });
   return count;
 }
 

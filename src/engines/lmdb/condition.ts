@@ -80,7 +80,7 @@ export class StoreCondition {
    * After a write failed: fails the store if its environment is of no use any more, which a read
    * shows. To write again would wait for ever then.
    */
-  judge(cause: unknown): StoreFailedError | undefined {
+  classify(cause: unknown): StoreFailedError | undefined {
     if (this.#failure !== undefined) return this.#failure;
     const { entries } = this.#environment;
     try {

@@ -8,7 +8,7 @@ import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
 import { it } from '../../kv/conformance/limited-test.js';
 import { StoreDamagedError } from '../../kv/errors.js';
-import type { RangeOptions, Verdict } from '../../kv/store.js';
+import type { RangeOptions, Decision } from '../../kv/store.js';
 import { dataFile } from './directory/file-kinds.js';
 import { openLmdbStore } from './store.js';
 import { verifiedMs } from './verified-rows.js';
@@ -47,9 +47,9 @@ async function damage(path: string, length: number): Promise<void> {
   await file.close();
 }
 
-function options(verdict?: Verdict): RangeOptions {
+function options(decision?: Decision): RangeOptions {
   const all = { limit: Infinity, bytesMax: Infinity };
-  return verdict === undefined ? all : { ...all, judge: () => verdict };
+  return decision === undefined ? all : { ...all, filter: () => decision };
 }
 
 void describe('a row that is damaged while the store is open', () => {

@@ -95,7 +95,7 @@ export class GroupCommit {
       await this.#guarded(change, rewriteStallMs);
     } catch (error) {
       const refused = writeError(error);
-      throw condition.judge(refused.cause) ?? refused;
+      throw condition.classify(refused.cause) ?? refused;
     }
     const detachment = condition.detachment();
     if (detachment !== undefined) throw detachment;
@@ -123,7 +123,7 @@ export class GroupCommit {
       this.#settle(group, results);
     } catch (error) {
       const refused = writeError(error);
-      const failure = this.#parts.condition.judge(refused.cause);
+      const failure = this.#parts.condition.classify(refused.cause);
       if (failure !== undefined) return this.#rejectAll(group, [], failure);
       // Nothing was taken when the transaction could not begin.
       if (group.length === 0) group = this.#takeGroup();
@@ -141,7 +141,7 @@ export class GroupCommit {
         this.#settle([pending], results);
       } catch (error) {
         const refused = writeError(error);
-        const failure = this.#parts.condition.judge(refused.cause);
+        const failure = this.#parts.condition.classify(refused.cause);
         const left = group.slice(index + begun.length);
         if (failure !== undefined) return this.#rejectAll(begun, left, failure);
         pending.reject(refused);

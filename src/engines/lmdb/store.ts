@@ -264,15 +264,15 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     for (const close of this.#parts.closing) await close();
   }
 
-  #readPage(iterator: Iterator<unknown>, { limit, bytesMax, judge }: RangeOptions): RangePage {
+  #readPage(iterator: Iterator<unknown>, { limit, bytesMax, filter }: RangeOptions): RangePage {
     const row = this.#row;
     const page = new EntryGatherer();
     this.#verified.begin();
     let bytes = 0;
     while (iterator.next().done !== true) {
-      const verdict = judge === undefined ? 'take' : judge(row);
-      if (verdict === 'stop') return { entries: page.entries(), more: true };
-      if (verdict === 'skip') {
+      const decision = filter === undefined ? 'take' : filter(row);
+      if (decision === 'stop') return { entries: page.entries(), more: true };
+      if (decision === 'skip') {
         this.#verifyPassedOver(row, page);
         continue;
       }

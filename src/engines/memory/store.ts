@@ -81,9 +81,9 @@ export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
     const entries: Entry[] = [];
     let bytes = 0;
     for (const entry of found) {
-      const verdict = options.judge?.(candidateOf(entry)) ?? 'take';
-      if (verdict === 'stop') return { entries, more: true };
-      if (verdict === 'skip') continue;
+      const decision = options.filter?.(candidateOf(entry)) ?? 'take';
+      if (decision === 'stop') return { entries, more: true };
+      if (decision === 'skip') continue;
       bytes += entry.key.length + entry.value.length;
       const full = entries.length >= options.limit || bytes > options.bytesMax;
       if (full && entries.length > 0) return { entries, more: true };

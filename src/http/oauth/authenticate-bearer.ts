@@ -53,14 +53,14 @@ export async function authenticateBearer(
     );
   }
   invariant(account !== undefined, 'the address is known before the caller');
-  const verdict = await verifier.verify(token, { account: account.name, service });
-  switch (verdict.kind) {
+  const decision = await verifier.verify(token, { account: account.name, service });
+  switch (decision.kind) {
     case 'granted':
-      return { ...verdict, kind: 'bearer', authKind: 'bearer', service };
+      return { ...decision, kind: 'bearer', authKind: 'bearer', service };
     case 'refused':
       throw version < challengedSince
-        ? refusal('AuthenticationFailed', verdict.reason)
-        : refusal('InvalidAuthenticationInfo', verdict.reason, verifier.challenge);
+        ? refusal('AuthenticationFailed', decision.reason)
+        : refusal('InvalidAuthenticationInfo', decision.reason, verifier.challenge);
     case 'undecided':
       throw new StorageError('ServerBusy', {
         message:
@@ -68,7 +68,7 @@ export async function authenticateBearer(
           'The keys that verify tokens cannot be read; the log of the server says why.',
       });
     default:
-      return unreachable(verdict);
+      return unreachable(decision);
   }
 }
 

@@ -7,7 +7,7 @@ export interface BearerTarget {
   readonly account: string;
 }
 
-export type BearerVerdict =
+export type BearerDecision =
   | {
       readonly kind: 'granted';
       readonly permissions: ScopedPermissions;
@@ -31,5 +31,5 @@ export interface BearerVerifier {
   /** Whether tokens are taken over connections that anybody on the way can read. */
   readonly allowHttp: boolean;
   /** Never rejects because of what is in the token. */
-  verify(token: string, target: BearerTarget): Promise<BearerVerdict>;
+  verify(token: string, target: BearerTarget): Promise<BearerDecision>;
 }

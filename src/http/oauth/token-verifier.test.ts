@@ -69,9 +69,9 @@ function verifierWith(rules: Partial<TokenRules> = {}): Under {
 }
 
 async function refusal(token: string, rules: Partial<TokenRules> = {}): Promise<string> {
-  const verdict = await verifierWith(rules).verifier.verify(token, target);
-  assert.equal(verdict.kind, 'refused');
-  return verdict.kind === 'refused' ? verdict.reason : '';
+  const decision = await verifierWith(rules).verifier.verify(token, target);
+  assert.equal(decision.kind, 'refused');
+  return decision.kind === 'refused' ? decision.reason : '';
 }
 
 async function accepts(token: string, rules: Partial<TokenRules> = {}): Promise<boolean> {
@@ -147,9 +147,9 @@ describe('a verifier of tokens', () => {
     const { verifier, hold } = verifierWith();
     hold(keySetOf(issuer, other));
     const nameless = await issuer.token({}, { kid: undefined });
-    const verdict = await verifier.verify(nameless, target);
-    assert.ok(verdict.kind === 'refused');
-    assert.match(verdict.reason, /does not name its key/);
+    const decision = await verifier.verify(nameless, target);
+    assert.ok(decision.kind === 'refused');
+    assert.match(decision.reason, /does not name its key/);
   });
 
   it('refuses algorithms that are not asked for', async () => {
@@ -238,9 +238,9 @@ describe('a verifier of tokens', () => {
     assert.match(await refusal(await issuer.token({ scp: [1] })), /claim scp/);
     const under = verifierWith();
     const huge = await issuer.token({ padding: 'x'.repeat(16 * 1024) });
-    const verdict = await under.verifier.verify(huge, target);
-    assert.ok(verdict.kind === 'refused');
-    assert.match(verdict.reason, /longer than 16384 characters/);
+    const decision = await under.verifier.verify(huge, target);
+    assert.ok(decision.kind === 'refused');
+    assert.match(decision.reason, /longer than 16384 characters/);
     assert.equal(under.looks(), 0);
   });
 
@@ -323,8 +323,8 @@ describe('a verifier of tokens', () => {
       const signer = await testIssuer({ nowSeconds, algorithm });
       const under = verifierWith({ algorithms: [algorithm] });
       under.hold(keySetOf(signer));
-      const verdict = await under.verifier.verify(await signer.token(), target);
-      assert.equal(verdict.kind, 'granted', algorithm);
+      const decision = await under.verifier.verify(await signer.token(), target);
+      assert.equal(decision.kind, 'granted', algorithm);
     }
   });
 });

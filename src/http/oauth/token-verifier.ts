@@ -3,7 +3,7 @@ import { errors, jwtVerify } from 'jose';
 import type { Clock } from '../../base/clock.js';
 import type { Logger } from '../exchange/logger.js';
 import { isMeantFor } from './audience.js';
-import type { BearerTarget, BearerVerdict, BearerVerifier } from './bearer-verifier.js';
+import type { BearerTarget, BearerDecision, BearerVerifier } from './bearer-verifier.js';
 import { bearerChallenge } from './challenge.js';
 import { KeysUnavailableError, type IssuerKeys, type KeySet } from './issuer-keys.js';
 import { permissionsOf, type RightsByName } from './role-permissions.js';
@@ -39,7 +39,7 @@ interface VerifiedToken {
 const tokenCharactersMax = 16 * 1024;
 const verifiedTokensMax = 1000;
 
-function refused(reason: string): BearerVerdict {
+function refused(reason: string): BearerDecision {
   return { kind: 'refused', reason };
 }
 
@@ -65,7 +65,7 @@ export class TokenVerifier implements BearerVerifier {
     this.allowHttp = allowHttp;
   }
 
-  async verify(token: string, target: BearerTarget): Promise<BearerVerdict> {
+  async verify(token: string, target: BearerTarget): Promise<BearerDecision> {
     if (token.length > tokenCharactersMax) {
       return refused(`The token is longer than ${tokenCharactersMax} characters.`);
     }
@@ -144,7 +144,7 @@ export class TokenVerifier implements BearerVerifier {
     if (notBefore > now + rules.clockToleranceSeconds) throw new TokenClaimsError(notYetValid);
   }
 
-  #failed(error: unknown): BearerVerdict {
+  #failed(error: unknown): BearerDecision {
     if (error instanceof TokenClaimsError) return refused(error.message);
     if (error instanceof errors.JOSEError) return refused(reasonOf(error, this.#parts.rules));
     if (!(error instanceof KeysUnavailableError)) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from './suite-test.js';
 import { compareBytes } from '../../base/bytes.js';
-import type { Candidate, KeyRange, RangeOptions, Store, Verdict } from '../store.js';
+import type { Candidate, KeyRange, RangeOptions, Store, Decision } from '../store.js';
 import { keyBytesMax } from '../store.js';
 import { keyAfter } from '../tuple.js';
 import { bytes, commit, keyIn, keyNamed, nameOf, put, setUp, wholeRange } from './batches.js';
@@ -98,7 +98,7 @@ export function rangesConformance(suite: ConformanceSuite): void {
     }
   });
 
-  it('leaves out what is judged unwanted and ends a page where the judge stops', async (t) => {
+  it('leaves out what is judged unwanted and ends a page where the filter stops', async (t) => {
     const { store } = await setUp(suite, t);
     await commit(store, { puts: letters.map((key) => put(key, key.repeat(3))) });
     for (const reverse of [false, true]) {
@@ -109,7 +109,7 @@ export function rangesConformance(suite: ConformanceSuite): void {
         {
           ...wholeRange,
           reverse,
-          judge: ({ key, value, valueLength, version }) => {
+          filter: ({ key, value, valueLength, version }) => {
             const name = nameOf(key);
             seen.push([name, String(Buffer.from(value.subarray(0, valueLength))), version > 0]);
             if (name === ordered[4]) return 'stop';
@@ -132,8 +132,8 @@ export function rangesConformance(suite: ConformanceSuite): void {
   it('counts only what is taken towards the bounds of a page', async (t) => {
     const { store } = await setUp(suite, t);
     await commit(store, { puts: letters.map((key) => put(key, '123456789')) });
-    const judge = ({ key }: Candidate): Verdict => (nameOf(key) === 'd' ? 'take' : 'skip');
-    const page = await store.range({ start: keyNamed('a') }, { limit: 1, bytesMax: 10, judge });
+    const filter = ({ key }: Candidate): Decision => (nameOf(key) === 'd' ? 'take' : 'skip');
+    const page = await store.range({ start: keyNamed('a') }, { limit: 1, bytesMax: 10, filter });
     assert.deepEqual(
       page.entries.map(({ key }) => nameOf(key)),
       ['d'],
@@ -141,23 +141,23 @@ export function rangesConformance(suite: ConformanceSuite): void {
     assert.equal(page.more, false);
   });
 
-  it('hands keys of every size to the judge', async (t) => {
+  it('hands keys of every size to the filter', async (t) => {
     const { store } = await setUp(suite, t);
     const restMax = keyBytesMax - keyNamed('').length;
     const names = ['a', 'b', 'bb', 'bc', 'bcd', 'c', 'd'.repeat(restMax), 'e', 'ee', 'f'];
     await commit(store, { puts: names.map((name) => put(name)) });
     for (const reverse of [false, true]) {
       const judged: string[] = [];
-      const judge = ({ key }: Candidate): Verdict => {
+      const filter = ({ key }: Candidate): Decision => {
         judged.push(nameOf(key));
         return 'skip';
       };
-      await store.range({ start: keyNamed('a') }, { ...wholeRange, reverse, judge });
+      await store.range({ start: keyNamed('a') }, { ...wholeRange, reverse, filter });
       assert.deepEqual(judged, reverse ? names.toReversed() : names);
     }
   });
 
-  it('hands values of every size to the judge and keeps what it takes unchanged', async (t) => {
+  it('hands values of every size to the filter and keeps what it takes unchanged', async (t) => {
     const { store } = await setUp(suite, t);
     const sizes = [0, 1, 100, 5_000, 70_000, 300_000, 10, 900_000, 3];
     const valueOf = (size: number) => Buffer.alloc(size, size % 251);
@@ -165,13 +165,13 @@ export function rangesConformance(suite: ConformanceSuite): void {
       puts: sizes.map((size, index) => ({ key: keyNamed(`k${index}`), value: valueOf(size) })),
     });
     const judged: boolean[] = [];
-    const judge = ({ value, valueLength }: Candidate): Verdict => {
+    const filter = ({ value, valueLength }: Candidate): Decision => {
       judged.push(valueOf(valueLength).equals(value.subarray(0, valueLength)));
       return 'take';
     };
     const page = await store.range(
       { start: keyNamed('k') },
-      { limit: 100, bytesMax: 1 << 24, judge },
+      { limit: 100, bytesMax: 1 << 24, filter },
     );
     assert.deepEqual(
       judged,

@@ -50,7 +50,7 @@ export class BulkSender {
         if (!(error instanceof ModelError)) throw error;
         const failed = failedItem(rest, error);
         if (failed !== undefined) {
-          const result = await this.#judge(failed, reasonOf(error));
+          const result = await this.#classify(failed, reasonOf(error));
           this.#progress.settle([result]);
           rest = rest.filter((item) => item !== failed);
           if (result.outcome === 'unchanged') rest = await this.#withoutUnchanged(rest);
@@ -81,7 +81,7 @@ export class BulkSender {
   }
 
   /** A refused write whose row is as it would leave it has been applied before. */
-  async #judge(item: Item, error: ModelError): Promise<BulkResult> {
+  async #classify(item: Item, error: ModelError): Promise<BulkResult> {
     if (!isConflict(error)) return failure(item, error);
     this.#progress.countRequest();
     try {

@@ -109,7 +109,7 @@ export class DequeueCursor {
     let { passOver } = options;
     let expired = 0;
     let isLeading = resumeAt === undefined;
-    const judge = ({ key, value }: Candidate) => {
+    const filter = ({ key, value }: Candidate) => {
       if (expiryOfState(value) <= nowMicros) {
         expired += 1;
         if (isLeading) this.#noteExpired(key, expired, nowMicros);
@@ -132,7 +132,7 @@ export class DequeueCursor {
     const visible = this.visible(nowMicros);
     const range = resumeAt === undefined ? visible : { ...visible, start: resumeAt };
     try {
-      const page = await this.#store.range(range, { limit: count, bytesMax: Infinity, judge });
+      const page = await this.#store.range(range, { limit: count, bytesMax: Infinity, filter });
       return page.entries;
     } catch (error) {
       for (const name of names) this.#claimed.delete(name);

@@ -151,13 +151,13 @@ for (const engine of engineNames) {
       let seen = 0;
       const wrap = (store: Store): Store => ({
         ...counting().wrap(store),
-        range: (range, { judge, ...options }) =>
+        range: (range, { filter, ...options }) =>
           store.range(range, {
             ...options,
-            ...(judge && {
-              judge(candidate) {
+            ...(filter && {
+              filter(candidate) {
                 seen += 1;
-                return judge(candidate);
+                return filter(candidate);
               },
             }),
           }),

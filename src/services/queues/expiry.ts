@@ -86,7 +86,7 @@ async function countPage(store: Store, range: KeyRange): Promise<Counted> {
   await store.range(range, {
     limit: 1,
     bytesMax: 0,
-    judge({ key }) {
+    filter({ key }) {
       if (count === countedMax) return 'stop';
       count += 1;
       if (count === countedMax) last = Buffer.from(key);

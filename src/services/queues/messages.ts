@@ -73,7 +73,7 @@ export async function peekMessages(
   const { entries } = await store.range(cursor.visible(nowMicros), {
     limit: count,
     bytesMax: Infinity,
-    judge: ({ value }) => (expiryOfState(value) <= nowMicros ? 'skip' : 'take'),
+    filter: ({ value }) => (expiryOfState(value) <= nowMicros ? 'skip' : 'take'),
   });
   const ids = entries.map(({ key }) => keys.read(key).id);
   const texts = await store.getMany(ids.map((id) => keys.text(id)));

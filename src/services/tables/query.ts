@@ -1,7 +1,7 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { partitionPrefixLength } from '../../kv/partition-prefix.js';
-import type { Candidate, Store, Verdict } from '../../kv/store.js';
+import type { Candidate, Store, Decision } from '../../kv/store.js';
 import { stringAt } from '../../kv/tuple.js';
 import type { StoredEntity } from '../../model/edm/value.js';
 import { pageSize } from './page-size.js';
@@ -63,7 +63,7 @@ export async function queryEntities(
   if (top === 0) return page.finish();
   for (;;) {
     await slice.endOnTime();
-    const read = await rows.next(page.judge);
+    const read = await rows.next(page.filter);
     if (read === undefined || page.take(read)) return page.finish();
     if (clock.monotonicMs() - started >= budget.timeMsMax) page.close();
   }
@@ -117,7 +117,7 @@ class PageBuilder {
   }
 
   /** Takes what belongs to the page. Stops at the row that starts the next, and between slices. */
-  readonly judge = (row: Candidate): Verdict => {
+  readonly filter = (row: Candidate): Decision => {
     if (this.#rowsLeft === 0) return this.#stopBefore(row);
     if (this.#isSliceOver()) return 'stop';
     this.#sliceRows += 1;
@@ -168,7 +168,7 @@ class PageBuilder {
     return this.#slice.isOver;
   }
 
-  #stopBefore(row: Candidate): Verdict {
+  #stopBefore(row: Candidate): Decision {
     this.#next = this.#keys.position(row.key);
     return 'stop';
   }

@@ -1,6 +1,6 @@
 import { compareBytes, type Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
-import type { Candidate, Entry, KeyRange, Store, Verdict } from '../../kv/store.js';
+import type { Candidate, Entry, KeyRange, Store, Decision } from '../../kv/store.js';
 import { appendString, keyAfter, prefixRange } from '../../kv/tuple.js';
 import { keyBound } from './key-bounds.js';
 import type { KeyInterval } from './plan.js';
@@ -21,7 +21,7 @@ export interface RowPage {
 }
 
 /** Decides over each row in turn. What it stops at is the first row of the next page. */
-export type RowJudge = (candidate: Candidate) => Verdict;
+export type RowFilter = (candidate: Candidate) => Decision;
 
 /** The rows of a plan's intervals, page by page, from a position on. */
 export class RowSource {
@@ -33,7 +33,7 @@ export class RowSource {
   #interval = 0;
   #points = pointsMin;
   /** Points that were read and not judged: the last page ended before them. */
-  #unjudged: readonly Entry[] = [];
+  #unfiltered: readonly Entry[] = [];
 
   constructor(
     store: Store,
@@ -47,18 +47,18 @@ export class RowSource {
     this.#from = from === undefined ? tablePrefix : positionKey(tablePrefix, from);
   }
 
-  /** `undefined` behind the last row. A page may be empty. Ends where `judge` stops. */
-  async next(judge: RowJudge): Promise<RowPage | undefined> {
-    if (this.#unjudged.length > 0) return this.#judgePoints(this.#unjudged, judge);
+  /** `undefined` behind the last row. A page may be empty. Ends where `filter` stops. */
+  async next(filter: RowFilter): Promise<RowPage | undefined> {
+    if (this.#unfiltered.length > 0) return this.#filterPoints(this.#unfiltered, filter);
     for (;;) {
       const interval = this.#intervals[this.#interval];
       if (interval === undefined) return undefined;
       if (interval.kind === 'point') {
         const keys = this.#takePoints();
-        if (keys.length > 0) return this.#readPoints(keys, judge);
+        if (keys.length > 0) return this.#readPoints(keys, filter);
       } else {
         const range = this.#rest(intervalRange(this.#tablePrefix, interval));
-        if (range !== undefined) return this.#readRange(range, judge);
+        if (range !== undefined) return this.#readRange(range, filter);
         this.#interval += 1;
       }
     }
@@ -77,10 +77,10 @@ export class RowSource {
     return keys;
   }
 
-  async #readPoints(keys: readonly Bytes[], judge: RowJudge): Promise<RowPage> {
+  async #readPoints(keys: readonly Bytes[], filter: RowFilter): Promise<RowPage> {
     const found = (await this.#store.getMany(keys)).filter((entry) => entry !== undefined);
     this.#pace(found.reduce((bytes, { value }) => bytes + value.length, 0));
-    return this.#judgePoints(found, judge, keys.length - found.length);
+    return this.#filterPoints(found, filter, keys.length - found.length);
   }
 
   /** Twice as many points next time, as long as that can't be too much. */
@@ -89,17 +89,17 @@ export class RowSource {
     else if (2 * bytes <= pointBytesMax) this.#points = Math.min(pointsMax, 2 * this.#points);
   }
 
-  #judgePoints(points: readonly Entry[], judge: RowJudge, pointsMissed = 0): RowPage {
+  #filterPoints(points: readonly Entry[], filter: RowFilter, pointsMissed = 0): RowPage {
     const entries: Entry[] = [];
     for (const [index, entry] of points.entries()) {
-      const verdict = judge({ ...entry, valueLength: entry.value.length });
-      if (verdict === 'stop') {
-        this.#unjudged = points.slice(index);
+      const decision = filter({ ...entry, valueLength: entry.value.length });
+      if (decision === 'stop') {
+        this.#unfiltered = points.slice(index);
         return { entries, pointsMissed };
       }
-      if (verdict === 'take') entries.push(entry);
+      if (decision === 'take') entries.push(entry);
     }
-    this.#unjudged = [];
+    this.#unfiltered = [];
     return { entries, pointsMissed };
   }
 
@@ -109,15 +109,15 @@ export class RowSource {
     return compareBytes(range.start, from) >= 0 ? range : { ...range, start: from };
   }
 
-  async #readRange(range: KeyRange, judge: RowJudge): Promise<RowPage> {
+  async #readRange(range: KeyRange, filter: RowFilter): Promise<RowPage> {
     let stoppedAt: Bytes | undefined;
     const { entries, more } = await this.#store.range(range, {
       limit: Infinity,
       bytesMax: Infinity,
-      judge: (candidate) => {
-        const verdict = judge(candidate);
-        if (verdict === 'stop') stoppedAt = Buffer.from(candidate.key);
-        return verdict;
+      filter: (candidate) => {
+        const decision = filter(candidate);
+        if (decision === 'stop') stoppedAt = Buffer.from(candidate.key);
+        return decision;
       },
     });
     const last = entries.at(-1);

@@ -144,17 +144,17 @@ export class WorkerPool {
         return;
       }
       if (failure !== undefined && !hasServed) throw new CommandFailure(failure);
-      const verdict = restarts.after(end);
+      const decision = restarts.after(end);
       log.error(
-        { worker: number, pid, exit, failure, next: verdict.kind, advice: adviceAfter(exit) },
+        { worker: number, pid, exit, failure, next: decision.kind, advice: adviceAfter(exit) },
         'a worker ended unexpectedly',
       );
-      if (verdict.kind === 'give-up') {
+      if (decision.kind === 'give-up') {
         throw new CommandFailure(
           `Worker ${number} ends again and again before it serves; the last time: ${failure ?? exit}.`,
         );
       }
-      await delay(verdict.delayMs, undefined, { signal }).catch(() => undefined);
+      await delay(decision.delayMs, undefined, { signal }).catch(() => undefined);
     }
   }
 

@@ -5,8 +5,8 @@ import { adviceAfter, failedStartsMax, Restarts, type Death } from './restarts.j
 function delays(deaths: readonly Death[]): (number | 'give-up')[] {
   const restarts = new Restarts();
   return deaths.map((death) => {
-    const verdict = restarts.after(death);
-    return verdict.kind === 'restart' ? verdict.delayMs : verdict.kind;
+    const decision = restarts.after(death);
+    return decision.kind === 'restart' ? decision.delayMs : decision.kind;
   });
 }
 

@@ -3,7 +3,7 @@ export interface Death {
   readonly listenedMs: number | undefined;
 }
 
-export type Verdict =
+export type Decision =
   { readonly kind: 'restart'; readonly delayMs: number } | { readonly kind: 'give-up' };
 
 /** Starts of one worker that may fail in a row. */
@@ -22,7 +22,7 @@ export class Restarts {
   #failedStarts = 0;
   #quickDeaths = 0;
 
-  after({ listenedMs }: Death): Verdict {
+  after({ listenedMs }: Death): Decision {
     this.#failedStarts = listenedMs === undefined ? this.#failedStarts + 1 : 0;
     if (this.#failedStarts >= failedStartsMax) return { kind: 'give-up' };
     if (listenedMs !== undefined && listenedMs >= wellMs) this.#quickDeaths = 0;
