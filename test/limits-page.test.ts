@@ -127,7 +127,8 @@ const unnoticed = new Set(
     'shownCharactersMax decodedBytesAtOnceMax keptBytesMax marksMax ' +
     'textBytesPerUnitMax textCharactersMax textShownMax timeMax toleranceSecondsMax topMax ' +
     'ttlSecondsMax turnBytesMax unknownVersionsMax valueCharactersMax verifiedTokensMax ' +
-    'visitsMax waitingMax wordSumBytesMax mistakesToldMax pathCharactersMax timerMsMax'
+    'visitsMax waitingMax wordSumBytesMax mistakesToldMax pathCharactersMax timerMsMax ' +
+    'rowsMax'
   ).split(' '),
 );
 /** The same, of constants that share their name with one that is documented. */
