@@ -22,9 +22,9 @@ export class ApiVersionPolicy {
   }
 
   /**
-   * The version to execute a request with. Unless the policy is strict, that is any well-formed date
-   * from the first version on, so that a new client release keeps working, and the log says once
-   * that it is unknown. Throws `InvalidHeaderValue`.
+   * The version to execute a request with. Unless the policy is strict, that is any well-formed
+   * date from the first version on, so that a new client release keeps working, and the log says
+   * once that it is unknown. Throws `InvalidHeaderValue`.
    */
   admit(text: string | undefined): string {
     if (text === undefined) return defaultApiVersion;
