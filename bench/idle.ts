@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { setTimeout as pause } from 'node:timers/promises';
 import { progress } from './progress.js';
 import { machineLine } from './report.js';
-import { abandonServers, startServer, type ServerProcess } from './server-process.js';
+import { stopServersAtEnd, startServer, type ServerProcess } from './server-process.js';
 import type { PlainRequest } from './stalls/hostile-request.js';
 import { eachOf } from './stalls/measuring.js';
 import { SignedSender } from './stalls/signed-sender.js';
@@ -93,11 +93,7 @@ function count(name: string, text: string): number {
   throw new Error(`--${name} must be a whole number, not '${text}'`);
 }
 
-process.on('SIGINT', () => {
-  abandonServers();
-  process.exit(130);
-});
-process.on('exit', abandonServers);
+stopServersAtEnd();
 
 try {
   const { values } = parseArgs({

@@ -10,7 +10,7 @@ import { progress } from './progress.js';
 import { makeQueueWorkload } from './queue-workloads.js';
 import * as report from './report.js';
 import {
-  abandonServers,
+  stopServersAtEnd,
   startServer,
   type ProcessUsage,
   type ServerName,
@@ -176,11 +176,7 @@ function installExtras(): void {
   if (status !== 0) throw new Error('Without it: --servers bare,tabularium');
 }
 
-process.on('SIGINT', () => {
-  abandonServers();
-  process.exit(130);
-});
-process.on('exit', abandonServers);
+stopServersAtEnd();
 
 try {
   const options = parseOptions(process.argv.slice(2));

@@ -56,10 +56,18 @@ const connectRetryMs = 50;
 /** Linux counts processor time in units of 1/100 s on every architecture that Node supports. */
 const ticksPerSecond = 100;
 
-/** Stops everything that is still running; called when the benchmark is interrupted. */
 const stoppers = new Set<() => void>();
 
-export function abandonServers(): void {
+/** Stops what is still running when the benchmark ends, also when it is interrupted. */
+export function stopServersAtEnd(): void {
+  process.on('exit', stopAll);
+  process.on('SIGINT', () => {
+    stopAll();
+    process.exit(130);
+  });
+}
+
+function stopAll(): void {
   for (const stop of stoppers) stop();
 }
 

@@ -1,7 +1,7 @@
 // What tabularium/modeling costs over the bare client; see docs/internals/modeling-benchmark.md.
 import { parseArgs } from 'node:util';
 import { machineLine, shortNumber } from '../report.js';
-import { abandonServers, startServer } from '../server-process.js';
+import { stopServersAtEnd, startServer } from '../server-process.js';
 import { compare, type Block } from './comparison.js';
 import { operationNames, type OperationName } from './operations.js';
 import { runRounds } from './rounds.js';
@@ -45,11 +45,7 @@ async function run(names: readonly OperationName[], rounds: number): Promise<voi
   }
 }
 
-process.on('SIGINT', () => {
-  abandonServers();
-  process.exit(130);
-});
-process.on('exit', abandonServers);
+stopServersAtEnd();
 
 const { values } = parseArgs({
   options: {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { progress } from '../progress.js';
 import { machineLine } from '../report.js';
-import { abandonServers, startServer } from '../server-process.js';
+import { stopServersAtEnd, startServer } from '../server-process.js';
 import { makeIssuer, type BenchIssuer } from './bench-issuer.js';
 import { hostileCredentials } from './hostile-credentials.js';
 import { hostileQueueRequests } from './hostile-queues.js';
@@ -98,11 +98,7 @@ async function run(options: { readonly rounds: number; readonly only: string }):
   }
 }
 
-process.on('SIGINT', () => {
-  abandonServers();
-  process.exit(130);
-});
-process.on('exit', abandonServers);
+stopServersAtEnd();
 
 try {
   const { values } = parseArgs({
