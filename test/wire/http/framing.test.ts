@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { RawConnection, signedRequest } from '../../support/raw-http.js';
+import { startServer, type StartedServer } from '../../support/start-server.js';
+
+const target = '/devstoreaccount1/Tables';
+const json = (name: string): string => `{"TableName":"${name}"}`;
+
+interface Framed {
+  readonly what: string;
+  /** Replaces `Content-Length`. */
+  readonly fields: string;
+  /** What follows the head, made of the body. */
+  readonly sent: (body: string) => string;
+  readonly status: number;
+  /** The connection goes on with the next request; otherwise it ends behind the answer. */
+  readonly goesOn: boolean;
+}
+
+const chunked = 'Transfer-Encoding: chunked';
+const oneChunk = (body: string, extension = '', trailers = ''): string =>
+  `${body.length.toString(16)}${extension}\r\n${body}\r\n0\r\n${trailers}\r\n`;
+const refused = { status: 400, goesOn: false };
+const served = { status: 201, goesOn: true };
+
+const table: readonly Framed[] = [
+  { what: 'a chunk', fields: chunked, sent: (body) => oneChunk(body), ...served },
+  {
+    what: 'an extension of a chunk',
+    fields: chunked,
+    sent: (body) => oneChunk(body, ';a=b;c="d"'),
+    ...served,
+  },
+  {
+    what: 'trailers',
+    fields: `${chunked}\r\nTrailer: x-ms-date`,
+    sent: (body) => oneChunk(body, '', 'x-ms-date: never\r\nAuthorization: none\r\n'),
+    ...served,
+  },
+  {
+    what: 'chunks of one byte',
+    fields: chunked,
+    sent: (body) => `${Array.from(body, (byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`,
+    ...served,
+  },
+  {
+    what: 'CHUNKED',
+    fields: 'transfer-encoding: CHUNKED',
+    sent: (body) => oneChunk(body),
+    ...served,
+  },
+  { what: 'zip, chunked', fields: 'Transfer-Encoding: zip', sent: (body) => body, ...refused },
+  {
+    what: 'chunked before another coding',
+    fields: 'Transfer-Encoding: chunked, gzip',
+    sent: (body) => oneChunk(body),
+    ...refused,
+  },
+  {
+    what: 'a length beside chunks',
+    fields: `${chunked}\r\nContent-Length: 5`,
+    sent: (body) => oneChunk(body),
+    ...refused,
+  },
+  {
+    what: 'two lengths',
+    fields: 'Content-Length: 20\r\nContent-Length: 30',
+    sent: (body) => body,
+    ...refused,
+  },
+  { what: 'a signed length', fields: 'Content-Length: +20', sent: (body) => body, ...refused },
+  {
+    what: 'a hexadecimal length',
+    fields: 'Content-Length: 0x20',
+    sent: (body) => body,
+    ...refused,
+  },
+];
+
+describe('the framing of a body', () => {
+  let started: StartedServer;
+  before(async () => {
+    started = await startServer();
+  });
+  after(() => started[Symbol.asyncDispose]());
+
+  for (const [place, { what, fields, sent, status, goesOn }] of table.entries()) {
+    it(`with ${what} ${goesOn ? 'is read, and the next request has its answer' : 'is refused'}`, async () => {
+      using connection = new RawConnection(started.server.tablePort);
+      const body = json(`framed${place}`);
+      const head = signedRequest({ method: 'POST', target, body }).toString('latin1');
+      const fieldsSent = head
+        .slice(0, head.indexOf('\r\n\r\n'))
+        .replace(/\r\nContent-Length: \d+/i, `\r\n${fields}`);
+      const next = signedRequest({ method: 'POST', target, body: json(`behind${place}`) });
+      connection.write(Buffer.from(`${fieldsSent}\r\n\r\n${sent(body)}`));
+      connection.write(next);
+      assert.equal((await connection.read())?.status, status);
+      const answer = await connection.read();
+      if (goesOn) assert.equal(answer?.status, 201);
+      else {
+        assert.equal(answer, undefined);
+        using other = new RawConnection(started.server.tablePort);
+        other.write(signedRequest({ target }));
+        assert.doesNotMatch((await other.read())?.text ?? '', new RegExp(`behind${place}"`));
+      }
+    });
+  }
+});

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { describe, it } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { defaultLimits, type HttpLimits } from '../../../src/http/pipeline/limits.js';
+import { RawConnection, send, sendBytes, signedRequest } from '../../support/raw-http.js';
+import { startServer, type StartedServer } from '../../support/start-server.js';
+
+const account = '/devstoreaccount1';
+
+/** Everything that comes until the other side closes. */
+async function textOf(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  socket.on('error', () => undefined);
+  for await (const chunk of socket as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+function start(limits: Partial<HttpLimits>, isTls = false): Promise<StartedServer> {
+  return startServer({ limits, ...(isTls ? { tls: 'self-signed' as const } : {}) });
+}
+
+async function open({ server }: StartedServer): Promise<Socket> {
+  const { tablePort: port, certificate } = server;
+  const host = '127.0.0.1';
+  if (certificate === undefined) {
+    const socket = connect({ port, host });
+    await once(socket, 'connect');
+    return socket;
+  }
+  const socket = connectTls({ port, host, ca: certificate });
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+for (const isTls of [false, true]) {
+  const over = isTls ? 'https' : 'http';
+
+  describe(`slow clients over ${over}`, () => {
+    it('are cut off when one drips its body', async () => {
+      await using started = await start({ headersTimeoutMs: 200, requestTimeoutMs: 400 }, isTls);
+      const socket = await open(started);
+      const headers = { 'Content-Length': '1000' };
+      const target = `${account}/Tables`;
+      socket.write(signedRequest({ method: 'POST', target, body: '', headers }));
+      const drip = setInterval(() => socket.write('{'), 50);
+      const answer = await textOf(socket).finally(() => clearInterval(drip));
+      assert.match(answer, /^HTTP\/1\.1 408 /);
+      await started.recorded(1);
+      assert.deepEqual(
+        started.records.map(({ status, operation }) => [status, operation]),
+        [[408, 'CreateTable']],
+      );
+    });
+
+    it('are cut off when one drips its header', async () => {
+      await using started = await start({ headersTimeoutMs: 200, requestTimeoutMs: 400 }, isTls);
+      const socket = await open(started);
+      socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nX: ');
+      const drip = setInterval(() => socket.write('a'), 50);
+      const answer = await textOf(socket).finally(() => clearInterval(drip));
+      assert.match(answer, /^HTTP\/1\.1 408 /);
+    });
+
+    it('are cut off when one keeps an idle connection', async () => {
+      await using started = await start({ keepAliveTimeoutMs: 200 }, isTls);
+      const socket = await open(started);
+      socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+      assert.match(await textOf(socket), /^HTTP\/1\.1 200 [\s\S]*Connection: keep-alive/i);
+    });
+
+    it('are cut off when one does not take a large answer, and memory is free again', async () => {
+      await using started = await start({ responseTimeoutMs: 500 }, isTls);
+      await fill(started);
+      const count = started.records.length;
+      const socket = await open(started);
+      socket.pause();
+      socket.on('error', () => undefined);
+      const request = signedRequest({ target: `${account}/large()` });
+      // More than the buffers of the system hold.
+      for (let sent = 0; sent < 6; sent++) socket.write(request);
+      await started.recorded(count + 6);
+      const records = started.records.slice(count);
+      assert.ok(records.some(({ aborted, status }) => aborted && status === 200));
+      assert.ok(records.every(({ bytesSent, aborted }) => aborted || bytesSent > 3_000_000));
+      socket.destroy();
+    });
+  });
+}
+
+/** Makes a table of which a page is almost 4 MiB. */
+async function fill(started: StartedServer): Promise<void> {
+  const socket = await open(started);
+  const text = 'x'.repeat(30_000);
+  const bodies = Array.from({ length: 130 }, (_, at) =>
+    JSON.stringify({ PartitionKey: 'p', RowKey: String(at), text }),
+  );
+  const table = { method: 'POST', target: `${account}/Tables`, body: '{"TableName":"large"}' };
+  const inserts = bodies.map((body) => ({ method: 'POST', target: `${account}/large`, body }));
+  socket.resume();
+  for (const request of [table, ...inserts]) {
+    const count = started.records.length;
+    socket.write(signedRequest({ ...request, headers: { Prefer: 'return-no-content' } }));
+    await started.recorded(count + 1);
+  }
+  assert.ok(started.records.every(({ status }) => status === 204));
+  socket.destroy();
+}
+
+describe('a request whose length can be read in two ways', () => {
+  for (const [what, headers] of [
+    ['a length and chunks', 'Content-Length: 5\r\nTransfer-Encoding: chunked'],
+    ['chunks that are not the last coding', 'Transfer-Encoding: chunked, identity'],
+    ['a length with a sign', 'Content-Length: +5'],
+    ['a length that is no number', 'Content-Length: 5, 5x'],
+    ['a space before the colon', 'Transfer-Encoding : chunked'],
+    ['a folded header', 'Transfer-Encoding:\r\n chunked\r\nContent-Length: 5'],
+  ] as const) {
+    it(`is refused when it has ${what}, and what follows is not another request`, async () => {
+      await using started = await startServer();
+      const smuggled = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+      const head = `POST ${account}/Tables HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`;
+      using connection = new RawConnection(started.server.tablePort);
+      connection.write(`${head}0\r\n\r\n${smuggled}`);
+      const text = (await connection.readToEnd()).toString();
+      assert.match(text, /^HTTP\/1\.1 400 /);
+      assert.doesNotMatch(text, /"ok"/);
+    });
+  }
+
+  it('is refused when a chunk has no size', async () => {
+    await using started = await startServer();
+    const head = `POST ${account}/Tables HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    for (const chunk of ['\r\n', '-1\r\n', '0x5\r\nhello\r\n', `${'f'.repeat(40)}\r\n`]) {
+      const { status } = await sendBytes(started.server.tablePort, head + chunk);
+      assert.ok(status === 400 || status === 401, String(status));
+    }
+  });
+});
+
+describe('docs/reference/limits.md', () => {
+  it('says every limit of HTTP, its default, and no other', async () => {
+    const url = new URL('../../../../docs/reference/limits.md', import.meta.url);
+    const page = await readFile(url, 'utf8');
+    const rows = Array.from(page.matchAll(/^\| `(\w+)` +\| ([\d,]+) /gm), ([, name, value]) => [
+      name,
+      Number(value?.replaceAll(',', '')),
+    ]);
+    assert.deepEqual(Object.fromEntries(rows), defaultLimits);
+  });
+
+  it('tells of connections beyond the limit what holds', async () => {
+    await using started = await start({ connectionsMax: 3 });
+    const port = started.server.tablePort;
+    const held = await Promise.all([open(started), open(started), open(started)]);
+    const beyond = connect(port, '127.0.0.1');
+    assert.equal(await textOf(beyond), '');
+    held[0]?.destroy();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal((await send(port, { target: `${account}/Tables` })).status, 200);
+    for (const socket of held) socket.destroy();
+  });
+});

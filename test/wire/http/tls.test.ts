@@ -1,0 +1,526 @@
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import { connect as connectPlain } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { TableClient, TableTransaction } from '@azure/data-tables';
+import { QueueServiceClient } from '@azure/storage-queue';
+import type { ServerOptions } from '../../../src/app/index.js';
+import { codeOf } from '../../../src/base/thrown.js';
+import { plainRequest, RawConnection, signedRequest } from '../../support/raw-http.js';
+import { startServer, type StartedServer } from '../../support/start-server.js';
+import { makePair, TlsFolder, withoutOpenssl } from '../../support/tls-files.js';
+
+const account = '/devstoreaccount1';
+const list = { target: `${account}/Tables`, headers: { Connection: 'close' } };
+
+function tableOf(started: StartedServer, name: string, ca = started.server.certificate) {
+  return TableClient.fromConnectionString(started.server.connectionString(), name, {
+    tlsOptions: { ca: ca ?? '' },
+    retryOptions: { maxRetries: 0 },
+  });
+}
+
+/** A connection that has shaken hands. */
+async function secured(
+  port: number,
+  ca: string | undefined,
+  options: ConnectionOptions = {},
+): Promise<TLSSocket> {
+  const socket = connect({
+    port,
+    host: '127.0.0.1',
+    ...(ca === undefined ? {} : { ca }),
+    ...options,
+  });
+  socket.on('error', () => undefined);
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** Everything that comes until the other side closes. */
+async function textOf(socket: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+/** How a handshake ends that is to fail: the code of its error. */
+async function failureOf(options: ConnectionOptions): Promise<string> {
+  const socket = connect(options);
+  const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];
+  socket.destroy();
+  return error.code ?? error.message;
+}
+
+describe('a server with TLS', () => {
+  let started: StartedServer;
+  let ca: string;
+  let port: number;
+
+  before(async () => {
+    started = await startServer({ tls: 'self-signed' });
+    ca = started.server.certificate ?? '';
+    port = started.server.tablePort;
+  });
+
+  after(async () => {
+    await started[Symbol.asyncDispose]();
+    assert.deepEqual(started.errors, []);
+  });
+
+  it('names https in its endpoints and connection strings', () => {
+    const { tableEndpoint, queueEndpoint, queuePort } = started.server;
+    assert.equal(tableEndpoint, `https://127.0.0.1:${port}${account}`);
+    assert.equal(queueEndpoint, `https://127.0.0.1:${queuePort}${account}`);
+    const text = started.server.connectionString();
+    assert.match(text, /^DefaultEndpointsProtocol=https;/);
+    assert.doesNotMatch(text, /http:/);
+  });
+
+  it('serves @azure/data-tables, whose requests are each recorded once', async () => {
+    const table = tableOf(started, 'people');
+    const before = started.records.length;
+    await table.createTable();
+    await table.createEntity({ partitionKey: 'p', rowKey: '1', name: 'Ada' });
+    const group = new TableTransaction();
+    for (const rowKey of ['2', '3']) group.createEntity({ partitionKey: 'p', rowKey });
+    await table.submitTransaction(group.actions);
+    const names: unknown[] = [];
+    for await (const { rowKey } of table.listEntities()) names.push(rowKey);
+    assert.deepEqual(names, ['1', '2', '3']);
+    await started.recorded(before + 4);
+    assert.deepEqual(
+      started.records.slice(before).map(({ operation }) => operation),
+      ['CreateTable', 'InsertEntity', 'EntityGroupTransaction', 'QueryEntities'],
+    );
+  });
+
+  it('serves @azure/storage-queue', async () => {
+    const { server } = started;
+    // The types of the client do not list what it hands to its transport.
+    const options = { tlsOptions: { ca }, retryOptions: { maxTries: 1 } };
+    const service = QueueServiceClient.fromConnectionString(server.connectionString(), options);
+    const queue = service.getQueueClient('letters');
+    await queue.create();
+    await queue.sendMessage('over TLS');
+    const { receivedMessageItems } = await queue.receiveMessages();
+    assert.deepEqual(
+      receivedMessageItems.map(({ messageText }) => messageText),
+      ['over TLS'],
+    );
+  });
+
+  it('writes https into the links of its answers', async () => {
+    const socket = await secured(port, ca);
+    const body = '{"TableName":"linked"}';
+    const headers = { Connection: 'close' };
+    socket.write(signedRequest({ method: 'POST', target: `${account}/Tables`, body, headers }));
+    const answer = await textOf(socket);
+    assert.match(answer, /^HTTP\/1\.1 201 /);
+    assert.match(
+      answer,
+      /\r\nLocation: https:\/\/127\.0\.0\.1\/devstoreaccount1\/Tables\('linked'\)/i,
+    );
+  });
+
+  it('says that it is well over https', async () => {
+    const socket = await secured(port, ca);
+    const headers = { Host: 'localhost', Connection: 'close' };
+    socket.write(plainRequest({ target: '/healthz', headers }));
+    assert.match(await textOf(socket), /^HTTP\/1\.1 200 [\s\S]*"ok"/);
+  });
+
+  it('is refused by a client that was not told to trust it', async () => {
+    const code = await failureOf({ port, host: '127.0.0.1' });
+    assert.equal(code, 'DEPTH_ZERO_SELF_SIGNED_CERT');
+  });
+
+  it('is known by the names that clients use for it', async () => {
+    for (const servername of ['localhost', 'devstoreaccount1.localhost', 'a.table.localhost']) {
+      const socket = await secured(port, ca, { servername });
+      assert.ok(socket.authorized);
+      socket.destroy();
+    }
+    const code = await failureOf({ port, host: '127.0.0.1', ca, servername: 'other.example' });
+    assert.equal(code, 'ERR_TLS_CERT_ALTNAME_INVALID');
+  });
+
+  it('agrees on no suite of TLS 1.2 without forward secrecy and authenticated encryption', async () => {
+    const host = '127.0.0.1';
+    for (const name of [
+      'AES128-GCM-SHA256',
+      'AES256-SHA',
+      'ECDHE-ECDSA-AES128-SHA',
+      'ECDHE-ECDSA-AES256-SHA384',
+      'ECDHE-RSA-AES128-SHA256',
+    ]) {
+      const options = { port, host, ca, maxVersion: 'TLSv1.2', ciphers: name } as const;
+      assert.match(await failureOf(options), /HANDSHAKE_FAILURE|NO_CIPHER/, name);
+    }
+    const strong = { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' } as const;
+    const socket = await secured(port, ca, strong);
+    assert.equal(socket.getCipher().name, strong.ciphers);
+    socket.destroy();
+  });
+
+  it('ends a connection over which a client wants to shake hands again', async () => {
+    const socket = await secured(port, ca, { maxVersion: 'TLSv1.2' });
+    let isAgreed = false;
+    socket.on('error', () => undefined);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.renegotiate({}, (error) => (isAgreed = error === null));
+    await closed;
+    assert.equal(isAgreed, false);
+  });
+
+  it('ends a connection over which bytes come that nobody has sealed', async () => {
+    const carrier = connectPlain(port, '127.0.0.1');
+    const socket = connect({ socket: carrier, ca, servername: 'localhost' });
+    await once(socket, 'secureConnect');
+    const closed = new Promise((resolve) => carrier.once('close', resolve));
+    socket.on('error', () => undefined);
+    carrier.write(Buffer.concat([Buffer.from([0x17, 3, 3, 0, 64]), Buffer.alloc(64)]));
+    await closed;
+  });
+
+  it('speaks HTTP/1.1 over TLS 1.2 and 1.3, and nothing else', async () => {
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const options = {
+        minVersion: version,
+        maxVersion: version,
+        ALPNProtocols: ['h2', 'http/1.1'],
+      };
+      const socket = await secured(port, ca, options);
+      assert.deepEqual([socket.getProtocol(), socket.alpnProtocol], [version, 'http/1.1']);
+      socket.destroy();
+    }
+    const old = {
+      maxVersion: 'TLSv1.1',
+      minVersion: 'TLSv1',
+      ciphers: 'DEFAULT@SECLEVEL=0',
+    } as const;
+    assert.match(await failureOf({ port, host: '127.0.0.1', ca, ...old }), /PROTOCOL_VERSION/);
+    const http2 = { port, host: '127.0.0.1', ca, ALPNProtocols: ['h2'] };
+    assert.match(await failureOf(http2), /NO_APPLICATION_PROTOCOL/);
+  });
+
+  it('tells a client that speaks http what to do, and records that once', async () => {
+    const before = started.records.length;
+    using connection = new RawConnection(port);
+    connection.write(signedRequest(list));
+    const response = await connection.read();
+    assert.equal(response?.status, 400);
+    assert.match(response.text, /This port speaks https/);
+    assert.equal((await connection.readToEnd()).length, 0);
+    const added = started.records.slice(before);
+    assert.deepEqual(
+      added.map(({ status, requestId }) => [status, requestId]),
+      [[400, response.header('x-ms-request-id')]],
+    );
+  });
+
+  it('closes connections that send anything else, without an answer or a record', async () => {
+    const before = started.records.length;
+    const hello = Buffer.from([0x16, 3, 1, 0, 4, 1, 2, 3, 4]);
+    for (const bytes of [Buffer.from([0, 1, 2]), Buffer.from('nonsense'), hello]) {
+      const socket = connectPlain(port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      socket.write(bytes);
+      assert.doesNotMatch(await textOf(socket), /HTTP/);
+    }
+    connectPlain(port, '127.0.0.1').end();
+    assert.equal(started.records.length, before);
+    const table = tableOf(started, 'still');
+    await table.createTable();
+  });
+});
+
+describe('a port without TLS', () => {
+  it('closes connections of clients that begin with TLS, and records nothing', async () => {
+    await using started = await startServer();
+    const { tablePort: port } = started.server;
+    assert.match(await failureOf({ port, host: '127.0.0.1' }), /ECONNRESET|EPROTO/);
+    assert.equal(started.records.length, 0);
+    assert.deepEqual([started.server.certificate, started.errors], [undefined, []]);
+  });
+});
+
+describe('slow clients of a port with TLS', () => {
+  const limits = { handshakeTimeoutMs: 150, headersTimeoutMs: 150, requestTimeoutMs: 300 };
+
+  for (const [what, bytes] of [
+    ['sends nothing', Buffer.alloc(0)],
+    ['stops after one byte', Buffer.from([0x16])],
+    ['stops in its first message', Buffer.from([0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3])],
+  ] as const) {
+    it(`are cut off when one ${what} of the handshake`, async () => {
+      await using started = await startServer({ tls: 'self-signed', limits });
+      const socket = connectPlain(started.server.tablePort, '127.0.0.1');
+      socket.on('error', () => undefined);
+      if (bytes.length > 0) socket.write(bytes);
+      assert.equal(await textOf(socket), '');
+      assert.equal(started.records.length, 0);
+    });
+  }
+
+  it('are cut off when one drips its handshake', async () => {
+    await using started = await startServer({ tls: 'self-signed', limits });
+    const socket = connectPlain(started.server.tablePort, '127.0.0.1');
+    socket.on('error', () => undefined);
+    const head = Buffer.from([0x16, 3, 1, 0x20, 0, 1, 0, 0x1f, 0xfc, 3, 3]);
+    let sent = 0;
+    const drip = setInterval(() => socket.write(head.subarray(sent % 11, (sent++ % 11) + 1)), 20);
+    const answer = await textOf(socket)
+      // A byte that comes after the end is answered with a reset, which may be seen before it.
+      .catch((error: unknown) => codeOf(error))
+      .finally(() => clearInterval(drip));
+    assert.match(answer ?? '', /^(|ECONNRESET|EPIPE)$/);
+  });
+
+  it('are cut off when one sends no request, or half of one', async () => {
+    await using started = await startServer({ tls: 'self-signed', limits });
+    const { tablePort: port, certificate } = started.server;
+    const silent = await secured(port, certificate);
+    assert.equal(await textOf(silent), '');
+    assert.equal(started.records.length, 0);
+    const slow = await secured(port, certificate);
+    slow.write('GET /healthz HTTP/1.1\r\nHost: x\r\n');
+    assert.match(await textOf(slow), /^HTTP\/1\.1 408 /);
+    assert.deepEqual(
+      started.records.map(({ status }) => status),
+      [408],
+    );
+  });
+});
+
+describe('closing a server with TLS', () => {
+  // The limit only turns endless waiting into a failure.
+  it('waits neither for handshakes nor for idle connections', { timeout: 60_000 }, async () => {
+    const limits = { handshakeTimeoutMs: 600_000, keepAliveTimeoutMs: 600_000 };
+    await using started = await startServer({ tls: 'self-signed', limits });
+    const { tablePort: port, certificate } = started.server;
+    const silent = connectPlain(port, '127.0.0.1');
+    await once(silent, 'connect');
+    const idle = await secured(port, certificate);
+    const heard = Promise.all([textOf(silent), textOf(idle)]);
+    await started.server.close();
+    assert.deepEqual(await heard, ['', '']);
+  });
+
+  it('lets a request in flight have its whole answer', async () => {
+    await using started = await startServer({ tls: 'self-signed' });
+    const socket = await secured(started.server.tablePort, started.server.certificate);
+    const body = '{"TableName":"late"}';
+    const headers = { Expect: '100-continue', 'Content-Length': String(body.length) };
+    const target = `${account}/Tables`;
+    const head = signedRequest({ method: 'POST', target, body: '', headers });
+    socket.write(head);
+    await once(socket, 'data');
+    const closed = started.server.close();
+    socket.write(body);
+    assert.match(await textOf(socket), /^HTTP\/1\.1 201 [\s\S]*late/);
+    await closed;
+    assert.deepEqual(
+      started.records.map(({ status, aborted }) => [status, aborted]),
+      [[201, false]],
+    );
+  });
+});
+
+/** The certificate that a new connection is shown. */
+async function shownBy(started: StartedServer): Promise<string> {
+  const socket = await secured(started.server.tablePort, undefined, { rejectUnauthorized: false });
+  const pem = socket.getPeerX509Certificate()?.toString() ?? '';
+  socket.destroy();
+  return pem;
+}
+
+async function untilShown(started: StartedServer, cert: string): Promise<void> {
+  while ((await shownBy(started)).trim() !== cert.trim()) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+const unique = (options: ServerOptions['tls'] & object) => startServer({ tls: options });
+
+describe('a certificate of its owner', () => {
+  it('may be given as texts, and its chain with it', async () => {
+    const [pair, other] = [await makePair(), await makePair()];
+    await using started = await unique({ cert: pair.cert + other.cert, key: pair.key });
+    await tableOf(started, 'texts', pair.cert).createTable();
+    assert.equal(started.server.certificate, pair.cert + other.cert);
+  });
+
+  it('may be a PFX with a passphrase', { skip: withoutOpenssl }, async () => {
+    await using folder = await TlsFolder.make();
+    const pair = await makePair();
+    const pfx = await folder.putPfx(pair, 'a secret');
+    const passphraseFile = await folder.put('passphrase', 'a secret\n');
+    for (const passphrase of [{ passphrase: 'a secret' }, { passphraseFile }]) {
+      await using started = await unique({ pfx, ...passphrase });
+      await tableOf(started, 'exported', pair.cert).createTable();
+      assert.equal(started.server.certificate?.trim(), pair.cert.trim());
+    }
+    await assert.rejects(unique({ pfx, passphrase: 'another' }), {
+      name: 'ServerOptionsError',
+      message:
+        `The PFX file ${pfx} is not opened by the passphrase. Give the one that it was ` +
+        'exported with.',
+    });
+  });
+
+  it('may have an encrypted key', { skip: withoutOpenssl }, async () => {
+    await using folder = await TlsFolder.make();
+    const pair = await makePair();
+    const key = await folder.encryptedKey(pair, 'a secret');
+    await using started = await unique({ cert: pair.cert, key, passphrase: 'a secret' });
+    await tableOf(started, 'encrypted', pair.cert).createTable();
+    await assert.rejects(unique({ cert: pair.cert, key }), /The key is encrypted\. Give its/);
+    await assert.rejects(
+      unique({ cert: pair.cert, key, passphrase: 'another' }),
+      /The key is not opened by the passphrase/,
+    );
+  });
+
+  it('is refused with the file that is wrong and what would do', async () => {
+    await using folder = await TlsFolder.make();
+    const [pair, other] = [await makePair(), await makePair()];
+    const { cert, key } = await folder.putPair(pair);
+    const stranger = await folder.put('other.pem', other.key);
+    const noise = await folder.put('noise.pem', 'noise');
+    const torn = await folder.put('torn.pem', pair.cert.slice(0, 200));
+    for (const [tls, message] of [
+      [{ cert: `${cert}x`, key }, `The certificate file ${cert}x does not exist.`],
+      [{ cert: folder.path, key }, 'is a directory, not a file. Give the file in it.'],
+      [{ cert, key: '/dev/zero' }, 'The key file /dev/zero is a device, not a regular file.'],
+      [{ pfx: '/dev/zero' }, 'The PFX file /dev/zero is a device, not a regular file.'],
+      [{ cert: noise, key }, 'holds no certificate in PEM'],
+      [{ cert: torn, key }, `The certificate file ${torn} is damaged`],
+      [{ cert, key: noise }, `The key file ${noise} holds no key in PEM`],
+      [{ cert: key, key: cert }, 'It holds a key: are the two swapped?'],
+      [
+        { cert, key: stranger },
+        `The key file ${stranger} does not belong to the first certificate`,
+      ],
+      [{ pfx: noise }, `The PFX file ${noise} is no PFX`],
+    ] as const) {
+      await assert.rejects(unique(tls), (error: Error) => {
+        assert.equal(error.name, 'ServerOptionsError');
+        assert.ok(error.message.includes(message), error.message);
+        return true;
+      });
+    }
+  });
+
+  it('that has expired is served, with a warning', async () => {
+    const warnings: string[] = [];
+    const logger = {
+      info: () => undefined,
+      warn: (message: string) => warnings.push(message),
+      error: () => undefined,
+    };
+    const [past, future] = [await makePair(2000), await makePair(-30)];
+    for (const tls of [past, future]) {
+      await using started = await startServer({ tls, logger });
+      assert.equal((await shownBy(started)).trim(), tls.cert.trim());
+    }
+    assert.deepEqual(warnings, [
+      'the certificate has expired: clients will refuse it',
+      'the certificate is not valid yet: clients will refuse it',
+    ]);
+  });
+});
+
+describe('a client whose TLS is too old', () => {
+  it('is told of in the log by its reason alone', async () => {
+    const warnings = new EventEmitter();
+    const warned = once(warnings, 'warn');
+    const logger = {
+      info: () => undefined,
+      warn: (...warning: unknown[]) => warnings.emit('warn', ...warning),
+      error: () => undefined,
+    };
+    await using started = await startServer({ tls: 'self-signed', logger });
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL@SECLEVEL=0' } as const;
+    await failureOf({ port: started.server.tablePort, host: '127.0.0.1', ...old });
+    assert.deepEqual(await warned, [
+      'a client and the server did not agree on TLS',
+      { reason: 'unsupported protocol', count: 1 },
+    ]);
+  });
+});
+
+describe('a certificate whose files change', () => {
+  it('is replaced without a failed request, and open connections go on', async () => {
+    await using folder = await TlsFolder.make();
+    const pairs = [await makePair(), await makePair(), await makePair()];
+    const [first, second, third] = pairs;
+    assert.ok(first !== undefined && second !== undefined && third !== undefined);
+    const files = await folder.putPair(first);
+    await using started = await unique(files);
+    const ca = pairs.map(({ cert }) => cert);
+    const kept = await secured(started.server.tablePort, first.cert);
+    const stopping = new AbortController();
+    const { tablePort: port } = started.server;
+    const load = Array.from({ length: 4 }, () => keepAsking(port, ca, stopping.signal));
+    for (const pair of [second, third]) {
+      await folder.putPair(pair);
+      await untilShown(started, pair.cert);
+    }
+    assert.equal(started.server.certificate, third.cert);
+    stopping.abort();
+    const counts = await Promise.all(load);
+    assert.ok(counts.every((count) => count > 0));
+    const headers = { Host: 'localhost', Connection: 'close' };
+    kept.write(plainRequest({ target: '/healthz', headers }));
+    assert.match(await textOf(kept), /^HTTP\/1\.1 200 /);
+    assert.deepEqual(started.errors, []);
+  });
+
+  it('stays while the pair does not belong together, which is said once', async () => {
+    await using folder = await TlsFolder.make();
+    const [first, second] = [await makePair(), await makePair()];
+    const files = await folder.putPair(first);
+    await using started = await unique(files);
+    await folder.put('cert.pem', second.cert);
+    while (started.errors.length === 0) {
+      assert.equal((await shownBy(started)).trim(), first.cert.trim());
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await folder.put('key.pem', second.key);
+    await untilShown(started, second.cert);
+    assert.equal(started.errors.length, 1);
+  });
+
+  it('is loaded at once by reload, or not at all', async () => {
+    const [first, second, third] = [await makePair(), await makePair(), await makePair()];
+    await using started = await unique(first);
+    await started.server.reload({ tls: second });
+    assert.equal((await shownBy(started)).trim(), second.cert.trim());
+    await assert.rejects(
+      started.server.reload({ tls: { cert: third.cert, key: first.key } }),
+      /does not belong/,
+    );
+    assert.equal((await shownBy(started)).trim(), second.cert.trim());
+    await using plain = await startServer();
+    await assert.rejects(plain.server.reload({ tls: first }), /runs with http: start it again/);
+  });
+});
+
+/** Asks on a new connection each time until it is told to stop; resolves with how often. */
+async function keepAsking(port: number, ca: string[], signal: AbortSignal): Promise<number> {
+  const agent = new Agent({ ca, keepAlive: false, maxCachedSessions: 0 });
+  let count = 0;
+  for (; !signal.aborted; count++) {
+    const sent = request({ host: '127.0.0.1', port, path: '/healthz', agent });
+    sent.end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    assert.equal(response.statusCode, 200);
+    response.resume();
+    await once(response, 'end');
+  }
+  return count;
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import type { RequestRecord } from '../../../src/app/index.js';
+import {
+  insertOperation,
+  plainBatchBody,
+  sendBatch,
+  sendChangeset,
+  writeOperation,
+} from '../kit/batch.js';
+import { acceptMinimal, entityPath } from '../kit/client.js';
+import { QueueWireClient } from '../kit/queue-client.js';
+import type { WireResponse } from '../kit/response.js';
+import { startFixture } from '../kit/server.js';
+
+// What the record of a request says, without a throttle or anything else that asks for it.
+
+const records: RequestRecord[] = [];
+const { server, client } = await startFixture({ observers: [(record) => records.push(record)] });
+const queues = QueueWireClient.of(server);
+after(() => queues.close());
+
+/** The record of the request that was answered so. It is made when the answer has gone. */
+async function recordOf(answered: Promise<WireResponse>): Promise<RequestRecord> {
+  const id = (await answered).header('x-ms-request-id');
+  for (;;) {
+    const found = records.find(({ requestId }) => requestId === id);
+    if (found !== undefined) return found;
+    await new Promise(setImmediate);
+  }
+}
+
+/** What it says the request was about. */
+async function subjectOf(answered: Promise<WireResponse>): Promise<object> {
+  const record = await recordOf(answered);
+  const { operation, resource, partitionKey, operationCount, load, status, errorCode } = record;
+  return { operation, resource, partitionKey, operationCount, load, status, errorCode };
+}
+
+const noContent = { Prefer: 'return-no-content' };
+const one = { operationCount: 1, errorCode: undefined };
+
+describe('the record of a request', () => {
+  it('names the entity that is read or written, and counts it', async () => {
+    const table = await client.newTable();
+    const inserted = { ...one, resource: table, partitionKey: 'p', status: 204 };
+    const load = [{ partitionKey: 'p', count: 1 }];
+    assert.deepEqual(
+      await subjectOf(client.insert(table, { PartitionKey: 'p', RowKey: 'r' }, noContent)),
+      { ...inserted, operation: 'InsertEntity', load },
+    );
+    assert.deepEqual(await subjectOf(client.get(table, 'p', 'r')), {
+      ...inserted,
+      status: 200,
+      operation: 'GetEntity',
+      load,
+    });
+    const path = entityPath(table, 'p', 'r');
+    const headers = { 'If-Match': '*' };
+    assert.deepEqual(await subjectOf(client.send({ method: 'DELETE', path, headers })), {
+      ...inserted,
+      operation: 'DeleteEntity',
+      load,
+    });
+  });
+
+  it('has no load when nothing was read or written, and names what was meant', async () => {
+    const table = await client.newTable();
+    assert.deepEqual(await subjectOf(client.get(table, 'p', 'missing')), {
+      operation: 'GetEntity',
+      resource: table,
+      partitionKey: 'p',
+      operationCount: 1,
+      load: undefined,
+      status: 404,
+      errorCode: 'ResourceNotFound',
+    });
+  });
+
+  it('counts the entities of a page by partition, in their order', async () => {
+    const table = await client.newTable();
+    for (const [partition, rows] of [['a', 3] as const, ['b', 1] as const, ['c', 2] as const]) {
+      for (let row = 0; row < rows; row += 1) {
+        await client.put(table, { PartitionKey: partition, RowKey: `r${row}` });
+      }
+    }
+    const page = client.query(table, { top: 5 });
+    assert.deepEqual(await subjectOf(page), {
+      ...one,
+      operation: 'QueryEntities',
+      resource: table,
+      partitionKey: undefined,
+      status: 200,
+      load: [
+        { partitionKey: 'a', count: 3 },
+        { partitionKey: 'b', count: 1 },
+        { partitionKey: 'c', count: 1 },
+      ],
+    });
+    assert.equal((await recordOf(page)).query?.rowsReturned, 5);
+    const nothing = await recordOf(client.query(table, { filter: `RowKey eq 'no'` }));
+    assert.deepEqual(nothing.load, []);
+  });
+
+  it('counts the operations of a transaction, and says why one failed', async () => {
+    const table = await client.newTable();
+    const rows = ['1', '2', '3'].map((RowKey) => ({ PartitionKey: 'p', RowKey }));
+    const inserts = rows.map((row) => insertOperation(table, row));
+    const batch = { resource: table, operationCount: 3, partitionKey: undefined, status: 202 };
+    const done = await subjectOf(sendChangeset(client, inserts));
+    const operation = 'EntityGroupTransaction';
+    const load = [{ partitionKey: 'p', count: 3 }];
+    assert.deepEqual(done, { ...batch, operation, load, errorCode: undefined });
+    const again = await subjectOf(sendChangeset(client, inserts));
+    assert.deepEqual(again, { ...batch, operation, load: [], errorCode: 'EntityAlreadyExists' });
+  });
+
+  it('says the error and the size of a transaction that cannot be read', async () => {
+    const table = await client.newTable();
+    const good = insertOperation(table, { PartitionKey: 'p', RowKey: 'r' });
+    const bad = writeOperation('PUT', table, ['other', 'r'], { n: 1 });
+    const record = await recordOf(sendChangeset(client, [good, bad]));
+    const { operationCount, errorCode, load } = record;
+    assert.deepEqual([operationCount, errorCode], [2, 'CommandsInBatchActOnDifferentPartitions']);
+    assert.deepEqual(load, []);
+  });
+
+  it('says what the one query of a batch has found', async () => {
+    const table = await client.newTable();
+    await client.put(table, { PartitionKey: 'p', RowKey: 'r' });
+    const headers = { Accept: acceptMinimal };
+    const ask = (path: string) =>
+      recordOf(sendBatch(client, plainBatchBody(client.base, [{ method: 'GET', path, headers }])));
+    assert.equal((await ask(`/${table}()`)).query?.rowsReturned, 1);
+    const { partitionKey, errorCode } = await ask(entityPath(table, 'p', 'missing'));
+    assert.deepEqual([partitionKey, errorCode], ['p', 'ResourceNotFound']);
+  });
+
+  it('names a table that is created', async () => {
+    const body = JSON.stringify({ TableName: 'Made' });
+    const { resource } = await recordOf(client.send({ method: 'POST', path: '/Tables', body }));
+    assert.equal(resource, 'Made');
+  });
+
+  it('counts messages, and tells one from several', async () => {
+    const queue = await queues.newQueue();
+    await queues.put(queue, 'text');
+    const ask = (query: string) => recordOf(queues.send({ path: `/${queue}/messages${query}` }));
+    const get = await ask('');
+    assert.deepEqual([get.operation, get.resource], ['GetMessage', queue]);
+    assert.deepEqual(get.load, [{ partitionKey: '', count: 1 }]);
+    const several = await ask('?numofmessages=2');
+    assert.deepEqual(
+      [several.operation, several.load],
+      ['GetMessages', [{ partitionKey: '', count: 0 }]],
+    );
+    assert.equal((await ask('?peekonly=true')).operation, 'PeekMessage');
+  });
+});
