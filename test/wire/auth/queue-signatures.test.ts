@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { QueueRequest } from '../kit/queue-client.js';
-import { assertQueueError, messages } from '../kit/errors.js';
+import { assertQueueError, refusals } from '../kit/errors.js';
 import type { WireResponse } from '../kit/response.js';
 import { queueStringToSign } from '../kit/queue-signature.js';
 import { developmentAccount, developmentKey, signatureOf, type Scheme } from '../kit/signature.js';
@@ -17,11 +17,7 @@ const accounts = [
 const { queues, wait } = await startQueueFixture({ accounts, allowHosts: ['.core.windows.net'] });
 const date = 'Fri, 01 Mar 2024 12:00:00 GMT';
 const version = '2021-12-02';
-const failed = {
-  status: 403,
-  code: 'AuthenticationFailed',
-  message: messages.authenticationFailed,
-} as const;
+const failed = refusals.authenticationFailed;
 const account = developmentAccount;
 
 await queues.expect(201, { method: 'PUT', path: '/work' });

@@ -36,7 +36,7 @@ const other = new WireClient(server.tablePort, 'otheraccount', otherKey);
 after(() => [queues, other].forEach((each) => each.close()));
 const table = await client.newTable('People');
 await client.put(table, { PartitionKey: 'p', RowKey: 'r', text: 'kept' });
-await other.send({ method: 'POST', path: '/Tables', body: `{"TableName":"${table}"}` });
+await other.createTable(table);
 const queue = await queues.newQueue('people');
 await queues.put(queue, 'kept');
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createServer } from '../../../src/app/index.js';
 import { WireClient } from '../kit/client.js';
-import { assertFrontDoorError, messages } from '../kit/errors.js';
+import { assertFrontDoorError, refusals } from '../kit/errors.js';
 import type { WireResponse } from '../kit/response.js';
 import { developmentAccount, signatureOf } from '../kit/signature.js';
 import { startFixture } from '../kit/server.js';
@@ -12,14 +12,10 @@ import type { WireRequest } from '../kit/signing-client.js';
 // each with a byte changed.
 
 const { client } = await startFixture({ checkClockSkew: false });
-await client.send({ method: 'POST', path: '/Tables', body: '{"TableName":"people"}' });
+await client.createTable('people');
 
 const date = 'Fri, 21 Nov 2025 10:00:00 GMT';
-const failed = {
-  status: 403,
-  code: 'AuthenticationFailed',
-  message: messages.authenticationFailed,
-} as const;
+const failed = refusals.authenticationFailed;
 
 interface Vector {
   readonly name: string;

@@ -81,15 +81,16 @@ export class WireClient extends SigningClient<WireRequest> {
     });
   }
 
+  createTable(name: string, headers: Headers = {}): Promise<WireResponse> {
+    const body = JSON.stringify({ TableName: name });
+    return this.send({ method: 'POST', path: '/Tables', body, headers });
+  }
+
   /** A fresh table; returns its name. */
   async newTable(prefix = 'table'): Promise<string> {
     this.#tables += 1;
     const name = `${prefix}${this.#tables}`;
-    const response = await this.send({
-      method: 'POST',
-      path: '/Tables',
-      body: JSON.stringify({ TableName: name }),
-    });
+    const response = await this.createTable(name);
     if (response.status !== 201) throw new Error(`no table ${name}: ${response.text}`);
     return name;
   }

@@ -126,32 +126,97 @@ function checkXml(
   });
 }
 
-/** Texts of table-service §3.2 that tests need more than once. */
-export const messages = {
-  authenticationFailed:
+function refusal<Code extends string>(status: number, code: Code, message: string) {
+  return { status, code, message } as const;
+}
+
+/** Refusals of table-service §3.2 that tests need more than once. */
+export const refusals = {
+  authenticationFailed: refusal(
+    403,
+    'AuthenticationFailed',
     'Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.',
-  bodyNotParseable: 'An error occurred while processing this request.',
-  duplicateRow:
+  ),
+  bodyNotParseable: refusal(
+    400,
+    'InvalidInput',
+    'An error occurred while processing this request.',
+  ),
+  duplicateRow: refusal(
+    400,
+    'InvalidDuplicateRow',
     'The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.',
-  entityExists: 'The specified entity already exists.',
-  entityTooLarge: 'The entity is larger than the maximum allowed size (1MB).',
-  inputInvalid: 'One of the request inputs is not valid.',
-  nameLength: 'The specified resource name length is not within the permissible limits.',
-  nameCharacters: 'The specifed resource name contains invalid characters.',
-  notImplemented: 'The requested operation is not implemented on the specified resource.',
-  otherPartition: 'All commands in a batch must operate on same entity group.',
-  propertiesNeedValue: 'The values are not specified for all properties in the entity.',
-  propertyNameInvalid: 'The property name is invalid.',
-  propertyNameTooLong: 'The property name exceeds the maximum allowed length (255).',
-  querySyntax: 'Bad Request - Error in query syntax.',
-  resourceNotFound: 'The specified resource does not exist.',
-  tableExists: 'The table specified already exists.',
-  tableNotFound: 'The table specified does not exist.',
-  tooLargeBody: 'The request body is too large and exceeds the maximum permissible limit.',
-  tooManyOperations: 'The batch request operation exceeds the maximum 100 changes per change set.',
-  tooManyProperties:
+  ),
+  entityExists: refusal(409, 'EntityAlreadyExists', 'The specified entity already exists.'),
+  entityTooLarge: refusal(
+    400,
+    'EntityTooLarge',
+    'The entity is larger than the maximum allowed size (1MB).',
+  ),
+  inputInvalid: refusal(400, 'InvalidInput', 'One of the request inputs is not valid.'),
+  nameLength: refusal(
+    400,
+    'OutOfRangeInput',
+    'The specified resource name length is not within the permissible limits.',
+  ),
+  nameCharacters: refusal(
+    400,
+    'InvalidResourceName',
+    'The specifed resource name contains invalid characters.',
+  ),
+  notImplemented: refusal(
+    501,
+    'NotImplemented',
+    'The requested operation is not implemented on the specified resource.',
+  ),
+  otherPartition: refusal(
+    400,
+    'CommandsInBatchActOnDifferentPartitions',
+    'All commands in a batch must operate on same entity group.',
+  ),
+  propertiesNeedValue: refusal(
+    400,
+    'PropertiesNeedValue',
+    'The values are not specified for all properties in the entity.',
+  ),
+  propertyNameInvalid: refusal(400, 'PropertyNameInvalid', 'The property name is invalid.'),
+  propertyNameTooLong: refusal(
+    400,
+    'PropertyNameTooLong',
+    'The property name exceeds the maximum allowed length (255).',
+  ),
+  querySyntax: refusal(400, 'InvalidInput', 'Bad Request - Error in query syntax.'),
+  resourceNotFound: refusal(404, 'ResourceNotFound', 'The specified resource does not exist.'),
+  tableExists: refusal(409, 'TableAlreadyExists', 'The table specified already exists.'),
+  tableNotFound: refusal(404, 'TableNotFound', 'The table specified does not exist.'),
+  tooLargeBody: refusal(
+    413,
+    'RequestBodyTooLarge',
+    'The request body is too large and exceeds the maximum permissible limit.',
+  ),
+  tooManyOperations: refusal(
+    400,
+    'InvalidInput',
+    'The batch request operation exceeds the maximum 100 changes per change set.',
+  ),
+  tooManyProperties: refusal(
+    400,
+    'TooManyProperties',
     'The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.',
-  updateCondition: 'The update condition specified in the request was not satisfied.',
-  valueTooLarge:
+  ),
+  updateCondition: refusal(
+    412,
+    'UpdateConditionNotSatisfied',
+    'The update condition specified in the request was not satisfied.',
+  ),
+  valueTooLarge: refusal(
+    400,
+    'PropertyValueTooLarge',
     'The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.',
+  ),
 } as const;
+
+/** What a changeset answers whose operation at an index, from 0, fails. */
+export function refusedAt<Refusal extends ExpectedError>(index: number, expected: Refusal) {
+  return { ...expected, message: `${index}:${expected.message}` };
+}

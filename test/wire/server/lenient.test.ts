@@ -247,6 +247,5 @@ describe('a lenient server', () => {
 });
 
 async function createTable(client: WireClient, name: string): Promise<void> {
-  const body = JSON.stringify({ TableName: name });
-  await client.send({ method: 'POST', path: '/Tables', body });
+  await client.createTable(name);
 }

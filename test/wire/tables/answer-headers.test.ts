@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { changesetParts, insertOperation, sendChangeset } from '../kit/batch.js';
 import { entityPath } from '../kit/client.js';
 import type { WireResponse } from '../kit/response.js';
 import { startFixture } from '../kit/server.js';
@@ -7,6 +8,7 @@ import { startFixture } from '../kit/server.js';
 // Headers of outer responses: table-service §10.1, and §3.5 to §3.13 for each operation.
 
 const { client } = await startFixture();
+const addressed = await client.newTable('addressed');
 
 const etagPattern = /^W\/"datetime'\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\d(\.\d{1,7})?Z'"$/;
 const guidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -107,9 +109,10 @@ describe('headers of table operations', () => {
 });
 
 describe('headers of entity operations', () => {
-  it('Insert Entity without Prefer: 201, ETag, Location, no DataServiceId', async () => {
+  it('Insert Entity without Prefer: 201, ETag, Location without query, no DataServiceId', async () => {
     const table = await client.newTable();
-    const response = await client.insert(table, { PartitionKey: 'p', RowKey: 'r' });
+    const body = '{"PartitionKey":"p","RowKey":"r"}';
+    const response = await client.send({ method: 'POST', path: `/${table}?timeout=20`, body });
     assertHeaders(response, {
       status: 201,
       type: minimalType,
@@ -268,28 +271,50 @@ describe('headers of every response', () => {
     const response = await client.send({ path: '/Tables', headers: { Connection: 'close' } });
     assert.equal(response.header('connection'), 'close');
   });
-
-  it('answers Expect: 100-continue and takes the body', async () => {
-    const table = await client.newTable();
-    const headers = { Expect: '100-continue' };
-    const response = await client.insert(table, { PartitionKey: 'p', RowKey: 'r' }, headers);
-    assert.equal(response.status, 201);
-  });
-
-  it('keeps the connection between requests', async () => {
-    const { head } = await client.send({ path: '/Tables' });
-    assert.doesNotMatch(head, /^connection: close$/im);
-  });
 });
 
-describe('/healthz', () => {
-  it('answers 200 without credentials', async () => {
-    const response = await client.send({ target: '/healthz', auth: 'none' });
-    assert.equal(response.status, 200);
+describe('addresses of what was inserted', () => {
+  const wide = '\u20ac';
+
+  /** Which of the headers an insert of keys of this length has. */
+  async function headersOf(length: number, prefer: string): Promise<(string | undefined)[]> {
+    const keys = { PartitionKey: wide.repeat(length), RowKey: wide.repeat(length) };
+    await client.send({
+      method: 'DELETE',
+      path: entityPath(addressed, keys.PartitionKey, keys.RowKey),
+      headers: { 'If-Match': '*' },
+    });
+    const inserted = await client.insert(addressed, keys, { Prefer: prefer });
+    const bytes = inserted.headers.reduce(
+      (sum, [name, value]) => sum + name.length + value.length,
+      0,
+    );
+    assert.ok(bytes < 12 * 1024, `${bytes} bytes of headers`);
+    assert.ok([201, 204].includes(inserted.status));
+    return ['location', 'dataserviceid'].map((name) => inserted.header(name)?.slice(0, 7));
+  }
+
+  it('are left out one after the other where headers get too long', async () => {
+    assert.deepEqual(await headersOf(250, 'return-no-content'), ['http://', 'http://']);
+    assert.deepEqual(await headersOf(512, 'return-no-content'), ['http://', undefined]);
+    assert.deepEqual(await headersOf(512, 'return-content'), ['http://', undefined]);
   });
 
-  it('answers 200 without any header but Host', async () => {
-    const response = await client.sendRaw('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
-    assert.equal(response.status, 200);
+  it('are left out of parts of a batch alike', async () => {
+    const insert = (length: number) => {
+      const { headers, ...operation } = insertOperation(addressed, {
+        PartitionKey: wide.repeat(512),
+        RowKey: wide.repeat(length),
+      });
+      return { ...operation, headers: { ...headers, Prefer: 'return-no-content' } };
+    };
+    const parts = changesetParts(await sendChangeset(client, [insert(10), insert(500)]));
+    assert.deepEqual(
+      parts.map(({ head }) => ['Location:', 'DataServiceId:'].map((name) => head.includes(name))),
+      [
+        [true, true],
+        [true, false],
+      ],
+    );
   });
 });

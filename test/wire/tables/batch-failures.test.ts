@@ -15,7 +15,7 @@ import {
   type Operation,
 } from '../kit/batch.js';
 import { entityPath } from '../kit/client.js';
-import { assertFrontDoorError, assertJsonError, messages } from '../kit/errors.js';
+import { refusedAt, assertFrontDoorError, assertJsonError, refusals } from '../kit/errors.js';
 import { startFixture } from '../kit/server.js';
 
 // table-service §9.1, §9.5 and §9.6: what a batch that fails answers, and that it leaves nothing
@@ -42,17 +42,13 @@ const failures: readonly Failure[] = [
   {
     name: 'TableNotFound',
     operation: () => insertOperation('nowhere', { ...keys, RowKey: 'r' }),
-    status: 404,
-    code: 'TableNotFound',
-    message: messages.tableNotFound,
+    ...refusals.tableNotFound,
     layer: 'validation',
   },
   {
     name: 'PropertiesNeedValue',
     operation: (table) => insertOperation(table, keys),
-    status: 400,
-    code: 'PropertiesNeedValue',
-    message: messages.propertiesNeedValue,
+    ...refusals.propertiesNeedValue,
     layer: 'validation',
   },
   {
@@ -67,17 +63,13 @@ const failures: readonly Failure[] = [
     name: 'InvalidInput of a value',
     operation: (table) =>
       insertOperation(table, { ...keys, RowKey: 'r', 'n@odata.type': 'Edm.Int64', n: 'x' }),
-    status: 400,
-    code: 'InvalidInput',
-    message: messages.bodyNotParseable,
+    ...refusals.bodyNotParseable,
     layer: 'validation',
   },
   {
     name: 'InvalidInput of JSON',
     operation: (table) => ({ ...insertOperation(table, {}), body: '{"PartitionKey":' }),
-    status: 400,
-    code: 'InvalidInput',
-    message: messages.bodyNotParseable,
+    ...refusals.bodyNotParseable,
     layer: 'validation',
   },
   {
@@ -92,41 +84,31 @@ const failures: readonly Failure[] = [
   {
     name: 'EntityAlreadyExists',
     operation: (table) => insertOperation(table, { ...keys, RowKey: 'there' }),
-    status: 409,
-    code: 'EntityAlreadyExists',
-    message: messages.entityExists,
+    ...refusals.entityExists,
     layer: 'storage',
   },
   {
     name: 'UpdateConditionNotSatisfied',
     operation: (table) => writeOperation('PUT', table, ['p', 'there'], {}, stale),
-    status: 412,
-    code: 'UpdateConditionNotSatisfied',
-    message: messages.updateCondition,
+    ...refusals.updateCondition,
     layer: 'storage',
   },
   {
     name: 'ResourceNotFound of an update',
     operation: (table) => writeOperation('MERGE', table, ['p', 'missing'], {}, '*'),
-    status: 404,
-    code: 'ResourceNotFound',
-    message: messages.resourceNotFound,
+    ...refusals.resourceNotFound,
     layer: 'storage',
   },
   {
     name: 'ResourceNotFound of a delete',
     operation: (table) => deleteOperation(table, ['p', 'missing']),
-    status: 404,
-    code: 'ResourceNotFound',
-    message: messages.resourceNotFound,
+    ...refusals.resourceNotFound,
     layer: 'storage',
   },
   {
     name: 'PropertyValueTooLarge',
     operation: (table) => insertOperation(table, { ...keys, RowKey: 'r', v: tooLong }),
-    status: 400,
-    code: 'PropertyValueTooLarge',
-    message: messages.valueTooLarge,
+    ...refusals.valueTooLarge,
     layer: 'storage',
   },
 ];
@@ -193,11 +175,7 @@ describe('rules of a changeset (table-service §9.1)', () => {
 
   it('TableNotFound of several operations names the first', async () => {
     const response = await sendChangeset(client, inserts('nowhere', 3));
-    assert.deepEqual(changesetError(response), {
-      status: 404,
-      code: 'TableNotFound',
-      message: `0:${messages.tableNotFound}`,
-    });
+    assert.deepEqual(changesetError(response), refusedAt(0, refusals.tableNotFound));
   });
 
   for (const position of [1, 2]) {
@@ -206,11 +184,7 @@ describe('rules of a changeset (table-service §9.1)', () => {
       const operations = inserts(table, position);
       const again = { ...keys, RowKey: 'r000' };
       const response = await sendChangeset(client, [...operations, insertOperation(table, again)]);
-      assert.deepEqual(changesetError(response), {
-        status: 400,
-        code: 'InvalidDuplicateRow',
-        message: `${position}:${messages.duplicateRow}`,
-      });
+      assert.deepEqual(changesetError(response), refusedAt(position, refusals.duplicateRow));
       assert.deepEqual(await client.rowKeys(table), []);
     });
   }
@@ -236,11 +210,7 @@ describe('rules of a changeset (table-service §9.1)', () => {
       insertOperation(table, { PartitionKey: 'p1', RowKey: 'r' }),
       insertOperation(table, { PartitionKey: 'p2', RowKey: 'r' }),
     ]);
-    assert.deepEqual(changesetError(response), {
-      status: 400,
-      code: 'CommandsInBatchActOnDifferentPartitions',
-      message: `1:${messages.otherPartition}`,
-    });
+    assert.deepEqual(changesetError(response), refusedAt(1, refusals.otherPartition));
     assert.deepEqual(await client.rowKeys(table), []);
   });
 
@@ -271,11 +241,7 @@ describe('rules of a changeset (table-service §9.1)', () => {
     assertChangesetDone(await sendChangeset(client, inserts(table, 100)), statuses);
     const other = await client.newTable();
     const response = await sendChangeset(client, inserts(other, 101));
-    assert.deepEqual(changesetError(response), {
-      status: 400,
-      code: 'InvalidInput',
-      message: `99:${messages.tooManyOperations}`,
-    });
+    assert.deepEqual(changesetError(response), refusedAt(99, refusals.tooManyOperations));
     assert.deepEqual(await client.rowKeys(other), []);
   });
 
@@ -286,11 +252,7 @@ describe('rules of a changeset (table-service §9.1)', () => {
       writeOperation('PUT', table, ['p', 'there'], {}, stale),
       deleteOperation(table, ['p', 'missing']),
     ]);
-    assert.deepEqual(changesetError(response), {
-      status: 412,
-      code: 'UpdateConditionNotSatisfied',
-      message: `1:${messages.updateCondition}`,
-    });
+    assert.deepEqual(changesetError(response), refusedAt(1, refusals.updateCondition));
   });
 
   it('of two validation errors the first one is answered', async () => {
@@ -299,7 +261,10 @@ describe('rules of a changeset (table-service §9.1)', () => {
     assert.ok(insert);
     const response = await sendChangeset(client, [insert, insert, { ...insert, body: '{' }]);
     const { code, message } = changesetError(response);
-    assert.deepEqual([code, message], ['InvalidDuplicateRow', `1:${messages.duplicateRow}`]);
+    assert.deepEqual(
+      [code, message],
+      ['InvalidDuplicateRow', `1:${refusals.duplicateRow.message}`],
+    );
   });
 
   it('a date out of range carries 0: on an insert', async () => {
@@ -327,14 +292,31 @@ describe('rules of a changeset (table-service §9.1)', () => {
     }
   });
 
-  it('Preference-Applied follows Cache-Control when the failing operation prefers', async () => {
+  it('a stale etag is 412 for every kind of write', async () => {
     const table = await tableWithOne();
-    const operation = insertOperation(table, { ...keys, RowKey: 'there' });
-    const [part] = changesetParts(await sendChangeset(client, [operation]));
-    assert.match(
-      part?.head ?? '',
-      /^Cache-Control: no-cache\r\nPreference-Applied: return-no-content\r\n/m,
-    );
+    const before = (await client.query(table)).text;
+    for (const operation of [
+      writeOperation('MERGE', table, ['p', 'there'], {}, stale),
+      writeOperation('PATCH', table, ['p', 'there'], {}, stale),
+      deleteOperation(table, ['p', 'there'], stale),
+    ]) {
+      const { code } = changesetError(await sendChangeset(client, [operation]));
+      assert.equal(code, 'UpdateConditionNotSatisfied');
+    }
+    await assertUntouched(table, before);
+  });
+
+  it('a replacement and a deletion before the failing operation are not applied', async () => {
+    const table = await tableWithOne();
+    await client.put(table, { ...keys, RowKey: 'too', n: 1.5, text: 'x' });
+    const before = (await client.query(table)).text;
+    const response = await sendChangeset(client, [
+      writeOperation('PUT', table, ['p', 'there'], { n: 2 }, '*'),
+      deleteOperation(table, ['p', 'too']),
+      deleteOperation(table, ['p', 'missing']),
+    ]);
+    assert.equal(changesetError(response).status, 404);
+    await assertUntouched(table, before);
   });
 });
 
@@ -366,14 +348,17 @@ describe('malformed batches (table-service §9.6)', () => {
 
   for (const operations of [[get], [get, insert], [insert, get]]) {
     const methods = operations.map(({ method }) => method).join(', ');
-    it(`A2: ${methods} in a changeset is 400 InvalidInput`, async () => {
-      const response = await sendBatch(client, changesetBody(base, operations));
-      const { status, code } = changesetError(response);
+    it(`${methods} in a changeset is 400 InvalidInput, and nothing is applied`, async () => {
+      const table = await tableWithOne();
+      const before = (await client.query(table)).text;
+      const body = changesetBody(base, operations).replaceAll('/people', `/${table}`);
+      const { status, code } = changesetError(await sendBatch(client, body));
       assert.deepEqual({ status, code }, { status: 400, code: 'InvalidInput' });
+      await assertUntouched(table, before);
     });
   }
 
-  it('B21: an empty changeset (choice of this server)', async () => {
+  it('an empty changeset (choice of this server)', async () => {
     assertMalformedBatch(await sendBatch(client, empty, 'multipart/mixed; boundary=batch_1'));
   });
 
@@ -390,11 +375,10 @@ describe('errors of the outer request', () => {
   it('a signature that is wrong is a plain 403', async () => {
     const headers = { Authorization: `SharedKeyLite ${client.account}:AAAA` };
     const body = changesetBody(base, [insertOperation('people', { ...keys, RowKey: 'r' })]);
-    assertFrontDoorError(await sendBatch(client, body, undefined, headers), {
-      status: 403,
-      code: 'AuthenticationFailed',
-      message: messages.authenticationFailed,
-    });
+    assertFrontDoorError(
+      await sendBatch(client, body, undefined, headers),
+      refusals.authenticationFailed,
+    );
   });
 
   const mebibytes4 = 4 * 1024 * 1024;
@@ -418,11 +402,7 @@ describe('errors of the outer request', () => {
 
   it('4 MiB and a byte are 413 RequestBodyTooLarge, and nothing is stored', async () => {
     const table = await client.newTable();
-    assertJsonError(await sendBatch(client, batchOf(table, mebibytes4 + 1)), {
-      status: 413,
-      code: 'RequestBodyTooLarge',
-      message: messages.tooLargeBody,
-    });
+    assertJsonError(await sendBatch(client, batchOf(table, mebibytes4 + 1)), refusals.tooLargeBody);
     assert.deepEqual(await client.rowKeys(table), []);
   });
 
@@ -442,5 +422,26 @@ describe('errors of the outer request', () => {
     const response = await client.sendRaw(Buffer.concat([head, chunk]));
     assert.equal(response.status, 413);
     assert.deepEqual(await client.rowKeys(table), []);
+  });
+});
+
+describe('what fails in a changeset after it was understood', () => {
+  it('says Cache-Control and the preference of the insert that failed', async () => {
+    const table = await client.newTable();
+    const twice = { ...keys, RowKey: 'twice' };
+    const same = await sendChangeset(client, [
+      insertOperation(table, twice),
+      insertOperation(table, twice),
+    ]);
+    assert.match(same.text, /nosniff\r\nCache-Control: no-cache\r\n[^]*InvalidDuplicateRow/);
+    const many = Array.from({ length: 101 }, (_, index) =>
+      insertOperation(table, { ...keys, RowKey: `${index}` }),
+    );
+    assert.match(
+      (await sendChangeset(client, many)).text,
+      /Cache-Control: no-cache\r\nPreference-Applied: return-no-content\r\n[^]*"value":"99:/,
+    );
+    const missing = await sendChangeset(client, [insertOperation('nowhere', twice)]);
+    assert.doesNotMatch(changesetParts(missing)[0]?.head ?? '', /Cache-Control/);
   });
 });

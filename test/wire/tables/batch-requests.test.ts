@@ -12,12 +12,12 @@ import {
   sendChangeset,
   writeOperation,
 } from '../kit/batch.js';
-import { entityPath, acceptNone } from '../kit/client.js';
+import { acceptNone, entityPath, WireClient } from '../kit/client.js';
 import { startFixture } from '../kit/server.js';
 
 // table-service §9.2 and §9.7: every shape of batch request that real clients send is understood.
 
-const { client } = await startFixture();
+const { client, server } = await startFixture();
 const { base } = client;
 const crlf = (lines: readonly string[]) => lines.join('\r\n');
 
@@ -175,7 +175,9 @@ describe('operations in a changeset', () => {
   ];
   for (const target of targets) {
     it(`request line target ${target.replace(client.authority, 'host')}`, async () => {
-      assert.deepEqual((await run(document({ target }))).rowKeys, done);
+      const { parts, rowKeys } = await run(document({ target }));
+      assert.deepEqual(rowKeys, done);
+      assert.match(parts[0]?.head ?? '', /^Location: http.*\(PartitionKey='p',RowKey='new'\)\r$/m);
     });
   }
 
@@ -321,6 +323,41 @@ describe('operations in a changeset', () => {
       ]);
       assertChangesetDone(await sendBatch(client, body, undefined, { Accept }), [204]);
     }
+  });
+
+  it('the operations of a changeset share one ETag and one Timestamp', async () => {
+    const table = await client.newTable();
+    const operations = ['a', 'b', 'c'].map((RowKey) =>
+      insertOperation(table, { PartitionKey: 'p', RowKey }),
+    );
+    const parts = assertChangesetDone(await sendChangeset(client, operations), [204, 204, 204]);
+    const etags = new Set(parts.map(({ head }) => /^ETag: (.+)\r$/m.exec(head)?.[1]));
+    assert.equal(etags.size, 1);
+    const { items } = await client.query(table);
+    assert.deepEqual(new Set(items.map((item) => item['odata.etag'])), etags);
+    assert.equal(new Set(items.map((item) => item['Timestamp'])).size, 1);
+  });
+
+  it('many at once all succeed', async () => {
+    const table = await client.newTable();
+    const clients = Array.from({ length: 40 }, () => WireClient.of(server));
+    const responses = await Promise.all(
+      clients.map((each, index) => {
+        const PartitionKey = `p${index % 4}`;
+        const rows = Array.from({ length: 20 }, (_, row) => `${index}-${row}`);
+        return sendChangeset(
+          each,
+          rows.map((RowKey) => insertOperation(table, { PartitionKey, RowKey })),
+        );
+      }),
+    );
+    for (const each of clients) each.close();
+    for (const response of responses)
+      assertChangesetDone(
+        response,
+        Array.from({ length: 20 }, () => 204),
+      );
+    assert.equal((await client.rowKeys(table)).length, 800);
   });
 });
 

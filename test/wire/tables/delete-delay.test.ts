@@ -15,8 +15,7 @@ const options = { tableDeleteDelayMs: delayMs, clock, checkClockSkew: false };
 const { server, client } = await startFixture(options);
 const wait = (seconds: number) => clock.advanceMicros(seconds * 1_000_000);
 
-const create = (name: string, by: WireClient = client) =>
-  by.send({ method: 'POST', path: '/Tables', body: JSON.stringify({ TableName: name }) });
+const create = (name: string, by: WireClient = client) => by.createTable(name);
 const drop = (name: string, by: WireClient = client) =>
   by.send({ method: 'DELETE', path: `/Tables('${name}')` });
 

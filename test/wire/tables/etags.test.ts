@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { acceptNone, entityPath } from '../kit/client.js';
-import { assertJsonError, messages } from '../kit/errors.js';
+import { assertJsonError, refusals } from '../kit/errors.js';
 import { startFixture } from '../kit/server.js';
 
 // table-service §14 no. 5: every form of If-Match × every write × an entity that exists or not
@@ -85,11 +85,7 @@ for (const method of methods) {
     for (const ifMatch of [other, foreign]) {
       it(`is 412 with ${ifMatch}`, async () => {
         const { rowKey } = await insert();
-        assertJsonError(await write(method, rowKey, ifMatch), {
-          status: 412,
-          code: 'UpdateConditionNotSatisfied',
-          message: messages.updateCondition,
-        });
+        assertJsonError(await write(method, rowKey, ifMatch), refusals.updateCondition);
         assert.deepEqual(await stored(rowKey), untouched);
       });
     }
@@ -163,11 +159,7 @@ for (const method of methods) {
     for (const ifMatch of ['*', other, foreign]) {
       it(`is 404 with ${ifMatch}`, async () => {
         const rowKey = fresh();
-        assertJsonError(await write(method, rowKey, ifMatch), {
-          status: 404,
-          code: 'ResourceNotFound',
-          message: messages.resourceNotFound,
-        });
+        assertJsonError(await write(method, rowKey, ifMatch), refusals.resourceNotFound);
         assert.equal(await stored(rowKey), undefined);
       });
     }

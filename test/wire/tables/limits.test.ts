@@ -8,7 +8,7 @@ import {
   writeOperation,
 } from '../kit/batch.js';
 import { entityPath } from '../kit/client.js';
-import { assertJsonError, messages, type ExpectedError } from '../kit/errors.js';
+import { assertJsonError, refusals, type ExpectedError } from '../kit/errors.js';
 import { startFixture } from '../kit/server.js';
 
 // table-service §14 no. 6, §2.2 and §2.3: every limit ± 1, each with its own code,
@@ -51,30 +51,22 @@ interface Limit {
   readonly layer: 'validation' | 'storage';
 }
 
-const tooLarge = {
-  status: 400,
-  code: 'PropertyValueTooLarge',
-  message: messages.valueTooLarge,
-} as const;
-const entityTooLarge = {
-  status: 400,
-  code: 'EntityTooLarge',
-  message: messages.entityTooLarge,
-} as const;
+const tooLarge = refusals.valueTooLarge;
+const entityTooLarge = refusals.entityTooLarge;
 
 const limits: readonly Limit[] = [
   {
     name: '252 properties',
     fits: properties(252),
     exceeds: properties(253),
-    error: { status: 400, code: 'TooManyProperties', message: messages.tooManyProperties },
+    error: refusals.tooManyProperties,
     layer: 'validation',
   },
   {
     name: 'a property name of 255 characters',
     fits: { ['n'.repeat(255)]: 1 },
     exceeds: { ['n'.repeat(256)]: 1 },
-    error: { status: 400, code: 'PropertyNameTooLong', message: messages.propertyNameTooLong },
+    error: refusals.propertyNameTooLong,
     layer: 'validation',
   },
   {
@@ -167,11 +159,7 @@ describe('limits of the merged result', () => {
     const path = entityPath(table, 'p', 'r');
     const before = (await client.send({ path })).text;
     const add = await client.send({ method: 'MERGE', path, body: '{"more":1}' });
-    assertJsonError(add, {
-      status: 400,
-      code: 'TooManyProperties',
-      message: messages.tooManyProperties,
-    });
+    assertJsonError(add, refusals.tooManyProperties);
     assert.equal((await client.send({ path })).text, before);
     const change = await client.send({ method: 'MERGE', path, body: '{"p0":"other"}' });
     assert.equal(change.status, 204);
@@ -207,6 +195,20 @@ describe('limits of the merged result', () => {
       }
     }
   }
+
+  it('merges do not grow an entity beyond 1 MiB', async () => {
+    const table = await client.newTable();
+    const path = entityPath(table, 'p', 'r');
+    const merge = (index: number) =>
+      client.send({
+        method: 'MERGE',
+        path,
+        body: JSON.stringify({ [`p${index}`]: 'x'.repeat(32_000) }),
+      });
+    // 16 × (8 + 2 × 2 + 64,000 + 4) bytes, twelve more for longer names, fit into 1,048,576.
+    for (let index = 0; index < 16; index += 1) assert.equal((await merge(index)).status, 204);
+    for (const index of [16, 17]) assertJsonError(await merge(index), entityTooLarge);
+  });
 });
 
 describe('which limit speaks first (table-service §2.2)', () => {
@@ -225,11 +227,7 @@ describe('which limit speaks first (table-service §2.2)', () => {
   it('a body of more than 4 MiB is 413', async () => {
     const table = await client.newTable();
     const entity = { ...keys, v: 'x'.repeat(4 * 1024 * 1024) };
-    assertJsonError(await client.insert(table, entity), {
-      status: 413,
-      code: 'RequestBodyTooLarge',
-      message: messages.tooLargeBody,
-    });
+    assertJsonError(await client.insert(table, entity), refusals.tooLargeBody);
   });
 });
 
@@ -269,11 +267,7 @@ describe('keys of 512 characters', () => {
           ...(method === 'PUT' || method === 'MERGE' ? { body: '{}' } : {}),
           headers: method === 'GET' ? {} : { 'If-Match': '*' },
         });
-        assertJsonError(response, {
-          status: 404,
-          code: 'ResourceNotFound',
-          message: messages.resourceNotFound,
-        });
+        assertJsonError(response, refusals.resourceNotFound);
       }
     });
   }

@@ -81,7 +81,7 @@ describe('table bodies', () => {
 
   it('Query Tables in each level', async () => {
     for (const name of names) {
-      await client.send({ method: 'POST', path: '/Tables', body: `{"TableName":"${name}"}` });
+      await client.createTable(name);
     }
     const bodyIn = async (Accept: string) =>
       (await client.send({ path: `/Tables${query}`, headers: { Accept } })).text;
@@ -96,8 +96,7 @@ describe('table bodies', () => {
   });
 
   it('Get Table in each level', async () => {
-    const body = '{"TableName":"single"}';
-    await client.send({ method: 'POST', path: '/Tables', body });
+    await client.createTable('single');
     const bodyIn = async (Accept: string) =>
       (await client.send({ path: "/Tables('single')", headers: { Accept } })).text;
     assert.equal(await bodyIn(acceptNone), '{"TableName":"single"}');
@@ -187,6 +186,17 @@ describe('$select (table-service §4.4)', () => {
     const select = Array.from({ length: 252 }, (_, index) => `p${index}`).join(',');
     const response = await client.query(table, { select, headers: { Accept: acceptNone } });
     assert.equal(Object.keys(response.items[0] ?? {}).length, 252);
+  });
+
+  it('is shown in odata.metadata as it was sent', async () => {
+    for (const [sent, shown] of [
+      ['n,%20m', 'n,%20m'],
+      ['n%2Cm', 'n,m'],
+      ['n,%C3%BC', 'n,%C3%BC'],
+    ]) {
+      const { json } = await client.send({ path: `/${table}()?$select=${sent}&$top=1` });
+      assert.equal(json['odata.metadata'], `${client.base}/$metadata#${table}&$select=${shown}`);
+    }
   });
 });
 

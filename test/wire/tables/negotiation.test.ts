@@ -81,20 +81,20 @@ describe('$format', () => {
     ['fullmetadata', acceptMinimal],
   ];
   for (const [level, accept] of formats) {
-    it(`A15: ${level} wins over Accept`, async () => {
+    it(`${level} wins over Accept`, async () => {
       const format = encodeURIComponent(`application/json;odata=${level}`);
       assert.equal(await levelOf({ Accept: accept }, `?$format=${format}`), typeOf(level));
       assert.equal(await levelOf({ Accept: accept }, `?%24format=${format}`), typeOf(level));
     });
   }
 
-  it('A15: serves a request whose Accept is missing or Atom', async () => {
+  it('serves a request whose Accept is missing or Atom', async () => {
     const query = '?$format=application%2Fjson%3Bodata%3Dfullmetadata';
     assert.equal(await levelOf({ Accept: undefined }, query), typeOf('fullmetadata'));
     assert.equal(await levelOf({ Accept: 'application/atom+xml' }, query), typeOf('fullmetadata'));
   });
 
-  it('A15: an unsupported one is refused although Accept would do', async () => {
+  it('an unsupported one is refused although Accept would do', async () => {
     const path = `/${table}()?$format=application%2Fatom%2Bxml`;
     assertXmlError(await client.send({ path }), { status: 415, code: 'AtomFormatNotSupported' });
   });
@@ -120,7 +120,7 @@ describe('$format', () => {
 describe('data service versions', () => {
   const values = ['1.0;NetFx', '2.0;NetFx', '3.0;NetFx', '3.0;', '3.0', undefined, 'whatever'];
   for (const value of values) {
-    it(`A15: ${value ?? 'none'} is accepted and changes nothing`, async () => {
+    it(`${value ?? 'none'} is accepted and changes nothing`, async () => {
       const headers = { DataServiceVersion: value, MaxDataServiceVersion: value };
       assert.equal(await levelOf(headers), typeOf('minimalmetadata'));
     });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { assertJsonError, messages } from '../kit/errors.js';
+import { assertJsonError, refusals } from '../kit/errors.js';
 import { startFixture } from '../kit/server.js';
 import { member, writeAndRead } from '../kit/typed-values.js';
 
@@ -10,11 +10,7 @@ import { member, writeAndRead } from '../kit/typed-values.js';
 const { client } = await startFixture();
 const table = await client.newTable();
 
-const invalid = {
-  status: 400,
-  code: 'InvalidInput',
-  message: messages.bodyNotParseable,
-} as const;
+const invalid = refusals.bodyNotParseable;
 
 describe('numbers without annotation', () => {
   const cases: readonly (readonly [json: string, stored: string])[] = [
@@ -109,6 +105,8 @@ describe('numbers with annotation', () => {
     ['Edm.Boolean', 'true', '"v":true'],
     ['Edm.Boolean', '"true"', '"v":true'],
     ['Edm.Boolean', '"false"', '"v":false'],
+    ['Edm.Boolean', '"False"', '"v":false'],
+    ['Edm.Boolean', '"TRUE"', '"v":true'],
     ['Edm.String', '"54"', '"v":"54"'],
   ];
   for (const [type, json, stored] of accepted) {

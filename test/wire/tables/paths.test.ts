@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { acceptNone, entityPath } from '../kit/client.js';
-import { assertFrontDoorError, assertJsonError, messages } from '../kit/errors.js';
+import { assertFrontDoorError, assertJsonError, refusals } from '../kit/errors.js';
 import { authorizationOf } from '../kit/signature.js';
 import { startFixture } from '../kit/server.js';
 
@@ -47,7 +47,7 @@ describe('forms of a path', () => {
     assert.equal(await entityAt(entityPath(table.toUpperCase(), 'p', 'r')), 1);
   });
 
-  it('B19: keys in either order', async () => {
+  it('keys in either order', async () => {
     assert.equal(await entityAt(`/${table}(RowKey='r',PartitionKey='p')`), 1);
   });
 
@@ -68,215 +68,6 @@ describe('forms of a path', () => {
       assert.equal(response.status === 202 || response.status === 400, true, response.text);
       assert.notEqual(response.header('x-ms-error-code'), 'MethodNotAllowed');
     }
-  });
-});
-
-describe('keys in a path', () => {
-  const texts = [
-    '',
-    "'",
-    "''",
-    "'''",
-    'a b',
-    'a+b',
-    '%',
-    '%25',
-    '%2F',
-    '%41',
-    '100%',
-    '&',
-    '"',
-    '<>',
-    '=',
-    ',',
-    '(',
-    ')',
-    ';',
-    ':',
-    '@',
-    '!',
-    '*',
-    '~',
-    '`',
-    '{}',
-    '[]',
-    '|',
-    '^',
-    '$',
-    '.',
-    '..',
-    'ü',
-    'ß',
-    '日本',
-    '😀',
-    '\u{10FFFF}',
-    '\u00A0',
-    '\u2028',
-    '\uFEFF',
-    "',RowKey='x",
-    "PartitionKey='p'",
-    "')",
-    'x'.repeat(512),
-    'é'.repeat(512),
-  ];
-  for (const text of texts) {
-    it(`round-trips ${JSON.stringify(text).slice(0, 40)}`, async () => {
-      const keys = { PartitionKey: text, RowKey: text };
-      const inserted = await client.insert(table, { ...keys, n: 7 });
-      assert.equal(inserted.status, 201, inserted.text);
-      const path = entityPath(table, text, text);
-      const read = await client.send({ path, headers: { Accept: acceptNone } });
-      assert.equal(read.status, 200, read.text);
-      assert.equal(read.json['PartitionKey'], text);
-      assert.equal(read.json['RowKey'], text);
-      assert.equal(await entityAt(path.replaceAll("'", '%27')), 7);
-      const location = inserted.header('location') ?? '';
-      assert.match(location, /^[\x21-\x7e]+$/);
-      const doubled = text.replaceAll("'", "''");
-      assert.equal(
-        decodeURIComponent(location),
-        `${client.base}/${table}(PartitionKey='${doubled}',RowKey='${doubled}')`,
-      );
-      assert.equal(await entityAt(location.slice(client.base.length)), 7);
-    });
-  }
-
-  it('are echoed percent-encoded, quotes raw and doubled', async () => {
-    const key = "a''b: é/".replace('/', '');
-    const inserted = await client.insert(table, { PartitionKey: key, RowKey: key });
-    const echoed = "a''''b%3A%20%C3%A9";
-    assert.equal(
-      inserted.header('location'),
-      `${client.base}/${table}(PartitionKey='${echoed}',RowKey='${echoed}')`,
-    );
-  });
-
-  it('that differ in case are different keys', async () => {
-    await client.put(table, { PartitionKey: 'case', RowKey: 'A', n: 1 });
-    await client.put(table, { PartitionKey: 'case', RowKey: 'a', n: 2 });
-    assert.equal(await entityAt(entityPath(table, 'case', 'A')), 1);
-    assert.equal(await entityAt(entityPath(table, 'case', 'a')), 2);
-    assert.equal((await client.get(table, 'CASE', 'a')).status, 404);
-  });
-
-  it('that differ in Unicode normalisation are different keys', async () => {
-    await client.put(table, { PartitionKey: 'form', RowKey: 'e\u0301', n: 1 });
-    assert.equal((await client.get(table, 'form', '\u00e9')).status, 404);
-    assert.equal(await entityAt(entityPath(table, 'form', 'e\u0301')), 1);
-  });
-});
-
-describe('keys that are not allowed (table-service §2.3)', () => {
-  const forbidden = [
-    '/',
-    '\\',
-    '#',
-    '?',
-    '\u0000',
-    '\u0001',
-    '\t',
-    '\n',
-    '\r',
-    '\u001f',
-    '\u007f',
-    '\u0080',
-    '\u0085',
-    '\u009f',
-  ];
-  for (const character of forbidden) {
-    const shown = `U+${character.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`;
-    for (const name of ['PartitionKey', 'RowKey'] as const) {
-      it(`an insert with ${shown} in ${name} is OutOfRangeInput and stores nothing`, async () => {
-        const fresh = await client.newTable();
-        const value = `a${character}b`;
-        const entity = { PartitionKey: 'p', RowKey: 'r', [name]: value };
-        assertJsonError(await client.insert(fresh, entity), {
-          status: 400,
-          code: 'OutOfRangeInput',
-          message: `The '${name}' parameter of value '${value}' is out of range.`,
-        });
-        assert.deepEqual(await client.rowKeys(fresh), []);
-      });
-    }
-
-    it(`a URL with ${shown} in a key is refused by every method`, async () => {
-      const path = entityPath(table, `a${character}b`, 'r');
-      const isSlash = character === '/' || character === '\\';
-      for (const method of ['GET', 'PUT', 'MERGE', 'DELETE']) {
-        const response = await client.send({
-          method,
-          path,
-          ...(method === 'PUT' || method === 'MERGE' ? { body: '{}' } : {}),
-          headers: method === 'DELETE' ? { 'If-Match': '*' } : {},
-        });
-        assertJsonError(response, {
-          status: 400,
-          code: isSlash ? 'InvalidInput' : 'OutOfRangeInput',
-          ...(isSlash ? { message: messages.querySyntax } : {}),
-        });
-      }
-    });
-  }
-
-  it('a URL with # or ? in a key answers the general text', async () => {
-    for (const character of ['#', '?', '\u0080']) {
-      assertJsonError(await client.get(table, `a${character}`, 'r'), {
-        status: 400,
-        code: 'OutOfRangeInput',
-        message: 'One of the request inputs is out of range.',
-      });
-    }
-  });
-
-  it('an insert without one of the keys, or with null, is PropertiesNeedValue', async () => {
-    const bodies = [
-      '{}',
-      '{"PartitionKey":"p"}',
-      '{"RowKey":"r"}',
-      '{"PartitionKey":null,"RowKey":"r"}',
-      '{"PartitionKey":"p","RowKey":null}',
-      '{"partitionKey":"p","rowKey":"r"}',
-    ];
-    for (const body of bodies) {
-      assertJsonError(await client.insert(table, body), {
-        status: 400,
-        code: 'PropertiesNeedValue',
-        message: messages.propertiesNeedValue,
-      });
-    }
-  });
-
-  it('a key that is no string is InvalidInput (choice of this server)', async () => {
-    for (const value of ['1', '1.5', 'true', '{}', '[]']) {
-      assertJsonError(await client.insert(table, `{"PartitionKey":${value},"RowKey":"r"}`), {
-        status: 400,
-        code: 'InvalidInput',
-      });
-    }
-  });
-
-  const broken = [
-    "/t(PartitionKey='%E9',RowKey='r')",
-    "/t(PartitionKey='%',RowKey='r')",
-    "/t(PartitionKey='%zz',RowKey='r')",
-    "/t(PartitionKey='%C0%AF',RowKey='r')",
-  ];
-  for (const path of broken) {
-    it(`${path} is no UTF-8: 400 InvalidInput`, async () => {
-      assertJsonError(await client.send({ path }), { status: 400, code: 'InvalidInput' });
-    });
-  }
-});
-
-describe('keys in URL and body', () => {
-  it('that differ: the URL decides (choice of this server)', async () => {
-    const fresh = await client.newTable();
-    for (const method of ['PUT', 'MERGE']) {
-      const body = '{"PartitionKey":"other","RowKey":"other","n":1}';
-      const path = entityPath(fresh, 'p', method);
-      assert.equal((await client.send({ method, path, body })).status, 204);
-    }
-    assert.deepEqual(await client.rowKeys(fresh), ['MERGE', 'PUT']);
   });
 });
 
@@ -325,14 +116,6 @@ describe('account addressing', () => {
     assert.equal((await signed(client.authority, path, signedPath)).status, 200);
   });
 
-  it('the secondary only reads', async () => {
-    const body = '{"TableName":"elsewhere"}';
-    const target = `/${client.account}-secondary/Tables`;
-    const response = await client.send({ method: 'POST', target, body });
-    assertFrontDoorError(response, { status: 403, code: 'InsufficientAccountPermissions' });
-    assert.equal((await client.send({ path: "/Tables('elsewhere')" })).status, 404);
-  });
-
   it('host style secondary', async () => {
     const host = `${client.account}-secondary.table.core.windows.net`;
     assert.equal((await signed(host, '/Tables')).status, 200);
@@ -344,5 +127,87 @@ describe('account addressing', () => {
     assert.equal(response.header('x-ms-error-code'), 'ResourceNotFound');
     assert.ok(!response.text.includes(client.account));
     assert.ok(response.text.includes('nosuchaccount'));
+  });
+});
+
+const properties = '?restype=service&comp=properties';
+
+describe('empty segments of a path', () => {
+  it('do not count, wherever they stand', async () => {
+    for (const path of ['/Tables/', '//Tables', '/Tables()/', `/Tables('${table}')/`]) {
+      assert.equal((await client.send({ path })).status, 200, path);
+    }
+    for (const path of [`/${table}/`, `/${table}()/`, `//${table}//?$top=1`]) {
+      assert.equal((await client.send({ path })).items.length, 1, path);
+    }
+    const entity = await client.send({ path: `${entityPath(table, 'p', 'r')}/` });
+    assert.equal(entity.json['n'], 1);
+    for (const path of [`/${table}/?comp=acl`, `//${properties}`]) {
+      assert.equal((await client.send({ path })).status, 200, path);
+    }
+    const inserted = await client.send({
+      method: 'POST',
+      path: `/${await client.newTable()}/`,
+      body: '{"PartitionKey":"p","RowKey":"r"}',
+    });
+    assert.equal(inserted.status, 201);
+    assert.doesNotMatch(inserted.header('location') ?? '', /[^:]\/\//);
+  });
+
+  it('do not join what stands beside them', async () => {
+    const path = `/${table}(PartitionKey='a//b',RowKey='r')`;
+    assertJsonError(await client.send({ path }), refusals.querySyntax);
+  });
+});
+
+describe('a table name at the end of the account URL', () => {
+  const post = (path: string, headers = {}) =>
+    client.send({ method: 'POST', path, headers, body: '{"TableName":"below"}' });
+
+  it('makes Create Table an insert without keys', async () => {
+    const needed = refusals.propertiesNeedValue;
+    assertJsonError(await post(`/${table}/Tables`), needed);
+    const inserted = await client.send({
+      method: 'POST',
+      path: '/missing/Tables',
+      body: '{"PartitionKey":"p","RowKey":"r"}',
+    });
+    const missing = refusals.tableNotFound;
+    assertJsonError(inserted, missing);
+    assert.equal((await client.send({ path: "/Tables('below')" })).status, 404);
+  });
+
+  it('makes queries 501', async () => {
+    for (const path of [`/${table}/Tables`, `/${table}/${table}()`]) {
+      assertJsonError(await client.send({ path }), refusals.notImplemented);
+    }
+  });
+
+  it('makes Delete Table name a number of keys, and deletes nothing', async () => {
+    const path = `/${table}/Tables('${table}')`;
+    assertJsonError(await client.send({ method: 'DELETE', path }), {
+      status: 400,
+      code: 'InvalidInput',
+      message:
+        'The number of keys specified in the URI does not match number of key properties for the resource ' +
+        `'Tables'.`,
+    });
+    assert.equal((await client.send({ path: `/Tables('${table}')` })).status, 200);
+  });
+
+  it('makes service properties and batches something else', async () => {
+    assertFrontDoorError(await client.send({ path: `/${table}/${properties}` }), {
+      status: 400,
+      code: 'InvalidQueryParameterValue',
+    });
+    const batch = await post(`/${table}/$batch`, { 'Content-Type': 'multipart/mixed; boundary=b' });
+    assert.equal(batch.status, 415);
+    assert.equal(batch.header('x-ms-error-code'), 'MediaTypeNotSupported');
+  });
+
+  it('refuses what is deeper, or below anything else', async () => {
+    for (const path of [`/${table}/a/b`, `/Tables/${table}`, `/${table}()/Tables`]) {
+      assertJsonError(await post(path), refusals.querySyntax);
+    }
   });
 });

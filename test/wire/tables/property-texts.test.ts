@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { quoted } from '../kit/client.js';
-import { assertJsonError, messages } from '../kit/errors.js';
+import { assertJsonError, refusals } from '../kit/errors.js';
 import { startFixture } from '../kit/server.js';
 import { member, writeAndRead } from '../kit/typed-values.js';
 
@@ -9,7 +9,7 @@ import { member, writeAndRead } from '../kit/typed-values.js';
 
 const { client } = await startFixture();
 const table = await client.newTable();
-const invalid = { status: 400, code: 'InvalidInput', message: messages.bodyNotParseable } as const;
+const invalid = refusals.bodyNotParseable;
 
 const annotated = (type: string, text: string) => `"v@odata.type":"${type}","v":"${text}"`;
 
@@ -220,11 +220,7 @@ describe('property names (table-service §2.4)', () => {
   for (const name of ['a-b', '1a', 'a b', 'a.b', '', 'a$', 'a/b', '"', "a'b", '-', '😀']) {
     it(`${JSON.stringify(name)} is 400 PropertyNameInvalid`, async () => {
       const { response, stored } = await writeAndRead(client, table, `${JSON.stringify(name)}:1`);
-      assertJsonError(response, {
-        status: 400,
-        code: 'PropertyNameInvalid',
-        message: messages.propertyNameInvalid,
-      });
+      assertJsonError(response, refusals.propertyNameInvalid);
       assert.equal(stored, undefined);
     });
   }

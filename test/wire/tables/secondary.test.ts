@@ -67,10 +67,9 @@ describe('the secondary endpoint of tables', () => {
     it(`refuses ${method} ${path}${tunnelled}${blind ? ' without condition' : ''}`, async () => {
       const target = `${secondary}${path}`;
       const request = { method, target, headers, ...(body === undefined ? {} : { body }) };
-      assertFrontDoorError(await client.send(request), {
-        status: 403,
-        code: 'InsufficientAccountPermissions',
-      });
+      const response = await client.send(request);
+      assertFrontDoorError(response, { status: 403, code: 'InsufficientAccountPermissions' });
+      assert.match(response.text, />Write operations are not allowed\. /);
     });
   }
 

@@ -110,3 +110,32 @@ describe('statistics of the table service', () => {
     assert.equal(geoReplication?.status, 'live');
   });
 });
+
+const table = await client.newTable();
+
+describe('documents of tables', () => {
+  it('begin with a byte order mark and say nothing about caches', async () => {
+    const secondary = `/${client.account}-secondary/?restype=service&comp=stats`;
+    for (const request of [{ path }, { path: `/${table}?comp=acl` }, { target: secondary }]) {
+      const { body, ...response } = await client.send(request);
+      assert.equal(body.toString('utf8', 0, 8), '\ufeff<?xml');
+      assert.equal(
+        response.headers.find(([name]) => /cache-control/i.test(name)),
+        undefined,
+      );
+    }
+  });
+
+  it('about access policies need an id of 1 to 64 characters', async () => {
+    const set = (id: string) =>
+      client.send({
+        method: 'PUT',
+        path: `/${table}?comp=acl`,
+        body: `<SignedIdentifiers><SignedIdentifier>${id}</SignedIdentifier></SignedIdentifiers>`,
+      });
+    for (const id of ['', '<Id />', `<Id>${'i'.repeat(65)}</Id>`]) {
+      assertFrontDoorError(await set(id), { status: 400, code: 'InvalidXmlDocument' });
+    }
+    assert.equal((await set(`<Id>${'i'.repeat(64)}</Id>`)).status, 204);
+  });
+});
