@@ -32,17 +32,18 @@ interface Plan {
   readonly workers: boolean;
 }
 
-function requestsOf({ tables, queues }: Plan): readonly PlainRequest[] {
+/** In order; those of one list may go side by side. */
+function requestsOf({ tables, queues }: Plan): readonly (readonly PlainRequest[])[] {
   const made = (count: number, make: (at: number) => PlainRequest): PlainRequest[] =>
     Array.from({ length: count }, (_, at) => make(at));
   const json = { 'content-type': 'application/json', prefer: 'return-no-content' };
   return [
-    ...made(tables, (at) => {
+    made(tables, (at) => {
       const body = JSON.stringify({ TableName: `Table${at}` });
       return { service: 'table', method: 'POST', path: '/Tables', headers: json, body };
     }),
-    ...made(queues, (at) => ({ service: 'queue', method: 'PUT', path: `/queue-${at}` })),
-    ...made(Math.floor(queues / 2), (at) => {
+    made(queues, (at) => ({ service: 'queue', method: 'PUT', path: `/queue-${at}` })),
+    made(Math.floor(queues / 2), (at) => {
       const path = `/queue-${2 * at}/messages`;
       return { service: 'queue', method: 'POST', path, body: message };
     }),
@@ -51,13 +52,14 @@ function requestsOf({ tables, queues }: Plan): readonly PlainRequest[] {
 
 async function make(server: ServerProcess, plan: Plan): Promise<void> {
   const sender = new SignedSender(server.ports, { account: server.target.account, token: '' });
-  const requests = requestsOf(plan);
   progress(`makes ${plan.tables} tables and ${plan.queues} queues`);
-  await eachOf(requests, makersMax, async (request) => {
-    const { status, text } = await sender.send(request);
-    if (status === 201 || status === 204) return;
-    throw new Error(`${request.method} ${request.path}: ${status} ${text}`);
-  });
+  for (const requests of requestsOf(plan)) {
+    await eachOf(requests, makersMax, async (request) => {
+      const { status, text } = await sender.send(request);
+      if (status === 201 || status === 204) return;
+      throw new Error(`${request.method} ${request.path}: ${status} ${text}`);
+    });
+  }
 }
 
 /** Seconds of processor time of all its processes. */
