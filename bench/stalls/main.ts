@@ -25,7 +25,7 @@ operation and each kind of credential, alone and many at once. Of several rounds
 shown: what else the machine does can only add to a stall.
 
   --rounds N    rounds of each request (default 5)
-  --only TEXT   requests whose operation contains the text ("silent": clients that stop)
+  --only TEXT   rows whose operation and words contain the text ("silent": clients that stop)
 `;
 
 /** Requests that make the data, side by side. */
@@ -63,11 +63,12 @@ async function measureAll(
   const credentials = await hostileCredentials(bench.server.target.account, issuer);
   const findings: Finding[] = [];
   for (const request of [...hostileTableRequests, ...hostileQueueRequests, ...credentials]) {
-    if (!request.operation.includes(only)) continue;
+    if (!`${request.operation}, ${request.what}`.includes(only)) continue;
     findings.push(await measure(request, { rounds, bench }));
   }
   const silent: SilentEffect[] = [];
-  for (const clients of 'silent'.includes(only) ? silentClients : []) {
+  for (const clients of silentClients) {
+    if (!`silent clients, ${clients.what}`.includes(only)) continue;
     silent.push(await measureSilent(clients, bench));
   }
   return [findingsTable(findings), silentTable(silent)].join('\n\n');

@@ -16,6 +16,8 @@ export interface Bench {
 export interface Effect {
   readonly statuses: ReadonlySet<number>;
   readonly stallMs: number;
+  /** Requests of the other client that were refused. */
+  readonly refused: number;
   /** Processor time of the longest turn of the server's event loop. */
   readonly turnMs: number;
   readonly memoryMb: number;
@@ -73,12 +75,12 @@ async function measureOnce(request: HostileRequest, count: number, bench: Bench)
   const ready = await eachOf(copies, preparersMax, (each) => prepared(each, sender));
   await pause(restMs);
   const memory = await MemoryWatch.begin(server);
-  await prober.longestMs();
+  await prober.observe();
   const answers = await Promise.all(ready.map((each) => sender.send(each)));
-  const stallMs = await prober.longestMs();
+  const { longestMs: stallMs, refused } = await prober.observe();
   const turnMs = await server.ask('longest turn');
   const statuses = new Set(answers.map(({ status }) => status));
-  return { statuses, stallMs, turnMs, memoryMb: memory.peakMb() };
+  return { statuses, stallMs, refused, turnMs, memoryMb: memory.peakMb() };
 }
 
 /** The shortest stall and the least memory of some rounds: other work of the machine adds to both. */
@@ -89,20 +91,26 @@ async function measureBest(
 ): Promise<Effect> {
   let best = await measureOnce(request, count, bench);
   for (let round = 1; round < rounds; round += 1) {
-    const { statuses, stallMs, turnMs, memoryMb } = await measureOnce(request, count, bench);
+    const effect = await measureOnce(request, count, bench);
     best = {
-      statuses: new Set([...best.statuses, ...statuses]),
-      stallMs: Math.min(best.stallMs, stallMs),
-      turnMs: Math.min(best.turnMs, turnMs),
-      memoryMb: Math.min(best.memoryMb, memoryMb),
+      statuses: new Set([...best.statuses, ...effect.statuses]),
+      stallMs: Math.min(best.stallMs, effect.stallMs),
+      refused: Math.min(best.refused, effect.refused),
+      turnMs: Math.min(best.turnMs, effect.turnMs),
+      memoryMb: Math.min(best.memoryMb, effect.memoryMb),
     };
   }
   return best;
 }
 
-function shown({ statuses, stallMs, turnMs, memoryMb }: Effect): string {
-  const times = `${stallMs.toFixed(1)} ms, ${turnMs.toFixed(1)} ms in a turn`;
-  return `${[...statuses].join()}, ${times}, ${memoryMb.toFixed(1)} MB`;
+/** How another client fared. */
+export function stallText({ stallMs, refused }: Pick<Effect, 'stallMs' | 'refused'>): string {
+  return refused === 0 ? stallMs.toFixed(0) : `${stallMs.toFixed(0)}, ${refused} refused`;
+}
+
+function shown(effect: Effect): string {
+  const times = `${effect.turnMs.toFixed(0)} ms in a turn, stall of ${stallText(effect)} ms`;
+  return `${[...effect.statuses].join()}, ${times}, ${effect.memoryMb.toFixed(1)} MB`;
 }
 
 /** Measures a request alone, and as many clients at once send it. */

@@ -4,10 +4,18 @@ import { signAccountSas } from '../../src/wire/auth/sas/sas-signature.js';
 import type { ServerProcess } from '../server-process.js';
 import { smallEntity } from './world.js';
 
+/** What another client has seen in some time. */
+export interface Observation {
+  /** The longest time that an answer has taken, in milliseconds. */
+  readonly longestMs: number;
+  /** How many requests got another answer than what they asked for, or none. */
+  readonly refused: number;
+}
+
 /** Another client of the server, in a process of its own. */
 export interface Prober {
-  /** The longest time since the call before that an answer has taken, in milliseconds. */
-  longestMs(): Promise<number>;
+  /** What it has seen since the call before. */
+  observe(): Promise<Observation>;
   stop(): void;
 }
 
@@ -29,18 +37,12 @@ export async function startProber({ ports, target }: ServerProcess): Promise<Pro
   const child = fork(script, [String(ports.table), path]);
   let refuse = (_reason: Error): void => {};
   child.once('exit', () => refuse(new Error('The other client has ended.')));
-  const next = (): Promise<number> =>
+  const observe = (): Promise<Observation> =>
     new Promise((resolve, reject) => {
       refuse = reject;
-      child.once('message', (message) => resolve(Number(message)));
+      child.once('message', (message) => resolve(message as Observation));
+      child.send('observe');
     });
-  await next();
-  return {
-    longestMs() {
-      const answer = next();
-      child.send('longest');
-      return answer;
-    },
-    stop: () => child.kill(),
-  };
+  await observe();
+  return { observe, stop: () => child.kill() };
 }

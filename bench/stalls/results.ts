@@ -1,10 +1,10 @@
-import { crowd, type Effect, type Finding } from './measuring.js';
+import { crowd, stallText, type Effect, type Finding } from './measuring.js';
 import type { SilentEffect } from './silent-clients.js';
 
 /** What was measured, as tables of Markdown. */
 export function findingsTable(findings: readonly Finding[]): string {
-  const numbers = ({ turnMs, stallMs, memoryMb }: Effect): string =>
-    `${turnMs.toFixed(0)} | ${stallMs.toFixed(0)} | ${memoryMb.toFixed(1)}`;
+  const numbers = (effect: Effect): string =>
+    `${effect.turnMs.toFixed(0)} | ${stallText(effect)} | ${effect.memoryMb.toFixed(1)}`;
   const rows = findings.map(({ request, alone, together }) => {
     const statuses = [...new Set([...alone.statuses, ...together.statuses])]
       .sort((one, other) => one - other)
@@ -23,8 +23,8 @@ export function silentTable(effects: readonly SilentEffect[]): string {
     '| clients | what each does | turn, ms | stall, ms | memory, MB |',
     '| --- | --- | --- | --- | --- |',
     ...effects.map(
-      ({ what, count, turnMs, stallMs, memoryMb }) =>
-        `| ${count} | ${what} | ${turnMs.toFixed(0)} | ${stallMs.toFixed(0)} | ${memoryMb.toFixed(0)} |`,
+      (effect) =>
+        `| ${effect.count} | ${effect.what} | ${effect.turnMs.toFixed(0)} | ${stallText(effect)} | ${effect.memoryMb.toFixed(0)} |`,
     ),
   ].join('\n');
 }

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { progress } from '../progress.js';
 import { bodyBytesMax, type PlainRequest } from './hostile-request.js';
 import { MemoryWatch } from './memory-watch.js';
-import type { Bench } from './measuring.js';
-import { bigTable, queueName } from './world.js';
+import { stallText, type Bench } from './measuring.js';
+import { bigEntity, bigTable, crowdedPrefix, queueName, rowKey } from './world.js';
 
 /** Many clients that ask and then do nothing. */
 export interface SilentClients {
@@ -16,6 +16,8 @@ export interface SilentClients {
 
 export interface SilentEffect extends Pick<SilentClients, 'what' | 'count'> {
   readonly stallMs: number;
+  /** Requests of another client that were refused. */
+  readonly refused: number;
   readonly turnMs: number;
   readonly memoryMb: number;
 }
@@ -46,6 +48,40 @@ export const silentClients: readonly SilentClients[] = [
     ...unread,
   },
   {
+    what: 'a list of 600 queues with most metadata, not taken',
+    request: {
+      service: 'queue',
+      method: 'GET',
+      path: `/?comp=list&include=metadata&prefix=${crowdedPrefix}`,
+    },
+    ...unread,
+  },
+  {
+    what: 'a list of 1,000 tables, not taken',
+    request: { service: 'table', method: 'GET', path: '/Tables' },
+    ...unread,
+  },
+  {
+    what: 'an entity of 1 MiB, not taken',
+    request: {
+      service: 'table',
+      method: 'GET',
+      path: `/${bigTable}(PartitionKey='p',RowKey='${rowKey(0)}')`,
+    },
+    ...unread,
+  },
+  {
+    what: 'an entity of 1 MiB stored, its answer not taken',
+    request: {
+      service: 'table',
+      method: 'PUT',
+      path: `/${bigTable}(PartitionKey='p',RowKey='${rowKey(0)}')`,
+      headers: { 'Content-Type': 'application/json' },
+      body: bigEntity(rowKey(0)),
+    },
+    ...unread,
+  },
+  {
     what: 'a body of 4 MiB, not ended',
     request: {
       service: 'table',
@@ -64,15 +100,17 @@ export async function measureSilent(
   { server, sender, prober }: Bench,
 ): Promise<SilentEffect> {
   const memory = await MemoryWatch.begin(server);
-  await prober.longestMs();
+  await prober.observe();
   const ends = Array.from({ length: count }, () =>
     stopsInBody ? sender.sendInPart(request) : sender.sendAndForget(request),
   );
   await pause(watchMs);
-  const stallMs = await prober.longestMs();
+  const { longestMs: stallMs, refused } = await prober.observe();
   const turnMs = await server.ask('longest turn');
   const memoryMb = memory.peakMb();
   for (const end of ends) end();
-  progress(`${count} clients, ${what}: ${stallMs.toFixed(1)} ms, ${memoryMb.toFixed(1)} MB`);
-  return { what, count, stallMs, turnMs, memoryMb };
+  const stall = stallText({ stallMs, refused });
+  const times = `${turnMs.toFixed(0)} ms in a turn, stall of ${stall} ms`;
+  progress(`${count} clients, ${what}: ${times}, ${memoryMb.toFixed(0)} MB`);
+  return { what, count, stallMs, refused, turnMs, memoryMb };
 }
