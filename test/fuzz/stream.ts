@@ -14,7 +14,7 @@ import type { Run } from './run-settings.js';
 import type { Tokens } from './tokens.js';
 
 const services = ['table', 'queue'] as const;
-const rawShare = 0.01;
+const rawShare = 0.05;
 const enoughToTell = 500;
 
 export interface Stream {

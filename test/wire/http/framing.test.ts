@@ -70,6 +70,31 @@ const table: readonly Framed[] = [
   },
   { what: 'a signed length', fields: 'Content-Length: +20', sent: (body) => body, ...refused },
   {
+    what: 'a length that is no number',
+    fields: 'Content-Length: 5, 5x',
+    sent: (body) => body,
+    ...refused,
+  },
+  {
+    what: 'a space before the colon',
+    fields: 'Transfer-Encoding : chunked',
+    sent: (body) => oneChunk(body),
+    ...refused,
+  },
+  {
+    what: 'a folded header',
+    fields: 'Transfer-Encoding:\r\n chunked\r\nContent-Length: 5',
+    sent: (body) => oneChunk(body),
+    ...refused,
+  },
+  ...['', '-1', '0x5', 'f'.repeat(40)].map((size) => ({
+    what: `a chunk of '${size}' bytes`,
+    fields: chunked,
+    sent: (body: string) => `${size}\r\n${body}\r\n0\r\n\r\n`,
+    status: 400,
+    goesOn: false,
+  })),
+  {
     what: 'a hexadecimal length',
     fields: 'Content-Length: 0x20',
     sent: (body) => body,

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { defaultLimits, type HttpLimits } from '../../../src/http/pipeline/limits.js';
-import { RawConnection, send, sendBytes, signedRequest } from '../../support/raw-http.js';
+import { send, signedRequest } from '../../support/raw-http.js';
 import { startServer, type StartedServer } from '../../support/start-server.js';
 
 const account = '/devstoreaccount1';
@@ -108,37 +108,6 @@ async function fill(started: StartedServer): Promise<void> {
   assert.ok(started.records.every(({ status }) => status === 204));
   socket.destroy();
 }
-
-describe('a request whose length can be read in two ways', () => {
-  for (const [what, headers] of [
-    ['a length and chunks', 'Content-Length: 5\r\nTransfer-Encoding: chunked'],
-    ['chunks that are not the last coding', 'Transfer-Encoding: chunked, identity'],
-    ['a length with a sign', 'Content-Length: +5'],
-    ['a length that is no number', 'Content-Length: 5, 5x'],
-    ['a space before the colon', 'Transfer-Encoding : chunked'],
-    ['a folded header', 'Transfer-Encoding:\r\n chunked\r\nContent-Length: 5'],
-  ] as const) {
-    it(`is refused when it has ${what}, and what follows is not another request`, async () => {
-      await using started = await startServer();
-      const smuggled = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
-      const head = `POST ${account}/Tables HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`;
-      using connection = new RawConnection(started.server.tablePort);
-      connection.write(`${head}0\r\n\r\n${smuggled}`);
-      const text = (await connection.readToEnd()).toString();
-      assert.match(text, /^HTTP\/1\.1 400 /);
-      assert.doesNotMatch(text, /"ok"/);
-    });
-  }
-
-  it('is refused when a chunk has no size', async () => {
-    await using started = await startServer();
-    const head = `POST ${account}/Tables HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`;
-    for (const chunk of ['\r\n', '-1\r\n', '0x5\r\nhello\r\n', `${'f'.repeat(40)}\r\n`]) {
-      const { status } = await sendBytes(started.server.tablePort, head + chunk);
-      assert.ok(status === 400 || status === 401, String(status));
-    }
-  });
-});
 
 describe('docs/reference/limits.md', () => {
   it('says every limit of HTTP, its default, and no other', async () => {

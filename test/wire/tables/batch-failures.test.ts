@@ -405,24 +405,6 @@ describe('errors of the outer request', () => {
     assertJsonError(await sendBatch(client, batchOf(table, mebibytes4 + 1)), refusals.tooLargeBody);
     assert.deepEqual(await client.rowKeys(table), []);
   });
-
-  it('the same when sent in chunks, without a length', async () => {
-    const table = await client.newTable();
-    const text = batchOf(table, mebibytes4 + 1);
-    const chunk = Buffer.from(`${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`);
-    const head = client.bytes({
-      method: 'POST',
-      path: '/$batch',
-      headers: {
-        'Content-Type': 'multipart/mixed; boundary=batch_a1e9d677-b28b-435e-a89e-87e6a768a431',
-        'Content-Length': undefined,
-        'Transfer-Encoding': 'chunked',
-      },
-    });
-    const response = await client.sendRaw(Buffer.concat([head, chunk]));
-    assert.equal(response.status, 413);
-    assert.deepEqual(await client.rowKeys(table), []);
-  });
 });
 
 describe('what fails in a changeset after it was understood', () => {
