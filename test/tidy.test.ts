@@ -93,6 +93,15 @@ describe('architecture', () => {
     assert.deepEqual(bad.map(describeImport), []);
   });
 
+  it('keeps services out of what they share', () => {
+    const shared = ['src/http/exchange/', 'src/http/pipeline/'];
+    const ofServices = /^src\/(?:services|http)\/(?:tables|queues)\//;
+    const bad = imports
+      .filter(({ from }) => shared.some((folder) => from.startsWith(folder)) && !isTest(from))
+      .filter(({ to }) => ofServices.test(to));
+    assert.deepEqual(bad, []);
+  });
+
   it('builds the folders of modeling on each other', () => {
     const levelOf = (file: string): number => {
       const folder = file.split('/')[2] ?? '';

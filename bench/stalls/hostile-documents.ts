@@ -1,5 +1,5 @@
 import { filled, type PlainRequest } from './hostile-request.js';
-import type { ServiceName } from '../../src/app/settings.js';
+import type { ServiceName } from '../../src/model/services/services.js';
 
 // XML bodies of requests at their bounds: those that are taken, and those with too many elements.
 

@@ -1,4 +1,4 @@
-import type { ServiceName } from '../../src/app/settings.js';
+import type { ServiceName } from '../../src/model/services/services.js';
 
 /** Who sends a request: the account by a signature, the bearer of a token, or what it brings. */
 export type Sender = 'SharedKey' | 'SharedKeyLite' | 'bearer' | 'as-it-is';

@@ -3,7 +3,8 @@ import { backendOver, openStore, reclaimSteps, seedBackend } from './backend.js'
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
 import { checkInterceptors } from './interceptors.js';
 import type { ServerOptions } from './options/table.js';
-import { settingsOf, type ServiceName } from './settings.js';
+import type { ServiceName } from '../model/services/services.js';
+import { settingsOf } from './settings.js';
 import { Reclaimer } from './reclaimer.js';
 import { openCertificates } from './open-certificates.js';
 

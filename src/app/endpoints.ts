@@ -1,6 +1,12 @@
 import type { Protocol } from '../http/exchange/exchange.js';
 import type { AccountSettings } from '../services/accounts/directory.js';
-import type { ServerSettings, ServiceName } from './settings.js';
+import {
+  endpointMember,
+  serviceNames,
+  services,
+  type ServiceName,
+} from '../model/services/services.js';
+import type { ServerSettings } from './settings.js';
 import { ServerOptionsError } from './options/server-options-error.js';
 
 /** Where a server can be reached and how to connect to it. */
@@ -20,6 +26,21 @@ export interface ServerEndpoints {
   connectionString(account?: string): string;
 }
 
+export function endpointOf(server: ServerEndpoints, service: ServiceName): string {
+  return server[`${service}Endpoint`];
+}
+
+/** For people and logs: `tables`, `queues`, … */
+export function endpointsByPlural(server: ServerEndpoints): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    serviceNames.map((service) => [services[service].plural, endpointOf(server, service)]),
+  );
+}
+
+export function portOf(server: ServerEndpoints, service: ServiceName): number {
+  return server[`${service}Port`];
+}
+
 /** The endpoints of a server that listens on these ports. */
 export function endpointsOf(
   { accounts, listeners, tls }: Pick<ServerSettings, 'accounts' | 'listeners' | 'tls'>,
@@ -32,21 +53,18 @@ export function endpointsOf(
     if (found !== undefined) return found;
     throw new ServerOptionsError(`no account '${name}'; there is: ${names.join(', ')}`);
   };
-  const endpointOf = (service: ServiceName, { name }: AccountSettings): string =>
+  const endpoint = (service: ServiceName, { name }: AccountSettings): string =>
     `${protocol}://${reachable(listeners[service].host)}:${ports[service]}/${name}`;
   const first = accountOf(undefined);
   return {
-    tableEndpoint: endpointOf('table', first),
+    tableEndpoint: endpoint('table', first),
     tablePort: ports.table,
-    queueEndpoint: endpointOf('queue', first),
+    queueEndpoint: endpoint('queue', first),
     queuePort: ports.queue,
     accounts: names,
     connectionString(name) {
       const account = accountOf(name);
-      return connectionStringOf(account, protocol, {
-        table: endpointOf('table', account),
-        queue: endpointOf('queue', account),
-      });
+      return connectionStringOf(account, protocol, (service) => endpoint(service, account));
     },
   };
 }
@@ -55,14 +73,16 @@ export function endpointsOf(
 function connectionStringOf(
   account: AccountSettings,
   protocol: Protocol,
-  endpoints: Readonly<Record<ServiceName, string>>,
+  endpointOf: (service: ServiceName) => string,
 ): string {
+  const endpoints = serviceNames.map(
+    (service) => `${endpointMember(service)}=${endpointOf(service)}`,
+  );
   return [
     `DefaultEndpointsProtocol=${protocol}`,
     `AccountName=${account.name}`,
     `AccountKey=${account.keys[0] ?? ''}`,
-    `QueueEndpoint=${endpoints.queue}`,
-    `TableEndpoint=${endpoints.table}`,
+    ...endpoints.toSorted(),
     '',
   ].join(';');
 }

@@ -16,7 +16,7 @@ export { ListenError } from './listen-error.js';
 export type { ServerEndpoints } from './endpoints.js';
 export type { AccountOptions } from './options/accounts.js';
 export type { ServerChanges, ServerOptions } from './options/table.js';
-export type { ServiceName } from './settings.js';
+export type { ServiceName } from '../model/services/services.js';
 export type {
   PassphraseOptions,
   PemOptions,
@@ -26,7 +26,7 @@ export type {
 export type { OAuthAlgorithm, OAuthOptions } from './options/oauth-settings.js';
 export { ServerOptionsError } from './options/server-options-error.js';
 export type { StrictnessOptions } from './options/strictness.js';
-export type { LenientItem } from '../http/pipeline/leniency.js';
+export type { LenientItem } from '../http/operations/leniency.js';
 export {
   SeedError,
   type SeedAccount,
@@ -60,7 +60,7 @@ export { loggerOfPino } from './pino-logger.js';
 export type { HttpLimits } from '../http/pipeline/limits.js';
 export type { LogFields, Logger } from '../http/exchange/logger.js';
 export type { AuthKind, RequestObserver, RequestRecord } from '../http/exchange/record.js';
-export type { PlanClass, QueryReport } from '../services/tables/types.js';
+export type { PlanClass, QueryReport } from '../model/edm/query-report.js';
 export { manualClock, systemClock, type Clock, type ManualClock } from '../base/clock.js';
 export type { Randomness } from '../base/randomness.js';
 export type { Timer, Timers } from '../base/async/timers.js';

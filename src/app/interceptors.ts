@@ -1,9 +1,10 @@
 import { InvalidSettingError } from '../base/invalid-setting-error.js';
 import { FaultInjector, type Faults } from '../http/faults/injector.js';
 import type { Interceptor } from '../http/pipeline/interceptor.js';
+import type { ServiceName } from '../model/services/services.js';
 import type { RequestObserver } from '../http/exchange/record.js';
-import { queueRoutes } from '../http/queues/routes.js';
-import { tableRoutes } from '../http/tables/routes.js';
+import { queueOperationNames } from '../http/queues/routes.js';
+import { tableOperationNames } from '../http/tables/routes.js';
 import { parseThrottle, type ThrottleSetting } from '../http/throttle/limits.js';
 import { Throttle } from '../http/throttle/throttle.js';
 import type { InterceptorOptions } from './options/failures.js';
@@ -19,9 +20,10 @@ export interface ThrottleControl {
   set(setting: ThrottleSetting): void;
 }
 
-/** Names that records give to requests for one message, besides those of the routes. */
-const singleNames = ['GetMessage', 'PeekMessage'];
-const operationNames = [...tableRoutes, ...queueRoutes].map(({ name }) => name).concat(singleNames);
+const operationNames = Object.values<readonly string[]>({
+  table: tableOperationNames,
+  queue: queueOperationNames,
+} satisfies Record<ServiceName, readonly string[]>).flat();
 
 type Sources = Pick<ServerSettings, 'clock' | 'randomness' | 'timers' | 'observers'>;
 

@@ -1,5 +1,5 @@
 import { messageOf } from '../base/thrown.js';
-import type { ServiceName } from './settings.js';
+import type { ServiceName } from '../model/services/services.js';
 
 /** A service cannot listen where it was told to. */
 export class ListenError extends Error {

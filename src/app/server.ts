@@ -11,22 +11,17 @@ import type { Faults } from '../http/faults/injector.js';
 import { ApiVersionPolicy } from '../http/pipeline/api-version-policy.js';
 import { queueHttpService } from '../http/queues/service.js';
 import { tableHttpService } from '../http/tables/service.js';
+import { byService, serviceNames, type ServiceName } from '../model/services/services.js';
 import { CurrentAccounts, makeAccountDirectory } from '../services/accounts/directory.js';
 import { backendOver, openStore, reclaimSteps, seedBackend, type Sharing } from './backend.js';
 import { openControl } from './control.js';
-import { endpointsOf, type ServerEndpoints } from './endpoints.js';
+import { endpointsByPlural, endpointsOf, portOf, type ServerEndpoints } from './endpoints.js';
 import { Interceptors, type ThrottleControl } from './interceptors.js';
 import { checkChanges } from './options/check.js';
 import type { ServerChanges, ServerOptions } from './options/table.js';
 import { ListenError } from './listen-error.js';
 import { renewableBackend, type RenewableBackend } from './renewable-backend.js';
-import {
-  accountsOf,
-  serviceNames,
-  settingsOf,
-  type ServerSettings,
-  type ServiceName,
-} from './settings.js';
+import { accountsOf, settingsOf, type ServerSettings } from './settings.js';
 import type { OpenBearerVerifier } from './oauth/open-bearer-verifier.js';
 import { Reclaimer } from './reclaimer.js';
 import { Snapshots, type SnapshotControl, type SnapshotInfo } from './snapshots.js';
@@ -204,7 +199,7 @@ class RunningServer implements TabulariumServer {
 
   /** Throws `ListenError` at the first port that cannot be had. */
   async listen(): Promise<void> {
-    const ports = { table: 0, queue: 0 };
+    const ports = byService(() => 0);
     for (const service of serviceNames) {
       const { host, port } = this.#settings.listeners[service];
       try {
@@ -230,8 +225,8 @@ class RunningServer implements TabulariumServer {
     intercept();
     if (next === undefined || directory === undefined) return;
     this.#accounts.replace(directory);
-    const { tablePort: table, queuePort: queue } = this.#listening;
-    this.#endpoints = endpointsOf({ ...this.#settings, accounts: next }, { table, queue });
+    const ports = byService((service) => portOf(this.#listening, service));
+    this.#endpoints = endpointsOf({ ...this.#settings, accounts: next }, ports);
   }
 
   /** Begins to free space, which the owner of a data directory does. */
@@ -308,8 +303,7 @@ class RunningServer implements TabulariumServer {
   /** What the control API tells of the server. */
   status(): Readonly<Record<string, unknown>> {
     return {
-      tables: this.tableEndpoint,
-      queues: this.queueEndpoint,
+      ...endpointsByPlural(this),
       accounts: this.accounts,
       inFlight: this.#inFlight,
       faults: this.faults.list().length,
@@ -319,7 +313,7 @@ class RunningServer implements TabulariumServer {
   }
 
   get #inFlight(): number {
-    return this.#http.table.inFlight + this.#http.queue.inFlight;
+    return serviceNames.reduce((sum, service) => sum + this.#http[service].inFlight, 0);
   }
 
   close(): Promise<void> {

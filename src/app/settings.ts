@@ -5,6 +5,7 @@ import { systemTimers, type Timers } from '../base/async/timers.js';
 import { defaultLimits, type HttpLimits } from '../http/pipeline/limits.js';
 import { silentLogger, type Logger } from '../http/exchange/logger.js';
 import type { RequestObserver } from '../http/exchange/record.js';
+import { byService, serviceNames, type ServiceName } from '../model/services/services.js';
 import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
 import type { SeedData } from './seed/seed-data.js';
 import { allowedHostsOf } from './allowed-hosts.js';
@@ -18,10 +19,6 @@ import { strictnessOf, type Strictness } from './strictness.js';
 
 export type StorageChoice =
   { readonly kind: 'memory' } | { readonly kind: 'directory'; readonly directory: string };
-
-/** The storage services that a server listens for, each on a port of its own. */
-export const serviceNames = ['table', 'queue'] as const;
-export type ServiceName = (typeof serviceNames)[number];
 
 /** Where one service listens, and within which bounds. */
 export interface ListenerSettings {
@@ -106,22 +103,20 @@ function storageOf({ location, inMemory }: ServerOptions): StorageChoice {
 }
 
 function listenersOf(options: ServerOptions): Record<ServiceName, ListenerSettings> {
-  const { host = '127.0.0.1', tablePort = 0, queuePort = 0, limits = {} } = options;
-  const listeners = {
-    table: {
-      host: options.tableHost ?? host,
-      port: tablePort,
-      limits: { ...defaultLimits, ...limits, ...options.tableLimits },
-    },
-    queue: {
-      host: options.queueHost ?? host,
-      port: queuePort,
-      limits: { ...defaultLimits, ...limits, ...options.queueLimits },
-    },
-  };
-  if (tablePort !== 0 && tablePort === queuePort && listeners.table.host === listeners.queue.host) {
-    const problem = `must not be ${queuePort}, the port of the table service: each needs its own`;
-    throw wrongOption(['queuePort'], problem);
+  const { host = '127.0.0.1', limits = {} } = options;
+  const listeners = byService((service) => ({
+    host: options[`${service}Host` as const] ?? host,
+    port: options[`${service}Port` as const] ?? 0,
+    limits: { ...defaultLimits, ...limits, ...options[`${service}Limits` as const] },
+  }));
+  for (const [at, service] of serviceNames.entries()) {
+    const { port, host } = listeners[service];
+    const other = serviceNames
+      .slice(0, at)
+      .find((each) => listeners[each].port === port && listeners[each].host === host);
+    if (port === 0 || other === undefined) continue;
+    const problem = `must not be ${port}, the port of the ${other} service: each needs its own`;
+    throw wrongOption([`${service}Port`], problem);
   }
   return listeners;
 }

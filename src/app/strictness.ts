@@ -1,4 +1,4 @@
-import { leniencyOf, type Leniency } from '../http/pipeline/leniency.js';
+import { leniencyOf, type Leniency } from '../http/operations/leniency.js';
 import { pagingTestPolicy, type PagingPolicy } from '../services/paging/paging-policy.js';
 import type { StrictnessOptions } from './options/strictness.js';
 

@@ -46,19 +46,18 @@ function serviceOf(
     render: (text) => ({ status: 200, headers: [], body: Buffer.from(text) }),
   };
   return {
-    name: 'echo',
-    signing: 'table',
+    name: 'table',
     signatures: {
-      service: 'table',
       containerOf: () => undefined,
       storedPolicies: () => Promise.resolve([]),
     },
     verifiesContentMd5: false,
     corsRules: { read: () => Promise.resolve([]), recent: () => [] },
     preflight: (exchange) => ({ name: 'Preflight', operation, request: exchange }),
-    route: (exchange) => {
+    requestOf: (exchange) => exchange,
+    route: (exchange: Exchange) => {
       onRoute(exchange);
-      return { name: 'Echo', operation, request: exchange };
+      return { name: 'Echo', operation };
     },
     renderError: (error) => ({
       status: error.status,

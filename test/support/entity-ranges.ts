@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { EntityRange } from '../../src/services/tables/entity-range.js';
+import type { EntityRange } from '../../src/model/edm/entity-range.js';
 
 /** Which entities a range has, word for word as the table of table-service §8.3 says. */
 export function isInside(range: EntityRange, pk: string, rk: string): boolean {

@@ -1,6 +1,6 @@
 import type { BodyStream } from '../../src/http/exchange/body-stream.js';
 import type { Exchange } from '../../src/http/exchange/exchange.js';
-import type { Permission } from '../../src/http/exchange/permission.js';
+import type { Permission } from '../../src/model/services/permission.js';
 import type { ReplyStream } from '../../src/http/exchange/reply-stream.js';
 import type { AnyOperation, HttpService } from '../../src/http/exchange/service.js';
 
@@ -15,12 +15,11 @@ export interface StreamWork {
 /** A service of two operations whose bodies and answers are streams. */
 export function streamService(work: StreamWork): Partial<HttpService> {
   return {
-    name: 'stream',
     verifiesContentMd5: true,
-    route: (exchange) =>
+    route: (exchange: Exchange) =>
       exchange.method === 'PUT'
-        ? { name: 'Upload', operation: uploadOf(exchange, work), request: exchange }
-        : { name: 'Download', operation: downloadOf(work), request: exchange },
+        ? { name: 'Upload', operation: uploadOf(exchange, work) }
+        : { name: 'Download', operation: downloadOf(work) },
   };
 }
 

@@ -1,12 +1,10 @@
 import { list, text, whole, type Shape } from '../../base/shape/shape.js';
-import { limitsShape } from '../../http/pipeline/limits.js';
-import { option, type Flag } from './option.js';
+import { limitsShape, type HttpLimits } from '../../http/pipeline/limits.js';
+import { serviceNames, services, type ServiceName } from '../../model/services/services.js';
+import { option, type Flag, type Option } from './option.js';
 
 const portMax = 65_535;
 export const port: Shape<number> = whole(0, portMax);
-
-/** Where clients look for an emulator. */
-export const emulatorPorts = { table: 10_002, queue: 10_001 } as const;
 
 const keepAliveSecondsMax = 3600;
 const hostsMax = 1_000;
@@ -60,41 +58,13 @@ export const addressOptions = {
     page: 'configuration.md#host-names',
   }),
   /** The port of the table service. 0, the default, takes a free one. */
-  tablePort: option({
-    shape: port,
-    help: 'the port of the table service; 0 picks a free one',
-    standard: 0,
-    startStandard: emulatorPorts.table,
-    group: 'Addresses:',
-    flags: portFlags('table'),
-    file: { member: 'tables.port', example: emulatorPorts.table },
-  }),
+  tablePort: portOption('table'),
   /** The port of the queue service. 0, the default, takes a free one. */
-  queuePort: option({
-    shape: port,
-    help: 'the port of the queue service; 0 picks a free one',
-    standard: 0,
-    startStandard: emulatorPorts.queue,
-    group: 'Addresses:',
-    flags: portFlags('queue'),
-    file: { member: 'queues.port', example: emulatorPorts.queue },
-  }),
+  queuePort: portOption('queue'),
   /** Where the table service listens instead of `host`. */
-  tableHost: option({
-    shape: address,
-    help: 'where the table service listens instead of host',
-    standardWords: 'as host',
-    flags: [hostFlag('table')],
-    file: { member: 'tables.host', example: '0.0.0.0' },
-  }),
+  tableHost: hostOption('table'),
   /** Where the queue service listens instead of `host`. */
-  queueHost: option({
-    shape: address,
-    help: 'where the queue service listens instead of host',
-    standardWords: 'as host',
-    flags: [hostFlag('queue')],
-    file: { member: 'queues.host', example: '0.0.0.0' },
-  }),
+  queueHost: hostOption('queue'),
   /** Bounds that differ from the defaults, for every service. */
   limits: option({
     shape: limitsShape,
@@ -103,26 +73,58 @@ export const addressOptions = {
     page: 'configuration.md#limits',
   }),
   /** Bounds of the table service that differ from `limits`. */
-  tableLimits: option({
-    shape: limitsShape,
-    help: 'bounds of HTTP for the table service',
-    standardWords: 'as limits',
-    flags: [keepAliveFlag('table')],
-    file: { member: 'tables.limits', example: { keepAliveTimeoutMs: 30_000 } },
-    page: 'configuration.md#limits',
-  }),
+  tableLimits: limitsOption('table'),
   /** Bounds of the queue service that differ from `limits`. */
-  queueLimits: option({
-    shape: limitsShape,
-    help: 'bounds of HTTP for the queue service',
-    standardWords: 'as limits',
-    flags: [keepAliveFlag('queue')],
-    file: { member: 'queues.limits', example: { keepAliveTimeoutMs: 30_000 } },
-    page: 'configuration.md#limits',
-  }),
-};
+  queueLimits: limitsOption('queue'),
+} satisfies Record<ServiceOptionName, Option> & Record<string, Option>;
 
-function portFlags(service: 'table' | 'queue'): readonly Flag[] {
+type ServiceOption = 'Port' | 'Host' | 'Limits';
+type ServiceOptionName = `${ServiceName}${ServiceOption}`;
+
+/** Values for an option that each service has for itself, by the names of the options. */
+export function byServiceOption<Suffix extends ServiceOption, Value>(
+  suffix: Suffix,
+  valueOf: (service: ServiceName) => Value,
+): Record<`${ServiceName}${Suffix}`, Value> {
+  const values = serviceNames.map((service) => [`${service}${suffix}`, valueOf(service)] as const);
+  return Object.fromEntries(values) as Record<`${ServiceName}${Suffix}`, Value>;
+}
+
+function portOption(service: ServiceName): Option<number> {
+  const { plural, emulatorPort } = services[service];
+  return option({
+    shape: port,
+    help: `the port of the ${service} service; 0 picks a free one`,
+    standard: 0,
+    startStandard: emulatorPort,
+    group: 'Addresses:',
+    flags: portFlags(service),
+    file: { member: `${plural}.port`, example: emulatorPort },
+  });
+}
+
+function hostOption(service: ServiceName): Option<string> {
+  return option({
+    shape: address,
+    help: `where the ${service} service listens instead of host`,
+    standardWords: 'as host',
+    flags: [hostFlag(service)],
+    file: { member: `${services[service].plural}.host`, example: '0.0.0.0' },
+  });
+}
+
+function limitsOption(service: ServiceName): Option<Partial<HttpLimits>> {
+  return option({
+    shape: limitsShape,
+    help: `bounds of HTTP for the ${service} service`,
+    standardWords: 'as limits',
+    flags: [keepAliveFlag(service)],
+    file: { member: `${services[service].plural}.limits`, example: { keepAliveTimeoutMs: 30_000 } },
+    page: 'configuration.md#limits',
+  });
+}
+
+function portFlags(service: ServiceName): readonly Flag[] {
   const variable = `TABULARIUM_${service.toUpperCase()}_PORT`;
   return [
     { spelling: `--${service}-port <port>`, form: 'number', variable },
@@ -135,7 +137,7 @@ function portFlags(service: 'table' | 'queue'): readonly Flag[] {
   ];
 }
 
-function hostFlag(service: 'table' | 'queue'): Flag {
+function hostFlag(service: ServiceName): Flag {
   return {
     spelling: `--${service}Host [address]`,
     form: 'perhaps',
@@ -144,7 +146,7 @@ function hostFlag(service: 'table' | 'queue'): Flag {
   };
 }
 
-function keepAliveFlag(service: 'table' | 'queue'): Flag {
+function keepAliveFlag(service: ServiceName): Flag {
   return {
     spelling: `--${service}KeepAliveTimeout <seconds>`,
     form: 'number',

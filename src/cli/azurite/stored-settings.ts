@@ -5,6 +5,7 @@ import type {
   RetentionPolicy,
   ServiceProperties,
 } from '../../model/resources/service-properties.js';
+import { services, type ServiceName } from '../../model/services/services.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import {
   parseSignedIdentifiers,
@@ -13,19 +14,17 @@ import {
 import { isDocument, textIn, type Document } from './data-files.js';
 import { isAccepted, type Refuse } from './stored-data.js';
 
-const permissionsOf = { table: 'raud', queue: 'raup' } as const;
-
 /** Stored access policies, checked as the service checks them. */
 export function policiesOf(
   value: unknown,
-  service: 'table' | 'queue',
+  service: ServiceName,
   place: string,
   refuse: Refuse,
 ): readonly SignedIdentifier[] {
   if (!Array.isArray(value)) return [];
   const policies = value.filter(isDocument).map(policyOf);
-  const check = (): unknown =>
-    parseSignedIdentifiers(renderSignedIdentifiers(policies), permissionsOf[service]);
+  const { permissions: letters } = services[service].signature;
+  const check = (): unknown => parseSignedIdentifiers(renderSignedIdentifiers(policies), letters);
   return isAccepted(`${place}, its access policies`, refuse, check) ? policies : [];
 }
 

@@ -1,14 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import type { ServiceName } from '../../app/index.js';
+import { services as descriptors, type ServiceName } from '../../model/services/services.js';
 import { checkQueueName } from '../../services/queues/queue-name.js';
 import { isTableName } from '../../services/tables/table-name.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import {
-  defaultPorts,
-  developmentConnection,
-  parseConnectionString,
-  type Connection,
-} from './connection.js';
+import { developmentConnection, parseConnectionString, type Connection } from './connection.js';
 
 export interface ConnectionFlags {
   readonly connectionString?: string;
@@ -19,7 +14,7 @@ export function withConnectionOptions(
   command: Command,
   ...services: readonly ServiceName[]
 ): Command {
-  const ports = services.map((service) => defaultPorts[service]).join(' and ');
+  const ports = services.map((service) => descriptors[service].emulatorPort).join(' and ');
   return command.addOption(
     new Option(
       '-c, --connection-string <text>',

@@ -1,6 +1,11 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import type { ServiceName } from '../../app/index.js';
-import { emulatorPorts } from '../../app/options/addresses.js';
+import {
+  absentServices,
+  endpointMember,
+  serviceNames,
+  services,
+  type ServiceName,
+} from '../../model/services/services.js';
 import { developmentAccount } from '../../services/accounts/directory.js';
 import { UsageError } from '../terminal/failure.js';
 
@@ -17,9 +22,6 @@ export interface Connection {
   readonly credential: ClientCredential;
 }
 
-/** Where every emulator of storage listens, and where clients look for one. */
-export const defaultPorts: Readonly<Record<ServiceName, number>> = emulatorPorts;
-
 /** The development account of the emulator on a machine, this one if no other is named. */
 export function developmentConnection(
   service: ServiceName,
@@ -27,7 +29,7 @@ export function developmentConnection(
 ): Connection {
   const { name, keys } = developmentAccount;
   return {
-    endpoint: `${machine}:${defaultPorts[service]}/${name}`,
+    endpoint: `${machine}:${services[service].emulatorPort}/${name}`,
     account: name,
     credential: sharedKey(keys[0] ?? ''),
   };
@@ -70,20 +72,17 @@ function settingsOf(text: string): ReadonlyMap<string, string> {
   return settings;
 }
 
-const endpointNames: Readonly<Record<ServiceName, string>> = {
-  table: 'TableEndpoint',
-  queue: 'QueueEndpoint',
-};
+const cloudEndpoints = new Set(
+  [...serviceNames, ...absentServices].map((service) => `${service}endpoint`),
+);
 
 function endpointOf(settings: ReadonlyMap<string, string>, service: ServiceName): string {
-  const name = endpointNames[service];
+  const name = endpointMember(service);
   const explicit = settings.get(name.toLowerCase());
   if (explicit !== undefined) return trimmedUrl(explicit);
   const suffix = settings.get('endpointsuffix');
-  const others = Array.from(settings.keys()).filter((key) =>
-    /^(table|queue|blob)endpoint$/.test(key),
-  );
-  if (suffix === undefined && others.length > 0) {
+  const hasOther = Array.from(settings.keys()).some((key) => cloudEndpoints.has(key));
+  if (suffix === undefined && hasOther) {
     // A string of another server must not lead to the cloud.
     throw new UsageError(`The connection string has endpoints, but no ${name}.`);
   }

@@ -1,3 +1,4 @@
+import { signingForms } from '../../wire/auth/shared-key/signed-request.js';
 import { parseHttpDate } from '../../wire/http/http-date.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 import { element, textElement, xmlDocument } from '../../wire/xml/element.js';
@@ -38,7 +39,7 @@ export interface ReceivedMessage extends ListedMessage {
 
 const protocol: ServiceProtocol = {
   version: '2021-12-02',
-  signing: 'blob-queue',
+  signing: signingForms.queue,
   scheme: 'SharedKey',
   headers: { Accept: 'application/xml' },
 };

@@ -1,3 +1,4 @@
+import { signingForms } from '../../wire/auth/shared-key/signed-request.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { unreachable } from '../../base/invariant.js';
 import type { Entity } from '../../model/edm/value.js';
@@ -16,7 +17,7 @@ export type WriteMode = 'insert' | 'replace' | 'merge';
 
 const protocol: ServiceProtocol = {
   version: '2019-02-02',
-  signing: 'table',
+  signing: signingForms.table,
   scheme: 'SharedKeyLite',
   headers: {
     Accept: 'application/json;odata=nometadata',

@@ -1,5 +1,13 @@
 import { Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.js';
+import { invariant } from '../../base/invariant.js';
+import { scopeLetters } from '../../model/services/permission.js';
+import {
+  endpointMember,
+  serviceNames,
+  services as descriptors,
+  type ServiceName,
+} from '../../model/services/services.js';
 import { sasVersions } from '../../wire/auth/sas/fields.js';
 import { signAccountSas } from '../../wire/auth/sas/sas-signature.js';
 import {
@@ -35,6 +43,11 @@ interface AccountSasFlags extends ConnectionFlags, TermFlags {
   readonly format: TokenFormat;
 }
 
+interface ServiceConnection {
+  readonly service: ServiceName;
+  readonly connection: Connection;
+}
+
 export function accountSasCommand(print: Print = toStandardOutput): Command {
   const command = new Command('account')
     .summary('make a token for all tables and queues of an account')
@@ -45,12 +58,12 @@ export function accountSasCommand(print: Print = toStandardOutput): Command {
     .addOption(
       new Option('--services <letters>', `where: ${explained(serviceLetters)}`)
         .argParser(lettersOf(serviceLetters))
-        .default('tq'),
+        .default(serviceLetters.map(([letter]) => letter).join('')),
     )
     .addOption(
       new Option('--resource-types <letters>', `on what: ${explained(resourceTypeLetters)}`)
         .argParser(lettersOf(resourceTypeLetters))
-        .default('sco'),
+        .default(Object.keys(scopeLetters).join('')),
     )
     .addOption(
       new Option('-p, --permissions <letters>', `what it allows: ${explained(accountLetters)}`)
@@ -58,7 +71,7 @@ export function accountSasCommand(print: Print = toStandardOutput): Command {
         .default('rl'),
     );
   withTermOptions(command, sasVersions.account).addOption(tokenFormatOption());
-  return withConnectionOptions(command, 'table', 'queue')
+  return withConnectionOptions(command, ...serviceNames)
     .addHelpText(
       'after',
       `
@@ -73,20 +86,29 @@ Examples:
 }
 
 function accountToken(flags: AccountSasFlags, nowMicros: number): string {
-  const { services, resourceTypes, permissions, format } = flags;
-  const table = services.includes('t') ? connectionOf(flags, 'table') : undefined;
-  const queue = services.includes('q') ? connectionOf(flags, 'queue') : undefined;
-  const signer = signerOf(table ?? queue ?? connectionOf(flags, 'table'));
+  const { services: letters, resourceTypes, permissions, format } = flags;
+  const connections = serviceNames
+    .filter((service) => letters.includes(descriptors[service].signature.letter))
+    .map((service) => ({ service, connection: connectionOf(flags, service) }));
+  const [first] = connections;
+  invariant(first !== undefined, 'the letters of services are not empty');
+  const signer = signerOf(first.connection);
   const terms = termsOf(flags, nowMicros);
-  const fields = { kind: 'account-sas', services, resourceTypes, permissions, ...terms } as const;
+  const fields = {
+    kind: 'account-sas',
+    services: letters,
+    resourceTypes,
+    permissions,
+    ...terms,
+  } as const;
   const token = signAccountSas(fields, signer);
   return tokenText(
     {
       token,
-      ...waysIn(token, table, queue),
+      ...waysIn(token, connections),
       allows:
         `${inWords(permissions, accountLetters)} (${inWords(resourceTypes, resourceTypeLetters)}) ` +
-        `in the services ${inWords(services, serviceLetters)}${termsInWords(terms, nowMicros)}`,
+        `in the services ${inWords(letters, serviceLetters)}${termsInWords(terms, nowMicros)}`,
     },
     format,
   );
@@ -95,18 +117,16 @@ function accountToken(flags: AccountSasFlags, nowMicros: number): string {
 /** The URLs and the connection string of the services that a token is for. */
 function waysIn(
   token: string,
-  table: Connection | undefined,
-  queue: Connection | undefined,
+  connections: readonly ServiceConnection[],
 ): Required<Pick<MadeToken, 'urls' | 'connectionString'>> {
-  const urls: MadeToken['urls'][number][] = [];
-  let connectionString = '';
-  if (table !== undefined) {
-    urls.push(['tableUrl', `${table.endpoint}?${token}`]);
-    connectionString += `TableEndpoint=${table.endpoint};`;
-  }
-  if (queue !== undefined) {
-    urls.push(['queueUrl', `${queue.endpoint}?${token}`]);
-    connectionString += `QueueEndpoint=${queue.endpoint};`;
-  }
-  return { urls, connectionString: `${connectionString}SharedAccessSignature=${token}` };
+  const endpoints = connections.map(
+    ({ service, connection }) => `${endpointMember(service)}=${connection.endpoint};`,
+  );
+  return {
+    urls: connections.map(({ service, connection }) => [
+      `${service}Url`,
+      `${connection.endpoint}?${token}`,
+    ]),
+    connectionString: `${endpoints.join('')}SharedAccessSignature=${token}`,
+  };
 }

@@ -1,40 +1,38 @@
 import { InvalidArgumentError } from 'commander';
+import { invariant } from '../../base/invariant.js';
+import {
+  permissionLetters,
+  permissionsOfLetters,
+  type Permission,
+} from '../../model/services/permission.js';
+import { serviceNames, services, type ServiceName } from '../../model/services/services.js';
 
 /** The letters of a field, in the order in which clients write them, and what each means. */
 export type LetterMeanings = readonly (readonly [letter: string, meaning: string])[];
 
-/** See table-service §8.3. */
-export const tableLetters: LetterMeanings = [
-  ['r', 'read'],
-  ['a', 'add'],
-  ['u', 'update'],
-  ['d', 'delete'],
-];
+/** Those that the services here know (table-service §8.4, queue-service §4.4). */
+export const accountLetters: LetterMeanings = Object.entries(permissionLetters);
 
-/** See queue-service §4.3. */
-export const queueLetters: LetterMeanings = [
-  ['r', 'peek, count'],
-  ['a', 'put'],
-  ['u', 'update'],
-  ['p', 'get, delete'],
-];
+export const serviceLetters: LetterMeanings = serviceNames.map((service) => {
+  const { signature, plural } = services[service];
+  return [signature.letter, plural];
+});
 
-/** Those that tables and queues know (table-service §8.4, queue-service §4.4). */
-export const accountLetters: LetterMeanings = [
-  ['r', 'read'],
-  ['w', 'write'],
-  ['d', 'delete'],
-  ['l', 'list'],
-  ['a', 'add'],
-  ['c', 'create'],
-  ['u', 'update'],
-  ['p', 'process'],
-];
+/** What permissions for one container mean, where that differs from what they are called. */
+const ownMeanings: Readonly<Record<ServiceName, Readonly<Partial<Record<Permission, string>>>>> = {
+  table: {},
+  queue: { read: 'peek, count', add: 'put', process: 'get, delete' },
+};
 
-export const serviceLetters: LetterMeanings = [
-  ['t', 'tables'],
-  ['q', 'queues'],
-];
+/** The letters for one container of a service (table-service §8.3, queue-service §4.3). */
+export function containerLetters(service: ServiceName): LetterMeanings {
+  const { permissions } = services[service].signature;
+  return Array.from(permissions, (letter) => {
+    const [permission] = permissionsOfLetters(letter);
+    invariant(permission !== undefined, 'a signature has letters with a meaning');
+    return [letter, ownMeanings[service][permission] ?? permission];
+  });
+}
 
 export const resourceTypeLetters: LetterMeanings = [
   ['s', 'settings of the service'],

@@ -8,7 +8,7 @@ import {
   withConnectionOptions,
   type ConnectionFlags,
 } from '../client/connection-options.js';
-import { explained, inWords, lettersOf, queueLetters } from './permission-letters.js';
+import { containerLetters, explained, inWords, lettersOf } from './permission-letters.js';
 import { permissionsOrPolicy, policyInWords } from './policy-terms.js';
 import { signerOf } from './signer.js';
 import { policyOption, termsOf, withTermOptions, type TermFlags } from './term-options.js';
@@ -20,6 +20,8 @@ import {
   type Print,
   type TokenFormat,
 } from './token-output.js';
+
+const letters = containerLetters('queue');
 
 interface QueueSasFlags extends ConnectionFlags, TermFlags {
   readonly queue: string;
@@ -38,8 +40,8 @@ export function queueSasCommand(print: Print = toStandardOutput): Command {
     .addOption(
       new Option(
         '-p, --permissions <letters>',
-        `what it allows: ${explained(queueLetters)} (default: r)`,
-      ).argParser(lettersOf(queueLetters)),
+        `what it allows: ${explained(letters)} (default: r)`,
+      ).argParser(lettersOf(letters)),
     )
     .addOption(policyOption('queue'));
   withTermOptions(command, sasVersions.service).addOption(tokenFormatOption());
@@ -64,7 +66,7 @@ function queueToken(flags: QueueSasFlags, nowMicros: number): string {
   const terms = termsOf(flags, nowMicros);
   const fields = { kind: 'queue-sas', permissions, identifier, ...terms } as const;
   const token = signQueueSas(fields, queue, signerOf(connection));
-  const may = permissions === undefined ? 'touch' : inWords(permissions, queueLetters);
+  const may = permissions === undefined ? 'touch' : inWords(permissions, letters);
   return tokenText(
     {
       token,

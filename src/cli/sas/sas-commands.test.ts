@@ -15,7 +15,7 @@ import {
 import { Command, CommanderError } from 'commander';
 import { runCli } from '../../../test/support/cli-process.js';
 import { developmentAccount } from '../../services/accounts/directory.js';
-import type { SasService } from '../../wire/auth/sas/fields.js';
+import type { ServiceName } from '../../model/services/services.js';
 import { readSas } from '../../wire/auth/sas/read-sas.js';
 import { verifySasSignature } from '../../wire/auth/sas/sas-signature.js';
 import { UsageError } from '../terminal/failure.js';
@@ -55,7 +55,7 @@ async function token(...args: readonly string[]): Promise<string> {
 }
 
 /** The fields of a token that a key of the account has made. */
-function fieldsOf(query: string, service: SasService, queue?: string) {
+function fieldsOf(query: string, service: ServiceName, queue?: string) {
   const sas = readSas(query, service);
   assert.ok(sas !== undefined);
   const key = createSecretKey(Buffer.from(secret, 'base64'));

@@ -14,7 +14,7 @@ import {
   withKeyRangeOptions,
   type KeyRangeFlags,
 } from './key-range-options.js';
-import { explained, inWords, lettersOf, tableLetters } from './permission-letters.js';
+import { containerLetters, explained, inWords, lettersOf } from './permission-letters.js';
 import { permissionsOrPolicy, policyInWords } from './policy-terms.js';
 import { signerOf } from './signer.js';
 import { policyOption, termsOf, withTermOptions, type TermFlags } from './term-options.js';
@@ -26,6 +26,8 @@ import {
   type Print,
   type TokenFormat,
 } from './token-output.js';
+
+const letters = containerLetters('table');
 
 interface TableSasFlags extends ConnectionFlags, TermFlags, KeyRangeFlags {
   readonly table: string;
@@ -44,8 +46,8 @@ export function tableSasCommand(print: Print = toStandardOutput): Command {
     .addOption(
       new Option(
         '-p, --permissions <letters>',
-        `what it allows: ${explained(tableLetters)}; to insert or replace takes a and u (default: r)`,
-      ).argParser(lettersOf(tableLetters)),
+        `what it allows: ${explained(letters)}; to insert or replace takes a and u (default: r)`,
+      ).argParser(lettersOf(letters)),
     )
     .addOption(policyOption('table'));
   withTermOptions(withKeyRangeOptions(command), sasVersions.service).addOption(tokenFormatOption());
@@ -72,7 +74,7 @@ function tableToken(flags: TableSasFlags, nowMicros: number): string {
   const range = keyRangeOf(flags);
   const fields = { kind: 'table-sas', table, permissions, identifier, ...terms, ...range } as const;
   const token = signTableSas(fields, signerOf(connection));
-  const may = permissions === undefined ? 'touch' : inWords(permissions, tableLetters);
+  const may = permissions === undefined ? 'touch' : inWords(permissions, letters);
   return tokenText(
     {
       token,

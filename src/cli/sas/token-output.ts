@@ -1,17 +1,21 @@
 import { Option } from 'commander';
 import { unreachable } from '../../base/invariant.js';
+import { serviceNames, services, type ServiceName } from '../../model/services/services.js';
 import { printable, printableJson } from '../terminal/terminal.js';
 import type { Terms } from './term-options.js';
 
 export const tokenFormats = ['text', 'url', 'token', 'json'] as const;
 export type TokenFormat = (typeof tokenFormats)[number];
 
+/** `url` of the container that a token is for, or that of a service. */
+type UrlName = 'url' | `${ServiceName}Url`;
+
 /** What a command has made. */
 export interface MadeToken {
   /** The query string, without a question mark. */
   readonly token: string;
   /** What it is called in the output, and the URL with the token. */
-  readonly urls: readonly (readonly [name: 'url' | 'tableUrl' | 'queueUrl', url: string])[];
+  readonly urls: readonly (readonly [name: UrlName, url: string])[];
   /** For clients that take one; tokens of an account only. */
   readonly connectionString?: string;
   /** What may be done with it, in a sentence. */
@@ -26,8 +30,6 @@ export function tokenFormatOption(): Option {
     .choices(tokenFormats)
     .default('text');
 }
-
-const labels = { url: 'URL', tableUrl: 'Table URL', queueUrl: 'Queue URL' } as const;
 
 /** Where a command prints to. */
 export type Print = (text: string) => void;
@@ -53,7 +55,7 @@ export function tokenText(made: MadeToken, format: TokenFormat): string {
       ]);
     }
     case 'text': {
-      const rows: [string, string][] = urls.map(([name, url]) => [labels[name], url]);
+      const rows: [string, string][] = urls.map(([name, url]) => [labelOf(name), url]);
       rows.push(['Token', token]);
       if (connectionString !== undefined) rows.push(['Connection', connectionString]);
       rows.push(['Allows', allows]);
@@ -62,6 +64,11 @@ export function tokenText(made: MadeToken, format: TokenFormat): string {
     default:
       return unreachable(format);
   }
+}
+
+function labelOf(name: UrlName): string {
+  const service = serviceNames.find((each) => name === `${each}Url`);
+  return service === undefined ? 'URL' : `${services[service].title} URL`;
 }
 
 function lines(texts: readonly string[]): string {

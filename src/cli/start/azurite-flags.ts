@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { absentServices, serviceNames, services } from '../../model/services/services.js';
 
 /**
  * What Azurite's command line has and ours does not. It is accepted, so that existing scripts keep
@@ -9,13 +10,16 @@ interface AzuriteFlag {
   readonly message: string;
 }
 
-const noBlobs = 'only tables and queues are served here';
+const served = serviceNames.map((service) => services[service].plural);
+const noBlobs = `only ${served.join(' and ')} are served here`;
 
 const azuriteFlags: readonly AzuriteFlag[] = [
-  ...['Host [address]', 'Port <port>', 'KeepAliveTimeout <seconds>'].map((flag): AzuriteFlag => ({
-    flags: `--blob${flag}`,
-    message: noBlobs,
-  })),
+  ...absentServices.flatMap((service) =>
+    ['Host [address]', 'Port <port>', 'KeepAliveTimeout <seconds>'].map((flag): AzuriteFlag => ({
+      flags: `--${service}${flag}`,
+      message: noBlobs,
+    })),
+  ),
   {
     flags: '-L, --loose',
     message: 'requests are checked as the cloud service checks them; --lenient says what may pass',

@@ -1,6 +1,7 @@
+import { endpointOf, endpointsByPlural } from '../../app/endpoints.js';
 import type { ServerEndpoints, TabulariumServer } from '../../app/index.js';
+import { serviceNames, services } from '../../model/services/services.js';
 import { developmentAccount, type AccountSettings } from '../../services/accounts/directory.js';
-import { defaultPorts } from '../client/connection.js';
 import type { StartSettings } from './settings.js';
 import { printable } from '../terminal/terminal.js';
 import { interceptorLines } from './interceptor-lines.js';
@@ -28,8 +29,11 @@ export function bannerText(
   const isRelaxed = options.inMemory !== true && options.durability === 'relaxed';
   const lines = [
     'Tabularium',
-    `  Tables      ${server.tableEndpoint}`,
-    `  Queues      ${server.queueEndpoint}`,
+    ...serviceNames.map((service) => {
+      const { plural } = services[service];
+      const heading = plural.charAt(0).toUpperCase() + plural.slice(1);
+      return `  ${heading.padEnd(11)} ${endpointOf(server, service)}`;
+    }),
     ...reachLines({ options }),
     `  Data        ${printable(storage)}${isRelaxed ? ' (relaxed durability)' : ''}`,
     ...(workers > 1 ? [`  Workers     ${workers}`] : []),
@@ -55,13 +59,12 @@ export function bannerText(
 
 /** The same for the log, without any key. */
 export function listeningFields(
-  { tableEndpoint, queueEndpoint }: ServerEndpoints,
+  server: ServerEndpoints,
   { process: { workers }, options, storage }: ShownSettings,
 ): Record<string, unknown> {
   const { durability } = options;
   return {
-    tables: tableEndpoint,
-    queues: queueEndpoint,
+    ...endpointsByPlural(server),
     storage,
     ...(options.inMemory === true ? {} : { durability }),
     workers,
@@ -74,15 +77,14 @@ function isDevelopmentKey({ name, keys }: AccountSettings): boolean {
   return name === developmentAccount.name && keys[0] === developmentAccount.keys[0];
 }
 
-/** Whether clients that look for the emulator find both services here. */
-function isDevelopmentDefault(
-  account: AccountSettings,
-  { tableEndpoint, queueEndpoint }: ServerEndpoints,
-): boolean {
+/** Whether clients that look for the emulator find every service here. */
+function isDevelopmentDefault(account: AccountSettings, server: ServerEndpoints): boolean {
   return (
     isDevelopmentKey(account) &&
-    tableEndpoint.startsWith(`http://127.0.0.1:${defaultPorts.table}/`) &&
-    queueEndpoint.startsWith(`http://127.0.0.1:${defaultPorts.queue}/`)
+    serviceNames.every((service) => {
+      const { emulatorPort } = services[service];
+      return endpointOf(server, service).startsWith(`http://127.0.0.1:${emulatorPort}/`);
+    })
   );
 }
 

@@ -1,5 +1,6 @@
 import { tlsValue } from './tls-options.js';
 import { oauthValue } from './oauth-options.js';
+import { byServiceOption } from '../../app/options/addresses.js';
 import type { ComposeFlags, OptionName } from './option-values.js';
 
 /** A flag that may stand without a text says nothing then. */
@@ -13,10 +14,8 @@ const keepAlive: ComposeFlags = (given) => {
 
 /** Options that several flags make, or whose flags say something else than programs do. */
 export const composedFlags: { readonly [Name in OptionName]?: ComposeFlags } = {
-  tableHost: textOrNothing,
-  queueHost: textOrNothing,
-  tableLimits: keepAlive,
-  queueLimits: keepAlive,
+  ...byServiceOption('Host', () => textOrNothing),
+  ...byServiceOption('Limits', () => keepAlive),
   tls: tlsValue,
   oauth: oauthValue,
 };

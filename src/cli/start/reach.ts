@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Logger } from 'pino';
+import { serviceNames } from '../../model/services/services.js';
 import { hasPublicKey, type AccountSettings } from '../../services/accounts/directory.js';
 import type { StartSettings } from './settings.js';
 
@@ -11,8 +12,8 @@ type ReachSettings = Pick<StartSettings, 'accounts' | 'options'>;
 
 /** Hosts that the services listen on, each once. */
 function hostsOf({ options }: Pick<StartSettings, 'options'>): readonly string[] {
-  const { host = '127.0.0.1', tableHost = host, queueHost = host } = options;
-  return [...new Set([tableHost, queueHost])];
+  const { host = '127.0.0.1' } = options;
+  return [...new Set(serviceNames.map((service) => options[`${service}Host` as const] ?? host))];
 }
 
 /** Whether other machines cannot reach what listens there. */

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { ServerOptionsError, type ServerChanges, type ServerOptions } from '../../app/index.js';
 import { checkInterceptors } from '../../app/interceptors.js';
+import { byServiceOption } from '../../app/options/addresses.js';
 import { checkOptions, reloadedNames } from '../../app/options/check.js';
 import type { LogLevel } from '../../app/options/log.js';
 import { delayShape } from '../../app/options/strictness.js';
@@ -8,6 +9,7 @@ import { optionTable, serverTable } from '../../app/options/table.js';
 import { settingsOf } from '../../app/settings.js';
 import { shownValue } from '../../base/shape/mistake.js';
 import { expectedWords } from '../../base/shape/words.js';
+import type { ServiceName } from '../../model/services/services.js';
 import type { AccountSettings } from '../../services/accounts/directory.js';
 import type { Config } from '../config/config-file.js';
 import type { PlaceOf } from '../config/structured-file.js';
@@ -33,7 +35,7 @@ export interface ProcessSettings {
 
 /** What a command line of `start` asks for. */
 export interface StartSettings {
-  readonly options: ServerOptions & Required<Pick<ServerOptions, 'tablePort' | 'queuePort'>>;
+  readonly options: ServerOptions & Required<Pick<ServerOptions, `${ServiceName}Port`>>;
   readonly process: ProcessSettings;
   readonly accounts: readonly AccountSettings[];
   /** Somebody has named them; otherwise they are the development account. */
@@ -150,8 +152,8 @@ function checked(values: OptionValues, options: object): StartSettings['options'
   try {
     checkOptions(options);
     checkInterceptors(options, settingsOf(options));
-    const { tablePort = 0, queuePort = 0 } = options;
-    return { ...options, tablePort, queuePort };
+    const ports = byServiceOption('Port', (service) => options[`${service}Port` as const] ?? 0);
+    return { ...options, ...ports };
   } catch (error) {
     if (!(error instanceof ServerOptionsError)) throw error;
     values.refuse(error.mistakes);

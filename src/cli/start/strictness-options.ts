@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Help } from 'commander';
 import type { StrictnessOptions } from '../../app/index.js';
-import { leniencyOf, lenientItems } from '../../http/pipeline/leniency.js';
+import { leniencyOf, lenientItems } from '../../http/operations/leniency.js';
 import { tableDeleteDelayMsMax } from '../../services/tables/limits.js';
 
 /** The items of `--lenient`, for people; `helper` knows how wide the help is. */

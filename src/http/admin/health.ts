@@ -1,5 +1,4 @@
 import type { Endpoint } from '../pipeline/endpoint.js';
-import type { Exchange } from '../exchange/exchange.js';
 import type { Reply } from '../exchange/service.js';
 
 /**
@@ -9,19 +8,13 @@ import type { Reply } from '../exchange/service.js';
 export function healthEndpoint(check: () => Promise<boolean>): Endpoint {
   return {
     name: 'Health',
-    matches: isHealthRequest,
+    methods: ['GET', 'HEAD'],
+    path: '/healthz',
+    when: (exchange) => exchange.header('authorization') === undefined,
     async answer() {
       return reply(await check());
     },
   };
-}
-
-function isHealthRequest(exchange: Exchange): boolean {
-  return (
-    exchange.path === '/healthz' &&
-    (exchange.method === 'GET' || exchange.method === 'HEAD') &&
-    exchange.header('authorization') === undefined
-  );
 }
 
 function reply(healthy: boolean): Reply {

@@ -1,3 +1,4 @@
+import { Router, type Routable } from '../exchange/router.js';
 import type { FaultRule } from '../faults/rule.js';
 import type { Faults } from '../faults/injector.js';
 import type { ThrottleSetting } from '../throttle/limits.js';
@@ -28,8 +29,7 @@ export interface ControlRequest {
   readonly body: unknown;
 }
 
-interface ControlRoute {
-  readonly method: string;
+interface ControlRoute extends Routable<ControlRequest> {
   /** Segments; `*` stands for any, which the answer is given. */
   readonly path: readonly string[];
   answer(target: ControlTarget, request: ControlRequest): Promise<ControlReply> | ControlReply;
@@ -63,17 +63,17 @@ function namesOf(list: readonly { readonly name: string }[]): readonly string[] 
 }
 
 const routes: readonly ControlRoute[] = [
-  { method: 'GET', path: ['status'], answer: (target) => ok(target.status()) },
-  { method: 'GET', path: ['faults'], answer: faultsOf },
+  { methods: ['GET'], path: ['status'], answer: (target) => ok(target.status()) },
+  { methods: ['GET'], path: ['faults'], answer: faultsOf },
   {
-    method: 'POST',
+    methods: ['POST'],
     path: ['faults'],
     answer({ faults }, { body }) {
       return { status: 201, body: faults.add(body as FaultRule) };
     },
   },
   {
-    method: 'PUT',
+    methods: ['PUT'],
     path: ['faults'],
     answer(target, { body }) {
       target.faults.replace(body as readonly FaultRule[]);
@@ -81,7 +81,7 @@ const routes: readonly ControlRoute[] = [
     },
   },
   {
-    method: 'DELETE',
+    methods: ['DELETE'],
     path: ['faults'],
     answer(target) {
       target.faults.clear();
@@ -89,7 +89,7 @@ const routes: readonly ControlRoute[] = [
     },
   },
   {
-    method: 'GET',
+    methods: ['GET'],
     path: ['faults', '*'],
     answer({ faults }, request) {
       const name = nameOf(request);
@@ -99,7 +99,7 @@ const routes: readonly ControlRoute[] = [
     },
   },
   {
-    method: 'DELETE',
+    methods: ['DELETE'],
     path: ['faults', '*'],
     answer(target, request) {
       const name = nameOf(request);
@@ -107,9 +107,9 @@ const routes: readonly ControlRoute[] = [
       throw notThere('fault rule', name, namesOf(target.faults.list()));
     },
   },
-  { method: 'GET', path: ['throttle'], answer: throttleOf },
+  { methods: ['GET'], path: ['throttle'], answer: throttleOf },
   {
-    method: 'PUT',
+    methods: ['PUT'],
     path: ['throttle'],
     answer(target, { body }) {
       target.throttle.set(body as ThrottleSetting);
@@ -117,16 +117,16 @@ const routes: readonly ControlRoute[] = [
     },
   },
   {
-    method: 'POST',
+    methods: ['POST'],
     path: ['reset'],
     async answer(target) {
       await target.reset();
       return ok({ reset: true });
     },
   },
-  { method: 'GET', path: ['snapshots'], answer: snapshotsOf },
+  { methods: ['GET'], path: ['snapshots'], answer: snapshotsOf },
   {
-    method: 'PUT',
+    methods: ['PUT'],
     path: ['snapshots', '*'],
     async answer(target, request) {
       await target.snapshot(nameOf(request));
@@ -134,7 +134,7 @@ const routes: readonly ControlRoute[] = [
     },
   },
   {
-    method: 'POST',
+    methods: ['POST'],
     path: ['snapshots', '*', 'restore'],
     async answer(target, request) {
       const name = nameOf(request);
@@ -145,7 +145,7 @@ const routes: readonly ControlRoute[] = [
     },
   },
   {
-    method: 'DELETE',
+    methods: ['DELETE'],
     path: ['snapshots', '*'],
     answer(target, request) {
       const name = nameOf(request);
@@ -155,7 +155,9 @@ const routes: readonly ControlRoute[] = [
   },
 ];
 
-function isPath(path: readonly string[], segments: readonly string[]): boolean {
+const router = new Router<ControlRequest, ControlRoute>(routes, isAtPath);
+
+function isAtPath({ path }: ControlRoute, { segments }: ControlRequest): boolean {
   if (path.length !== segments.length) return false;
   return path.every((part, index) => part === '*' || part === segments[index]);
 }
@@ -165,13 +167,12 @@ export async function answerControl(
   target: ControlTarget,
   request: ControlRequest,
 ): Promise<ControlReply> {
-  const fitting = routes.filter(({ path }) => isPath(path, request.segments));
-  const route = fitting.find(({ method }) => method === request.method);
+  const route = router.find(request);
   if (route !== undefined) return route.answer(target, request);
-  if (fitting.length > 0) {
-    const allowed = fitting.map(({ method }) => method).join(', ');
+  const allowed = router.methodsOf(request).join(', ');
+  if (allowed !== '') {
     throw new ControlError(405, `This path has: ${allowed}.`, { Allow: allowed });
   }
-  const known = routes.map(({ method, path }) => `${method} /${path.join('/')}`);
+  const known = routes.map(({ methods, path }) => `${methods.join(', ')} /${path.join('/')}`);
   throw new ControlError(404, `There is no such path. There is: ${known.join('; ')}.`);
 }

@@ -1,3 +1,4 @@
+import type { ServiceName } from '../../model/services/services.js';
 import type { CorsRuleSource } from '../exchange/cors-rule-source.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { ServiceBackend } from '../operations/request.js';
@@ -8,7 +9,7 @@ export function isPreflight({ method }: Exchange): boolean {
   return method === 'OPTIONS';
 }
 
-export function corsRulesOf(service: string, backend: ServiceBackend): CorsRuleSource {
+export function corsRulesOf(service: ServiceName, backend: ServiceBackend): CorsRuleSource {
   return {
     read: (account) => backend.properties.corsRules(service, account),
     recent: (account, nowMs) => backend.properties.recentCorsRules(service, account, nowMs),

@@ -1,11 +1,11 @@
+import type { ServiceName } from '../../model/services/services.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { CorsRule } from '../../model/resources/service-properties.js';
 import { publicAccess } from '../operations/access.js';
 import { emptyReply } from '../operations/replies.js';
 import { accountName, type ServiceBackend, type ServiceRequest } from '../operations/request.js';
-import type { ServiceRoute, RoutedRequest } from '../operations/route.js';
 import type { Exchange } from '../exchange/exchange.js';
-import type { Operation, Route } from '../exchange/service.js';
+import type { Operation, Route, Routed } from '../exchange/service.js';
 import { decidingRule, headerCover } from './deciding-rule.js';
 
 /** What a browser asks before it sends a request. */
@@ -21,7 +21,7 @@ interface Preflight {
  * table-service §11.2). Throws `InvalidHeaderValue` for what is no preflight,
  * `CorsPreflightFailure` when no rule allows it.
  */
-export function preflight(service: string): Operation<ServiceRequest, Preflight, CorsRule> {
+export function preflight(service: ServiceName): Operation<ServiceRequest, Preflight, CorsRule> {
   return {
     access: publicAccess,
     bodyBytesMax: 0,
@@ -50,14 +50,12 @@ export function preflight(service: string): Operation<ServiceRequest, Preflight,
   };
 }
 
-/** The way of a preflight, which no path, query string or credential can close. */
-export function preflightRoute(
-  { name, operation }: Pick<ServiceRoute<RoutedRequest>, 'name' | 'operation'>,
+/** A preflight, which no path, query string or credential can keep from its operation. */
+export function preflightOf(
+  { name, operation }: Route,
   backend: ServiceBackend,
   exchange: Exchange,
-): Route {
-  // The version that answers name is that of a request, which is yet to come (table-service §10.1).
-  exchange.version = '';
+): Routed {
   const request: ServiceRequest = { backend, exchange, account: accountName(exchange) };
   return { name, operation, request };
 }

@@ -1,12 +1,14 @@
-import type { Permission, Scope } from './permission.js';
+import type { Permission, Scope } from '../../model/services/permission.js';
 
 /** What an operation touches and what it needs to be allowed. */
-export type Access =
-  | { readonly kind: 'public' }
-  /** Nothing less than a key of the account will do, or a token as `byRole` says. */
-  | { readonly kind: 'owner'; readonly byRole?: GrantedAccess }
-  | GrantedAccess
-  | EachAccess;
+export type Access = { readonly kind: 'public' } | ProtectedAccess;
+
+export type ProtectedAccess =
+  /**
+   * Nothing less than a key of the account will do, or a token as `byRole` says. Without that there
+   * is no such operation for tokens (table-service §3.14).
+   */
+  { readonly kind: 'owner'; readonly byRole?: GrantedAccess } | GrantedAccess | EachAccess;
 
 export interface GrantedAccess extends Needed {
   readonly kind: 'granted';

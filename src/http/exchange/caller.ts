@@ -1,5 +1,6 @@
-import type { EntityRange } from '../../services/tables/entity-range.js';
-import type { Permission, Scope } from './permission.js';
+import type { EntityRange } from '../../model/edm/entity-range.js';
+import type { ServiceName } from '../../model/services/services.js';
+import type { Permission, Scope } from '../../model/services/permission.js';
 
 /** How the caller was known; `none` also when nothing that was sent proved who it is. */
 export type AuthKind =
@@ -11,23 +12,16 @@ export type AuthKind =
   | 'user-delegation-sas'
   | 'bearer';
 
-/** Holds a signature for one table (table-service §8.3). */
-export interface TableSasCaller {
-  readonly kind: 'table-sas';
-  readonly authKind: 'service-sas';
-  readonly permissions: ReadonlySet<Permission>;
-  /** In lower case. */
-  readonly table: string;
-  /** Absent: all entities. */
-  readonly range?: EntityRange;
-}
-
-/** Holds a signature for one queue (queue-service §4.3). */
-export interface QueueSasCaller {
-  readonly kind: 'queue-sas';
+/** Holds a signature for one container (table-service §8.3, queue-service §4.3). */
+export interface ContainerSasCaller {
+  readonly kind: 'container-sas';
   readonly authKind: 'service-sas' | 'user-delegation-sas';
+  readonly service: ServiceName;
   readonly permissions: ReadonlySet<Permission>;
-  readonly queue: string;
+  /** Its identity: see `containerIdentity`. */
+  readonly container: string;
+  /** Absent: all that the container holds. */
+  readonly range?: EntityRange;
 }
 
 /** Holds a signature for the account that is good for this service. */
@@ -45,8 +39,6 @@ export type ScopedPermissions = Readonly<Record<Scope, ReadonlySet<Permission>>>
 export interface BearerCaller {
   readonly kind: 'bearer';
   readonly authKind: 'bearer';
-  /** The service that is asked. */
-  readonly service: string;
   readonly permissions: ScopedPermissions;
   /** Who made the token. */
   readonly issuer: string;
@@ -60,8 +52,7 @@ export type Caller =
   | { readonly kind: 'anonymous' }
   /** Holds a key of the account: may do everything. */
   | { readonly kind: 'owner'; readonly authKind: 'shared-key' | 'shared-key-lite' }
-  | TableSasCaller
-  | QueueSasCaller
+  | ContainerSasCaller
   | AccountSasCaller
   | BearerCaller;
 

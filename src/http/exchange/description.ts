@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../model/errors/registry.js';
-import type { QueryReport } from '../../services/tables/types.js';
+import type { QueryReport } from '../../model/edm/query-report.js';
 
 /** What an operation tells the record of its request; what is absent stays as it was. */
 export interface Description {

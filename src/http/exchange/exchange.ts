@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorCode } from '../../model/errors/registry.js';
 import { byLowerName, parseQueryString, type QueryOptions } from '../../wire/http/query-string.js';
+import type { ServiceName } from '../../model/services/services.js';
 import type { CorsRule } from '../../model/resources/service-properties.js';
 import type { Account } from '../../services/accounts/directory.js';
-import type { QueryReport } from '../../services/tables/types.js';
+import type { QueryReport } from '../../model/edm/query-report.js';
 import type { BodyStream } from './body-stream.js';
 import type { Caller } from './caller.js';
 import type { Description } from './description.js';
@@ -15,8 +16,8 @@ import type { PartitionLoad } from './request-load.js';
 export type Protocol = 'http' | 'https';
 
 export interface ExchangeStart {
-  /** Name of the service that is asked. */
-  readonly service: string;
+  /** The service that is asked. */
+  readonly service: ServiceName;
   readonly requestId: string;
   readonly timeMicros: number;
   readonly startMs: number;
@@ -32,8 +33,7 @@ export interface ExchangeStart {
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** `table`, `queue` or `blob`. */
-  readonly service: string;
+  readonly service: ServiceName;
   /** Also `x-ms-request-id`. */
   readonly requestId: string;
   /** Microseconds since 1970 at which the request's header had arrived. */

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../model/errors/registry.js';
-import type { QueryReport } from '../../services/tables/types.js';
+import type { QueryReport } from '../../model/edm/query-report.js';
+import type { ServiceName } from '../../model/services/services.js';
 import type { AuthKind } from './caller.js';
 import type { PartitionLoad } from './request-load.js';
 
@@ -15,8 +16,8 @@ export interface RequestRecord {
   readonly clientRequestId: string | undefined;
   /** Microseconds since 1970 at which the request's header had arrived. */
   readonly timeMicros: number;
-  /** The service that was asked: `table` or `queue`. */
-  readonly service: string;
+  /** The service that was asked. */
+  readonly service: ServiceName;
   /** The REST operation, e.g. `QueryEntities`; `Unknown` when the request named none. */
   readonly operation: string;
   readonly method: string;

@@ -1,6 +1,5 @@
-import type { SasService } from '../../wire/auth/sas/fields.js';
-import type { SigningForm } from '../../wire/auth/shared-key/signed-request.js';
 import type { StorageError } from '../../model/errors/storage-error.js';
+import type { ServiceName } from '../../model/services/services.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import type { CorsRuleSource } from './cors-rule-source.js';
 import type { Access } from './access.js';
@@ -73,20 +72,27 @@ export interface Operation<
 /** An operation whose answer may be whole or a stream. */
 export type AnyOperation = Operation<unknown, unknown, unknown, Reply | StreamedReply>;
 
-export interface Route {
-  /** As records and logs show it. */
-  readonly name: string;
-  readonly operation: AnyOperation;
-  readonly request: unknown;
-  /** The table or queue that the operation is about, as the address spells it. */
+/** A request with its address read. */
+export interface AddressedRequest {
+  /** The table or queue that the address names, as it spells it. */
   readonly container?: string | undefined;
   /** Of the entity that the address names. */
   readonly partitionKey?: string | undefined;
 }
 
+export interface Route {
+  /** As records and logs show it. */
+  readonly name: string;
+  readonly operation: AnyOperation;
+}
+
+/** An operation and what it is asked. */
+export interface Routed extends Route {
+  readonly request: AddressedRequest;
+}
+
 /** What the shared access signatures of a service are for. */
 export interface SignedContainers {
-  readonly service: SasService;
   /** What the address names, for signatures that do not name it; undefined when it names none. */
   containerOf(exchange: Exchange): string | undefined;
   /** From the store; none when there is no such container. */
@@ -95,18 +101,17 @@ export interface SignedContainers {
 
 /** What a storage service plugs into the pipeline. */
 export interface HttpService {
-  /** `table`, `queue` or `blob`. */
-  readonly name: string;
-  /** Which text a shared key signs. */
-  readonly signing: SigningForm;
+  readonly name: ServiceName;
   readonly signatures: SignedContainers;
   /** A body must match its `Content-MD5`, if the request has one. */
   readonly verifiesContentMd5: boolean;
   readonly corsRules: CorsRuleSource;
   /** The operation that answers OPTIONS on any path. Must not throw. */
-  preflight(exchange: Exchange): Route;
-  /** Finds the operation by method, path and query string. The body has not been read. */
-  route(exchange: Exchange): Route;
+  preflight(exchange: Exchange): Routed;
+  /** Reads the address. The body has not been read. */
+  requestOf(exchange: Exchange): AddressedRequest;
+  /** Finds the operation, by method, address and query string, of a request from `requestOf`. */
+  route(request: AddressedRequest): Route;
   /** An error in the shape that the service gives it. Must not throw. */
   renderError(error: StorageError, exchange: Exchange): Reply;
 }

@@ -5,6 +5,7 @@ import { checkedSetting } from '../../base/shape/setting.js';
 import { sleep } from '../../base/async/sleep.js';
 import type { Timers } from '../../base/async/timers.js';
 import { StorageError } from '../../model/errors/storage-error.js';
+import { containerIdentity } from '../../model/services/services.js';
 import { AbortedError } from '../pipeline/body.js';
 import type { AdmittedRequest, Interceptor } from '../pipeline/interceptor.js';
 import type { EntityName } from '../exchange/request-load.js';
@@ -208,7 +209,8 @@ function fits(
   // A get or a peek of one message has a name of its own in records.
   const named = any(scope.operation, operation) || any(scope.operation, exchange.operation);
   if (!named || !any(scope.method, method) || !any(scope.account, account?.name)) return false;
-  if (!any(scope.resource, service === 'table' ? resource?.toLowerCase() : resource)) return false;
+  const container = resource && containerIdentity(service, resource);
+  if (!any(scope.resource, container)) return false;
   if (scope.partitionKey === undefined && scope.rowKey === undefined) return true;
   return entities().some(
     ({ partitionKey, rowKey }) =>

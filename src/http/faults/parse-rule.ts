@@ -1,16 +1,24 @@
 import { InvalidSettingError } from '../../base/invalid-setting-error.js';
 import { checkedSetting } from '../../base/shape/setting.js';
+import {
+  containerIdentity,
+  containerNounOf,
+  serviceNames,
+  services,
+  type ContainerNoun,
+  type ServiceName,
+} from '../../model/services/services.js';
 import { matchesGlob, parseGlob, type Glob } from './glob.js';
 import type { FaultEffect, FaultPattern, FaultRange, FaultRule } from './rule.js';
 import { faultRuleShape, type SaidEffect, type SaidRule } from './rule-shape.js';
 
 /** What a request must fit, read once. Absent members fit every request. */
 export interface FaultScope {
-  readonly service: 'table' | 'queue' | undefined;
+  readonly service: ServiceName | undefined;
   readonly operation: readonly Glob[] | undefined;
   readonly method: readonly Glob[] | undefined;
   readonly account: readonly Glob[] | undefined;
-  /** Table names in lower case, or queue names. */
+  /** Identities of containers: see `containerIdentity`. */
   readonly resource: readonly Glob[] | undefined;
   readonly partitionKey: readonly Glob[] | undefined;
   readonly rowKey: readonly Glob[] | undefined;
@@ -70,39 +78,40 @@ function scopeOf(said: SaidRule, { place, operations }: ParseRuleContext): Fault
       `${place}.operation must be the name of an operation: ${operations.join(', ')}.`,
     );
   }
-  const table = globs('table', (text) => text.toLowerCase());
-  const queue = globs('queue');
-  const service = said.service ?? serviceOf(table, queue);
+  const containers = serviceNames.flatMap((service) => {
+    const spelled = (text: string): string => containerIdentity(service, text);
+    const named = globs(containerNounOf(service), spelled);
+    return named === undefined ? [] : [{ service, named }];
+  });
+  const [container] = containers;
+  const service = said.service ?? container?.service;
   const partitionKey = globs('partitionKey');
   const rowKey = globs('rowKey');
-  const needsTables = table !== undefined || partitionKey !== undefined || rowKey !== undefined;
-  if ((queue !== undefined && service === 'table') || (needsTables && service === 'queue')) {
-    throw new InvalidSettingError(
-      `${place} fits no request: a request is to a table or to a queue, and only entities of ` +
-        'tables have keys.',
-    );
+  const needsKeys = partitionKey !== undefined || rowKey !== undefined;
+  if (
+    containers.some((each) => each.service !== service) ||
+    (needsKeys && service !== undefined && services[service].container.partitions !== 'by-key')
+  ) {
+    throw new InvalidSettingError(`${place} fits no request: ${whatRequestsName}.`);
   }
   return {
     service,
     operation,
     method: globs('method', (text) => text.toUpperCase()),
     account: globs('account'),
-    resource: table ?? queue,
+    resource: container?.named,
     partitionKey,
     rowKey,
   };
 }
 
-type PatternName =
-  'operation' | 'method' | 'account' | 'table' | 'queue' | 'partitionKey' | 'rowKey';
+type PatternName = 'operation' | 'method' | 'account' | ContainerNoun | 'partitionKey' | 'rowKey';
 
-function serviceOf(
-  table: readonly Glob[] | undefined,
-  queue: readonly Glob[] | undefined,
-): FaultScope['service'] {
-  if (table !== undefined) return 'table';
-  return queue === undefined ? undefined : 'queue';
-}
+const oneContainer = serviceNames.map((service) => `to a ${containerNounOf(service)}`).join(' or ');
+const withKeys = serviceNames
+  .filter((service) => services[service].container.partitions === 'by-key')
+  .map((service) => services[service].plural);
+const whatRequestsName = `a request is ${oneContainer}, and only entities of ${withKeys.join(' and ')} have keys`;
 
 function globsOf(
   pattern: FaultPattern | undefined,

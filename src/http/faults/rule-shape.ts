@@ -9,6 +9,7 @@ import {
   whole,
   type Shape,
 } from '../../base/shape/shape.js';
+import { serviceNames } from '../../model/services/services.js';
 import {
   faultEffectKinds,
   faultErrorCodes,
@@ -104,7 +105,7 @@ export const faultRuleShape: Shape<SaidRule> = object<SaidRule>(
       'Stands in records and logs.',
       'slow-inserts',
     ),
-    service: member(choice(['table', 'queue']), 'Requests to this service alone.', 'table'),
+    service: member(choice(serviceNames), 'Requests to this service alone.', 'table'),
     operation: member(pattern, 'Names of docs/reference/compatibility.md.', 'InsertEntity'),
     method: member(pattern, 'The method of the request, as on its request line.', 'GET'),
     account: member(pattern, 'The name of the account.', 'orders'),

@@ -1,3 +1,5 @@
+import type { ServiceName } from '../../model/services/services.js';
+
 /** A text in which `*` stands for any text and `?` for any character, or a list: any of them. */
 export type FaultPattern = string | readonly string[];
 
@@ -38,7 +40,7 @@ export type FaultErrorCode = (typeof faultErrorCodes)[number];
 export interface FaultRule {
   /** Default: `fault-1`, `fault-2`, … Stands in records and logs. */
   readonly name?: string;
-  readonly service?: 'table' | 'queue';
+  readonly service?: ServiceName;
   /** Names of docs/reference/compatibility.md. */
   readonly operation?: FaultPattern;
   /** As on the request line. */

@@ -1,6 +1,7 @@
 import { invariant, unreachable } from '../../base/invariant.js';
 import { errorDefinition, type ErrorCode } from '../../model/errors/registry.js';
 import { StorageError } from '../../model/errors/storage-error.js';
+import type { ServiceName } from '../../model/services/services.js';
 import type { Caller } from '../exchange/caller.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { BearerVerifier } from './bearer-verifier.js';
@@ -16,8 +17,10 @@ interface BearerVersions {
  * Tables have had tokens since 2020-12-06 by the documentation; the client for JavaScript sends
  * them with 2019-02-02, whatever the server.
  */
-const versionsOfTables: BearerVersions = { since: '2019-02-02', challengedSince: '2019-02-02' };
-const versionsOfOthers: BearerVersions = { since: '2017-11-09', challengedSince: '2019-12-12' };
+const bearerVersions: Readonly<Record<ServiceName, BearerVersions>> = {
+  table: { since: '2019-02-02', challengedSince: '2019-02-02' },
+  queue: { since: '2017-11-09', challengedSince: '2019-12-12' },
+};
 
 /**
  * Who sends a token (table-service §8.5, queue-service §4.6). Throws
@@ -45,7 +48,7 @@ export async function authenticateBearer(
     );
   }
   const { account, service, version } = exchange;
-  const { since, challengedSince } = service === 'table' ? versionsOfTables : versionsOfOthers;
+  const { since, challengedSince } = bearerVersions[service];
   if (version < since) {
     throw refusal(
       'AuthenticationFailed',
@@ -56,7 +59,7 @@ export async function authenticateBearer(
   const decision = await verifier.verify(token, { account: account.name, service });
   switch (decision.kind) {
     case 'granted':
-      return { ...decision, kind: 'bearer', authKind: 'bearer', service };
+      return { ...decision, kind: 'bearer', authKind: 'bearer' };
     case 'refused':
       throw version < challengedSince
         ? refusal('AuthenticationFailed', decision.reason)

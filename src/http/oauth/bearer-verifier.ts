@@ -1,9 +1,9 @@
+import type { ServiceName } from '../../model/services/services.js';
 import type { ScopedPermissions } from '../exchange/caller.js';
 
 /** What a request asks for, as far as a token can be meant for it. */
 export interface BearerTarget {
-  /** `table`, `queue` or `blob`. */
-  readonly service: string;
+  readonly service: ServiceName;
   readonly account: string;
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { serviceNames, type ServiceName } from '../../model/services/services.js';
 import type { ScopedPermissions } from '../exchange/caller.js';
 import { permissionsOf, type TokenRight } from './role-permissions.js';
 
@@ -7,7 +8,7 @@ const nothing: ReadonlyMap<string, readonly TokenRight[]> = new Map();
 
 function allowed(
   names: { readonly roles?: readonly string[]; readonly scopes?: readonly string[] },
-  service = 'table',
+  service: ServiceName = 'table',
   configured = nothing,
 ): Record<keyof ScopedPermissions, string> {
   const { roles = [], scopes = [] } = names;
@@ -70,7 +71,7 @@ describe('permissions of tokens', () => {
       ['Storage Table Data Contributor', ['read']],
       ['delete', []],
     ]);
-    for (const service of ['table', 'queue']) {
+    for (const service of serviceNames) {
       const clerk = allowed({ roles: ['Shop.Clerk'] }, service, configured);
       assert.deepEqual(clerk, everywhere(`add create list read update write`), service);
     }

@@ -1,5 +1,6 @@
 import { unreachable } from '../../base/invariant.js';
-import type { Permission } from '../exchange/permission.js';
+import type { Permission } from '../../model/services/permission.js';
+import { serviceNames, services, type ServiceName } from '../../model/services/services.js';
 import type { ScopedPermissions } from '../exchange/caller.js';
 
 /** What a role or a scope is good for. */
@@ -16,7 +17,7 @@ export interface TokenNames {
 }
 
 interface Role {
-  readonly service: 'table' | 'queue';
+  readonly service: ServiceName;
   readonly rights: readonly TokenRight[];
   /** What the role allows with messages beside its rights. */
   readonly messages?: readonly Permission[];
@@ -24,18 +25,29 @@ interface Role {
 
 const all: readonly TokenRight[] = tokenRights;
 
-/** The roles that the cloud service has for the data of tables and queues. */
-const builtInRoles: ReadonlyMap<string, Role> = new Map<string, Role>([
-  ['Storage Table Data Reader', { service: 'table', rights: ['read'] }],
-  ['Storage Table Data Contributor', { service: 'table', rights: all }],
-  ['Storage Queue Data Reader', { service: 'queue', rights: ['read'] }],
-  ['Storage Queue Data Contributor', { service: 'queue', rights: all }],
-  [
-    'Storage Queue Data Message Processor',
-    { service: 'queue', rights: [], messages: ['read', 'process'] },
-  ],
-  ['Storage Queue Data Message Sender', { service: 'queue', rights: [], messages: ['add'] }],
-]);
+/** Roles by what follows `Storage Table Data`. */
+type NamedRoles = Readonly<Record<string, Omit<Role, 'service'>>>;
+
+const commonRoles: NamedRoles = { Reader: { rights: ['read'] }, Contributor: { rights: all } };
+
+/** What a service has besides. */
+const ownRoles: Readonly<Record<ServiceName, NamedRoles>> = {
+  table: {},
+  queue: {
+    'Message Processor': { rights: [], messages: ['read', 'process'] },
+    'Message Sender': { rights: [], messages: ['add'] },
+  },
+};
+
+/** The roles that the cloud service has for the data of its services. */
+const builtInRoles: ReadonlyMap<string, Role> = new Map(
+  serviceNames.flatMap((service) =>
+    Object.entries({ ...commonRoles, ...ownRoles[service] }).map(([name, role]): [string, Role] => [
+      `Storage ${services[service].title} Data ${name}`,
+      { service, ...role },
+    ]),
+  ),
+);
 
 /** A scope that delegates all that the roles of the user allow, and nothing beyond. */
 const impersonation = 'user_impersonation';
@@ -59,7 +71,7 @@ class Granted implements ScopedPermissions {
  */
 export function permissionsOf(
   { roles, scopes }: TokenNames,
-  service: string,
+  service: ServiceName,
   configured: RightsByName,
 ): ScopedPermissions {
   const byRoles = new Granted();
@@ -70,7 +82,12 @@ export function permissionsOf(
   return roles.length === 0 ? byScopes : intersection(byRoles, byScopes);
 }
 
-function grantRole(to: Granted, name: string, service: string, configured: RightsByName): void {
+function grantRole(
+  to: Granted,
+  name: string,
+  service: ServiceName,
+  configured: RightsByName,
+): void {
   const rights = configured.get(name);
   if (rights !== undefined) {
     grantRights(to, rights);

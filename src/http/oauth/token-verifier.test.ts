@@ -9,7 +9,7 @@ import { KeysUnavailableError, type IssuerKeys, type KeySet } from './issuer-key
 import { TokenVerifier, type TokenRules } from './token-verifier.js';
 
 const nowSeconds = 1_800_000_000;
-const target = { service: 'table', account: 'devstoreaccount1' };
+const target = { service: 'table', account: 'devstoreaccount1' } as const;
 
 let issuer: TestIssuer;
 let other: TestIssuer;

@@ -1,5 +1,5 @@
 import type { Access, GrantedAccess } from '../exchange/access.js';
-import type { Permission } from '../exchange/permission.js';
+import type { Permission } from '../../model/services/permission.js';
 
 export const publicAccess: Access = { kind: 'public' };
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js';
 import { inOnePiece, inSlices, type Pieces } from '../../base/async/slice.js';
+import type { ServiceName } from '../../model/services/services.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { LargeWork } from '../exchange/large-work.js';
 import type { Reply } from '../exchange/service.js';
@@ -46,12 +47,21 @@ export function longXmlReply(
 
 const byteOrderMark = Buffer.from('\ufeff');
 
-/**
- * What an operation that every service has answers. Documents of tables begin with a byte order
- * mark and say nothing about caches (table-service §3.15).
- */
+/** What an operation that every service has answers. */
 export function documentReply({ service }: Pick<Exchange, 'service'>, document: Buffer): Reply {
-  if (service !== 'table') return xmlReply(200, document);
+  return documentReplies[service](document);
+}
+
+const documentReplies: Readonly<Record<ServiceName, (document: Buffer) => Reply>> = {
+  table: markedReply,
+  queue: (document) => xmlReply(200, document),
+};
+
+/**
+ * Documents of tables begin with a byte order mark and say nothing about caches (table-service
+ * §3.15).
+ */
+function markedReply(document: Buffer): Reply {
   const body = Buffer.concat([byteOrderMark, document]);
   return { status: 200, headers: ['Content-Type', 'application/xml'], body };
 }

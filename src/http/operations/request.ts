@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { ServicePropertiesService } from '../../services/accounts/service-properties.js';
+import type { AddressedRequest } from '../exchange/service.js';
 import type { Exchange } from '../exchange/exchange.js';
 
 /** What the operations that every service has work on. */
@@ -10,7 +11,9 @@ export interface ServiceBackend {
 }
 
 /** One request to a service, as its operations see it. */
-export interface ServiceRequest<Backend extends ServiceBackend = ServiceBackend> {
+export interface ServiceRequest<
+  Backend extends ServiceBackend = ServiceBackend,
+> extends AddressedRequest {
   readonly backend: Backend;
   /** The HTTP request that carries this one. */
   readonly exchange: Exchange;

@@ -1,6 +1,7 @@
 import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import type { StorageError } from '../../model/errors/storage-error.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
+import { Router, type Routable } from '../exchange/router.js';
 import type { AnyOperation } from '../exchange/service.js';
 
 /** What routing looks at in a request, whatever the service. */
@@ -12,17 +13,18 @@ export interface RoutedRequest {
 }
 
 /** One REST operation of a service and the requests that mean it. */
-export interface ServiceRoute<R extends RoutedRequest, O extends AnyOperation = AnyOperation> {
+export interface ServiceRoute<
+  R extends RoutedRequest,
+  O extends AnyOperation = AnyOperation,
+> extends Routable<R> {
   /** The operation's name in records and in docs/reference/compatibility.md. */
   readonly name: string;
-  readonly methods: readonly string[];
-  readonly resource: R['resource']['kind'] | 'any';
+  /** Absent only everywhere. */
+  readonly resource?: R['resource']['kind'];
   readonly restype?: 'service';
   readonly comp?: string;
   /** The first protocol version that has the operation; absent: all have it. */
   readonly since?: string;
-  /** What else a request must show; absent: nothing. Written as a method to fit any service. */
-  when?(request: R): boolean;
   readonly operation: O;
 }
 
@@ -37,45 +39,32 @@ export function routeTo<R extends RoutedRequest, O extends AnyOperation>(
   return { name, ...target, operation };
 }
 
-/** The first route that fits a request; undefined when none does. */
-export function findRoute<R extends RoutedRequest, O extends AnyOperation>(
+export type ServiceRouter<R extends RoutedRequest, O extends AnyOperation = AnyOperation> = Router<
+  R,
+  ServiceRoute<R, O>
+>;
+
+export function serviceRouter<R extends RoutedRequest, O extends AnyOperation>(
   routes: readonly ServiceRoute<R, O>[],
-  request: R,
-): ServiceRoute<R, O> | undefined {
-  const comp = request.query.get('comp');
-  const restype = request.query.get('restype');
-  for (const route of routes) {
-    if (!route.methods.includes(request.method)) continue;
-    if (route.resource !== 'any' && !isTarget(route, request, comp, restype)) continue;
-    if (route.when === undefined || route.when(request)) return route;
-  }
-  return undefined;
+): ServiceRouter<R, O> {
+  return new Router<R, ServiceRoute<R, O>>(routes, isAddressed);
 }
 
-/** Methods that what a request addresses has, apart from those that everything has. */
-export function methodsOf<R extends RoutedRequest>(
-  routes: readonly ServiceRoute<R>[],
+function isAddressed<R extends RoutedRequest>(
+  { resource, restype, comp, since }: ServiceRoute<R>,
   request: R,
-): string[] {
-  const comp = request.query.get('comp');
-  const restype = request.query.get('restype');
-  const fitting = routes.filter((route) => isTarget(route, request, comp, restype));
-  return [...new Set(fitting.flatMap(({ methods }) => methods))];
-}
-
-function isTarget<R extends RoutedRequest>(
-  route: ServiceRoute<R>,
-  { resource, exchange }: R,
-  comp: string | undefined,
-  restype: string | undefined,
 ): boolean {
-  if (route.resource !== resource.kind || route.comp !== comp) return false;
-  return route.restype === restype && (route.since ?? '') <= exchange.version;
+  return (
+    resource === request.resource.kind &&
+    comp === request.query.get('comp') &&
+    restype === request.query.get('restype') &&
+    (since === undefined || since <= request.exchange.version)
+  );
 }
 
 /** The error of a `comp` or `restype` that no operation of the addressed resource has. */
 export function unknownSelector<R extends RoutedRequest>(
-  routes: readonly ServiceRoute<R>[],
+  { routes }: { readonly routes: readonly ServiceRoute<R>[] },
   { query, resource }: R,
 ): StorageError {
   const restype = query.get('restype');

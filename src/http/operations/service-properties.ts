@@ -1,3 +1,4 @@
+import type { ServiceName } from '../../model/services/services.js';
 import type { ServiceProperties } from '../../model/resources/service-properties.js';
 import {
   parseServiceProperties,
@@ -12,7 +13,7 @@ import { xmlBodyBytesMax } from './xml-body.js';
 
 /** `GET /?restype=service&comp=properties` of a service (queue-service §6.2). */
 export function getServiceProperties(
-  service: string,
+  service: ServiceName,
 ): Operation<ServiceRequest, void, ServiceProperties> {
   return {
     access: serviceAccess('read'),
@@ -32,7 +33,7 @@ export function getServiceProperties(
 
 /** `PUT /?restype=service&comp=properties`: parts that the body leaves out stay as they are. */
 export function setServiceProperties(
-  service: string,
+  service: ServiceName,
   dialect: PropertiesDialect,
 ): Operation<ServiceRequest, Partial<ServiceProperties>, void> {
   return {

@@ -1,4 +1,5 @@
 import { invalidQueryParameter } from '../../model/errors/query-errors.js';
+import { secondarySuffix } from '../../model/services/services.js';
 import { renderServiceStats } from '../../wire/xml/service-stats.js';
 import type { Operation } from '../exchange/service.js';
 import { serviceAccess } from './access.js';
@@ -16,7 +17,7 @@ export const getServiceStats: Operation<ServiceRequest, void, number> = {
 
   parse({ exchange, account }) {
     if (exchange.secondary) return;
-    const reason = `Only the secondary endpoint has statistics: ask ${account}-secondary.`;
+    const reason = `Only the secondary endpoint has statistics: ask ${account}${secondarySuffix}.`;
     throw invalidQueryParameter('comp', 'stats', reason);
   },
 

@@ -1,8 +1,8 @@
 import { StorageError } from '../../model/errors/storage-error.js';
+import { secondarySuffix } from '../../model/services/services.js';
 import type { Account, AccountDirectory } from '../../services/accounts/directory.js';
 import type { Exchange } from '../exchange/exchange.js';
 
-const secondarySuffix = '-secondary';
 /** Of a name in the error for an unknown account. */
 const nameCharactersMax = 63;
 

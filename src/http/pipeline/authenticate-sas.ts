@@ -6,7 +6,6 @@ import type {
   QueueSas,
   Sas,
   SasFields,
-  SasService,
   TableSas,
   UserDelegationQueueSas,
 } from '../../wire/auth/sas/fields.js';
@@ -17,48 +16,25 @@ import {
   checkSasWindow,
   sasWindow,
 } from '../../wire/auth/sas/terms.js';
-import {
-  delegatedKeys,
-  delegationServiceOfQueues,
-} from '../../wire/auth/sas/user-delegation-key.js';
+import { delegatedKeys } from '../../wire/auth/sas/user-delegation-key.js';
 import type { KeyHolder } from '../../wire/auth/shared-key/shared-key.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
-import type { EntityRange } from '../../services/tables/entity-range.js';
-import { tableIdentity } from '../../services/tables/table-name.js';
+import { permissionsOfLetters, scopesOfLetters } from '../../model/services/permission.js';
+import { containerIdentity, services, type ServiceName } from '../../model/services/services.js';
+import type { EntityRange } from '../../model/edm/entity-range.js';
 import type { Caller } from '../exchange/caller.js';
-import type { Permission, Scope } from '../exchange/permission.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { SignedContainers } from '../exchange/service.js';
 
 export interface SasContext {
+  /** The service that is asked. */
+  readonly service: ServiceName;
   readonly signatures: SignedContainers;
   readonly clock: Clock;
   /** Whose tokens are good; undefined when nobody's are. */
   readonly bearer: { readonly issuer: string } | undefined;
 }
-
-/** The letter of `ss`. */
-const serviceLetters: Readonly<Record<SasService, string>> = { table: 't', queue: 'q' };
-
-/** The letters of `sp`; others mean nothing to tables and queues and permit nothing. */
-const permissionLetters: ReadonlyMap<string, Permission> = new Map([
-  ['r', 'read'],
-  ['w', 'write'],
-  ['d', 'delete'],
-  ['l', 'list'],
-  ['a', 'add'],
-  ['c', 'create'],
-  ['u', 'update'],
-  ['p', 'process'],
-]);
-
-/** The letters of `srt`. */
-const scopeLetters: ReadonlyMap<string, Scope> = new Map([
-  ['s', 'service'],
-  ['c', 'container'],
-  ['o', 'object'],
-]);
 
 /**
  * Who holds a shared access signature, after every check that does not depend on the operation, in
@@ -79,9 +55,11 @@ export function authenticateSas(
     case 'account-sas':
       return accountCaller(sas, exchange, account, context);
     case 'table-sas':
-      return tableCaller(sas, exchange, account, context);
-    case 'queue-sas':
-      return queueCaller(sas, exchange, account, context);
+      return containerCaller(sas, { exchange, account, container: sas.table, context });
+    case 'queue-sas': {
+      const container = addressedQueue(exchange, context);
+      return containerCaller(sas, { exchange, account, container, context });
+    }
     case 'user-delegation-queue-sas':
       return delegatedCaller(sas, exchange, account, context);
     default:
@@ -93,34 +71,57 @@ function accountCaller(
   sas: AccountSas,
   exchange: Exchange,
   account: KeyHolder,
-  { signatures, clock }: SasContext,
+  { service, clock }: SasContext,
 ): Caller {
   verifySasSignature(sas, account, undefined);
   checkTerms(sas, exchange, clock);
-  if (!sas.services.includes(serviceLetters[signatures.service])) {
+  if (!sas.services.includes(services[service].signature.letter)) {
     throw new StorageError('AuthorizationServiceMismatch');
   }
-  const permissions = meaningsOf(sas.permissions ?? '', permissionLetters);
-  const resourceTypes = meaningsOf(sas.resourceTypes, scopeLetters);
+  const permissions = permissionsOfLetters(sas.permissions ?? '');
+  const resourceTypes = scopesOfLetters(sas.resourceTypes);
   return { kind: 'account-sas', authKind: 'account-sas', permissions, resourceTypes };
 }
 
-function tableCaller(
-  sas: TableSas,
-  exchange: Exchange,
-  account: KeyHolder,
-  context: SasContext,
+/** What a signature for one container is checked against. */
+interface SignedPlace {
+  readonly exchange: Exchange;
+  readonly account: KeyHolder;
+  /** That the signature or else the URL names. */
+  readonly container: string;
+  readonly context: SasContext;
+}
+
+/** A signature that names a stored policy takes a read of the store, others take none. */
+function containerCaller(
+  sas: TableSas | QueueSas,
+  { exchange, account, container, context }: SignedPlace,
 ): Caller | Promise<Caller> {
-  verifySasSignature(sas, account, undefined);
-  const table = tableIdentity(sas.table);
-  const range = rangeOf(sas);
-  return withTerms(sas, { exchange, account, container: table, context }, (letters) => ({
-    kind: 'table-sas',
-    authKind: 'service-sas',
-    permissions: meaningsOf(letters, permissionLetters),
-    table,
-    ...(range === undefined ? {} : { range }),
-  }));
+  const { service, signatures, clock } = context;
+  verifySasSignature(sas, account, container);
+  const identity = containerIdentity(service, container);
+  const range = sas.kind === 'table-sas' ? rangeOf(sas) : undefined;
+  const permitted = (terms: SasFields): Caller => {
+    checkTerms(terms, exchange, clock);
+    return {
+      kind: 'container-sas',
+      authKind: 'service-sas',
+      service,
+      permissions: permissionsOfLetters(terms.permissions ?? ''),
+      container: identity,
+      ...(range === undefined ? {} : { range }),
+    };
+  };
+  if (sas.identifier === undefined) return permitted(sas);
+  return signatures
+    .storedPolicies(account.name, identity)
+    .then((policies) => permitted(completed(sas, policies)));
+}
+
+function addressedQueue(exchange: Exchange, { signatures }: SasContext): string {
+  const queue = signatures.containerOf(exchange);
+  if (queue !== undefined) return queue;
+  throw authenticationFailed('The signature is for a queue; the request addresses none.');
 }
 
 function rangeOf(sas: TableSas): EntityRange | undefined {
@@ -134,32 +135,14 @@ function rangeOf(sas: TableSas): EntityRange | undefined {
   };
 }
 
-function queueCaller(
-  sas: QueueSas,
-  exchange: Exchange,
-  account: KeyHolder,
-  context: SasContext,
-): Caller | Promise<Caller> {
-  const queue = context.signatures.containerOf(exchange);
-  if (queue === undefined) {
-    throw authenticationFailed('The signature is for a queue; the request addresses none.');
-  }
-  verifySasSignature(sas, account, queue);
-  return withTerms(sas, { exchange, account, container: queue, context }, (letters) => ({
-    kind: 'queue-sas',
-    authKind: 'service-sas',
-    permissions: meaningsOf(letters, permissionLetters),
-    queue,
-  }));
-}
-
 /** Signed with a key that the bearer of a token has got (queue-service §4.5). */
 function delegatedCaller(
   sas: UserDelegationQueueSas,
   exchange: Exchange,
   account: KeyHolder,
-  { signatures, clock, bearer }: SasContext,
+  context: SasContext,
 ): Caller {
+  const { service, clock, bearer } = context;
   if (bearer === undefined) {
     throw authenticationFailed(
       'The server trusts no issuer of tokens, and so no keys that are given for tokens. Start it ' +
@@ -170,41 +153,22 @@ function delegatedCaller(
   if (delegatedUserObjectId !== undefined || delegationKey.delegatedTenantId !== undefined) {
     throw authenticationFailed('Signatures for one other user (sduoid, skdutid) are not accepted.');
   }
-  if (delegationKey.service !== delegationServiceOfQueues) {
-    throw authenticationFailed(`sks must be ${delegationServiceOfQueues}, for queues.`);
+  const { letter } = services[service].signature;
+  if (delegationKey.service !== letter) {
+    throw authenticationFailed(`sks must be ${letter}, for ${services[service].plural}.`);
   }
-  const queue = signatures.containerOf(exchange);
-  if (queue === undefined) {
-    throw authenticationFailed('The signature is for a queue; the request addresses none.');
-  }
-  verifySasSignature(sas, delegatedKeys(account, bearer.issuer, delegationKey), queue);
+  const container = addressedQueue(exchange, context);
+  verifySasSignature(sas, delegatedKeys(account, bearer.issuer, delegationKey), container);
   checkSasWindow(sasWindow(delegationKey), clock.nowMicros());
   checkTerms(sas, exchange, clock);
-  const permissions = meaningsOf(sas.permissions ?? '', permissionLetters);
-  return { kind: 'queue-sas', authKind: 'user-delegation-sas', permissions, queue };
-}
-
-/** A signature that names a stored policy takes a read of the store, others take none. */
-function withTerms(
-  sas: TableSas | QueueSas,
-  place: {
-    readonly exchange: Exchange;
-    readonly account: KeyHolder;
-    readonly container: string;
-    readonly context: SasContext;
-  },
-  callerWith: (permissions: string) => Caller,
-): Caller | Promise<Caller> {
-  const { exchange, account, container, context } = place;
-  const { signatures, clock } = context;
-  const permitted = (terms: SasFields): Caller => {
-    checkTerms(terms, exchange, clock);
-    return callerWith(terms.permissions ?? '');
+  const permissions = permissionsOfLetters(sas.permissions ?? '');
+  return {
+    kind: 'container-sas',
+    authKind: 'user-delegation-sas',
+    service,
+    permissions,
+    container: containerIdentity(service, container),
   };
-  if (sas.identifier === undefined) return permitted(sas);
-  return signatures
-    .storedPolicies(account.name, container)
-    .then((policies) => permitted(completed(sas, policies)));
 }
 
 /** The fields of a signature and of the policy that it names, each given in one of the two. */
@@ -245,13 +209,4 @@ function checkTerms(sas: SasFields, exchange: Exchange, clock: Clock): void {
   checkSasWindow(sasWindow(sas), clock.nowMicros());
   checkSasProtocol(sas, exchange.protocol === 'https');
   checkSasAddress(sas, exchange.request.socket.remoteAddress ?? '');
-}
-
-function meaningsOf<T>(text: string, meanings: ReadonlyMap<string, T>): ReadonlySet<T> {
-  const found = new Set<T>();
-  for (const letter of text) {
-    const meaning = meanings.get(letter);
-    if (meaning !== undefined) found.add(meaning);
-  }
-  return found;
 }

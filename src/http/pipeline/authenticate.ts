@@ -4,20 +4,25 @@ import { authenticationFailed } from '../../model/errors/authentication-failed.j
 import { readCredential, type Credential } from '../../wire/auth/credential.js';
 import type { Sas } from '../../wire/auth/sas/fields.js';
 import { verifySharedKey } from '../../wire/auth/shared-key/shared-key.js';
-import type { SignedRequest, SigningForm } from '../../wire/auth/shared-key/signed-request.js';
+import {
+  signingForms,
+  type SignedRequest,
+  type SigningForm,
+} from '../../wire/auth/shared-key/signed-request.js';
 import { StorageError } from '../../model/errors/storage-error.js';
+import type { ServiceName } from '../../model/services/services.js';
 import { authenticateBearer } from '../oauth/authenticate-bearer.js';
 import type { BearerVerifier } from '../oauth/bearer-verifier.js';
 import { authenticateSas } from './authenticate-sas.js';
 import type { Caller } from '../exchange/caller.js';
 import type { Exchange } from '../exchange/exchange.js';
-import type { CredentialRules } from './leniency.js';
+import type { CredentialRules } from '../exchange/credential-rules.js';
 import type { SignedContainers } from '../exchange/service.js';
 import type { ApiVersionPolicy } from './api-version-policy.js';
 
 export interface AuthenticateContext {
-  /** Of the service that is asked. */
-  readonly signing: SigningForm;
+  /** The service that is asked. */
+  readonly service: ServiceName;
   readonly signatures: SignedContainers;
   readonly versions: ApiVersionPolicy;
   readonly clock: Clock;
@@ -47,7 +52,7 @@ export function authenticate(
   exchange: Exchange,
   context: AuthenticateContext,
 ): Caller | Promise<Caller> {
-  const { service } = context.signatures;
+  const { service } = context;
   const read = (header: string | undefined): Credential =>
     readCredential(header, exchange.queryText, service);
   const header = exchange.header('authorization');
@@ -96,14 +101,14 @@ function verify(
   context: AuthenticateContext,
   credential: Credential,
 ): Caller | Promise<Caller> {
-  const { signing, clock, checkClockSkew, rules } = context;
+  const { service, clock, checkClockSkew, rules } = context;
   const { account } = exchange;
   invariant(account !== undefined, 'the address is known before the caller');
   switch (credential.kind) {
     case 'none':
       throw withoutCredential(exchange.version, context.bearer?.challenge);
     case 'shared-key':
-      verifySharedKey(credential, account, signedRequest(exchange, signing), {
+      verifySharedKey(credential, account, signedRequest(exchange, signingForms[service]), {
         skewCheckedAtMicros: checkClockSkew ? clock.nowMicros() : undefined,
         isDateOptional: rules.isDateOptional,
       });

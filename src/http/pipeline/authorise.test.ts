@@ -7,7 +7,7 @@ import { queueRoutes } from '../queues/routes.js';
 import { authKindOf, type Caller } from '../exchange/caller.js';
 import { authorise, checkContainer } from './authorise.js';
 import type { Access } from '../exchange/access.js';
-import type { Permission, Scope } from '../exchange/permission.js';
+import type { Permission, Scope } from '../../model/services/permission.js';
 
 const every: readonly Permission[] = [
   'read',
@@ -22,12 +22,13 @@ const every: readonly Permission[] = [
 const permissions: ReadonlySet<Permission> = new Set(every);
 const scopes: ReadonlySet<Scope> = new Set(['service', 'container', 'object'] as const);
 const ofTable: Caller = {
-  kind: 'table-sas',
+  kind: 'container-sas',
   authKind: 'service-sas',
+  service: 'table',
   permissions,
-  table: 'people',
+  container: 'people',
 };
-const ofQueue: Caller = { kind: 'queue-sas', authKind: 'service-sas', permissions, queue: 'work' };
+const ofQueue: Caller = { ...ofTable, service: 'queue', container: 'work' };
 const ofAccount: Caller = {
   kind: 'account-sas',
   authKind: 'account-sas',

@@ -1,15 +1,36 @@
+import type { Exchange } from '../exchange/exchange.js';
+import type { Routed } from '../exchange/service.js';
 import { unreachable } from '../../base/invariant.js';
 import { authenticationFailed } from '../../model/errors/authentication-failed.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import type { Access, EachAccess, GrantedAccess, Needed } from '../exchange/access.js';
+import type {
+  Access,
+  EachAccess,
+  GrantedAccess,
+  Needed,
+  ProtectedAccess,
+} from '../exchange/access.js';
 import type {
   AccountSasCaller,
   BearerCaller,
   Caller,
-  QueueSasCaller,
-  TableSasCaller,
+  ContainerSasCaller,
 } from '../exchange/caller.js';
-import type { Permission } from '../exchange/permission.js';
+import { permissionsOfLetters, type Permission } from '../../model/services/permission.js';
+import {
+  byService,
+  containerIdentity,
+  services,
+  type ServiceName,
+} from '../../model/services/services.js';
+
+/** Fourth stage: whether the caller may do what the request asks for. Throws as its parts do. */
+export function authoriseExchange(exchange: Exchange, { operation, request }: Routed): void {
+  const { caller } = exchange;
+  checkContainer(caller, request.container);
+  authorise(caller, operation.access, request.container);
+  checkEndpoint(exchange, operation.access);
+}
 
 /**
  * The one place that decides whether a caller may do what an operation does.
@@ -26,8 +47,7 @@ export function authorise(caller: Caller, access: Access, container: string | un
       throw new StorageError('AuthenticationFailed');
     case 'bearer':
       return authoriseBearer(caller, access);
-    case 'table-sas':
-    case 'queue-sas':
+    case 'container-sas':
     case 'account-sas':
       return authoriseSas(caller, access, container);
     default:
@@ -35,18 +55,16 @@ export function authorise(caller: Caller, access: Access, container: string | un
   }
 }
 
-type SasCaller = TableSasCaller | QueueSasCaller | AccountSasCaller;
-
-function authoriseSas(caller: SasCaller, access: Access, container: string | undefined): void {
+function authoriseSas(
+  caller: ContainerSasCaller | AccountSasCaller,
+  access: Access,
+  container: string | undefined,
+): void {
   if (access.kind !== 'granted' && access.kind !== 'each') throw notBySignature();
   switch (caller.kind) {
-    case 'table-sas':
-      if (access.scope !== 'object') throw notBySignature();
-      if (access.kind === 'granted' && !isTableOf(caller, container)) throw otherContainer();
-      break;
-    case 'queue-sas':
-      if (!isOfQueues(access)) throw notBySignature();
-      if (caller.queue !== container) throw otherContainer();
+    case 'container-sas':
+      if (!isOfContainers(caller.service, access)) throw notBySignature();
+      if (access.kind === 'granted' && !isFor(caller, container)) throw otherContainer();
       break;
     case 'account-sas':
       checkResourceType(caller, access);
@@ -57,11 +75,15 @@ function authoriseSas(caller: SasCaller, access: Access, container: string | und
   checkPermissions(caller.permissions, access);
 }
 
-const queuePermissions: ReadonlySet<Permission> = new Set(['read', 'add', 'update', 'process']);
+const ofContainers = byService((service) => {
+  const { permissions, scopes } = services[service].signature;
+  return { permissions: permissionsOfLetters(permissions), scopes };
+});
 
-/** What the letters of a signature for a queue can mean (queue-service §4.3). */
-function isOfQueues({ scope, permissions }: Needed): boolean {
-  return scope !== 'service' && permissions.every((each) => queuePermissions.has(each));
+/** What a signature for one container can allow at all (table-service §8.3, queue-service §4.3). */
+function isOfContainers(service: ServiceName, { scope, permissions }: Needed): boolean {
+  const signed = ofContainers[service];
+  return signed.scopes.includes(scope) && permissions.every((each) => signed.permissions.has(each));
 }
 
 function checkResourceType({ resourceTypes }: AccountSasCaller, { scope, orScope }: Needed): void {
@@ -91,20 +113,12 @@ function permits(
   return needs === 'all' ? permissions.every(has) : permissions.some(has);
 }
 
-/** Tables do not know operations of owners for tokens (table-service §3.14). */
-function authoriseBearer(caller: BearerCaller, access: Access): void {
-  const { permissions, service } = caller;
-  if (access.kind === 'owner' && access.byRole !== undefined) {
-    return authoriseBearer(caller, access.byRole);
+function authoriseBearer(caller: BearerCaller, access: ProtectedAccess): void {
+  if (access.kind === 'owner') {
+    if (access.byRole !== undefined) return authoriseBearer(caller, access.byRole);
+    throw new StorageError('ResourceNotFound', { shape: 'front-door-xml' });
   }
-  if (access.kind !== 'granted' && access.kind !== 'each') {
-    throw service === 'table'
-      ? new StorageError('ResourceNotFound', { shape: 'front-door-xml' })
-      : new StorageError('AuthorizationFailure', {
-          details: explained('No token allows the operation; use a key of the account.'),
-        });
-  }
-  const held = permissions[access.scope];
+  const held = caller.permissions[access.scope];
   if (permits(held, access)) return;
   const orByRole = access.kind === 'granted' ? access.orByRole : undefined;
   if (orByRole !== undefined && held.has(orByRole)) return;
@@ -119,21 +133,25 @@ function authoriseBearer(caller: BearerCaller, access: Access): void {
 }
 
 /**
- * A signature for one table proves nothing about another (table-service §8.3).
+ * A signature that names its container proves nothing about another (table-service §8.3).
  *
  * @param container what the address of the request names
  * @throws {StorageError} `AuthenticationFailed`
  */
 export function checkContainer(caller: Caller, container: string | undefined): void {
-  if (caller.kind !== 'table-sas' || container === undefined) return;
-  if (isTableOf(caller, container)) return;
+  if (caller.kind !== 'container-sas' || container === undefined) return;
+  if (isFor(caller, container)) return;
+  const { container: kind, signature } = services[caller.service];
+  const field = signature.containerField === undefined ? '' : ` (${signature.containerField})`;
   throw authenticationFailed(
-    `The signature is for the table '${caller.table}' (tn), the request for '${container}'.`,
+    `The signature is for the ${kind.noun} '${caller.container}'${field}, the request for ` +
+      `'${container}'.`,
   );
 }
 
-function isTableOf(caller: TableSasCaller, container: string | undefined): boolean {
-  return container !== undefined && container.toLowerCase() === caller.table;
+function isFor(caller: ContainerSasCaller, container: string | undefined): boolean {
+  if (container === undefined) return false;
+  return containerIdentity(caller.service, container) === caller.container;
 }
 
 function notBySignature(): StorageError {
@@ -158,10 +176,7 @@ const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  * The secondary endpoint only reads (queue-service §1.1). Throws
  * `InsufficientAccountPermissions` for what changes anything.
  */
-export function checkEndpoint(
-  { secondary, method }: { readonly secondary: boolean; readonly method: string },
-  access: Access,
-): void {
+function checkEndpoint({ secondary, method }: Exchange, access: Access): void {
   if (!secondary) return;
   // Getting messages takes them.
   const takes = access.kind === 'granted' && access.permissions.includes('process');

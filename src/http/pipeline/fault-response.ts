@@ -1,7 +1,7 @@
 import { TLSSocket } from 'node:tls';
 import type { Exchange } from '../exchange/exchange.js';
 import type { ResponseFault } from '../exchange/response-fault.js';
-import { beginAnswer } from './render.js';
+import { beginAnswer } from './send.js';
 import type { Reply, StreamedReply } from '../exchange/service.js';
 
 /** Closes the connection in the way of a peer that has crashed. Nothing is answered. */
@@ -11,7 +11,7 @@ export function resetConnection({ request: { socket } }: Exchange): void {
   else socket.resetAndDestroy();
 }
 
-/** Instead of render: the answer is lost or cut, and the connection closes. */
+/** Instead of send: the answer is lost or cut, and the connection closes. */
 export function sendFaulty(
   exchange: Exchange,
   reply: Reply | StreamedReply,

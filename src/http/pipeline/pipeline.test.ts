@@ -19,7 +19,6 @@ const signer = {
 
 const queueLike: Partial<HttpService> = {
   name: 'queue',
-  signing: 'blob-queue',
   verifiesContentMd5: true,
   renderError: ({ code, status, details }) => ({
     status,

@@ -7,7 +7,7 @@ import { isPreflight, loadCorsRules } from '../cors/load-cors-rules.js';
 import { address } from './address.js';
 import { authenticate, type AuthenticateContext } from './authenticate.js';
 import type { BearerVerifier } from '../oauth/bearer-verifier.js';
-import { authorise, checkContainer, checkEndpoint } from './authorise.js';
+import { authoriseExchange } from './authorise.js';
 import { AbortedError } from './body.js';
 import { freeBody, type OnGrowth } from './growing-body.js';
 import { claimedMd5, verifyContentMd5 } from './content-md5.js';
@@ -17,19 +17,20 @@ import type { AdmittedRequest, Interceptor } from './interceptor.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
 import { hasLongBody, hasLongHead, isLarge } from './large-request.js';
+import { Router } from '../exchange/router.js';
 import { LargeWork } from '../exchange/large-work.js';
 import type { Logger } from '../exchange/logger.js';
 import { ResponseBatcher } from './response-batcher.js';
-import { checkDeclaredBytes, expectsBody, receiveBody } from './receive-body.js';
+import { checkDeclaredBytes, checkLengthSaid, receiveBody } from './receive-body.js';
 import { PublicKeyGuard } from './public-key-guard.js';
 import { receive } from './receive.js';
-import { render } from './render.js';
+import { send } from './send.js';
 import { setDeadline } from './deadline.js';
 import type {
   AnyOperation,
   HttpService,
   Reply,
-  Route,
+  Routed,
   StreamedReply,
 } from '../exchange/service.js';
 import { StreamedAnswer } from './streamed-answer.js';
@@ -37,7 +38,7 @@ import { StreamedBody } from './streamed-body.js';
 import type { ApiVersionPolicy } from './api-version-policy.js';
 import { resetConnection, sendFaulty } from './fault-response.js';
 import { ReadWriteLock } from '../../base/async/read-write-lock.js';
-import { strictRules, type CredentialRules } from './leniency.js';
+import { strictCredentialRules, type CredentialRules } from '../exchange/credential-rules.js';
 
 export interface PipelineOptions {
   readonly service: HttpService;
@@ -69,7 +70,8 @@ export interface PipelineOptions {
 }
 
 /**
- * The way of a request: receive → address → authenticate → authorise → parse → run → render. Each
+ * The way of a request: receive → address → authenticate → route → authorise → parse → run → render
+ * → send. Each
  * stage may throw a `StorageError`; the pipeline renders it. Recording is the server's part: also
  * what never gets here must be recorded.
  */
@@ -79,6 +81,7 @@ export class Pipeline {
   readonly #interceptors: readonly Interceptor[];
   readonly #lock: ReadWriteLock;
   readonly #guard: PublicKeyGuard;
+  readonly #endpoints: Router<Exchange, Endpoint>;
   readonly #authentication: AuthenticateContext;
   readonly #longHeads = new LargeWork();
   readonly #longBodies = new LargeWork();
@@ -89,10 +92,12 @@ export class Pipeline {
     this.#interceptors = options.interceptors ?? [];
     this.#lock = options.lock ?? new ReadWriteLock();
     this.#guard = options.publicKeyGuard ?? new PublicKeyGuard();
+    this.#endpoints = new Router(options.endpoints, isAtPath);
     const { service, versions, clock, checkClockSkew, bearer } = options;
-    const rules = options.credentialRules ?? strictRules.credentials;
-    const { signing, signatures } = service;
-    this.#authentication = { signing, signatures, versions, clock, checkClockSkew, rules, bearer };
+    const rules = options.credentialRules ?? strictCredentialRules;
+    const { name, signatures } = service;
+    const clocked = { clock, checkClockSkew };
+    this.#authentication = { service: name, signatures, versions, ...clocked, rules, bearer };
   }
 
   /** From now on answers ask the client to close its connection. */
@@ -107,7 +112,7 @@ export class Pipeline {
     try {
       if (isLarge(exchange)) await nextTurn();
       receive(exchange, this.#options.versions);
-      const endpoint = this.#endpointOf(exchange);
+      const endpoint = this.#endpoints.find(exchange);
       if (endpoint !== undefined) {
         exchange.operation = endpoint.name;
         this.#reply(exchange, await endpoint.answer(exchange));
@@ -124,20 +129,21 @@ export class Pipeline {
         isRevocable = caller instanceof Promise;
         exchange.caller = caller instanceof Promise ? await caller : caller;
       }
-      const route = this.#admit(exchange);
-      const hasBody = expectsBody(exchange, route.operation);
-      if (route.operation.streamsBody === true) this.#openBody(exchange, route, isRevocable);
-      else if (hasBody) {
-        const { bodyBytesMax } = route.operation;
-        await receiveBody(exchange, bodyBytesMax, this.#onGrowthOf(exchange));
-        if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, route);
+      const routed = this.#route(exchange);
+      const { operation } = routed;
+      authoriseExchange(exchange, routed);
+      checkLengthSaid(exchange);
+      if (operation.streamsBody === true) this.#openBody(exchange, routed, isRevocable);
+      else if (exchange.bodyBytesDeclared > 0 && operation.bodyBytesMax > 0) {
+        await receiveBody(exchange, operation.bodyBytesMax, this.#onGrowthOf(exchange));
+        if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, routed);
       }
       const room = this.#roomFor(exchange);
-      const work = (): Promise<StreamedAnswer | undefined> => this.#work(exchange, route);
+      const work = (): Promise<StreamedAnswer | undefined> => this.#work(exchange, routed);
       const answer = room === undefined ? await work() : await room.run(work);
       if (answer !== undefined) await answer.send();
     } catch (error) {
-      if (exchange.account === undefined) await this.#learnLate(exchange);
+      if (exchange.account === undefined) await this.#loadCorsRulesLate(exchange);
       this.#fail(exchange, error);
     } finally {
       // Its work has ended, also when its client has long had another answer or has left.
@@ -157,9 +163,9 @@ export class Pipeline {
    * The operation itself. What may take long of a large request has a turn for each stage. Returns
    * an answer that is still to be sent, in pieces.
    */
-  async #work(exchange: Exchange, route: Route): Promise<StreamedAnswer | undefined> {
+  async #work(exchange: Exchange, routed: Routed): Promise<StreamedAnswer | undefined> {
     const { service, clock, limits, memory } = this.#options;
-    const { operation, request } = route;
+    const { operation, request } = routed;
     const lock = this.#lock;
     const large = isLarge(exchange);
     if (large) await nextTurn();
@@ -169,7 +175,7 @@ export class Pipeline {
     const input = operation.parse(request);
     const isReadOnly = changesNothing(operation, input);
     if (operation.describe !== undefined) exchange.note(operation.describe(input));
-    if (this.#hasActiveInterceptor) await this.#intercept(exchange, route, input);
+    if (this.#hasActiveInterceptor) await this.#intercept(exchange, routed, input);
     if (large) await nextTurn();
     while (lock.isWriting) await lock.released();
     exchange.reserve = (bytes) => {
@@ -209,7 +215,7 @@ export class Pipeline {
   }
 
   /** Also what was refused before its address was looked at may be shown to a page. */
-  async #learnLate(exchange: Exchange): Promise<void> {
+  async #loadCorsRulesLate(exchange: Exchange): Promise<void> {
     if (exchange.header('origin') === undefined || isPreflight(exchange)) return;
     try {
       address(exchange, this.#options.accounts);
@@ -219,28 +225,32 @@ export class Pipeline {
     }
   }
 
-  /** What is asked for, and whether the caller may. The body has not been read. */
-  #admit(exchange: Exchange): Route {
-    const { caller } = exchange;
+  /** What is asked for. The body has not been read. */
+  #route(exchange: Exchange): Routed {
     const { service } = this.#options;
-    const route = isPreflight(exchange) ? service.preflight(exchange) : service.route(exchange);
-    const { name, operation, container, partitionKey } = route;
+    if (isPreflight(exchange)) {
+      // The version that answers name is that of the request to come (table-service §10.1).
+      exchange.version = '';
+      const preflight = service.preflight(exchange);
+      exchange.operation = preflight.name;
+      return preflight;
+    }
+    const request = service.requestOf(exchange);
+    exchange.resource = request.container;
+    const { name, operation } = service.route(request);
     exchange.operation = name;
-    exchange.partitionKey = partitionKey;
-    checkContainer(caller, container);
-    authorise(caller, operation.access, container);
-    checkEndpoint(exchange, operation.access);
-    return route;
+    exchange.partitionKey = request.partitionKey;
+    return { name, operation, request };
   }
 
   /** A body that is taken in pieces. What comes of its sender meanwhile shows at its end. */
-  #openBody(exchange: Exchange, route: Route, isRevocable: boolean): void {
+  #openBody(exchange: Exchange, routed: Routed, isRevocable: boolean): void {
     const { service, clock, limits, memory } = this.#options;
-    const { bodyBytesMax: bytesMax } = route.operation;
+    const { bodyBytesMax: bytesMax } = routed.operation;
     checkDeclaredBytes(exchange, bytesMax);
     const md5 = service.verifiesContentMd5 ? claimedMd5(exchange) : undefined;
     const atEnd = async () => {
-      if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, route);
+      if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, routed);
     };
     exchange.bodyStream = new StreamedBody(exchange, {
       clock,
@@ -269,10 +279,10 @@ export class Pipeline {
    * A client may take its time with a body, and what let it in may be taken back meanwhile: a
    * stored policy, a key of the account, a token.
    */
-  async #admitAgain(exchange: Exchange, { operation, container }: Route): Promise<void> {
+  async #admitAgain(exchange: Exchange, routed: Routed): Promise<void> {
     address(exchange, this.#options.accounts);
     exchange.caller = await authenticate(exchange, this.#authentication);
-    authorise(exchange.caller, operation.access, container);
+    authoriseExchange(exchange, routed);
   }
 
   get #hasActiveInterceptor(): boolean {
@@ -280,25 +290,18 @@ export class Pipeline {
     return false;
   }
 
-  async #intercept(exchange: Exchange, route: Route, input: unknown): Promise<void> {
+  async #intercept(exchange: Exchange, { name, operation }: Routed, input: unknown): Promise<void> {
     const admitted: AdmittedRequest = {
       exchange,
-      operation: route.name,
-      hasLoad: route.operation.load !== undefined,
-      entities: () => route.operation.entities?.(input) ?? [],
+      operation: name,
+      hasLoad: operation.load !== undefined,
+      entities: () => operation.entities?.(input) ?? [],
     };
     for (const each of this.#interceptors) if (each.isActive) await each.beforeWork(admitted);
     // A client that has not waited gets its work done all the same, as long as there is a store.
     if (this.#closing && exchange.response.destroyed) {
       throw new AbortedError('the server closed while a request waited');
     }
-  }
-
-  #endpointOf(exchange: Exchange): Endpoint | undefined {
-    for (const endpoint of this.#options.endpoints) {
-      if (endpoint.matches(exchange)) return endpoint;
-    }
-    return undefined;
   }
 
   #fail(exchange: Exchange, error: unknown): void {
@@ -334,7 +337,7 @@ export class Pipeline {
       memory.take(exchange, reply.body.length - exchange.reservedBytes);
     }
     const batcher = this.#batcher;
-    render(exchange, reply, { timers, limits, batcher, closing: this.#closing });
+    send(exchange, reply, { timers, limits, batcher, closing: this.#closing });
   }
 
   #openAnswer(
@@ -351,11 +354,15 @@ export class Pipeline {
       return undefined;
     }
     const { timers, limits, memory, clock } = this.#options;
-    const rendering = { timers, limits, batcher: this.#batcher, closing: this.#closing };
-    const answer = new StreamedAnswer(exchange, reply, { ...rendering, memory, clock, isReadOnly });
+    const sending = { timers, limits, batcher: this.#batcher, closing: this.#closing };
+    const answer = new StreamedAnswer(exchange, reply, { ...sending, memory, clock, isReadOnly });
     exchange.answerStream = answer;
     return answer;
   }
+}
+
+function isAtPath({ path }: Endpoint, exchange: Exchange): boolean {
+  return path === exchange.path;
 }
 
 /** Whether its answer may be dropped and asked for again. */

@@ -3,16 +3,15 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { readBody } from './body.js';
 import type { OnGrowth } from './growing-body.js';
 import type { Exchange } from '../exchange/exchange.js';
-import type { AnyOperation } from '../exchange/service.js';
 
 /**
- * Whether an operation has a body to wait for. POST and PUT say how long theirs is, even when it is
- * empty and nobody reads it (table-service §3.2, queue-service §3.1).
+ * POST and PUT say how long their body is, even when it is empty and nobody reads it (table-service
+ * §3.2, queue-service §3.1). Throws `MissingContentLengthHeader`.
  */
-export function expectsBody(exchange: Exchange, operation: AnyOperation): boolean {
-  if (exchange.bodyBytesDeclared > 0) return operation.bodyBytesMax > 0;
-  if (exchange.header('content-length') !== undefined) return false;
-  if (exchange.method !== 'POST' && exchange.method !== 'PUT') return false;
+export function checkLengthSaid(exchange: Exchange): void {
+  const { bodyBytesDeclared, method } = exchange;
+  if (bodyBytesDeclared > 0 || (method !== 'POST' && method !== 'PUT')) return;
+  if (exchange.header('content-length') !== undefined) return;
   throw new StorageError('MissingContentLengthHeader');
 }
 

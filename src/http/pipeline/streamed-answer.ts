@@ -6,9 +6,9 @@ import { replyPieceBytesMax, type AnswerStream } from '../exchange/reply-stream.
 import type { StreamedReply } from '../exchange/service.js';
 import { AbortedError, gone } from './body.js';
 import type { HeldMemory } from './held-memory.js';
-import { beginAnswer, endAnswer, hasUnreadBody, type RenderContext } from './render.js';
+import { beginAnswer, endAnswer, hasUnreadBody, type SendContext } from './send.js';
 
-export interface StreamedAnswerContext extends RenderContext {
+export interface StreamedAnswerContext extends SendContext {
   readonly clock: Clock;
   readonly memory: HeldMemory;
   /** Where memory is short it may be refused and asked for again. */

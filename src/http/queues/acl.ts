@@ -1,10 +1,11 @@
+import { services } from '../../model/services/services.js';
 import { containerAccess } from '../operations/access.js';
 import type { StoredPolicies } from '../operations/signed-identifiers.js';
 import { queueOf, type QueueRequest } from './request.js';
 
 /** The access policies of queues (queue-service §4.3, §7.5). */
 export const queuePolicies: StoredPolicies<QueueRequest> = {
-  letters: 'raup',
+  letters: services.queue.signature.permissions,
   byRole: { get: containerAccess('read'), set: containerAccess('write') },
   containerOf: queueOf,
 

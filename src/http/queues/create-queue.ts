@@ -1,7 +1,7 @@
 import type { Metadata } from '../../model/resources/metadata.js';
 import { createContainerAccess } from '../operations/access.js';
 import { emptyReply } from '../operations/replies.js';
-import { metadataOf } from '../pipeline/metadata.js';
+import { metadataOf } from '../operations/metadata.js';
 import { queueOf, type QueueOperation } from './request.js';
 
 interface Input {

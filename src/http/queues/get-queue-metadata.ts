@@ -1,6 +1,6 @@
 import type { QueueStatus } from '../../services/queues/types.js';
 import { containerAccess } from '../operations/access.js';
-import { metadataHeaders } from '../pipeline/metadata.js';
+import { metadataHeaders } from '../operations/metadata.js';
 import { queueOf, type QueueOperation } from './request.js';
 
 /** `GET` or `HEAD /queue?comp=metadata`: everything is in headers (queue-service §7.3). */

@@ -1,11 +1,10 @@
 import { invariant } from '../../base/invariant.js';
 import type { UserDelegationKeyFields } from '../../wire/auth/sas/fields.js';
-import {
-  delegationServiceOfQueues,
-  userDelegationKeyValue,
-} from '../../wire/auth/sas/user-delegation-key.js';
+import { userDelegationKeyValue } from '../../wire/auth/sas/user-delegation-key.js';
 import { invalidXmlNode } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
+import { permissionsOfLetters } from '../../model/services/permission.js';
+import { services } from '../../model/services/services.js';
 import { parseKeyInfo, renderUserDelegationKey } from '../../wire/xml/user-delegation-key.js';
 import { xmlReply } from '../operations/replies.js';
 import { xmlBodyBytesMax } from '../operations/xml-body.js';
@@ -30,7 +29,7 @@ export const getUserDelegationKey: QueueOperation<DelegationKey, DelegationKey> 
     byRole: {
       kind: 'granted',
       scope: 'object',
-      permissions: ['read', 'add', 'update', 'process'],
+      permissions: [...permissionsOfLetters(services.queue.signature.permissions)],
       needs: 'all',
     },
   },
@@ -45,8 +44,8 @@ export const getUserDelegationKey: QueueOperation<DelegationKey, DelegationKey> 
       throw onlyForTokens('The token does not say whose it is: it needs oid and tid.');
     }
     const period = periodOf(body, Math.floor(backend.clock.nowMicros() / secondMicros));
-    const service = delegationServiceOfQueues;
-    const fields = { objectId, tenantId, ...period, service, version };
+    const { letter } = services.queue.signature;
+    const fields = { objectId, tenantId, ...period, service: letter, version };
     const [key] = account.keys;
     invariant(key !== undefined, 'an account has a key');
     const delegation = { account: account.name, issuer };

@@ -18,25 +18,31 @@ export type QueueOperation<Input = unknown, Output = unknown> = Operation<
   Output
 >;
 
-/** One request to the queue service. Throws `InvalidUri` and what an unreadable query throws. */
+/** One request to the queue service. Throws `InvalidUri`. */
 export class QueueRequest implements ServiceRequest<QueueBackend> {
   readonly backend: QueueBackend;
   readonly exchange: Exchange;
   readonly method: string;
   readonly resource: QueueResource;
-  /** By lower-case name. */
-  readonly query: QueryOptions;
 
   constructor(backend: QueueBackend, exchange: Exchange) {
     this.backend = backend;
     this.exchange = exchange;
     this.method = exchange.method;
     this.resource = parseQueuePath(exchange.resourcePath);
-    this.query = exchange.queryOptionsByLowerName;
   }
 
   get account(): string {
     return accountName(this.exchange);
+  }
+
+  /** By lower-case name. Throws `InvalidInput` when the query string cannot be decoded. */
+  get query(): QueryOptions {
+    return this.exchange.queryOptionsByLowerName;
+  }
+
+  get container(): string | undefined {
+    return this.resource.kind === 'service' ? undefined : this.resource.queue;
   }
 }
 

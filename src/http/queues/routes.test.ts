@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { byLowerName, parseQueryString } from '../../wire/http/query-string.js';
-import { methodsOf } from '../operations/route.js';
 import { parseQueuePath } from './resource.js';
-import { queueRoutes, type RoutedQueueRequest } from './routes.js';
+import { queueRouter, queueRoutes, type RoutedQueueRequest } from './routes.js';
 import { queueRouteOf } from './service.js';
 
 function requestOf(text: string): RoutedQueueRequest {
@@ -82,7 +81,7 @@ describe('the route table of queues', () => {
         () => routed(request),
         (error: unknown) => error instanceof StorageError && error.code === 'UnsupportedHttpVerb',
       );
-      assert.equal(methodsOf(queueRoutes, requestOf(request)).join(', '), allowed);
+      assert.equal(queueRouter.methodsOf(requestOf(request)).join(', '), allowed);
     });
   }
 

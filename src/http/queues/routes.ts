@@ -1,6 +1,11 @@
 import { queueProperties } from '../../wire/xml/service-properties.js';
 import { preflight } from '../cors/preflight.js';
-import { routeTo, type RoutedRequest, type ServiceRoute } from '../operations/route.js';
+import {
+  routeTo,
+  serviceRouter,
+  type RoutedRequest,
+  type ServiceRoute,
+} from '../operations/route.js';
 import { getServiceProperties, setServiceProperties } from '../operations/service-properties.js';
 import { getServiceStats } from '../operations/service-stats.js';
 import { getSignedIdentifiers, setSignedIdentifiers } from '../operations/signed-identifiers.js';
@@ -57,7 +62,7 @@ function isPeek({ query }: RoutedQueueRequest): boolean {
 /** Reached before routing, whatever the path. */
 export const queuePreflight: QueueRoute = routeTo(
   'QueuePreflightRequest',
-  { methods: ['OPTIONS'], resource: 'any' },
+  { methods: ['OPTIONS'], everywhere: true },
   preflight('queue'),
 );
 
@@ -85,3 +90,12 @@ export const queueRoutes: readonly QueueRoute[] = [
   routeTo('GetUserDelegationKey', { methods: ['POST'], ...delegationKey }, getUserDelegationKey),
   queuePreflight,
 ];
+
+/** Names that records give to requests; those for one message have names of their own. */
+export const queueOperationNames: readonly string[] = [
+  ...queueRoutes.map(({ name }) => name),
+  'GetMessage',
+  'PeekMessage',
+];
+
+export const queueRouter = serviceRouter(queueRoutes);

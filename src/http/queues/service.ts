@@ -1,39 +1,29 @@
 import { renderStorageXmlError } from '../../wire/errors/storage-xml.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { corsRulesOf } from '../cors/load-cors-rules.js';
-import { preflightRoute } from '../cors/preflight.js';
-import { findRoute, methodsOf, unknownSelector } from '../operations/route.js';
+import { preflightOf } from '../cors/preflight.js';
+import { unknownSelector } from '../operations/route.js';
 import type { Exchange } from '../exchange/exchange.js';
-import type { HttpService, Reply, Route } from '../exchange/service.js';
+import type { HttpService, Reply } from '../exchange/service.js';
 import { QueueRequest, type QueueBackend } from './request.js';
 import { parseQueuePath } from './resource.js';
-import { queuePreflight, queueRoutes, type QueueRoute, type RoutedQueueRequest } from './routes.js';
+import { queuePreflight, queueRouter, type QueueRoute, type RoutedQueueRequest } from './routes.js';
 
 /** The queue service as the pipeline drives it. */
 export function queueHttpService(backend: QueueBackend): HttpService {
   return {
     name: 'queue',
-    signing: 'blob-queue',
     signatures: {
-      service: 'queue',
       containerOf: ({ resourcePath }) => queueOfPath(resourcePath),
       storedPolicies: (account, queue) => backend.queues.storedPolicies(account, queue),
     },
     verifiesContentMd5: true,
     corsRules: corsRulesOf('queue', backend),
-    preflight: (exchange) => preflightRoute(queuePreflight, backend, exchange),
-    route: (exchange) => routeOf(backend, exchange),
+    preflight: (exchange) => preflightOf(queuePreflight, backend, exchange),
+    requestOf: (exchange) => new QueueRequest(backend, exchange),
+    route: (request: QueueRequest) => queueRouteOf(request),
     renderError: (error, exchange) => errorReply(error, exchange),
   };
-}
-
-function routeOf(backend: QueueBackend, exchange: Exchange): Route {
-  const request = new QueueRequest(backend, exchange);
-  const { resource } = request;
-  const container = resource.kind === 'service' ? undefined : resource.queue;
-  exchange.resource = container;
-  const { name, operation } = queueRouteOf(request);
-  return { name, operation, request, container };
 }
 
 /** Undefined also for a path that names nothing: routing says what is wrong with it. */
@@ -52,11 +42,11 @@ function queueOfPath(path: string): string | undefined {
  * resource does not have, `UnsupportedHttpVerb` when only the method is wrong.
  */
 export function queueRouteOf(request: RoutedQueueRequest): QueueRoute {
-  const route = findRoute(queueRoutes, request);
+  const route = queueRouter.find(request);
   if (route !== undefined) return route;
-  const allowed = methodsOf(queueRoutes, request);
+  const allowed = queueRouter.methodsOf(request);
   if (allowed.length > 0) throw new StorageError('UnsupportedHttpVerb', { allowed });
-  throw unknownSelector(queueRoutes, request);
+  throw unknownSelector(queueRouter, request);
 }
 
 function errorReply(error: StorageError, exchange: Exchange): Reply {

@@ -1,29 +1,11 @@
-import { unreachable } from '../../base/invariant.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import type { Resource } from '../../wire/odata/resource.js';
-import { contains, type EntityRange } from '../../services/tables/entity-range.js';
+import { contains, type EntityRange } from '../../model/edm/entity-range.js';
 import { keysOf } from '../../services/tables/staged-write.js';
 import type { WriteOperation } from '../../services/tables/types.js';
 import { authorise } from '../pipeline/authorise.js';
+import { tableOf } from './request-path.js';
 import type { TableOperation } from './operation.js';
 import type { TableRequest } from './request.js';
-
-/** Which table a request addresses, as it spells the name. */
-export function tableOf(resource: Resource): string | undefined {
-  switch (resource.kind) {
-    case 'entity':
-    case 'entities':
-      return resource.table;
-    case 'table-entry':
-      return resource.name;
-    case 'service':
-    case 'tables':
-    case 'batch':
-      return undefined;
-    default:
-      return unreachable(resource);
-  }
-}
 
 /** Judges an operation that a batch carries as if it came alone (table-service §8.3). */
 export function authorisePart(operation: TableOperation, request: TableRequest): void {
@@ -33,7 +15,7 @@ export function authorisePart(operation: TableOperation, request: TableRequest):
 
 /** The entities that the caller's signature is good for; undefined for all. */
 export function rangeOf({ exchange: { caller } }: TableRequest): EntityRange | undefined {
-  return caller.kind === 'table-sas' ? caller.range : undefined;
+  return caller.kind === 'container-sas' ? caller.range : undefined;
 }
 
 /** Throws `AuthorizationFailure` for a write outside of the range of the caller's signature. */

@@ -1,10 +1,11 @@
+import { services } from '../../model/services/services.js';
 import { resourceOf } from '../operations/request.js';
 import type { StoredPolicies } from '../operations/signed-identifiers.js';
 import type { TableRequest } from './request.js';
 
 /** The access policies of tables (table-service §3.14, §8.3). */
 export const tablePolicies: StoredPolicies<TableRequest> = {
-  letters: 'raud',
+  letters: services.table.signature.permissions,
   containerOf: (request) => resourceOf(request, 'entities').table,
 
   read({ backend, account }, table) {

@@ -3,14 +3,19 @@ import type { BatchOutcome } from '../../wire/batch/render.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Description } from '../exchange/description.js';
 import type { Reply } from '../exchange/service.js';
+import { serviceRouter } from '../operations/route.js';
 import { authorisePart } from './access.js';
 import { BatchRequest } from './batch-request.js';
 import { getEntityRoute, queryEntitiesRoute } from './entity-routes.js';
 import { errorLevelOf, levelOf } from './format.js';
 import type { TableRequest } from './request.js';
-import { tableRouteOf, type TableRoute } from './route.js';
+import type { TableOperation } from './operation.js';
+import { tableRouteOf, type RoutedTableRequest } from './route.js';
 
-const queryRoutes: readonly TableRoute[] = [getEntityRoute, queryEntitiesRoute];
+const queryRouter = serviceRouter<RoutedTableRequest, TableOperation>([
+  getEntityRoute,
+  queryEntitiesRoute,
+]);
 
 /** The one query of a batch without a changeset (table-service §9.4). */
 export async function runBatchQuery(
@@ -21,7 +26,7 @@ export async function runBatchQuery(
   let query: Description = {};
   try {
     const request = new BatchRequest(outer, part);
-    const { operation } = tableRouteOf(queryRoutes, request);
+    const { operation } = tableRouteOf(queryRouter, request);
     authorisePart(operation, request);
     const { resource } = request;
     if (resource.kind === 'entity') query = { partitionKey: resource.partitionKey };

@@ -1,4 +1,5 @@
 import type { BatchOperation } from '../../wire/batch/part-reader.js';
+import { secondarySuffix } from '../../model/services/services.js';
 import { splitTarget } from '../../wire/batch/target.js';
 import { parseQueryString, type QueryOptions } from '../../wire/http/query-string.js';
 import { parseResourcePath, type Resource } from '../../wire/odata/resource.js';
@@ -44,7 +45,7 @@ export class BatchRequest implements TableRequest {
 
 /** Clients write the path with the account or without it, whatever the style of the batch's own. */
 function withoutAccount(path: string, account: string): string {
-  for (const prefix of [`/${account}/`, `/${account}-secondary/`]) {
+  for (const prefix of [`/${account}/`, `/${account}${secondarySuffix}/`]) {
     if (path.startsWith(prefix)) return path.slice(prefix.length - 1);
   }
   return path;

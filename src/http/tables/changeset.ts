@@ -9,7 +9,7 @@ import { renderEntity } from '../../wire/odata/render.js';
 import type { WriteResult } from '../../services/tables/types.js';
 import { authorisePart, checkWritable } from './access.js';
 import { BatchRequest } from './batch-request.js';
-import { writeRoutes } from './entity-routes.js';
+import { writeRouter } from './entity-routes.js';
 import { locationOf } from './insert-entity.js';
 import { renderContext } from './replies.js';
 import type { TableRequest } from './request.js';
@@ -30,7 +30,7 @@ export interface Change {
 /** Reads one operation as if it came alone. Throws the same errors. */
 export function readChange(part: BatchOperation, outer: TableRequest): Change {
   const request = new BatchRequest(outer, part);
-  const route = tableRouteOf(writeRoutes, request);
+  const route = tableRouteOf(writeRouter, request);
   const operation = grantedUnder(outer.backend.leniency, route.operation);
   authorisePart(operation, request);
   const input = readInput(operation, request);

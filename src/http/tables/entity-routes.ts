@@ -1,4 +1,4 @@
-import { routeTo } from '../operations/route.js';
+import { routeTo, serviceRouter } from '../operations/route.js';
 import { deleteEntity } from './delete-entity.js';
 import { getEntity } from './get-entity.js';
 import { insertEntity } from './insert-entity.js';
@@ -19,6 +19,9 @@ export const writeRoutes: readonly TableRoute<WriteEntityOperation>[] = [
   routeTo('InsertOrMergeEntity', merge, upsertEntity),
   routeTo('DeleteEntity', { methods: ['DELETE'], resource: 'entity' }, deleteEntity),
 ];
+
+/** Those of a changeset. */
+export const writeRouter = serviceRouter(writeRoutes);
 
 export const getEntityRoute: TableRoute = routeTo(
   'GetEntity',

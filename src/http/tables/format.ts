@@ -1,7 +1,7 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 import { negotiate, type MetadataLevel } from '../../wire/odata/media-type.js';
 import type { Exchange } from '../exchange/exchange.js';
-import type { Leniency } from '../pipeline/leniency.js';
+import type { Leniency } from '../operations/leniency.js';
 import type { TableRequest } from './request.js';
 
 /** The metadata level of an answer that has a body; throws the 415s (table-service §4.1). */

@@ -9,9 +9,10 @@ import {
   renderEntities,
 } from '../../wire/odata/render.js';
 import { nullBytes } from '../../wire/odata/selection.js';
-import type { EntityRange } from '../../services/tables/entity-range.js';
+import type { EntityRange } from '../../model/edm/entity-range.js';
 import { planOnce, type QueryPlan } from '../../services/tables/plan.js';
-import type { EntityPage, QueryReport } from '../../services/tables/types.js';
+import type { QueryReport } from '../../model/edm/query-report.js';
+import type { EntityPage } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { inCountedSlices } from '../operations/replies.js';
 import { resourceOf } from '../operations/request.js';

@@ -1,3 +1,4 @@
+import { unreachable } from '../../base/invariant.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { decodeOnce } from '../../wire/http/percent.js';
 import { parseResourcePath, pathSegments, type Resource } from '../../wire/odata/resource.js';
@@ -29,4 +30,21 @@ function refuseKeyCount(name: string): never {
   throw new StorageError('InvalidInput', {
     message: `The number of keys specified in the URI does not match number of key properties for the resource '${name}'.`,
   });
+}
+
+/** Which table a request addresses, as it spells the name. */
+export function tableOf(resource: Resource): string | undefined {
+  switch (resource.kind) {
+    case 'entity':
+    case 'entities':
+      return resource.table;
+    case 'table-entry':
+      return resource.name;
+    case 'service':
+    case 'tables':
+    case 'batch':
+      return undefined;
+    default:
+      return unreachable(resource);
+  }
 }

@@ -6,7 +6,9 @@ import type { Resource } from '../../wire/odata/resource.js';
 import type { TableService } from '../../services/tables/table-service.js';
 import { accountName, type ServiceBackend, type ServiceRequest } from '../operations/request.js';
 import type { Exchange } from '../exchange/exchange.js';
-import type { Leniency } from '../pipeline/leniency.js';
+import { effectiveMethod } from './method.js';
+import { parseRequestPath, tableOf } from './request-path.js';
+import type { Leniency } from '../operations/leniency.js';
 
 /** What operations work on. */
 export interface TableBackend extends ServiceBackend {
@@ -30,22 +32,34 @@ export interface TableRequest extends ServiceRequest<TableBackend> {
   text(): string;
 }
 
-export type RequestTarget = Pick<TableRequest, 'method' | 'resource' | 'query'>;
-
-/** A request that is an HTTP request of its own. */
+/**
+ * A request that is an HTTP request of its own. Throws for a method in `X-HTTP-Method` or a path
+ * that there cannot be.
+ */
 export class ExchangeRequest implements TableRequest {
   readonly backend: TableBackend;
   readonly exchange: Exchange;
   readonly method: string;
   readonly resource: Resource;
-  readonly query: QueryOptions;
 
-  constructor(backend: TableBackend, exchange: Exchange, target: RequestTarget) {
+  constructor(backend: TableBackend, exchange: Exchange) {
     this.backend = backend;
     this.exchange = exchange;
-    this.method = target.method;
-    this.resource = target.resource;
-    this.query = target.query;
+    this.method = effectiveMethod(exchange.method, exchange.header('x-http-method'));
+    this.resource = parseRequestPath(exchange.resourcePath, this.method);
+  }
+
+  get container(): string | undefined {
+    return tableOf(this.resource);
+  }
+
+  get partitionKey(): string | undefined {
+    return this.resource.kind === 'entity' ? this.resource.partitionKey : undefined;
+  }
+
+  /** Throws `InvalidInput` when the query string cannot be decoded. */
+  get query(): QueryOptions {
+    return this.exchange.queryOptions;
   }
 
   get account(): string {

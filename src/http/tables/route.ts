@@ -1,10 +1,9 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 import {
-  findRoute,
-  methodsOf,
   unknownSelector,
   type RoutedRequest,
   type ServiceRoute,
+  type ServiceRouter,
 } from '../operations/route.js';
 import type { TableOperation } from './operation.js';
 import type { TableRequest } from './request.js';
@@ -21,15 +20,15 @@ export type TableRoute<O extends TableOperation = TableOperation> = ServiceRoute
  * resource does not have, `MethodNotAllowed` when only the method is wrong.
  */
 export function tableRouteOf<O extends TableOperation>(
-  routes: readonly TableRoute<O>[],
+  router: ServiceRouter<RoutedTableRequest, O>,
   request: RoutedTableRequest,
 ): TableRoute<O> {
-  const route = findRoute(routes, request);
+  const route = router.find(request);
   if (route !== undefined) return route;
   const isBare = !request.query.has('comp') && !request.query.has('restype');
-  const allowed = methodsOf(routes, request);
+  const allowed = router.methodsOf(request);
   if (isBare || allowed.length > 0) throw new StorageError('MethodNotAllowed', { allowed });
-  throw unknownSelector(routes, request);
+  throw unknownSelector(router, request);
 }
 
 export function hasIfMatch(request: RoutedTableRequest): boolean {

@@ -4,14 +4,14 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { parseQueryString } from '../../wire/http/query-string.js';
 import { parseResourcePath } from '../../wire/odata/resource.js';
 import { tableRouteOf } from './route.js';
-import { tableRoutes } from './routes.js';
+import { tableRouter, tableRoutes } from './routes.js';
 
 const entity = "/t(PartitionKey='p',RowKey='r')";
 
 function routed(text: string): string {
   const [method = '', target = '', ifMatch] = text.split(' ');
   const [path = '', query = ''] = target.split('?');
-  return tableRouteOf(tableRoutes, {
+  return tableRouteOf(tableRouter, {
     method,
     resource: parseResourcePath(path),
     query: parseQueryString(query),

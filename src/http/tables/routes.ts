@@ -1,6 +1,6 @@
 import { tableProperties } from '../../wire/xml/service-properties.js';
 import { preflight } from '../cors/preflight.js';
-import { routeTo } from '../operations/route.js';
+import { routeTo, serviceRouter } from '../operations/route.js';
 import { getServiceProperties, setServiceProperties } from '../operations/service-properties.js';
 import { getServiceStats } from '../operations/service-stats.js';
 import { getSignedIdentifiers, setSignedIdentifiers } from '../operations/signed-identifiers.js';
@@ -25,7 +25,7 @@ const setProperties = setServiceProperties('table', tableProperties);
 /** Reached before routing, whatever the path. */
 export const tablePreflight: TableRoute = routeTo(
   'PreflightTableRequest',
-  { methods: ['OPTIONS'], resource: 'any' },
+  { methods: ['OPTIONS'], everywhere: true },
   preflight('table'),
 );
 
@@ -49,3 +49,8 @@ export const tableRoutes: readonly TableRoute[] = [
   routeTo('GetTableServiceStats', { methods: ['GET'], ...stats }, getServiceStats),
   tablePreflight,
 ];
+
+/** Names that records give to requests. */
+export const tableOperationNames: readonly string[] = tableRoutes.map(({ name }) => name);
+
+export const tableRouter = serviceRouter(tableRoutes);

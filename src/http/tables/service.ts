@@ -1,57 +1,37 @@
 import type { StorageError } from '../../model/errors/storage-error.js';
 import { renderError } from '../../wire/errors/render.js';
 import { corsRulesOf } from '../cors/load-cors-rules.js';
-import { preflightRoute } from '../cors/preflight.js';
+import { preflightOf } from '../cors/preflight.js';
 import type { Exchange } from '../exchange/exchange.js';
-import type { Leniency } from '../pipeline/leniency.js';
+import type { Leniency } from '../operations/leniency.js';
 import type { HttpService, Reply, Route } from '../exchange/service.js';
-import { tableOf } from './access.js';
 import { errorLevelOfExchange } from './format.js';
-import { effectiveMethod } from './method.js';
 import { preferenceOf, type Preference } from './preference.js';
-import { parseRequestPath } from './request-path.js';
 import { ExchangeRequest, type TableBackend } from './request.js';
 import { tableRouteOf } from './route.js';
-import { tablePreflight, tableRoutes } from './routes.js';
+import { tablePreflight, tableRouter } from './routes.js';
 import { grantedUnder } from './write-entity.js';
 
 /** The table service as the pipeline drives it. */
 export function tableHttpService(backend: TableBackend): HttpService {
   return {
     name: 'table',
-    signing: 'table',
     signatures: {
-      service: 'table',
       containerOf: () => undefined,
       storedPolicies: (account, table) => backend.tables.storedPolicies(account, table),
     },
     verifiesContentMd5: false,
     corsRules: corsRulesOf('table', backend),
-    preflight: (exchange) => preflightRoute(tablePreflight, backend, exchange),
-    route: (exchange) => routeOf(backend, exchange),
+    preflight: (exchange) => preflightOf(tablePreflight, backend, exchange),
+    requestOf: (exchange) => new ExchangeRequest(backend, exchange),
+    route: (request: ExchangeRequest) => routeOf(request),
     renderError: (error, exchange) => errorReply(error, exchange, backend.leniency),
   };
 }
 
-function routeOf(backend: TableBackend, exchange: Exchange): Route {
-  const method = effectiveMethod(exchange.method, exchange.header('x-http-method'));
-  const resource = parseRequestPath(exchange.resourcePath, method);
-  const container = tableOf(resource);
-  exchange.resource = container;
-  const request = new ExchangeRequest(backend, exchange, {
-    method,
-    resource,
-    query: exchange.queryOptions,
-  });
-  const { name, operation } = tableRouteOf(tableRoutes, request);
-  const partitionKey = resource.kind === 'entity' ? resource.partitionKey : undefined;
-  return {
-    name,
-    operation: grantedUnder(backend.leniency, operation),
-    request,
-    container,
-    partitionKey,
-  };
+function routeOf(request: ExchangeRequest): Route {
+  const { name, operation } = tableRouteOf(tableRouter, request);
+  return { name, operation: grantedUnder(request.backend.leniency, operation) };
 }
 
 function errorReply(error: StorageError, exchange: Exchange, leniency: Leniency): Reply {

@@ -4,8 +4,8 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { authorise } from '../pipeline/authorise.js';
 import type { Access } from '../exchange/access.js';
 import type { Caller } from '../exchange/caller.js';
-import type { Permission } from '../exchange/permission.js';
-import { leniencyOf, strictRules } from '../pipeline/leniency.js';
+import type { Permission } from '../../model/services/permission.js';
+import { leniencyOf, strictRules } from '../operations/leniency.js';
 import { getEntity } from './get-entity.js';
 import { changeEntity, grantedUnder, upsertEntity } from './write-entity.js';
 
@@ -18,7 +18,6 @@ function mayDo(access: Access, ...permissions: Permission[]): boolean {
     kind: 'bearer',
     authKind: 'bearer',
     issuer: 'https://issuer.example/',
-    service: 'table',
     permissions: held,
   };
   try {

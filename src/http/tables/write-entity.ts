@@ -4,7 +4,7 @@ import type { EntityInput, PropertyBag } from '../../model/edm/value.js';
 import type { Condition, WriteOperation } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
-import type { Leniency } from '../pipeline/leniency.js';
+import type { Leniency } from '../operations/leniency.js';
 import { conditionOf } from './conditions.js';
 import { requireJsonBody } from './format.js';
 import { bodyBytesMax, type TableOperation } from './operation.js';

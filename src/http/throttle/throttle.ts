@@ -1,12 +1,25 @@
 import type { Clock } from '../../base/clock.js';
 import { StorageError } from '../../model/errors/storage-error.js';
+import { containerIdentity, services, type ServiceName } from '../../model/services/services.js';
 import type { AdmittedRequest, Interceptor } from '../pipeline/interceptor.js';
 import type { RequestRecord } from '../exchange/record.js';
-import { azureRates, parseThrottle, type ParsedLimits, type ThrottleSetting } from './limits.js';
+import {
+  azureRates,
+  parseThrottle,
+  type ParsedLimits,
+  type ThrottleRates,
+  type ThrottleSetting,
+} from './limits.js';
 import { TokenBucket } from './token-bucket.js';
 
 /** Buckets of partitions and queues that are remembered: those used last. */
 const bucketsMax = 10_000;
+
+/** What a partition of a service may do. */
+const partitionRate: Readonly<Record<ServiceName, keyof ThrottleRates>> = {
+  table: 'entitiesPerSecondPerPartition',
+  queue: 'messagesPerSecondPerQueue',
+};
 
 interface Reservation {
   readonly bucket: TokenBucket;
@@ -102,7 +115,7 @@ export class Throttle implements Interceptor {
     const { service, resource } = exchange;
     const where = { account: exchange.account?.name, service, resource };
     const counts = new Map<string, number>();
-    if (service === 'queue') counts.set('', 1);
+    if (services[service].container.partitions === 'whole') counts.set('', 1);
     else {
       for (const { partitionKey, rowKey } of request.entities()) {
         // Of a whole partition nobody knows what it holds, but it must not be in debt.
@@ -131,12 +144,11 @@ export class Throttle implements Interceptor {
     nowMs: number,
   ): TokenBucket {
     const { service, account = '', resource = '' } = where;
-    const name = JSON.stringify([service, account, resource.toLowerCase(), partitionKey]);
+    const container = containerIdentity(service, resource);
+    const name = JSON.stringify([service, account, container, partitionKey]);
     const rates = this.#ratesOf(account);
     const known = this.#buckets.get(name);
-    const rate =
-      service === 'queue' ? rates.messagesPerSecondPerQueue : rates.entitiesPerSecondPerPartition;
-    const bucket = known ?? new TokenBucket(rate, nowMs);
+    const bucket = known ?? new TokenBucket(rates[partitionRate[service]], nowMs);
     this.#buckets.delete(name);
     this.#buckets.set(name, bucket);
     if (this.#buckets.size > bucketsMax) this.#forgetOldest();

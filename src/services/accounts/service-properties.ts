@@ -1,3 +1,4 @@
+import type { ServiceName } from '../../model/services/services.js';
 import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import type { Store } from '../../kv/store.js';
@@ -45,7 +46,7 @@ interface SeenRules {
 
 /**
  * What an account has set for each of its services. The values are the caller's to check: they are
- * kept as they are. `service` is the first element of the service's keys: `table`, `queue`.
+ * kept as they are.
  */
 export class ServicePropertiesService {
   readonly #store: Store;
@@ -56,13 +57,17 @@ export class ServicePropertiesService {
     this.#store = store;
   }
 
-  async get(service: string, account: string): Promise<ServiceProperties> {
+  async get(service: ServiceName, account: string): Promise<ServiceProperties> {
     const entry = await this.#store.get(servicePropertiesKey(service, account));
     return entry === undefined ? defaultServiceProperties : decodeProperties(entry.value);
   }
 
   /** Replaces the members that are present, atomically; the others keep what they have. */
-  async set(service: string, account: string, change: Partial<ServiceProperties>): Promise<void> {
+  async set(
+    service: ServiceName,
+    account: string,
+    change: Partial<ServiceProperties>,
+  ): Promise<void> {
     const key = servicePropertiesKey(service, account);
     await transact(
       this.#store,
@@ -79,7 +84,7 @@ export class ServicePropertiesService {
   }
 
   /** The rules about origins, as the store has them. */
-  async corsRules(service: string, account: string): Promise<readonly CorsRule[]> {
+  async corsRules(service: ServiceName, account: string): Promise<readonly CorsRule[]> {
     return (await this.get(service, account)).cors;
   }
 
@@ -90,7 +95,7 @@ export class ServicePropertiesService {
    *
    * @param nowMs on the monotonic clock
    */
-  recentCorsRules(service: string, account: string, nowMs: number): readonly CorsRule[] {
+  recentCorsRules(service: ServiceName, account: string, nowMs: number): readonly CorsRule[] {
     const ofService = this.#seenOf(service);
     let seen = ofService.get(account);
     if (seen === undefined) {
@@ -105,11 +110,11 @@ export class ServicePropertiesService {
   }
 
   /** A read that fails is tried again in a second; who needs the store now finds out by itself. */
-  async #refresh(service: string, account: string, seen: SeenRules): Promise<void> {
+  async #refresh(service: ServiceName, account: string, seen: SeenRules): Promise<void> {
     seen.rules = await this.corsRules(service, account).catch(() => seen.rules);
   }
 
-  #seenOf(service: string): Map<string, SeenRules> {
+  #seenOf(service: ServiceName): Map<string, SeenRules> {
     let ofService = this.#seen.get(service);
     if (ofService === undefined) {
       ofService = new Map();

@@ -7,7 +7,7 @@ import { matches } from '../../../test/support/filter-oracle.js';
 import { account, entity, int, openService, text } from '../../../test/support/table-services.js';
 import { unreachable } from '../../base/invariant.js';
 import type { Filter } from '../../model/edm/filter.js';
-import { contains, type EntityRange } from './entity-range.js';
+import { contains, type EntityRange } from '../../model/edm/entity-range.js';
 import { intervalsMax, type KeyInterval } from './key-interval.js';
 import { planQuery } from './plan.js';
 import { defaultQueryBudget } from './query.js';

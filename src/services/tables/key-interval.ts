@@ -1,7 +1,8 @@
 import { unreachable } from '../../base/invariant.js';
 import type { KeySet } from './key-set.js';
 import { isSingleString, stringAfter, type StringInterval } from './string-set.js';
-import type { KeyInterval, PlanClass } from './query-plan.js';
+import type { PlanClass } from '../../model/edm/query-report.js';
+import type { KeyInterval } from './query-plan.js';
 
 export type { KeyInterval };
 

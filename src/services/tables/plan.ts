@@ -1,6 +1,7 @@
 import { unreachable } from '../../base/invariant.js';
 import type { Filter } from '../../model/edm/filter.js';
-import { keysInRange, type EntityRange } from './entity-range.js';
+import type { EntityRange } from '../../model/edm/entity-range.js';
+import { keysInRange } from './entity-range.js';
 import { keysWhere } from './key-bounds.js';
 import {
   classOf,

@@ -1,13 +1,6 @@
+import type { PlanClass } from '../../model/edm/query-report.js';
 import type { Filter } from '../../model/edm/filter.js';
 import type { StringInterval } from './string-set.js';
-
-/**
- * How a query reads, best to worst. `point` reads single keys (one or several), `range` a part of
- * one or several partitions, `partition-scan` whole partitions, `partition-range-scan` a range of
- * partition keys, `table-scan` everything. `none`: the filter can match nothing, nothing is read.
- */
-export type PlanClass =
-  'none' | 'point' | 'range' | 'partition-scan' | 'partition-range-scan' | 'table-scan';
 
 /** One stretch of keys to read. Bounds may end in U+0000: directly behind the key before it. */
 export type KeyInterval =

@@ -1,4 +1,5 @@
 import { StorageError } from '../../model/errors/storage-error.js';
+import { containerIdentity } from '../../model/services/services.js';
 
 const nameLengthMin = 3;
 const nameLengthMax = 63;
@@ -7,7 +8,7 @@ const reservedName = 'tables';
 
 /** What identifies a table in its account: names differ by more than case. */
 export function tableIdentity(name: string): string {
-  return name.toLowerCase();
+  return containerIdentity('table', name);
 }
 
 /** Whether a table can have this name (table-service §2.1). */

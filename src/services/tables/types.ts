@@ -1,9 +1,8 @@
+import type { EntityRange } from '../../model/edm/entity-range.js';
+import type { QueryReport } from '../../model/edm/query-report.js';
 import type { EntityInput, StoredEntity } from '../../model/edm/value.js';
 import type { Filter } from '../../model/edm/filter.js';
-import type { EntityRange } from './entity-range.js';
-import type { PlanClass, QueryPlan } from './query-plan.js';
-
-export type { PlanClass };
+import type { QueryPlan } from './query-plan.js';
 
 /** A table as its account lists it: the name keeps the spelling it was created with. */
 export interface TableInfo {
@@ -68,15 +67,6 @@ export interface EntityQuery {
   readonly plan?: () => QueryPlan;
   /** What a row counts as at least against the bytes of a page: what its answer costs. */
   readonly rowBytesMin?: number;
-}
-
-/** What a query cost: given to request records and shown to people. */
-export interface QueryReport {
-  readonly planClass: PlanClass;
-  /** Key intervals of the whole plan, not only those that this page reached. */
-  readonly intervals: number;
-  readonly rowsScanned: number;
-  readonly rowsReturned: number;
 }
 
 export interface EntityPage {

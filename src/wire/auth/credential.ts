@@ -1,5 +1,6 @@
 import { StorageError } from '../../model/errors/storage-error.js';
-import type { Sas, SasService } from './sas/fields.js';
+import type { ServiceName } from '../../model/services/services.js';
+import type { Sas } from './sas/fields.js';
 import { readSas } from './sas/read-sas.js';
 
 /** The two HMAC schemes; Lite signs only date and resource. */
@@ -39,7 +40,7 @@ const none: Credential = { kind: 'none' };
 export function readCredential(
   authorization: string | undefined,
   rawQuery: string,
-  service: SasService,
+  service: ServiceName,
 ): Credential {
   if (authorization !== undefined && authorization !== '') {
     const token = bearerToken.exec(authorization)?.[1];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { EntityRange } from '../../../src/services/tables/entity-range.js';
+import type { EntityRange } from '../../../src/model/edm/entity-range.js';
 import { isInside } from '../../support/entity-ranges.js';
 import {
   changesetBody,

@@ -1,13 +1,11 @@
+import { serviceNames, type ServiceName } from '../../../model/services/services.js';
 import type { Config } from '../../config/config-file.js';
 
 /** The ports on which the services listen; 0 takes a free one. */
-export interface Ports {
-  readonly table: number;
-  readonly queue: number;
-}
+export type Ports = Readonly<Record<ServiceName, number>>;
 
 export function samePorts(left: Ports, right: Ports): boolean {
-  return left.table === right.table && left.queue === right.queue;
+  return serviceNames.every((service) => left[service] === right[service]);
 }
 
 /** What the primary tells a worker that is ready to hear it. */

@@ -1,3 +1,4 @@
+import { byService } from '../../../model/services/services.js';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openDirectoryOwner, type DirectoryOwner } from '../../../app/directory-owner.js';
 import { startPatienceMs } from '../alone.js';
@@ -20,7 +21,7 @@ export async function runPrimary(plan: StartPlan): Promise<never> {
   const { options, process: own } = settings;
   const startLog = openStartLog(own);
   const { log } = startLog;
-  const ports = { table: options.tablePort, queue: options.queuePort };
+  const ports = byService((service) => options[`${service}Port` as const]);
   const pool = new WorkerPool({ count: own.workers, ports, config, log });
   const guard = guardProcess({
     log: startLog,

@@ -1,5 +1,8 @@
 import cluster from 'node:cluster';
+import { portOf } from '../../../app/endpoints.js';
+import { byServiceOption } from '../../../app/options/addresses.js';
 import { createWorkerServer } from '../../../app/server.js';
+import { byService } from '../../../model/services/services.js';
 import { messageOf } from '../../terminal/failure.js';
 import { startFailure } from '../failure.js';
 import { openStartLog } from '../log.js';
@@ -40,12 +43,11 @@ export async function runWorker(settingsFor: SettingsFor, number: number): Promi
       ...settings.options,
       ...log.options,
       onFatal,
-      tablePort: ports.table,
-      queuePort: ports.queue,
+      ...byServiceOption('Port', (service) => ports[service]),
     });
     await tell({
       kind: 'listening',
-      ports: { table: server.tablePort, queue: server.queuePort },
+      ports: byService((service) => portOf(server, service)),
     });
     const change = settingsChanger(server, settings);
     reloads.serve((next) => change(settingsFor({ config: next })));

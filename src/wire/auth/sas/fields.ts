@@ -1,6 +1,3 @@
-/** Which service a signature is offered to: names and layouts of its fields differ. */
-export type SasService = 'table' | 'queue';
-
 /**
  * What every shared access signature carries: the texts of the query string, decoded, as they are
  * signed. A field that is absent or empty is undefined, for the signature is the same over both.

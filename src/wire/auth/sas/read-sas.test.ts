@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StorageError } from '../../../model/errors/storage-error.js';
-import type { SasService } from './fields.js';
+import type { ServiceName } from '../../../model/services/services.js';
 import { readSas } from './read-sas.js';
 
-function refuses(query: string, service: SasService, detail: RegExp): void {
+function refuses(query: string, service: ServiceName, detail: RegExp): void {
   assert.throws(
     () => readSas(query, service),
     (error) => {
@@ -92,7 +92,7 @@ describe('a signature in the query', () => {
   });
 
   it('is refused with the name of a field that is missing', () => {
-    const cases: readonly (readonly [string, SasService, readonly string[]])[] = [
+    const cases: readonly (readonly [string, ServiceName, readonly string[]])[] = [
       [table, 'table', ['sv', 'se', 'sp', 'tn']],
       [service, 'queue', ['sv', 'se', 'sp']],
       [account, 'table', ['sv', 'se', 'sp', 'ss', 'srt']],

@@ -1,5 +1,7 @@
 import { decodeOnce } from '../../http/percent.js';
 import { authenticationFailed } from '../../../model/errors/authentication-failed.js';
+import { scopeLetters } from '../../../model/services/permission.js';
+import { services, type ServiceName } from '../../../model/services/services.js';
 import {
   sasIdentifierLengthMax,
   sasVersions,
@@ -7,7 +9,6 @@ import {
   type QueueSas,
   type Sas,
   type SasFields,
-  type SasService,
   type TableSas,
   type UserDelegationQueueSas,
 } from './fields.js';
@@ -24,7 +25,7 @@ import { checkSasTerms } from './terms.js';
  *   there twice, malformed, or of no effect with this `sv`, so that the limit it means would not
  *   hold; `InvalidInput` for malformed percent encoding
  */
-export function readSas(rawQuery: string, service: SasService): Sas | undefined {
+export function readSas(rawQuery: string, service: ServiceName): Sas | undefined {
   if (!/sig/i.test(rawQuery) && !rawQuery.includes('%')) return undefined;
   const parameters = readParameters(rawQuery, service);
   if (!parameters.has('sig')) return undefined;
@@ -39,19 +40,37 @@ const commonNames = ['sv', 'sp', 'st', 'se', 'sip', 'spr', 'sig'];
 const accountNames = ['ss', 'srt', 'ses'];
 const delegationNames = ['skoid', 'sktid', 'skt', 'ske', 'sks', 'skv', 'skdutid', 'sduoid'];
 const tableNames = ['tn', 'spk', 'srk', 'epk', 'erk'];
-const namesOf: Readonly<Record<SasService, ReadonlySet<string>>> = {
-  table: new Set([...commonNames, 'si', ...accountNames, ...tableNames]),
-  queue: new Set([...commonNames, 'si', ...accountNames, 'sr', ...delegationNames]),
+
+/** How signatures look that are offered to a service. */
+interface SasLayout {
+  readonly names: ReadonlySet<string>;
+  /** Whether names of fields may be spelled in any case. */
+  readonly ignoresCase: boolean;
+  /** Reads one for a single container. */
+  readonly ofContainer: (parameters: Parameters) => Sas;
+}
+
+const layouts: Readonly<Record<ServiceName, SasLayout>> = {
+  table: {
+    names: new Set([...commonNames, 'si', ...accountNames, ...tableNames]),
+    ignoresCase: false,
+    ofContainer: tableSas,
+  },
+  queue: {
+    names: new Set([...commonNames, 'si', ...accountNames, 'sr', ...delegationNames]),
+    ignoresCase: true,
+    ofContainer: anyQueueSas,
+  },
 };
 
 /** The fields that are not empty, and `sig` also when it is. */
-function readParameters(rawQuery: string, service: SasService): Parameters {
+function readParameters(rawQuery: string, service: ServiceName): Parameters {
   const found = new Map<string, string>();
   const twice = new Set<string>();
   for (const part of rawQuery.split('&')) {
     const equals = part.indexOf('=');
     const name = nameOf(equals < 0 ? part : part.slice(0, equals), service);
-    if (!namesOf[service].has(name)) continue;
+    if (!layouts[service].names.has(name)) continue;
     if (found.has(name)) twice.add(name);
     found.set(name, equals < 0 ? '' : valueOf(name, part.slice(equals + 1)));
   }
@@ -60,9 +79,9 @@ function readParameters(rawQuery: string, service: SasService): Parameters {
   return found;
 }
 
-function nameOf(raw: string, service: SasService): string {
+function nameOf(raw: string, service: ServiceName): string {
   const name = decodeOnce(raw);
-  return service === 'queue' ? name.toLowerCase() : name;
+  return layouts[service].ignoresCase ? name.toLowerCase() : name;
 }
 
 /** Base64 has plus signs and no spaces; elsewhere a plus sign in a query string is a space. */
@@ -80,9 +99,12 @@ function checkTexts(found: Parameters, twice: ReadonlySet<string>): void {
   }
 }
 
-function sasOf(parameters: Parameters, service: SasService): Sas {
+function sasOf(parameters: Parameters, service: ServiceName): Sas {
   if (parameters.has('ss') || parameters.has('srt')) return accountSas(parameters);
-  if (service === 'table') return tableSas(parameters);
+  return layouts[service].ofContainer(parameters);
+}
+
+function anyQueueSas(parameters: Parameters): QueueSas | UserDelegationQueueSas {
   return delegationNames.some((name) => parameters.has(name))
     ? userDelegationQueueSas(parameters)
     : queueSas(parameters);
@@ -141,8 +163,9 @@ function userDelegationQueueSas(parameters: Parameters): UserDelegationQueueSas 
   required(parameters, 'se', reason);
   refuse(parameters, ['si'], 'by a user delegation key');
   // Not signed; several clients leave it out.
-  if ((parameters.get('sr') ?? 'q') !== 'q') {
-    throw authenticationFailed('sr must be q, for a queue.');
+  const { letter } = services.queue.signature;
+  if ((parameters.get('sr') ?? letter) !== letter) {
+    throw authenticationFailed(`sr must be ${letter}, for a queue.`);
   }
   return {
     kind: 'user-delegation-queue-sas',
@@ -170,7 +193,7 @@ function accountSas(parameters: Parameters): AccountSas {
     kind: 'account-sas',
     ...fields,
     services: lettersOf(parameters, 'ss', 'bqtf'),
-    resourceTypes: lettersOf(parameters, 'srt', 'sco'),
+    resourceTypes: lettersOf(parameters, 'srt', Object.keys(scopeLetters).join('')),
     encryptionScope: parameters.get('ses'),
   };
 }

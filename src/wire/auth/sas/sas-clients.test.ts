@@ -20,7 +20,7 @@ import {
 } from '@azure/storage-queue';
 import { withoutExtras } from '../../../../test/support/extras.js';
 import { loadLegacyClient } from '../../../../test/support/legacy-client.js';
-import type { SasService } from './fields.js';
+import type { ServiceName } from '../../../model/services/services.js';
 import { readSas } from './read-sas.js';
 import { signAccountSas, signQueueSas, signTableSas, verifySasSignature } from './sas-signature.js';
 
@@ -38,7 +38,7 @@ const expiresOn = new Date('2025-11-28T12:34:56Z');
 const ipRange = { start: '10.0.0.1', end: '10.0.0.9' };
 
 /** Reads, verifies and signs anew; gives the query string that this project writes. */
-function rewritten(query: string, service: SasService, queue?: string): string {
+function rewritten(query: string, service: ServiceName, queue?: string): string {
   const sas = readSas(query, service);
   assert.ok(sas !== undefined);
   verifySasSignature(sas, { name, keys: [key] }, queue);

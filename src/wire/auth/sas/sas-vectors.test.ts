@@ -3,7 +3,7 @@ import { createSecretKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { StorageError } from '../../../model/errors/storage-error.js';
-import type { SasService } from './fields.js';
+import type { ServiceName } from '../../../model/services/services.js';
 import { readSas } from './read-sas.js';
 import { signAccountSas, signQueueSas, signTableSas, verifySasSignature } from './sas-signature.js';
 import { sasStringToSign } from './string-to-sign-sas.js';
@@ -17,7 +17,7 @@ const account = { name, keys: [key] };
 
 interface Vector {
   readonly title: string;
-  readonly service: SasService;
+  readonly service: ServiceName;
   readonly query: string;
   readonly queue?: string;
   readonly text: string;
@@ -69,7 +69,7 @@ const vectors: readonly Vector[] = [
   },
 ];
 
-function isAccepted(query: string, service: SasService, queue?: string, keys = [key]): boolean {
+function isAccepted(query: string, service: ServiceName, queue?: string, keys = [key]): boolean {
   try {
     const sas = readSas(query, service);
     if (sas === undefined) return false;
@@ -83,7 +83,7 @@ function isAccepted(query: string, service: SasService, queue?: string, keys = [
 }
 
 /** The fields without what does not matter: encoding, case of tables and of names for queues. */
-function meaning(query: string, service: SasService): string {
+function meaning(query: string, service: ServiceName): string {
   const fields = [...new URLSearchParams(query)].map(([name, value]) => [
     service === 'queue' ? name.toLowerCase() : name,
     name === 'tn' ? value.toLowerCase() : value,

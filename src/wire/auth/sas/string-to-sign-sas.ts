@@ -1,4 +1,5 @@
 import { unreachable } from '../../../base/invariant.js';
+import type { ServiceName } from '../../../model/services/services.js';
 import { sasVersions, type AccountSas, type QueueSas, type Sas, type TableSas } from './fields.js';
 import type { UserDelegationQueueSas } from './fields.js';
 
@@ -35,7 +36,7 @@ export function sasStringToSign(
 }
 
 /** The resource as it is signed, in host and in path style alike: the account once. */
-function sasResource(service: string, account: string, name: string, version: string): string {
+function sasResource(service: ServiceName, account: string, name: string, version: string): string {
   const path = `/${account}/${name}`;
   return version >= sasVersions.resourcePrefix ? `/${service}${path}` : path;
 }

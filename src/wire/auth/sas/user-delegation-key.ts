@@ -2,9 +2,6 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { KeyHolder } from '../shared-key/shared-key.js';
 import type { UserDelegationKeyFields } from './fields.js';
 
-/** The letter of `sks` for queues. */
-export const delegationServiceOfQueues = 'q';
-
 /** Keeps what is derived here apart from every text that account keys sign. */
 const purpose = 'user delegation key';
 

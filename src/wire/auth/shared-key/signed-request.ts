@@ -1,3 +1,5 @@
+import type { ServiceName } from '../../../model/services/services.js';
+
 /** A request to the table service, whose form has no canonicalized headers. */
 export interface TableSignedRequest {
   readonly form: 'table';
@@ -32,6 +34,10 @@ export type SignedRequest = TableSignedRequest | BlobQueueSignedRequest;
 
 /** Which string-to-sign a service has. */
 export type SigningForm = SignedRequest['form'];
+export const signingForms: Readonly<Record<ServiceName, SigningForm>> = {
+  table: 'table',
+  queue: 'blob-queue',
+};
 
 /** A text that a client may have signed, and the date in it that says when. */
 export interface StringToSign {

@@ -1,5 +1,6 @@
 import { propertyRulesOf, type PropertyRules } from '../../model/edm/property-rules.js';
 import type { QueryRules } from '../../wire/odata/query-options.js';
+import type { CredentialRules } from '../exchange/credential-rules.js';
 
 /**
  * What the cloud service refuses and programs written against other emulators may rely on. Each can
@@ -22,14 +23,6 @@ export const lenientItems = {
 export type LenientItem = keyof typeof lenientItems;
 
 export const lenientItemNames = Object.keys(lenientItems) as readonly LenientItem[];
-
-/** How strictly the credentials of a request are read. None makes a wrong signature a right one. */
-export interface CredentialRules {
-  /** Whether a request signed with a key may have no date. */
-  readonly isDateOptional: boolean;
-  /** Whether a signature in the query is tried when an `Authorization` header is refused. */
-  readonly triesAll: boolean;
-}
 
 /** What is allowed, each part in the form that the rule it loosens takes. */
 export interface Leniency {

@@ -5,7 +5,7 @@ import type { HttpLimits } from './limits.js';
 import type { ResponseBatcher } from './response-batcher.js';
 import type { Reply, StreamedReply } from '../exchange/service.js';
 
-export interface RenderContext {
+export interface SendContext {
   readonly timers: Timers;
   readonly limits: HttpLimits;
   /** No more requests are wanted on this connection. */
@@ -17,10 +17,10 @@ export interface RenderContext {
 const joinedBytesMax = 16 * 1024;
 
 /**
- * Seventh stage: puts a reply on the wire, with the headers that every answer has. The first reply
+ * Eighth stage: puts a reply on the wire, with the headers that every answer has. The first reply
  * of an exchange wins: one that comes after a time limit has passed is dropped.
  */
-export function render(exchange: Exchange, reply: Reply, context: RenderContext): void {
+export function send(exchange: Exchange, reply: Reply, context: SendContext): void {
   const { response } = exchange;
   if (exchange.replied || response.destroyed) return;
   const body = exchange.method === 'HEAD' ? undefined : reply.body;
@@ -38,7 +38,7 @@ export function render(exchange: Exchange, reply: Reply, context: RenderContext)
 }
 
 /** The end of an answer whose body has been written. */
-export function endAnswer(exchange: Exchange, context: RenderContext): void {
+export function endAnswer(exchange: Exchange, context: SendContext): void {
   const { response } = exchange;
   if (hasUnreadBody(exchange)) {
     response.flushHeaders();
@@ -104,7 +104,7 @@ const discardedBytesMax = 64 * 1024;
  * Closing a connection with unread bytes destroys an answer that is still on its way. So the answer
  * is sent, what the client still sends is thrown away within bounds, and then the connection ends.
  */
-function linger(exchange: Exchange, { timers, limits }: RenderContext): void {
+function linger(exchange: Exchange, { timers, limits }: SendContext): void {
   const { request, response } = exchange;
   const timer = timers.start(limits.lingerMs, () => response.end(), undefined);
   let discarded = 0;

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { permissionsOfLetters, scopesOfLetters } from './permission.js';
+import {
+  byService,
+  containerIdentity,
+  containerNounOf,
+  serviceNames,
+  services,
+} from './services.js';
+
+describe('the services', () => {
+  it('are told apart by what is declared of them', () => {
+    for (const one of [
+      ({ name }) => name,
+      ({ title }) => title,
+      ({ plural }) => plural,
+      ({ emulatorPort }) => emulatorPort,
+      ({ container }) => container.noun,
+      ({ signature }) => signature.letter,
+    ] satisfies ((service: (typeof services)['table' | 'queue']) => string | number)[]) {
+      assert.equal(
+        new Set(serviceNames.map((name) => one(services[name]))).size,
+        serviceNames.length,
+      );
+    }
+  });
+
+  it('are declared under their names', () => {
+    assert.deepEqual(Object.keys(byService(containerNounOf)), serviceNames);
+    assert.deepEqual(
+      serviceNames.map((name) => services[name].name),
+      serviceNames,
+    );
+  });
+
+  it('sign with letters that all have a meaning', () => {
+    for (const name of serviceNames) {
+      const { permissions } = services[name].signature;
+      assert.equal(permissionsOfLetters(permissions).size, permissions.length);
+    }
+  });
+
+  it('name containers in any case or in one', () => {
+    assert.equal(containerIdentity('table', 'People'), 'people');
+    assert.equal(containerIdentity('queue', 'People'), 'People');
+  });
+});
+
+describe('letters', () => {
+  it('mean permissions and resource types, and others nothing', () => {
+    assert.deepEqual([...permissionsOfLetters('xrya')], ['read', 'add']);
+    assert.deepEqual([...scopesOfLetters('zos')], ['object', 'service']);
+  });
+});
