@@ -102,6 +102,15 @@ describe('architecture', () => {
     assert.deepEqual(bad, []);
   });
 
+  it('lets operations write nothing into the exchange', () => {
+    const folders = ['src/http/operations/', 'src/http/tables/', 'src/http/queues/'];
+    const writing = /\bexchange\.\w+ (?:\+|-|\?\?)?= /;
+    const bad = source
+      .filter((file) => folders.some((folder) => file.startsWith(folder)) && !isTest(file))
+      .filter((file) => writing.test(read(file)));
+    assert.deepEqual(bad, []);
+  });
+
   it('builds the folders of modeling on each other', () => {
     const levelOf = (file: string): number => {
       const folder = file.split('/')[2] ?? '';

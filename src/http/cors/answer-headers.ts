@@ -1,5 +1,6 @@
 import type { CorsRule } from '../../model/resources/service-properties.js';
 import { decidingRule, headerCover, isForAnyOrigin } from './deciding-rule.js';
+import { isCacheable } from './load-cors-rules.js';
 import type { CrossOriginRequest } from './deciding-rule.js';
 
 /**
@@ -28,11 +29,6 @@ export function crossOriginHeaders(
     'true',
     ...varies,
   ];
-}
-
-/** Others are kept by no cache between the server and a browser. */
-export function isCacheable(method: string): boolean {
-  return method === 'GET' || method === 'HEAD';
 }
 
 /** What node adds behind the headers of an answer. */

@@ -2,11 +2,15 @@ import type { ServiceName } from '../../model/services/services.js';
 import type { CorsRuleSource } from '../exchange/cors-rule-source.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { ServiceBackend } from '../operations/request.js';
-import { isCacheable } from './answer-headers.js';
 
 /** A browser asks whether it may send a request; no service has another use for the method. */
 export function isPreflight({ method }: Exchange): boolean {
   return method === 'OPTIONS';
+}
+
+/** Others are kept by no cache between the server and a browser. */
+export function isCacheable(method: string): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 export function corsRulesOf(service: ServiceName, backend: ServiceBackend): CorsRuleSource {

@@ -48,6 +48,10 @@ export class Exchange {
   /** Set by receive: what follows the first question mark, undecoded. */
   queryText = '';
   host = '';
+  /**
+   * Of the protocol. Set by receive, and by authenticate for a signature in the query string, which
+   * brings its own. Empty: answers name none.
+   */
   version = '';
   clientRequestId: string | undefined = undefined;
   /** Bytes of the body by Content-Length; infinite when the body comes in chunks; 0 without one. */
@@ -70,7 +74,7 @@ export class Exchange {
   /** Set by authenticate. */
   caller: Caller = { kind: 'anonymous' };
 
-  /** Set by routing and by what operations say of themselves, for the record. */
+  /** Set by route, and by the pipeline from what operations say of themselves, for the record. */
   operation = 'Unknown';
   resource: string | undefined = undefined;
   partitionKey: string | undefined = undefined;
@@ -104,7 +108,7 @@ export class Exchange {
   /** Set once its answer has been seen waiting for the client: when that has to have taken it. */
   takenByMs = Infinity;
 
-  /** Set by render. 0 as long as no response has begun. */
+  /** Set by send. 0 as long as no response has begun. */
   status = 0;
   errorCode: ErrorCode | undefined = undefined;
   /** Set while an answer goes in pieces. */

@@ -41,3 +41,6 @@ function isKind<R extends { readonly kind: string }, K extends R['kind']>(
 ): resource is Extract<R, { kind: K }> {
   return resource.kind === kind;
 }
+
+/** The longest body that describes a service or a container: policies, rules. */
+export const xmlBodyBytesMax = 64 * 1024;

@@ -8,8 +8,7 @@ import {
 import type { Operation } from '../exchange/service.js';
 import { serviceAccess } from './access.js';
 import { documentReply, emptyReply } from './replies.js';
-import type { ServiceRequest } from './request.js';
-import { xmlBodyBytesMax } from './xml-body.js';
+import { type ServiceRequest, xmlBodyBytesMax } from './request.js';
 
 /** `GET /?restype=service&comp=properties` of a service (queue-service §6.2). */
 export function getServiceProperties(

@@ -7,8 +7,7 @@ import type { Operation } from '../exchange/service.js';
 import type { GrantedAccess } from '../exchange/access.js';
 import { ownerAccessOr } from './access.js';
 import { documentReply, emptyReply } from './replies.js';
-import type { ServiceRequest } from './request.js';
-import { xmlBodyBytesMax } from './xml-body.js';
+import { type ServiceRequest, xmlBodyBytesMax } from './request.js';
 
 /** Where a service keeps the access policies of its containers. */
 export interface StoredPolicies<Request extends ServiceRequest> {

@@ -42,7 +42,8 @@ const challengeVersion = '2019-12-12';
 const versionChoiceVersion = '2014-02-14';
 
 /**
- * Third stage: who sends the request. A preflight alone does not pass here: it stays anonymous,
+ * Third stage: who sends the request, and for a signature in the query string, which version of the
+ * protocol it brings. A preflight alone does not pass here: it stays anonymous,
  * whatever credential it has. Every service and every kind of credential passes here and nowhere
  * else: another kind is a member of `Credential`, is verified here and becomes a `Caller`, which
  * `authorise` judges. A promise only where the credential takes more than the request and the keys

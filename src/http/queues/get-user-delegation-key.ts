@@ -7,7 +7,7 @@ import { permissionsOfLetters } from '../../model/services/permission.js';
 import { services } from '../../model/services/services.js';
 import { parseKeyInfo, renderUserDelegationKey } from '../../wire/xml/user-delegation-key.js';
 import { xmlReply } from '../operations/replies.js';
-import { xmlBodyBytesMax } from '../operations/xml-body.js';
+import { xmlBodyBytesMax } from '../operations/request.js';
 import type { QueueOperation } from './request.js';
 
 const secondMicros = 1e6;

@@ -3,7 +3,7 @@ import { contains, type EntityRange } from '../../model/edm/entity-range.js';
 import { keysOf } from '../../services/tables/staged-write.js';
 import type { WriteOperation } from '../../services/tables/types.js';
 import { authorise } from '../pipeline/authorise.js';
-import { tableOf } from './request-path.js';
+import { tableOf } from './request-target.js';
 import type { TableOperation } from './operation.js';
 import type { TableRequest } from './request.js';
 

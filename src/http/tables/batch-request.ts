@@ -5,7 +5,7 @@ import { parseQueryString, type QueryOptions } from '../../wire/http/query-strin
 import { parseResourcePath, type Resource } from '../../wire/odata/resource.js';
 import { accountName } from '../operations/request.js';
 import type { Exchange } from '../exchange/exchange.js';
-import { effectiveMethod } from './method.js';
+import { effectiveMethod } from './request-target.js';
 import type { TableBackend, TableRequest } from './request.js';
 
 /**

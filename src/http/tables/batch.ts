@@ -10,9 +10,8 @@ import type { Description } from '../exchange/description.js';
 import type { EntityName } from '../exchange/request-load.js';
 import { runBatchQuery } from './batch-query.js';
 import { checkSameTable, readChange, writtenPart, type Change } from './changeset.js';
-import { errorLevelOf } from './format.js';
+import { errorLevelOf, preferenceOf, type Preference } from './format.js';
 import { bodyBytesMax, type TableOperation } from './operation.js';
-import { preferenceOf, type Preference } from './preference.js';
 import { odataHeaders } from './replies.js';
 import type { TableRequest } from './request.js';
 

@@ -5,11 +5,9 @@ import { renderTable } from '../../wire/odata/render.js';
 import type { TableInfo } from '../../services/tables/types.js';
 import { createContainerAccess } from '../operations/access.js';
 import type { Reply } from '../exchange/service.js';
-import { levelOf, requireJsonBody } from './format.js';
-import { locationHeaders } from './location-headers.js';
+import { levelOf, requireJsonBody, preferenceOf, type Preference } from './format.js';
+import { locationHeaders, jsonReply, noContentReply, tableRenderContext } from './replies.js';
 import { bodyBytesMax, type TableOperation } from './operation.js';
-import { preferenceOf, type Preference } from './preference.js';
-import { jsonReply, noContentReply, tableRenderContext } from './replies.js';
 import type { TableRequest } from './request.js';
 
 interface Input {

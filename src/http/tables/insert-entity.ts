@@ -8,11 +8,9 @@ import type { WriteResult } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
 import type { Reply } from '../exchange/service.js';
-import { levelOf, requireJsonBody } from './format.js';
+import { levelOf, requireJsonBody, preferenceOf } from './format.js';
 import { bodyBytesMax } from './operation.js';
-import { preferenceOf } from './preference.js';
-import { locationHeaders } from './location-headers.js';
-import { jsonReply, noContentReply, renderContext } from './replies.js';
+import { locationHeaders, jsonReply, noContentReply, renderContext } from './replies.js';
 import type { TableRequest } from './request.js';
 import {
   entityBodyOf,

@@ -1,3 +1,4 @@
+import { fittingLocations } from '../../wire/http/header-block.js';
 import { contentType, type MetadataLevel } from '../../wire/odata/media-type.js';
 import type { RenderContext, TableRenderContext } from '../../wire/odata/render.js';
 import type { Reply } from '../exchange/service.js';
@@ -45,4 +46,11 @@ export function tableRenderContext(
   selectText?: string,
 ): TableRenderContext {
   return { level, base: request.exchange.base, account: request.account, selectText };
+}
+
+/** Name, value, …: the headers that say where what was created is, as far as there is room. */
+export function locationHeaders(location: string, form: 'with-id' | 'alone'): string[] {
+  const wanted =
+    form === 'with-id' ? (['Location', 'DataServiceId'] as const) : (['Location'] as const);
+  return fittingLocations(location, wanted).flatMap((name) => [name, location]);
 }

@@ -6,8 +6,7 @@ import type { Resource } from '../../wire/odata/resource.js';
 import type { TableService } from '../../services/tables/table-service.js';
 import { accountName, type ServiceBackend, type ServiceRequest } from '../operations/request.js';
 import type { Exchange } from '../exchange/exchange.js';
-import { effectiveMethod } from './method.js';
-import { parseRequestPath, tableOf } from './request-path.js';
+import { effectiveMethod, parseRequestPath, tableOf } from './request-target.js';
 import type { Leniency } from '../operations/leniency.js';
 
 /** What operations work on. */

@@ -5,7 +5,7 @@ import type { WriteOperation, WriteResult } from '../../services/tables/types.js
 import type { EntityName, PartitionLoad } from '../exchange/request-load.js';
 import { checkWritable } from './access.js';
 import type { TableOperation } from './operation.js';
-import type { Preference } from './preference.js';
+import type { Preference } from './format.js';
 import type { TableRequest } from './request.js';
 
 /** What every write of one entity comes down to, alone or in a changeset. */

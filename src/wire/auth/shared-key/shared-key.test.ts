@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { StorageError } from '../../../model/errors/storage-error.js';
 import type { SharedKeyScheme } from '../credential.js';
 import { signatureMatches } from './hmac-signature.js';
-import { signRequest, verifySharedKey } from './shared-key.js';
+import { clockSkewMsMax, isDateWithinSkew, signRequest, verifySharedKey } from './shared-key.js';
 import type { TableSignedRequest } from './signed-request.js';
 import { tableStringsToSign } from './string-to-sign-table.js';
 
@@ -301,5 +301,23 @@ describe('signatureMatches', () => {
 
   it('refuses text of the right length and another number of bytes', () => {
     assert.equal(signatureMatches([key], 'text', 'é'.repeat(44)), false);
+  });
+});
+
+describe('isDateWithinSkew', () => {
+  const date = 'Fri, 21 Nov 2025 10:00:00 GMT';
+  const micros = Date.UTC(2025, 10, 21, 10) * 1000;
+  const skew = clockSkewMsMax * 1000;
+
+  it('allows 15 minutes either way and not a moment more', () => {
+    assert.equal(skew, 900_000_000);
+    assert.equal(isDateWithinSkew(date, micros - skew), true);
+    assert.equal(isDateWithinSkew(date, micros + skew), true);
+    assert.equal(isDateWithinSkew(date, micros - skew - 1), false);
+    assert.equal(isDateWithinSkew(date, micros + skew + 1), false);
+  });
+
+  it('never accepts text that is no date', () => {
+    assert.equal(isDateWithinSkew('now', micros), false);
   });
 });

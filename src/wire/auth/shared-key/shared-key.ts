@@ -1,3 +1,4 @@
+import { parseHttpDate } from '../../http/http-date.js';
 import type { KeyObject } from 'node:crypto';
 import { invariant, unreachable } from '../../../base/invariant.js';
 import type { StorageError } from '../../../model/errors/storage-error.js';
@@ -7,7 +8,6 @@ import {
 } from '../../../model/errors/authentication-failed.js';
 import type { SharedKeyCredential, SharedKeyScheme } from '../credential.js';
 import { signature, signatureMatches } from './hmac-signature.js';
-import { isDateWithinSkew } from './request-date.js';
 import type { SignedRequest, StringToSign } from './signed-request.js';
 import { blobQueueStringsToSign } from './string-to-sign-blob-queue.js';
 import { tableStringsToSign } from './string-to-sign-table.js';
@@ -93,4 +93,13 @@ export function signRequest(
   const [first] = stringsToSign(scheme, account.name, request);
   invariant(first !== undefined, 'a request that is signed has a date');
   return `${scheme} ${account.name}:${signature(account.key, first.text)}`;
+}
+
+/** How far a request's date may lie from the server's clock (table-service §8.1). */
+export const clockSkewMsMax = 15 * 60 * 1000;
+
+/** Whether a request's date is one and lies within the allowed skew, in either direction. */
+export function isDateWithinSkew(date: string, nowMicros: number): boolean {
+  const time = parseHttpDate(date);
+  return time !== undefined && Math.abs(nowMicros / 1000 - time) <= clockSkewMsMax;
 }

@@ -1,4 +1,4 @@
-import type { ServiceName } from '../../../model/services/services.js';
+import { secondarySuffix, type ServiceName } from '../../../model/services/services.js';
 
 /** A request to the table service, whose form has no canonicalized headers. */
 export interface TableSignedRequest {
@@ -44,4 +44,16 @@ export interface StringToSign {
   readonly text: string;
   /** Empty when the request has none. */
   readonly date: string;
+}
+
+/**
+ * The paths that the signature of a request may be over: as sent, and, at a path-style secondary
+ * (`/account-secondary/…`), also as the primary's (queue-service §4.1).
+ */
+export function signedPaths(account: string, rawPath: string): readonly [string, ...string[]] {
+  const path = rawPath === '' ? '/' : rawPath;
+  const secondary = `/${account}${secondarySuffix}`;
+  if (!path.startsWith(secondary)) return [path];
+  const rest = path.slice(secondary.length);
+  return rest === '' || rest.startsWith('/') ? [path, `/${account}${rest}`] : [path];
 }

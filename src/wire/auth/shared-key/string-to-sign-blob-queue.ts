@@ -1,5 +1,5 @@
 import { unreachable } from '../../../base/invariant.js';
-import { signedPaths } from './account-path.js';
+import { signedPaths, type BlobQueueSignedRequest, type StringToSign } from './signed-request.js';
 import type { SharedKeyScheme } from '../credential.js';
 import {
   canonicalizedHeaders,
@@ -11,7 +11,6 @@ import {
   wordSortedHeaders,
 } from './signed-headers.js';
 import { canonicalizedQuery, compOnly, queryParameters, type PlusMeaning } from './signed-query.js';
-import type { BlobQueueSignedRequest, StringToSign } from './signed-request.js';
 
 /**
  * Every text that the client of a blob or queue request may have signed, the likeliest first

@@ -1,6 +1,5 @@
-import { signedPaths } from './account-path.js';
+import { signedPaths, type StringToSign, type TableSignedRequest } from './signed-request.js';
 import type { SharedKeyScheme } from '../credential.js';
-import type { StringToSign, TableSignedRequest } from './signed-request.js';
 
 /**
  * Every text that the client of a table request may have signed, the likeliest first (table-service

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StorageError } from '../../model/errors/storage-error.js';
-import { effectiveMethod } from './method.js';
+import { effectiveMethod } from './request-target.js';
 
 describe('X-HTTP-Method', () => {
   it('replaces POST, in any case', () => {
