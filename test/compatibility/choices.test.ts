@@ -11,7 +11,7 @@ import {
   sendChangeset,
 } from '../wire/kit/batch.js';
 import { acceptFull, acceptNone, entityPath } from '../wire/kit/client.js';
-import type { WireResponse } from '../wire/kit/response.js';
+import { assertStatus } from '../wire/kit/errors.js';
 
 // Choices of docs/decisions/0005-unconfirmed-behaviour.md that no other suite names, and the form of
 // that page.
@@ -28,11 +28,6 @@ const cases = page
 const { tables, table } = await startWorld();
 const entity = entityPath(table, 'p', '1');
 
-function assertAnswer(response: WireResponse, status: number, code?: string): void {
-  assert.equal(response.status, status, response.text);
-  assert.equal(response.header('x-ms-error-code'), code);
-}
-
 let rows = 0;
 
 /** The members of an entity that was inserted with these. */
@@ -45,7 +40,7 @@ async function stored(members: string): Promise<string> {
 
 async function refused(members: string): Promise<void> {
   const body = `{"PartitionKey":"choice","RowKey":"refused",${members}}`;
-  assertAnswer(await tables.insert(table, body), 400, 'InvalidInput');
+  assertStatus(await tables.insert(table, body), 400, 'InvalidInput');
 }
 
 async function found(filter: string): Promise<unknown[]> {
@@ -54,21 +49,21 @@ async function found(filter: string): Promise<unknown[]> {
 
 const choices: Readonly<Record<string, () => Promise<void>>> = {
   'case of `Tables` in a URL': async () => {
-    assertAnswer(await tables.send({ path: '/tables' }), 200);
-    assertAnswer(await tables.send({ path: `/TABLES('${table}')` }), 200);
+    assertStatus(await tables.send({ path: '/tables' }), 200);
+    assertStatus(await tables.send({ path: `/TABLES('${table}')` }), 200);
   },
   'table name in `odata.metadata` and `Location`': async () => {
     const { json } = await tables.send({ path: entity.replace(table, table.toUpperCase()) });
     assert.match(String(json['odata.metadata']), new RegExp(`#${table.toUpperCase()}/@Element$`));
   },
   'Create Table without a name': async () =>
-    assertAnswer(
+    assertStatus(
       await tables.send({ method: 'POST', path: '/Tables', body: '{}' }),
       400,
       'PropertiesNeedValue',
     ),
   'key in a body that is no string': async () =>
-    assertAnswer(
+    assertStatus(
       await tables.insert(table, '{"PartitionKey":1,"RowKey":"1"}'),
       400,
       'InvalidInput',
@@ -84,22 +79,22 @@ const choices: Readonly<Record<string, () => Promise<void>>> = {
   },
   '`If-Match` on an insert': async () => {
     const row = { PartitionKey: 'choice', RowKey: 'if-match' };
-    assertAnswer(await tables.insert(table, row, { 'If-Match': 'nonsense' }), 201);
+    assertStatus(await tables.insert(table, row, { 'If-Match': 'nonsense' }), 201);
   },
   'case of `%3A` in `If-Match`': async () => {
     const etag = (await tables.send({ path: entity })).header('etag') ?? '';
     const headers = { 'If-Match': etag.replaceAll('%3A', '%3a') };
-    assertAnswer(await tables.send({ method: 'MERGE', path: entity, body: '{}', headers }), 204);
+    assertStatus(await tables.send({ method: 'MERGE', path: entity, body: '{}', headers }), 204);
   },
   'conditional headers on reads of entities': async () => {
     const etag = (await tables.send({ path: entity })).header('etag') ?? '';
     for (const name of ['If-Match', 'If-None-Match']) {
-      assertAnswer(await tables.send({ path: entity, headers: { [name]: etag } }), 200);
-      assertAnswer(await tables.send({ path: entity, headers: { [name]: 'W/"x"' } }), 200);
+      assertStatus(await tables.send({ path: entity, headers: { [name]: etag } }), 200);
+      assertStatus(await tables.send({ path: entity, headers: { [name]: 'W/"x"' } }), 200);
     }
   },
   '`$filter` and `$top` on a get of one entity': async () =>
-    assertAnswer(await tables.send({ path: `${entity}?$filter=nonsense(&$top=-1` }), 200),
+    assertStatus(await tables.send({ path: `${entity}?$filter=nonsense(&$top=-1` }), 200),
   '`$select` in a query of tables': async () => {
     const { json, items } = await tables.send({ path: '/Tables?$select=x' });
     assert.match(String(json['odata.metadata']), /#Tables&\$select=x$/);
@@ -146,7 +141,7 @@ const choices: Readonly<Record<string, () => Promise<void>>> = {
   },
   '`Content-MD5` of tables': async () => {
     const headers = { 'Content-MD5': '1B2M2Y8AsgTpgAmY7PhCfg==' };
-    assertAnswer(await tables.send({ method: 'MERGE', path: entity, body: '{}', headers }), 204);
+    assertStatus(await tables.send({ method: 'MERGE', path: entity, body: '{}', headers }), 204);
   },
 };
 

@@ -35,6 +35,12 @@ function checkStatus(response: WireResponse, expected: ExpectedError): void {
   assert.equal(response.status, expected.status, `expected ${expected.code}, got ${seen}`);
 }
 
+/** Insists on a status and, when it is given, on the code that a header names. */
+export function assertStatus(response: WireResponse, status: number, code?: string): void {
+  assert.equal(response.status, status, response.text);
+  if (code !== undefined) assert.equal(response.header('x-ms-error-code'), code);
+}
+
 /** Shape (a) of table-service §3.1: OData JSON. */
 export function assertJsonError(
   response: WireResponse,
