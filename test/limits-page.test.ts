@@ -112,7 +112,7 @@ const unnoticed = new Set(
   (
     'addressBytesMax addressesMax base64LengthMax bytesAtOnceMax cachedTextLengthMax ' +
     'cachedTextsMax cutsMax ' +
-    'capacityMax charactersAtOnceMax chunkEntriesMax commitMessagesMax comparedMax ' +
+    'capacityMax charactersAtOnceMax commitMessagesMax comparedMax ' +
     'countedMax decimalLengthMax escapeBytesMax exactDigitsMax expiredRunMsMax ' +
     'fileWriteBytesMax formatBytesMax givenCharactersMax groupBytesMax groupCommitsMax ' +
     'growthBytesMax heldBytesMax heldRowsMax identityLengthMax instantBytesMax int32Max ' +
@@ -128,7 +128,7 @@ const unnoticed = new Set(
     'textBytesPerUnitMax textCharactersMax textShownMax timeMax toleranceSecondsMax topMax ' +
     'ttlSecondsMax turnBytesMax unknownVersionsMax valueCharactersMax verifiedTokensMax ' +
     'visitsMax waitingMax wordSumBytesMax mistakesToldMax pathCharactersMax timerMsMax ' +
-    'rowsMax'
+    'rowsMax chunkElementsMax freeFilesMax frameBytesMax'
   ).split(' '),
 );
 /** The same, of constants that share their name with one that is documented. */

@@ -1,5 +1,8 @@
+import type { StoreFailedError } from '../kv/errors.js';
 import type { ServedStore, StoreEvents } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
+import { DiskFiles } from '../engines/journal/disk-files.js';
+import { openJournaledStore, settleJournal } from '../engines/journal/store.js';
 import { openLmdbStore } from '../engines/lmdb/store.js';
 import { openMemoryStore } from '../engines/memory/store.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
@@ -20,18 +23,38 @@ export type Sharing = 'exclusive' | 'join';
 
 /** Throws when the data directory cannot be opened or belongs to somebody else. */
 export async function openStore(settings: ServerSettings, sharing: Sharing): Promise<ServedStore> {
-  const store = await openEngine(settings, sharing);
+  return noteTime(settings, await openEngine(settings, sharing));
+}
+
+/** As `openStore`, for an owner that lets other processes join. */
+export async function openSharedStore(settings: ServerSettings): Promise<ServedStore> {
+  return noteTime(settings, await openEngine({ ...settings, journal: 'off' }, 'exclusive'));
+}
+
+async function noteTime(settings: ServerSettings, store: ServedStore): Promise<ServedStore> {
   // What is stored was stored by then, whatever the machine says about the time now.
   settings.storageClock.atLeast(await store.lastVersion());
   return store;
 }
 
-function openEngine(settings: ServerSettings, sharing: Sharing): Promise<ServedStore> {
-  const { storage, storageClock: clock, timers, durability } = settings;
+async function openEngine(settings: ServerSettings, sharing: Sharing): Promise<ServedStore> {
+  const { storage, storageClock: clock, timers, randomness, durability, journal } = settings;
   if (storage.kind === 'memory') return openMemoryStore({ clock });
   const events = eventsFor(settings);
   const { directory } = storage;
-  return openLmdbStore({ directory, clock, timers, durability, sharing, events });
+  const base = await openLmdbStore({ directory, clock, timers, durability, sharing, events });
+  if (sharing === 'join') return base;
+  const files = new DiskFiles({ directory, sync: durability === 'durable' });
+  const onFailed = (error: StoreFailedError) => events.failed(error);
+  const options = { base, files, clock, timers, randomness, onFailed };
+  try {
+    if (journal === 'on') return await openJournaledStore(options);
+    await settleJournal(options);
+    return base;
+  } catch (error) {
+    await base.close();
+    throw error;
+  }
 }
 
 const progressMs = 1_000;

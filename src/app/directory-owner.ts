@@ -1,5 +1,5 @@
 import { makeAccountDirectory } from '../services/accounts/directory.js';
-import { backendOver, openStore, reclaimSteps, seedBackend } from './backend.js';
+import { backendOver, openSharedStore, reclaimSteps, seedBackend } from './backend.js';
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
 import { checkInterceptors } from './interceptors.js';
 import type { ServerOptions } from './options/table.js';
@@ -27,7 +27,7 @@ export async function openDirectoryOwner(options: ServerOptions): Promise<Direct
   const settings = settingsOf(options);
   makeAccountDirectory(settings.accounts);
   checkInterceptors(options, settings);
-  const store = await openStore(settings, 'exclusive');
+  const store = await openSharedStore(settings);
   const certificates = await openCertificates(settings, 'exclusive').catch(
     async (error: unknown) => {
       await store.close();

@@ -38,6 +38,7 @@ export interface ServerSettings {
   readonly tls: TlsChoice | undefined;
   readonly accounts: readonly AccountSettings[];
   readonly durability: 'durable' | 'relaxed';
+  readonly journal: 'on' | 'off';
   readonly init: SeedData;
   readonly observers: readonly RequestObserver[];
   readonly logger: Logger;
@@ -73,6 +74,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     tls: options.tls && tlsChoiceOf(options.tls),
     accounts: accountsOf(options.accounts ?? [developmentAccount]),
     durability: options.durability ?? 'durable',
+    journal: options.journal ?? 'off',
     init: options.init ?? {},
     observers: options.observers ?? [],
     logger: options.logger ?? silentLogger,

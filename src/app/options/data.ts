@@ -49,6 +49,18 @@ export const storageOptions = {
     flags: [{ spelling: '--durability <mode>', form: 'text', variable: 'TABULARIUM_DURABILITY' }],
     file: { member: 'durability', example: 'durable' },
   }),
+  /**
+   * `on`: writes are durable when a journal beside the data file has them, and go to the data file
+   * later. Not with several processes.
+   */
+  journal: option({
+    shape: choice(['on', 'off']),
+    help: 'on: writes go to a journal first, which is faster, and to the data file later',
+    standard: 'off',
+    group: 'Data:',
+    flags: [{ spelling: '--journal <mode>', form: 'text', variable: 'TABULARIUM_JOURNAL' }],
+    file: { member: 'journal', example: 'on' },
+  }),
 };
 
 export const seedOptions = {

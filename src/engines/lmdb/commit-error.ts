@@ -1,5 +1,5 @@
 import { systemTimers } from '../../base/async/timers.js';
-import { within } from './deadline.js';
+import { within } from '../../base/async/deadline.js';
 
 /** How long to wait for the package to say why a commit failed. */
 const reasonWaitMs = 1_000;

@@ -1,8 +1,8 @@
-import { constants } from 'node:fs';
 import { open, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectory } from '../../base/make-directory.js';
 import { keepPrivate, privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
+import { syncDirectory } from '../../base/sync-directory.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { FileReadError, readRegularFile } from '../../base/regular-file.js';
 import { DataDirectoryError } from './directory/data-directory-error.js';
@@ -91,18 +91,6 @@ export async function secureDirectory(directory: string): Promise<string[]> {
   const own = entries.filter((entry) => entry.isFile() || entry.isSocket());
   const paths = own.map(({ name }) => join(directory, name));
   return [directory, ...paths].map(keepPrivate).filter((text) => text !== undefined);
-}
-
-/** Makes the names of new files in a directory durable. */
-export async function syncDirectory(directory: string): Promise<void> {
-  // Windows cannot open a directory, and does not need it to be synced.
-  if (process.platform === 'win32') return;
-  const handle = await open(directory, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 function knownFormat(directory: string, text: string): PreparedDirectory {

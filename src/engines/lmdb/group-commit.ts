@@ -9,7 +9,7 @@ import {
 import type { CommitResult } from '../../kv/store.js';
 import { messageOf } from '../../base/thrown.js';
 import type { StoreCondition } from './condition.js';
-import { within } from './deadline.js';
+import { within } from '../../base/async/deadline.js';
 import type { DirectoryLock } from './directory-lock.js';
 import { reasonText } from './disk-error.js';
 import type { Environment } from './environment.js';

@@ -5,7 +5,7 @@ import type { RootDatabase } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Timers } from '../../base/async/timers.js';
 import { DataDirectoryError } from './directory/data-directory-error.js';
-import { within } from './deadline.js';
+import { within } from '../../base/async/deadline.js';
 import type { Environment } from './environment.js';
 import { writeTransaction } from './write-transaction.js';
 

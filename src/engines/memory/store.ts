@@ -25,7 +25,7 @@ import type {
   Put,
   RangePage,
 } from '../../kv/store.js';
-import { SortedEntries } from './sorted-entries.js';
+import { SortedByKey } from '../../base/sorted-by-key.js';
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
@@ -38,10 +38,10 @@ export function openMemoryStore(options: MemoryStoreOptions): Promise<MemoryStor
 
 /** Entries are never changed, only replaced, so a snapshot shares them with the store. */
 class MemorySnapshot implements StoreSnapshot {
-  readonly content: SortedEntries;
+  readonly content: SortedByKey<Entry>;
   readonly entries: number;
 
-  constructor(content: SortedEntries) {
+  constructor(content: SortedByKey<Entry>) {
     this.content = content;
     this.entries = content.size;
   }
@@ -50,7 +50,7 @@ class MemorySnapshot implements StoreSnapshot {
 export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
   readonly versionsGlobal = true;
   readonly #clock: Clock;
-  #entries = new SortedEntries();
+  #entries = new SortedByKey<Entry>();
   #lastVersion = 0;
   #closed = false;
 
@@ -146,7 +146,7 @@ export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
   async restoreSnapshot(snapshot?: StoreSnapshot): Promise<void> {
     this.#assertOpen();
     if (snapshot === undefined) {
-      this.#entries = new SortedEntries();
+      this.#entries = new SortedByKey<Entry>();
       return;
     }
     invariant(snapshot instanceof MemorySnapshot, 'a snapshot of this engine');

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Entry } from '../../kv/store.js';
-import { SortedEntries } from './sorted-entries.js';
+import * as fc from 'fast-check';
+import { SortedByKey } from './sorted-by-key.js';
 
-function entry(number: number): Entry {
+interface Element {
+  readonly key: Uint8Array;
+  readonly version: number;
+}
+
+function entry(number: number): Element {
   const key = Buffer.alloc(4);
   key.writeUInt32BE(number);
-  return { key, value: key, version: number + 1 };
+  return { key, version: number + 1 };
 }
 
 /** Every number below the count once, in an order that jumps about. */
@@ -14,10 +19,10 @@ function scattered(count: number): number[] {
   return Array.from({ length: count }, (_, index) => (index * 7_919) % count);
 }
 
-const numbers = (entries: Iterable<Entry>) => [...entries].map(({ version }) => version - 1);
+const numbers = (entries: Iterable<Element>) => [...entries].map(({ version }) => version - 1);
 const everything = { start: Buffer.alloc(0) };
 
-describe('sorted entries', () => {
+describe('elements sorted by key', () => {
   // More than a few chunks; 7,919 is prime, so no number comes twice.
   const count = 10_000;
   const all = Array.from({ length: count }, (_, index) => index);
@@ -28,7 +33,7 @@ describe('sorted entries', () => {
     ['scattered', scattered(count)],
   ] as const) {
     it(`holds entries that came ${name} in key order`, () => {
-      const entries = new SortedEntries();
+      const entries = new SortedByKey<Element>();
       for (const number of order) entries.put(entry(number));
       assert.deepEqual(numbers(entries.forward(everything)), all);
       assert.deepEqual(numbers(entries.backward(everything)), all.toReversed());
@@ -37,7 +42,7 @@ describe('sorted entries', () => {
   }
 
   it('walks ranges whose bounds fall on, between and outside its entries', () => {
-    const entries = new SortedEntries();
+    const entries = new SortedByKey<Element>();
     const even = all.filter((number) => number % 2 === 0);
     for (const number of scattered(count)) if (number % 2 === 0) entries.put(entry(number));
     for (const [start, end] of [
@@ -55,7 +60,7 @@ describe('sorted entries', () => {
   });
 
   it('forgets what was deleted, to the last entry, and takes it again', () => {
-    const entries = new SortedEntries();
+    const entries = new SortedByKey<Element>();
     for (const number of all) entries.put(entry(number));
     for (const number of scattered(count)) {
       entries.delete(entry(number).key);
@@ -66,5 +71,40 @@ describe('sorted entries', () => {
     assert.deepEqual(numbers(entries.backward(everything)), []);
     entries.put(entry(5));
     assert.deepEqual(numbers(entries.forward(everything)), [5]);
+  });
+
+  it('has copies that change apart from it and from each other', () => {
+    const steps = fc.array(
+      fc.record({
+        from: fc.nat(3),
+        kind: fc.constantFrom('put', 'delete', 'copy'),
+        at: fc.nat(40),
+      }),
+      { maxLength: 200, size: 'max' },
+    );
+    fc.assert(
+      fc.property(steps, (sequence) => {
+        // One chunk is cut at 512, so that steps change few of many chunks.
+        const first = new SortedByKey<Element>();
+        for (let number = 0; number < 1_200; number += 1) first.put(entry(number * 100));
+        const sides = [{ entries: first, model: new Set(numbers(first.forward(everything))) }];
+        for (const { from, kind, at } of sequence) {
+          const side = sides[from % sides.length];
+          if (side === undefined) continue;
+          const number = at * 3_000 + (kind === 'put' ? at % 7 : 0);
+          if (kind === 'put') side.entries.put(entry(number));
+          if (kind === 'put') side.model.add(number);
+          if (kind === 'delete') side.entries.delete(entry(number).key);
+          if (kind === 'delete') side.model.delete(number);
+          if (kind !== 'copy' || sides.length > 4) continue;
+          sides.push({ entries: side.entries.copy(), model: new Set(side.model) });
+        }
+        for (const { entries, model } of sides) {
+          const expected = [...model].toSorted((left, right) => left - right);
+          assert.deepEqual(numbers(entries.forward(everything)), expected);
+        }
+      }),
+      { numRuns: 60 },
+    );
   });
 });

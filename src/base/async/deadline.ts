@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../../base/async/timers.js';
+import type { Timer, Timers } from './timers.js';
 
 /** In how many steps a deadline passes. */
 const steps = 4;

@@ -1,0 +1,185 @@
+import type { Bytes } from './bytes.js';
+import { nameOfBytes } from './bytes.js';
+
+/** Elements in one chunk, at most: a full one is cut in half. */
+const chunkElementsMax = 512;
+
+export interface Keyed {
+  readonly key: Bytes;
+}
+
+/** `start` is included, `end` is not. An absent end is behind every key. */
+interface Bounds {
+  readonly start: Bytes;
+  readonly end?: Bytes;
+}
+
+/** Index of a chunk, and of an element in it. */
+interface Place {
+  readonly chunk: number;
+  readonly element: number;
+}
+
+/**
+ * Only the collection of the same token may change it; others share it. `names` are the keys as
+ * texts, whose order is the same and which are compared several times as fast.
+ */
+interface Chunk<Element> {
+  readonly owner: object;
+  readonly names: string[];
+  readonly elements: Element[];
+}
+
+/**
+ * Elements in the order of their keys, as a list of short sorted arrays. Finding costs two binary
+ * searches; a put moves at most one chunk, and rarely the list of chunks. No chunk but an only one
+ * is empty. A copy shares all chunks until either side changes one.
+ */
+export class SortedByKey<Element extends Keyed> {
+  #owner = {};
+  #chunks: Chunk<Element>[];
+  #isShared: boolean;
+
+  constructor(shared?: Chunk<Element>[]) {
+    this.#chunks = shared ?? [this.#chunkOf([], [])];
+    this.#isShared = shared !== undefined;
+  }
+
+  get size(): number {
+    return this.#chunks.reduce((sum, { elements }) => sum + elements.length, 0);
+  }
+
+  get isEmpty(): boolean {
+    return this.#chunks[0]?.elements.length === 0;
+  }
+
+  /** The same elements, which change independently from here on. Costs next to nothing. */
+  copy(): SortedByKey<Element> {
+    // What both sides know by now is no longer this side's own.
+    this.#owner = {};
+    this.#isShared = true;
+    return new SortedByKey(this.#chunks);
+  }
+
+  get(key: Bytes): Element | undefined {
+    const name = nameOfBytes(key);
+    const { chunk, element } = this.#seek(name);
+    const found = this.#chunks[chunk];
+    return found?.names[element] === name ? found.elements[element] : undefined;
+  }
+
+  /** Returns the element of the same key that was there before. */
+  put(put: Element): Element | undefined {
+    const name = nameOfBytes(put.key);
+    const place = this.#seek(name);
+    const chunk = this.#own(place.chunk);
+    const { names, elements } = chunk;
+    if (names[place.element] === name) {
+      const before = elements[place.element];
+      elements[place.element] = put;
+      return before;
+    }
+    names.splice(place.element, 0, name);
+    elements.splice(place.element, 0, put);
+    if (elements.length > chunkElementsMax) this.#cut(place, chunk);
+    return undefined;
+  }
+
+  /** Returns the element that was there. */
+  delete(key: Bytes): Element | undefined {
+    const name = nameOfBytes(key);
+    const place = this.#seek(name);
+    if (this.#chunks[place.chunk]?.names[place.element] !== name) return undefined;
+    const { names, elements } = this.#own(place.chunk);
+    names.splice(place.element, 1);
+    const [found] = elements.splice(place.element, 1);
+    if (elements.length === 0 && this.#chunks.length > 1) this.#chunks.splice(place.chunk, 1);
+    return found;
+  }
+
+  /** The elements of a range, first to last. Nothing may be written while this is walked. */
+  *forward({ start, end }: Bounds): Generator<Element, void, void> {
+    const last = end && nameOfBytes(end);
+    let { chunk, element } = this.#seek(nameOfBytes(start));
+    for (; chunk < this.#chunks.length; chunk += 1, element = 0) {
+      const { names, elements } = this.#chunks[chunk] ?? none;
+      for (; element < elements.length; element += 1) {
+        const found = elements[element];
+        if (found === undefined || (last !== undefined && (names[element] ?? '') >= last)) return;
+        yield found;
+      }
+    }
+  }
+
+  /** The elements of a range, last to first. Nothing may be written while this is walked. */
+  *backward({ start, end }: Bounds): Generator<Element, void, void> {
+    const first = nameOfBytes(start);
+    let { chunk, element } = end === undefined ? this.#end() : this.#seek(nameOfBytes(end));
+    while (chunk >= 0) {
+      const { names, elements } = this.#chunks[chunk] ?? none;
+      for (element -= 1; element >= 0; element -= 1) {
+        const found = elements[element];
+        if (found === undefined || (names[element] ?? '') < first) return;
+        yield found;
+      }
+      chunk -= 1;
+      element = this.#chunks[chunk]?.elements.length ?? 0;
+    }
+  }
+
+  #chunkOf(names: string[], elements: Element[]): Chunk<Element> {
+    return { owner: this.#owner, names, elements };
+  }
+
+  /** Keys often arrive in order; cutting near the end then leaves full chunks behind. */
+  #cut({ chunk, element }: Place, { names, elements }: Chunk<Element>): void {
+    const inOrder = element === elements.length - 1;
+    const at = inOrder ? elements.length - 1 : elements.length >> 1;
+    this.#chunks.splice(chunk + 1, 0, this.#chunkOf(names.splice(at), elements.splice(at)));
+  }
+
+  /** A chunk that may be changed. */
+  #own(index: number): Chunk<Element> {
+    if (this.#isShared) {
+      this.#chunks = this.#chunks.slice();
+      this.#isShared = false;
+    }
+    const found = this.#chunks[index];
+    if (found !== undefined && found.owner === this.#owner) return found;
+    const own = this.#chunkOf(found?.names.slice() ?? [], found?.elements.slice() ?? []);
+    this.#chunks[index] = own;
+    return own;
+  }
+
+  /** Where the first element at or after the key of a name is, or would be put. */
+  #seek(name: string): Place {
+    let low = 0;
+    let high = this.#chunks.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      const first = this.#chunks[middle]?.names[0];
+      if (first !== undefined && first <= name) low = middle;
+      else high = middle - 1;
+    }
+    return { chunk: low, element: firstAtOrAfter(this.#chunks[low]?.names ?? [], name) };
+  }
+
+  #end(): Place {
+    const chunk = this.#chunks.length - 1;
+    return { chunk, element: this.#chunks[chunk]?.elements.length ?? 0 };
+  }
+}
+
+const none = { names: [], elements: [] } as const;
+
+function firstAtOrAfter(names: readonly string[], name: string): number {
+  let low = 0;
+  let high = names.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const found = names[middle];
+    if (found !== undefined && found < name) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

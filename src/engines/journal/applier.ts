@@ -1,0 +1,129 @@
+import type { Bytes } from '../../base/bytes.js';
+import { sleep } from '../../base/async/sleep.js';
+import type { Timer, Timers } from '../../base/async/timers.js';
+import { StoreFailedError } from '../../kv/errors.js';
+import type { MemberStore } from '../../kv/member-store.js';
+import type { Entry } from '../../kv/store.js';
+import { noteEntry } from './base-note.js';
+import type { Journal } from './journal.js';
+import type { MemoryTable, Portion, TableEntry, Taken } from './memory-table.js';
+import type { ReadEpochs } from './read-epochs.js';
+
+/** How long a change waits at most until the base is told of it, while little is written. */
+const delayMs = 5_000;
+/** Before the next attempt, when the base takes nothing. */
+const retryMs = 1_000;
+/** One transaction of the base. */
+const portion: Pick<Portion, 'entriesMax' | 'bytesMax'> = { entriesMax: 256, bytesMax: 1 << 20 };
+
+const beginning: Bytes = Buffer.alloc(0);
+
+export interface ApplierParts {
+  readonly base: MemberStore;
+  readonly journal: Journal;
+  readonly table: MemoryTable;
+  readonly epochs: ReadEpochs;
+  readonly timers: Timers;
+  readonly generation: number;
+  readonly lastVersion: () => number;
+  /** So many bytes in the table make it begin at once. */
+  readonly bytesToBegin: number;
+}
+
+/**
+ * Tells the base what the table knows, in key order, and lets the journal forget it then. What the
+ * base has of a pass that has not ended is older or the same as what table and journal have.
+ */
+export class Applier {
+  readonly #parts: ApplierParts;
+  #pass: Promise<void> | undefined;
+  #delay: Timer | undefined;
+  #isClosed = false;
+  #trouble: Error | undefined;
+  readonly #whenProgress: (() => void)[] = [];
+
+  constructor(parts: ApplierParts) {
+    this.#parts = parts;
+  }
+
+  /** Why the base does not take what it is told; undefined while it does. */
+  get trouble(): Error | undefined {
+    return this.#trouble;
+  }
+
+  /** Something was written. */
+  wake(): void {
+    const { table, timers, bytesToBegin } = this.#parts;
+    if (this.#pass !== undefined || this.#isClosed) return;
+    if (table.bytes >= bytesToBegin) return this.#begin();
+    this.#delay ??= timers.start(delayMs, () => this.#begin(), undefined);
+  }
+
+  /** Resolves when the table or the journal have become smaller, or the base has taken nothing. */
+  progress(): Promise<void> {
+    this.#begin();
+    return new Promise((resolve) => this.#whenProgress.push(resolve));
+  }
+
+  /** Resolves when the base has all that was written before. Rejects with why it takes nothing. */
+  async drain(): Promise<void> {
+    while (this.#pass !== undefined) await this.#pass;
+    const pass = this.#runPass();
+    this.#pass = pass.catch(() => undefined).finally(() => (this.#pass = undefined));
+    await pass;
+  }
+
+  /** Ends after what it is doing. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#delay?.close();
+    await this.#pass;
+  }
+
+  #begin(): void {
+    this.#delay?.close();
+    this.#delay = undefined;
+    if (this.#isClosed) return this.#tellProgress();
+    this.#pass ??= this.#attempt();
+  }
+
+  async #attempt(): Promise<void> {
+    try {
+      await this.#runPass();
+    } catch (error) {
+      this.#trouble = error instanceof Error ? error : new Error(String(error));
+      if (!(error instanceof StoreFailedError)) await sleep(this.#parts.timers, retryMs);
+    }
+    this.#pass = undefined;
+    this.#tellProgress();
+    if (this.#parts.table.count > 0) this.wake();
+  }
+
+  async #runPass(): Promise<void> {
+    const { base, journal, table, epochs, generation } = this.#parts;
+    const sequence = journal.lastSequence;
+    // Who has looked at the table before the last of these changes must not find them in the base.
+    await epochs.over();
+    let start: Bytes | undefined = beginning;
+    while (start !== undefined) {
+      const { entries, next }: Taken = table.take(start, { sequenceMax: sequence, ...portion });
+      const note = next === undefined ? [noteEntry({ sequence, generation })] : [];
+      const deletes = entries.filter((entry) => !isPut(entry)).map(({ key }) => key);
+      const floor = this.#parts.lastVersion();
+      await base.ingest({ entries: [...entries.filter(isPut), ...note], deletes, floor });
+      table.settle(entries);
+      this.#trouble = undefined;
+      this.#tellProgress();
+      start = next;
+    }
+    await journal.release(sequence);
+  }
+
+  #tellProgress(): void {
+    for (const tell of this.#whenProgress.splice(0)) tell();
+  }
+}
+
+function isPut(entry: TableEntry): entry is TableEntry & Entry {
+  return entry.value !== undefined;
+}

@@ -1,0 +1,145 @@
+import type { Clock } from '../../base/clock.js';
+import { GuardError, StoreBusyError } from '../../kv/errors.js';
+import type { CommitResult } from '../../kv/store.js';
+import { Evaluation, type Evaluated, type Found, type Outcome, type Work } from './evaluation.js';
+import { changeBytes } from './frame.js';
+
+/** One group's bounds: it is tried on the main thread, and one frame of the journal. */
+const groupCommitsMax = 512;
+const groupBytesMax = 2 * 1024 * 1024;
+/** Commits that may wait for their group. */
+const waitingCommitsMax = 65_536;
+
+interface Pending {
+  readonly work: Work;
+  readonly bytes: number;
+  readonly resolve: (result: CommitResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** How many commits settled, and how many groups wrote them. */
+export interface CommitStats {
+  readonly commits: number;
+  readonly syncs: number;
+}
+
+/** What groups of commits are tried upon, and what becomes of their changes. */
+export interface CommitGround {
+  /** Resolves when there is room for changes of so many bytes. Rejects when there will be none. */
+  makeRoom(bytes: number): Promise<void>;
+  /** What is at each key now. Only `apply` changes it. */
+  read(works: readonly Work[]): Promise<readonly (readonly Found[])[]>;
+  lastVersion(): number;
+  /** Makes the changes durable, and then to be seen. */
+  apply(changes: readonly Evaluated[], lastVersion: number): Promise<void>;
+}
+
+/** Carries out work in groups, in order: what has arrived while the group before was written. */
+export class CommitGroups {
+  readonly #ground: CommitGround;
+  readonly #clock: Clock;
+  readonly #waiting: Pending[] = [];
+  #running: Promise<void> | undefined;
+  #commits = 0;
+  #syncs = 0;
+
+  constructor(ground: CommitGround, clock: Clock) {
+    this.#ground = ground;
+    this.#clock = clock;
+  }
+
+  /** Rejects with `GuardError` where the guard of the work does not stand. */
+  carryOut(work: Work): Promise<CommitResult> {
+    if (this.#waiting.length >= waitingCommitsMax) return Promise.reject(new StoreBusyError());
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ work, bytes: bytesOf(work), resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Resolves when all work that was begun has settled. */
+  async drained(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  stats(): CommitStats {
+    return { commits: this.#commits, syncs: this.#syncs };
+  }
+
+  async #run(): Promise<void> {
+    // What arrives in the same turn joins.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const group = this.#takeGroup();
+      try {
+        await this.#runGroup(group);
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #runGroup(group: readonly Pending[]): Promise<void> {
+    const works = group.map(({ work }) => work);
+    await this.#ground.makeRoom(group.reduce((sum, { bytes }) => sum + bytes, 0));
+    const found = await this.#ground.read(works);
+    const evaluation = new Evaluation({
+      lastVersion: this.#ground.lastVersion(),
+      nowMicros: () => this.#clock.nowMicros(),
+      isOfOne: group.length === 1,
+    });
+    const settling: (() => void)[] = [];
+    for (const [index, pending] of group.entries()) {
+      settling.push(attempt(evaluation, pending, found[index] ?? []));
+    }
+    if (evaluation.lastVersion > this.#ground.lastVersion()) {
+      await this.#ground.apply(evaluation.changes, evaluation.lastVersion);
+      this.#syncs += 1;
+    }
+    this.#commits += group.length;
+    for (const settle of settling) settle();
+  }
+
+  #takeGroup(): readonly Pending[] {
+    let count = 0;
+    let bytes = 0;
+    for (const pending of this.#waiting) {
+      bytes += pending.bytes;
+      if (count > 0 && (count >= groupCommitsMax || bytes > groupBytesMax)) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+}
+
+/** How a piece of work settles when the group is durable. What cannot be tried has no changes. */
+function attempt(
+  evaluation: Evaluation,
+  { work, resolve, reject }: Pending,
+  found: readonly Found[],
+): () => void {
+  let outcome: Outcome;
+  try {
+    outcome = evaluation.evaluate(work, found);
+  } catch (error) {
+    return () => reject(error);
+  }
+  return outcome instanceof GuardError ? () => reject(outcome) : () => resolve(outcome);
+}
+
+function bytesOf(work: Work): number {
+  let bytes = 0;
+  if (work.kind === 'ingest') {
+    for (const entry of work.ingestion.entries) bytes += changeBytes(entry);
+    for (const key of work.ingestion.deletes) bytes += changeBytes({ key, value: undefined });
+    return bytes;
+  }
+  const { puts, deletes, adds = [] } = work.batch;
+  for (const put of puts) bytes += changeBytes(put);
+  for (const key of deletes) bytes += changeBytes({ key, value: undefined });
+  for (const { key } of adds) bytes += changeBytes({ key, value: counterPlace });
+  return bytes;
+}
+
+const counterPlace = new Uint8Array(8);

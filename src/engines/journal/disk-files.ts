@@ -1,0 +1,166 @@
+import { constants, statSync } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Bytes } from '../../base/bytes.js';
+import { privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
+import { syncDirectory } from '../../base/sync-directory.js';
+import { codeOf } from '../../base/thrown.js';
+import type { JournalFile, JournalFiles } from './journal-files.js';
+
+/** The folder of a journal in a data directory. */
+export const journalFolder = 'journal';
+
+const generationForm = /^(\d{1,15})(?:\.old)?$/;
+const zerosBytes = 1 << 20;
+
+export interface DiskFilesOptions {
+  /** The data directory. */
+  readonly directory: string;
+  /** False leaves it to the operating system when what was written reaches the disk. */
+  readonly sync: boolean;
+}
+
+/** The files of a journal in the folder `journal` of a data directory. */
+export class DiskFiles implements JournalFiles {
+  readonly #directory: string;
+  readonly #folder: string;
+  readonly #sync: boolean;
+  #generation = '';
+
+  constructor({ directory, sync }: DiskFilesOptions) {
+    this.#directory = directory;
+    this.#folder = join(directory, journalFolder);
+    this.#sync = sync;
+  }
+
+  async retire(): Promise<readonly number[]> {
+    const generations: number[] = [];
+    for (const name of await namesIn(this.#folder)) {
+      const number = generationForm.exec(name)?.[1];
+      if (number === undefined) continue;
+      generations.push(Number(number));
+      if (name !== number) continue;
+      await rename(join(this.#folder, name), join(this.#folder, `${name}.old`));
+    }
+    return generations;
+  }
+
+  async *retired(): AsyncGenerator<{ name: string; content: Buffer }, void, void> {
+    for (const folder of await this.#retiredFolders()) {
+      for (const name of await namesIn(folder)) {
+        const path = join(folder, name);
+        yield { name: path, content: await readFile(path) };
+      }
+    }
+  }
+
+  async removeRetired(): Promise<void> {
+    for (const folder of await this.#retiredFolders()) await rm(folder, { recursive: true });
+  }
+
+  async begin(generation: number): Promise<void> {
+    await mkdir(this.#folder, { mode: privateDirectoryMode, recursive: true });
+    this.#generation = join(this.#folder, `${generation}`);
+    await mkdir(this.#generation, { mode: privateDirectoryMode });
+    await syncDirectory(this.#folder);
+    await syncDirectory(this.#directory);
+  }
+
+  async create(number: number, head: Bytes, bytes: number): Promise<JournalFile> {
+    const path = join(this.#generation, `${number}`.padStart(6, '0'));
+    try {
+      await writeWithZeros(path, head, bytes);
+      await syncDirectory(this.#generation);
+      return await DiskFile.open(path, bytes, this.#sync);
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+  }
+
+  async removeAll(): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true });
+    await syncDirectory(this.#directory);
+  }
+
+  async #retiredFolders(): Promise<string[]> {
+    const names = await namesIn(this.#folder);
+    return names.filter((name) => name.endsWith('.old')).map((name) => join(this.#folder, name));
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).toSorted();
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function writeWithZeros(path: string, head: Bytes, bytes: number): Promise<void> {
+  const file = await open(path, 'wx', privateFileMode);
+  try {
+    await writeAll(file, head, 0);
+    const zeros = Buffer.alloc(Math.min(zerosBytes, bytes));
+    for (let at = head.length; at < bytes; at += zeros.length) {
+      await writeAll(file, zeros.subarray(0, Math.min(zeros.length, bytes - at)), at);
+    }
+    await writeAll(file, head, bytes - head.length);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Node may write less than it was given. */
+async function writeAll(file: FileHandle, bytes: Bytes, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
+    done += bytesWritten;
+  }
+}
+
+/** Systems without it sync after each write. */
+const syncFlag: number | undefined = constants.O_DSYNC;
+
+class DiskFile implements JournalFile {
+  readonly name: string;
+  readonly bytes: number;
+  readonly #file: FileHandle;
+  readonly #inode: number;
+  readonly #device: number;
+  readonly #syncs: boolean;
+
+  private constructor(path: string, bytes: number, file: FileHandle, syncs: boolean) {
+    this.name = path;
+    this.bytes = bytes;
+    this.#file = file;
+    this.#syncs = syncs;
+    ({ ino: this.#inode, dev: this.#device } = statSync(path));
+  }
+
+  static async open(path: string, bytes: number, sync: boolean): Promise<DiskFile> {
+    const file = await open(path, constants.O_RDWR | (sync ? (syncFlag ?? 0) : 0));
+    return new DiskFile(path, bytes, file, sync && syncFlag === undefined);
+  }
+
+  async write(bytes: Bytes, position: number): Promise<void> {
+    await writeAll(this.#file, bytes, position);
+    if (this.#syncs) await this.#file.datasync();
+  }
+
+  isInPlace(): boolean {
+    const found = statSync(this.name, { throwIfNoEntry: false });
+    return found !== undefined && found.ino === this.#inode && found.dev === this.#device;
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+
+  async remove(): Promise<void> {
+    await this.#file.close();
+    await rm(this.name, { force: true });
+  }
+}

@@ -1,0 +1,55 @@
+import { crc32 } from 'node:zlib';
+import type { Bytes } from '../../base/bytes.js';
+import { asBuffer } from '../../base/bytes.js';
+import { blockBytes } from './frame.js';
+import { readWhole, writeWhole } from './whole-number.js';
+
+/*
+ * The first block of a file, and its last in case the first is lost:
+ *
+ *   0 mark · 4 checksum of the rest of the head · 8 format · 12 zero · 16 generation (8) · 24 first
+ *   sequence (8) · 32 sixteen bytes of chance, of which the secret is made
+ */
+const headMark = 0x4e524a54;
+const format = 1;
+const checksumAt = 4;
+const [formatAt, generationAt, firstSequenceAt, chanceAt] = [8, 16, 24, 32];
+export const chanceBytes = 16;
+const fileHeadEnd = chanceAt + chanceBytes;
+
+/** What stands at the beginning of a file of the journal. */
+export interface FileHead {
+  /** Each opening of the store writes files of its own: one more than any before. */
+  readonly generation: number;
+  /** Frames of earlier generations count as far as they come before it. */
+  readonly firstSequence: number;
+  /** So many bytes of chance. */
+  readonly chance: Bytes;
+}
+
+export function encodeFileHead(head: FileHead): Buffer {
+  const bytes = Buffer.alloc(blockBytes);
+  bytes.writeUInt32LE(headMark, 0);
+  bytes.writeUInt32LE(format, formatAt);
+  writeWhole(bytes, head.generation, generationAt);
+  writeWhole(bytes, head.firstSequence, firstSequenceAt);
+  bytes.set(head.chance, chanceAt);
+  bytes.writeUInt32LE(crc32(bytes.subarray(formatAt, fileHeadEnd)), checksumAt);
+  return bytes;
+}
+
+/** Undefined when it was never written whole. */
+export function decodeFileHead(bytes: Buffer): FileHead | undefined {
+  if (bytes.length < blockBytes || bytes.readUInt32LE(0) !== headMark) return undefined;
+  const checksum = crc32(bytes.subarray(formatAt, fileHeadEnd));
+  if (checksum !== bytes.readUInt32LE(checksumAt)) return undefined;
+  return {
+    generation: readWhole(bytes, generationAt),
+    firstSequence: readWhole(bytes, firstSequenceAt),
+    chance: bytes.subarray(chanceAt, fileHeadEnd),
+  };
+}
+
+export function secretOf({ chance }: Pick<FileHead, 'chance'>): number {
+  return crc32(asBuffer(chance));
+}

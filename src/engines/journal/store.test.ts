@@ -1,0 +1,90 @@
+import { mkdir } from 'node:fs/promises';
+import { systemTimers } from '../../base/async/timers.js';
+import type { Clock } from '../../base/clock.js';
+import { systemRandomness } from '../../base/randomness.js';
+import { storeConformance } from '../../kv/conformance/index.js';
+import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
+import { openLmdbStore } from '../lmdb/store.js';
+import { openMemoryStore } from '../memory/store.js';
+import { DiskFiles } from './disk-files.js';
+import { openJournaledStore, type JournalLimits } from './store.js';
+
+const common = { timers: systemTimers, randomness: systemRandomness };
+
+async function overMemory(clock: Clock, limits?: JournalLimits) {
+  const { directory, remove } = await temporaryLocation();
+  await mkdir(directory);
+  const store = await openJournaledStore({
+    ...common,
+    base: await openMemoryStore({ clock }),
+    files: new DiskFiles({ directory, sync: true }),
+    clock,
+    ...(limits !== undefined && { limits }),
+  });
+  return {
+    store,
+    stats: () => store.stats(),
+    async dispose() {
+      await store.close();
+      await remove();
+    },
+  };
+}
+
+async function overLmdb(clock: Clock, limits?: JournalLimits) {
+  const { directory, remove } = await temporaryLocation();
+  const open = async () =>
+    openJournaledStore({
+      ...common,
+      base: await openLmdbStore({ directory, clock }),
+      files: new DiskFiles({ directory, sync: true }),
+      clock,
+      ...(limits !== undefined && { limits }),
+    });
+  let store = await open();
+  return {
+    store,
+    stats: () => store.stats(),
+    async reopen() {
+      await store.close();
+      store = await open();
+      return store;
+    },
+    async dispose() {
+      await store.close();
+      await remove();
+    },
+  };
+}
+
+const capabilities = {
+  persistent: false,
+  processes: false,
+  groupsCommits: true,
+  versionsGlobal: true,
+  member: true,
+} as const;
+
+storeConformance({
+  name: 'a journal before the memory engine',
+  open: ({ clock }) => overMemory(clock),
+  capabilities,
+});
+
+storeConformance({
+  name: 'a journal before the memory engine that is told of each commit',
+  open: ({ clock }) => overMemory(clock, { tableBytesMax: 1, filesMax: 4 }),
+  capabilities: { ...capabilities, groupsCommits: false },
+});
+
+storeConformance({
+  name: 'a journal before the LMDB engine',
+  open: ({ clock }) => overLmdb(clock),
+  capabilities: { ...capabilities, persistent: true },
+});
+
+storeConformance({
+  name: 'a journal before the LMDB engine that is told of each commit',
+  open: ({ clock }) => overLmdb(clock, { tableBytesMax: 1, filesMax: 4 }),
+  capabilities: { ...capabilities, persistent: true, groupsCommits: false },
+});

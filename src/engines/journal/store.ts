@@ -1,0 +1,400 @@
+import type { Bytes } from '../../base/bytes.js';
+import type { Clock } from '../../base/clock.js';
+import { invariant } from '../../base/invariant.js';
+import type { Randomness } from '../../base/randomness.js';
+import type { Timers } from '../../base/async/timers.js';
+import {
+  CommitUnknownError,
+  StoreClosedError,
+  StoreFailedError,
+  StoreWriteError,
+} from '../../kv/errors.js';
+import {
+  guardRefusal,
+  type Guard,
+  type Guarded,
+  type GuardedBatch,
+  type GuardedRangeOptions,
+} from '../../kv/guards.js';
+import { assertIngestion, type Ingestion } from '../../kv/ingestion.js';
+import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
+import type { MemberStore } from '../../kv/member-store.js';
+import { sampleByReading, type RangeSample } from '../../kv/sample.js';
+import type { ServedStore } from '../../kv/served-store.js';
+import { canSnapshot, type SnapshotStore, type StoreSnapshot } from '../../kv/snapshots.js';
+import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../../kv/store.js';
+import { Applier } from './applier.js';
+import { appliedOf, noteEntry, noteKey } from './base-note.js';
+import { CommitGroups, type CommitGround, type CommitStats } from './commit-groups.js';
+import { keysOf, type Evaluated, type Found, type Work } from './evaluation.js';
+import { Journal } from './journal.js';
+import type { JournalFiles } from './journal-files.js';
+import { MemoryTable } from './memory-table.js';
+import { mergedRange } from './merged-range.js';
+import { ReadEpochs } from './read-epochs.js';
+import { recover } from './recovery.js';
+
+/** What a journal can stand before. */
+export type JournalBase = MemberStore & ServedStore;
+
+export interface JournalLimits {
+  /** Of changes that the base does not have, in memory. More wait until it has some. */
+  readonly tableBytesMax: number;
+  /** Files of the journal, of 8 MiB. */
+  readonly filesMax: number;
+}
+
+export const defaultJournalLimits: JournalLimits = {
+  tableBytesMax: 64 * 1024 * 1024,
+  filesMax: 16,
+};
+
+export interface JournaledStoreOptions {
+  /** Its own from now on: nobody else writes to it, and it is closed with the store. */
+  readonly base: JournalBase;
+  readonly files: JournalFiles;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly randomness: Randomness;
+  readonly limits?: JournalLimits;
+  /** The store can do no more work: the process has to end. Called once. */
+  readonly onFailed?: (error: StoreFailedError) => void;
+}
+
+/**
+ * Opens a store whose commits are durable when a journal has them. What the journal holds of a
+ * process that did not end in order is there at once, and goes to the base later. Throws
+ * `StoreDamagedError` when something acknowledged is missing from it.
+ */
+export async function openJournaledStore(options: JournaledStoreOptions): Promise<JournaledStore> {
+  const { base, files, randomness, limits = defaultJournalLimits } = options;
+  const applied = appliedOf(await base.get(noteKey));
+  const generations = await files.retire();
+  const { frames, lastSequence } = await recover(files, applied);
+  const generation = Math.max(applied.generation, ...generations) + 1;
+  await files.begin(generation);
+  const table = new MemoryTable();
+  table.hide(noteKey);
+  let lastVersion = await base.lastVersion();
+  for (const frame of frames) {
+    lastVersion = Math.max(lastVersion, frame.lastVersion);
+    for (const change of frame.changes) table.apply(change, frame.sequence, false);
+  }
+  const { filesMax } = limits;
+  const journal = new Journal({ files, randomness, generation, lastSequence, filesMax });
+  // From now on a journal that is not there is missed.
+  const note = noteEntry({ sequence: applied.sequence, generation });
+  await base.ingest({ entries: [note], deletes: [], floor: 0 });
+  return new JournaledStore({ ...options, limits, table, journal, generation, lastVersion });
+}
+
+/**
+ * Gives a base what the journal before it holds, so that the base is all there is. Cheap where
+ * there is none.
+ */
+export async function settleJournal(options: JournaledStoreOptions): Promise<void> {
+  const { generation } = appliedOf(await options.base.get(noteKey));
+  const generations = await options.files.retire();
+  if (generation === 0 && generations.length === 0) return;
+  const store = await openJournaledStore(options);
+  await store.settle();
+}
+
+interface StoreParts extends JournaledStoreOptions {
+  readonly limits: JournalLimits;
+  readonly table: MemoryTable;
+  readonly journal: Journal;
+  readonly generation: number;
+  readonly lastVersion: number;
+}
+
+/** A part of the table's bytes that is worth a pass over the base. */
+const beginShare = 4;
+
+/** A store over another one, whose commits cost one write to a file. */
+export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
+  readonly versionsGlobal = true;
+  readonly #parts: StoreParts;
+  readonly #base: JournalBase;
+  readonly #table: MemoryTable;
+  readonly #epochs = new ReadEpochs();
+  readonly #commits: CommitGroups;
+  readonly #applier: Applier;
+  #lastVersion: number;
+  #failure: StoreFailedError | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: StoreParts) {
+    const { base, table, journal, timers, generation, limits, clock } = parts;
+    this.#parts = parts;
+    this.#base = base;
+    this.#table = table;
+    this.#lastVersion = parts.lastVersion;
+    this.#commits = new CommitGroups(this.#ground(), clock);
+    this.#applier = new Applier({
+      base,
+      journal,
+      table,
+      epochs: this.#epochs,
+      timers,
+      generation,
+      lastVersion: () => this.#lastVersion,
+      bytesToBegin: limits.tableBytesMax / beginShare,
+    });
+    this.#applier.wake();
+  }
+
+  async get(key: Bytes, options?: Guarded): Promise<Entry | undefined> {
+    this.#assertOpen();
+    assertKey(key);
+    if (options?.guard !== undefined) return (await this.getMany([key], options))[0];
+    const entry = this.#table.get(key);
+    return entry === undefined ? this.#base.get(key) : entryOf(entry);
+  }
+
+  async getMany(keys: readonly Bytes[], options?: Guarded): Promise<(Entry | undefined)[]> {
+    this.#assertOpen();
+    for (const key of keys) assertKey(key);
+    const guard = options?.guard;
+    if (guard === undefined) return this.#epochs.during(() => this.#read(keys));
+    assertKey(guard.key);
+    const found = await this.#epochs.during(() => this.#read([...keys, guard.key]));
+    assertGuard(guard, found.pop());
+    return found;
+  }
+
+  async range(range: KeyRange, options: GuardedRangeOptions): Promise<RangePage> {
+    this.#assertOpen();
+    assertRangeOptions(options);
+    const { guard, ...own } = options;
+    if (guard !== undefined) assertKey(guard.key);
+    return this.#epochs.during(async () => {
+      const table = this.#table.copy();
+      // Unguarded the base sees its guard with the same snapshot as the range.
+      const inTable = guard && table.get(guard.key);
+      if (guard !== undefined && inTable !== undefined) assertGuard(guard, entryOf(inTable));
+      const atBase = inTable === undefined && guard !== undefined ? { guard } : {};
+      const read = (part: KeyRange, each: GuardedRangeOptions) =>
+        this.#base.range(part, { ...each, ...atBase });
+      return mergedRange(read, table, range, own);
+    });
+  }
+
+  async commit(batch: GuardedBatch): Promise<CommitResult> {
+    this.#assertWritable();
+    assertBatch(batch);
+    if (batch.guard !== undefined) assertKey(batch.guard.key);
+    return this.#commits.carryOut({ kind: 'commit', batch });
+  }
+
+  /** Commits are applied one by one, each reading its guard as it is then. */
+  fence(batch: CommitBatch): Promise<CommitResult> {
+    return this.commit(batch);
+  }
+
+  async ingest(ingestion: Ingestion): Promise<void> {
+    this.#assertWritable();
+    assertIngestion(ingestion);
+    await this.#commits.carryOut({ kind: 'ingest', ingestion });
+  }
+
+  async sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample> {
+    const { clock } = this.#parts;
+    return sampleByReading((part, each) => this.range(part, each), range, {
+      ...options,
+      cuts,
+      clock,
+    });
+  }
+
+  async lastVersion(): Promise<number> {
+    this.#assertOpen();
+    return this.#lastVersion;
+  }
+
+  async takeSnapshot(): Promise<StoreSnapshot> {
+    this.#assertOpen();
+    const base = this.#snapshotBase();
+    await this.#commits.drained();
+    await this.#applier.drain();
+    return new JournaledSnapshot(await base.takeSnapshot());
+  }
+
+  async restoreSnapshot(snapshot?: StoreSnapshot): Promise<void> {
+    this.#assertWritable();
+    const base = this.#snapshotBase();
+    const inBase = snapshot === undefined ? undefined : innerOf(snapshot);
+    await this.#commits.drained();
+    await this.#applier.drain();
+    const { journal, generation } = this.#parts;
+    // What the base says of the journal may be older than the journal afterwards.
+    await journal.append({ kind: 'restart', lastVersion: this.#lastVersion, changes: [] });
+    await base.restoreSnapshot(inBase);
+    const note = noteEntry({ sequence: journal.lastSequence, generation });
+    await this.#base.ingest({ entries: [note], deletes: [], floor: this.#lastVersion });
+  }
+
+  trouble(): Error | undefined {
+    return (
+      this.#failure ??
+      this.#base.trouble() ??
+      this.#parts.journal.detachment() ??
+      this.#applier.trouble
+    );
+  }
+
+  /** Resolves when the base has everything, unless it takes nothing; the journal keeps it then. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** Commits settled since the store was opened, and the writes that made them durable. */
+  stats(): CommitStats {
+    return this.#commits.stats();
+  }
+
+  /** Gives the base everything, and takes the journal away. The store must not be used any more. */
+  async settle(): Promise<void> {
+    const { journal, files } = this.#parts;
+    await this.#applier.close();
+    await this.#applier.drain();
+    const note = noteEntry({ sequence: journal.lastSequence, generation: 0 });
+    await this.#base.ingest({ entries: [note], deletes: [], floor: this.#lastVersion });
+    await journal.close();
+    await files.removeAll();
+  }
+
+  async #close(): Promise<void> {
+    await this.#commits.drained();
+    try {
+      if (this.#failure === undefined && this.#base.trouble() === undefined) await this.settle();
+    } catch {
+      // The next opening finds in the journal what the base did not take.
+      await this.#parts.journal.close();
+    }
+    await this.#base.close();
+  }
+
+  #ground(): CommitGround {
+    return {
+      lastVersion: () => this.#lastVersion,
+      makeRoom: (bytes) => this.#makeRoom(bytes),
+      read: (works) => this.#readFor(works),
+      apply: (changes, lastVersion) => this.#apply(changes, lastVersion),
+    };
+  }
+
+  async #makeRoom(bytes: number): Promise<void> {
+    const { journal, limits } = this.#parts;
+    const detachment = this.#failure ?? this.#base.trouble() ?? journal.detachment();
+    if (detachment !== undefined) throw refusalOf(detachment);
+    while (this.#table.bytes > limits.tableBytesMax || !journal.hasRoomFor(bytes)) {
+      await this.#applier.progress();
+      const { trouble } = this.#applier;
+      if (trouble !== undefined) throw refusalOf(trouble);
+    }
+  }
+
+  async #readFor(works: readonly Work[]): Promise<readonly (readonly Found[])[]> {
+    const keys = works.map(keysOf);
+    const found = await this.#read(keys.flat());
+    let at = 0;
+    return keys.map(({ length }) => found.slice(at, (at += length)));
+  }
+
+  async #read(keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {
+    const inTable = keys.map((key) => this.#table.get(key));
+    const others = keys.filter((_, index) => inTable[index] === undefined);
+    if (others.length === 0) return inTable.map((entry) => entry && entryOf(entry));
+    const inBase = await this.#base.getMany(others);
+    if (others.length === keys.length) return inBase;
+    let at = 0;
+    return inTable.map((entry) => {
+      if (entry !== undefined) return entryOf(entry);
+      at += 1;
+      return inBase[at - 1];
+    });
+  }
+
+  async #apply(changes: readonly Evaluated[], lastVersion: number): Promise<void> {
+    const { journal } = this.#parts;
+    const durable = await this.#append({ kind: 'changes', lastVersion, changes });
+    this.#lastVersion = lastVersion;
+    for (const [index, change] of durable.entries()) {
+      this.#table.apply(change, journal.lastSequence, changes[index]?.isNew === true);
+    }
+    this.#applier.wake();
+    // Applied here, as the file has it; but nobody may ever find that file.
+    const detachment = journal.detachment();
+    if (detachment !== undefined) throw unknownOutcome(detachment);
+  }
+
+  async #append(content: Parameters<Journal['append']>[0]): ReturnType<Journal['append']> {
+    try {
+      return await this.#parts.journal.append(content);
+    } catch (error) {
+      if (!(error instanceof StoreFailedError)) throw error;
+      this.#failure = error;
+      this.#parts.onFailed?.(error);
+      throw unknownOutcome(error);
+    }
+  }
+
+  #snapshotBase(): SnapshotStore {
+    invariant(canSnapshot(this.#base), 'the store before which the journal stands has snapshots');
+    return this.#base;
+  }
+
+  #assertWritable(): void {
+    this.#assertOpen();
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new StoreClosedError();
+  }
+}
+
+/** The base counts its note among the entries. */
+class JournaledSnapshot implements StoreSnapshot {
+  readonly inner: StoreSnapshot;
+  readonly entries: number;
+
+  constructor(inner: StoreSnapshot) {
+    this.inner = inner;
+    this.entries = inner.entries - 1;
+  }
+}
+
+function innerOf(snapshot: StoreSnapshot): StoreSnapshot {
+  invariant(snapshot instanceof JournaledSnapshot, 'a snapshot of this engine');
+  return snapshot.inner;
+}
+
+function entryOf({
+  key,
+  value,
+  version,
+}: {
+  readonly key: Bytes;
+  readonly value: Bytes | undefined;
+  readonly version: number;
+}): Entry | undefined {
+  return value === undefined ? undefined : { key, value, version };
+}
+
+function assertGuard(guard: Guard, found: Entry | undefined): void {
+  const refusal = guardRefusal(guard, found?.version ?? 'absent');
+  if (refusal !== undefined) throw refusal;
+}
+
+function unknownOutcome(cause: Error): CommitUnknownError {
+  const text = `Whether the commit was applied is not known: ${cause.message}`;
+  return new CommitUnknownError(text, { cause });
+}
+
+function refusalOf(cause: Error): Error {
+  if (cause instanceof StoreFailedError) return cause;
+  return new StoreWriteError(`Nothing is written: ${cause.message}`, { cause });
+}
