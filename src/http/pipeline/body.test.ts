@@ -27,6 +27,18 @@ for (const size of [1, 7, 1000, 100_000]) {
   });
 }
 
+it('a body that says how long it is takes no more than that, in one growth', async () => {
+  const bytes = Buffer.alloc(150_000, 'tabularium');
+  const growths: number[] = [];
+  const request = inPieces(bytes, 65_536);
+  const count = (more: number): unknown => growths.push(more);
+  const body = await readBody(request, 4_194_304, count, bytes.length);
+  assert.ok(body.equals(bytes));
+  assert.deepEqual(growths, [65_536, bytes.length - 65_536]);
+  assert.equal(body.buffer.byteLength, bytes.length);
+  assert.ok(body.buffer instanceof ArrayBuffer && !body.buffer.resizable);
+});
+
 it('a large body grows where it is, by 64 KiB, and gives its memory back when it is freed', async () => {
   const bytes = Buffer.alloc(3_000_000, 'tabularium');
   const growths: number[] = [];

@@ -11,17 +11,18 @@ export class AbortedError extends Error {
  * The whole body, at most `bytesMax`. Rejects with `RequestBodyTooLarge` as soon as more has
  * arrived, or with what `onGrowth` throws; the rest is then left unread. However small the pieces
  * are in which a body comes, it takes no more than twice its bytes, and of a large one no more than
- * 64 KiB besides. Who has used it calls `freeBody`.
+ * 64 KiB besides. Who has used it calls `freeBody`. The sender says that it has `bytesDeclared`.
  */
 export function readBody(
   request: IncomingMessage,
   bytesMax: number,
   onGrowth: OnGrowth = () => undefined,
+  bytesDeclared = Infinity,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // Its events have passed: the client left while it was found out who it is.
     if (request.destroyed && !request.complete) return reject(gone());
-    const body = new GrowingBody(bytesMax, onGrowth);
+    const body = new GrowingBody(Math.min(bytesMax, bytesDeclared), onGrowth);
     const onData = (chunk: Buffer) => {
       try {
         if (body.length + chunk.length > bytesMax) throw requestBodyTooLarge(bytesMax);

@@ -1,6 +1,8 @@
 /** Called before more memory is taken for a body; what it throws refuses the body. */
 export type OnGrowth = (bytes: number) => void;
 
+const noBytes = Buffer.alloc(0);
+
 /** Many small pieces cost as often as the body doubles, until it is as large as a step. */
 const capacityMin = 16 * 1024;
 const stepBytes = 64 * 1024;
@@ -15,7 +17,7 @@ const largeBytesMin = 256 * 1024;
 export class GrowingBody {
   readonly #bytesMax: number;
   readonly #onGrowth: OnGrowth;
-  #buffer: Buffer = Buffer.alloc(0);
+  #buffer: Buffer = noBytes;
   #length = 0;
 
   /** The caller adds no more than `bytesMax`: there is no room for more in advance. */

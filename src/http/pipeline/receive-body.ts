@@ -25,11 +25,12 @@ export async function receiveBody(
   onGrowth: OnGrowth,
 ): Promise<void> {
   checkDeclaredBytes(exchange, bytesMax);
+  const { request, bodyBytesDeclared } = exchange;
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false;
     exchange.response.writeContinue();
   }
-  exchange.body = await readBody(exchange.request, bytesMax, onGrowth);
+  exchange.body = await readBody(request, bytesMax, onGrowth, bodyBytesDeclared);
   exchange.bytesReceived = exchange.body.length;
 }
 
