@@ -1,8 +1,9 @@
-import { equalBytes, type Bytes } from '../../base/bytes.js';
+import type { Bytes } from '../../base/bytes.js';
 import { systemRandomness } from '../../base/randomness.js';
 import type { Clock } from '../../base/clock.js';
 import { DataDirectoryError } from './directory/data-directory-error.js';
 import type { Environment } from './environment.js';
+import { sealed } from './rows/record.js';
 import { writeTransaction } from './write-transaction.js';
 import { writeWithinWait, type LockWaitOptions } from './lock-wait.js';
 import type { LockSocket } from './directory/lock-socket.js';
@@ -111,11 +112,8 @@ function readOwner({ meta }: Environment): Owner | undefined {
 
 /** A token is never used twice. Every group of commits asks, so that the record is not parsed. */
 function ownerTest({ meta }: Environment, owner: Owner): () => boolean {
-  const record = recordOf(owner);
-  return () => {
-    const found = meta.get(ownerKey)?.value;
-    return found !== undefined && equalBytes(found, record);
-  };
+  const record = Buffer.from(sealed(ownerKey, noVersion, recordOf(owner)));
+  return () => meta.holds(ownerKey, record);
 }
 
 /** Gives the socket back when the work fails. */

@@ -17,7 +17,7 @@ export type Work =
 
 /** The greatest version that any process has given out; 0 before the first. */
 export function readLastVersion({ meta }: Environment): number {
-  return meta.get(lastVersionKey)?.version ?? 0;
+  return meta.versionOf(lastVersionKey) ?? 0;
 }
 
 /**
@@ -25,7 +25,7 @@ export function readLastVersion({ meta }: Environment): number {
  * guard is of.
  */
 export function readGuard({ entries }: Environment, guard: Guard): GuardError | undefined {
-  return guardRefusal(guard, entries.get(guard.key)?.version ?? 'absent');
+  return guardRefusal(guard, entries.versionOf(guard.key) ?? 'absent');
 }
 
 /**
@@ -92,7 +92,7 @@ export class GroupWriter {
   }
 
   #versionOf(key: Bytes): number | 'absent' {
-    return this.#environment.entries.get(key)?.version ?? 'absent';
+    return this.#environment.entries.versionOf(key) ?? 'absent';
   }
 
   #write(batch: GuardedBatch, version: number): void {

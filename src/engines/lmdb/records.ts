@@ -20,14 +20,41 @@ export class Records {
 
   /** The entry in memory of its own. Throws `StoreDamagedError` when it is not what was written. */
   get(key: Bytes): Entry | undefined {
-    const found = this.guard(() => this.database.getBinaryFast(key));
+    const found = this.#read(key);
     if (found === undefined) return undefined;
     const version = getLastVersion();
-    // A copy: the package's buffer is overwritten by the next read.
-    const stored = Buffer.allocUnsafe(found.length);
-    stored.set(new Uint8Array(found.buffer, found.byteOffset, found.length));
+    const stored = viewOf(found);
     if (!isIntact(key, version, stored)) throw this.damaged(key);
-    return { key, value: stored.subarray(0, stored.length - checksumBytes), version };
+    // A copy: the package's buffer is overwritten by the next read.
+    const value = Buffer.allocUnsafe(found.length - checksumBytes);
+    value.set(new Uint8Array(found.buffer, found.byteOffset, value.length));
+    return { key, value, version };
+  }
+
+  /** The version of an entry, for less than the entry. Throws as `get` does. */
+  versionOf(key: Bytes): number | undefined {
+    const found = this.#read(key);
+    if (found === undefined) return undefined;
+    const version = getLastVersion();
+    if (!isIntact(key, version, viewOf(found))) throw this.damaged(key);
+    return version;
+  }
+
+  /** Whether what is stored under the key is, byte for byte, what `sealed` has made. */
+  holds(key: Bytes, stored: Bytes): boolean {
+    const found = this.#read(key);
+    if (found?.length !== stored.length) return false;
+    for (let at = 0; at < stored.length; at += 1) if (found[at] !== stored[at]) return false;
+    return true;
+  }
+
+  /** In the package's buffer, until the next read. */
+  #read(key: Bytes): Bytes | undefined {
+    try {
+      return this.database.getBinaryFast(key);
+    } catch (error) {
+      throw this.#told(error);
+    }
   }
 
   put(key: Bytes, value: Bytes, version: number): void {
@@ -48,12 +75,16 @@ export class Records {
     try {
       return read();
     } catch (error) {
-      if (!isDamage(error)) throw error;
-      throw new StoreDamagedError(
-        `The data file ${this.#file} is damaged: ${error.message}. ${advice}`,
-        { cause: error },
-      );
+      throw this.#told(error);
     }
+  }
+
+  #told(error: unknown): unknown {
+    if (!isDamage(error)) return error;
+    return new StoreDamagedError(
+      `The data file ${this.#file} is damaged: ${error.message}. ${advice}`,
+      { cause: error },
+    );
   }
 
   damaged(key: Bytes): StoreDamagedError {
@@ -63,6 +94,11 @@ export class Records {
         `checksum. ${advice}`,
     );
   }
+}
+
+/** Not the buffer itself, which the package has told to be shorter than it is. */
+function viewOf({ buffer, byteOffset, length }: Bytes): Bytes {
+  return new Uint8Array(buffer, byteOffset, length);
 }
 
 const advice =
