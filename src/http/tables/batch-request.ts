@@ -45,8 +45,10 @@ export class BatchRequest implements TableRequest {
 
 /** Clients write the path with the account or without it, whatever the style of the batch's own. */
 function withoutAccount(path: string, account: string): string {
-  for (const prefix of [`/${account}/`, `/${account}${secondarySuffix}/`]) {
-    if (path.startsWith(prefix)) return path.slice(prefix.length - 1);
-  }
-  return path;
+  if (!path.startsWith(account, 1)) return path;
+  const end = 1 + account.length;
+  if (path.startsWith('/', end)) return path.slice(end);
+  return path.startsWith(`${secondarySuffix}/`, end)
+    ? path.slice(end + secondarySuffix.length)
+    : path;
 }

@@ -4,6 +4,7 @@ import type { StoredEntity } from '../../model/edm/value.js';
 import { parseEntityRead } from '../../wire/odata/query-options.js';
 import { bytesAtOnceMax, renderEntity } from '../../wire/odata/render.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
+import type { Reply } from '../exchange/service.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
 import { checkReadable } from './access.js';
@@ -39,21 +40,24 @@ export const getEntity: TableOperation<Input, StoredEntity> = {
   async run({ table, partitionKey, rowKey }, request) {
     checkReadable({ partitionKey, rowKey }, request);
     const { backend, account } = request;
-    const entity = await backend.tables.getEntity(account, table, partitionKey, rowKey);
-    // To show a large one takes a turn: those of many clients must not come in one.
-    if (entity.bag.length > bytesAtOnceMax) await nextTurn();
-    return entity;
+    return await backend.tables.getEntity(account, table, partitionKey, rowKey);
   },
 
   entities: ({ partitionKey, rowKey }) => [{ partitionKey, rowKey }],
   load: (_entity, { partitionKey }) => [{ partitionKey, count: 1 }],
 
   render(entity, input, request) {
-    const reply = jsonReply(200, input.level, entityJson(entity, input, request));
-    reply.headers.push('ETag', formatEtag(entity.version));
-    return reply;
+    if (entity.bag.length <= bytesAtOnceMax) return entityReply(entity, input, request);
+    // To show a large one takes a turn: those of many clients must not come in one.
+    return nextTurn().then(() => entityReply(entity, input, request));
   },
 };
+
+function entityReply(entity: StoredEntity, input: Input, request: TableRequest): Reply {
+  const reply = jsonReply(200, input.level, entityJson(entity, input, request));
+  reply.headers.push('ETag', formatEtag(entity.version));
+  return reply;
+}
 
 function entityJson(entity: StoredEntity, input: Input, request: TableRequest): Buffer {
   return renderEntity(entity, renderContext(request, input));

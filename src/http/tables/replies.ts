@@ -50,7 +50,11 @@ export function tableRenderContext(
 
 /** Name, value, …: the headers that say where what was created is, as far as there is room. */
 export function locationHeaders(location: string, form: 'with-id' | 'alone'): string[] {
-  const wanted =
-    form === 'with-id' ? (['Location', 'DataServiceId'] as const) : (['Location'] as const);
-  return fittingLocations(location, wanted).flatMap((name) => [name, location]);
+  const headers: string[] = [];
+  const wanted = form === 'with-id' ? withId : alone;
+  for (const name of fittingLocations(location, wanted)) headers.push(name, location);
+  return headers;
 }
+
+const withId = ['Location', 'DataServiceId'] as const;
+const alone = ['Location'] as const;

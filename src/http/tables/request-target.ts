@@ -1,7 +1,12 @@
 import { unreachable } from '../../base/invariant.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { decodeOnce } from '../../wire/http/percent.js';
-import { parseResourcePath, pathSegments, type Resource } from '../../wire/odata/resource.js';
+import {
+  parseResourcePath,
+  pathSegments,
+  resourceOfSegments,
+  type Resource,
+} from '../../wire/odata/resource.js';
 import { isTableName } from '../../services/tables/table-name.js';
 
 const tunnelled: ReadonlySet<string> = new Set(['GET', 'PUT', 'MERGE', 'PATCH', 'DELETE']);
@@ -31,14 +36,15 @@ const keyed = /^([^(]+)\('.*'\)$/;
  * way. Paths inside of batches do not come of an account URL, and have no such meaning.
  */
 export function parseRequestPath(path: string, method: string): Resource {
-  const [table = '', below, ...deeper] = pathSegments(path);
-  if (below === undefined || deeper.length > 0 || !isTableName(table)) {
-    return parseResourcePath(path);
+  const segments = pathSegments(path);
+  const [table = '', below] = segments;
+  if (below === undefined || segments.length > 2 || !isTableName(table)) {
+    return resourceOfSegments(segments);
   }
   if (method === 'POST') return parseResourcePath(table);
   if (method === 'GET') throw new StorageError('NotImplemented');
   const [, name] = keyed.exec(decodeOnce(below)) ?? [];
-  return name === undefined ? parseResourcePath(path) : refuseKeyCount(name);
+  return name === undefined ? resourceOfSegments(segments) : refuseKeyCount(name);
 }
 
 function refuseKeyCount(name: string): never {

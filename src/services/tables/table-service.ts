@@ -105,19 +105,19 @@ export class TableService {
     rowKey: string,
   ): Promise<StoredEntity> {
     const prefix = await this.#tables.prefixOf(account, table);
-    return readEntity(this.#store, prefix, partitionKey, rowKey);
+    return await readEntity(this.#store, prefix, partitionKey, rowKey);
   }
 
   /** One page of entities in key order (table-service §6, §7). */
   async queryEntities(account: string, table: string, query: EntityQuery): Promise<EntityPage> {
     const prefix = await this.#tables.prefixOf(account, table);
     const context = { store: this.#store, clock: this.#clock, budget: this.#budget };
-    return queryEntities(context, prefix, query);
+    return await queryEntities(context, prefix, query);
   }
 
   async write(account: string, table: string, operation: WriteOperation): Promise<WriteResult> {
     const prefix = await this.#tables.prefixOf(account, table);
-    return writeEntity(this.#writes, prefix, operation);
+    return await writeEntity(this.#writes, prefix, operation);
   }
 
   /**
@@ -132,7 +132,7 @@ export class TableService {
   ): Promise<readonly WriteResult[]> {
     checkGroup(operations);
     const prefix = await this.#tables.prefixOf(account, table).catch(rethrowForFirst);
-    return writeGroup(this.#writes, prefix, operations);
+    return await writeGroup(this.#writes, prefix, operations);
   }
 
   /**

@@ -220,8 +220,9 @@ function writeMalformed(writer: BodyWriter, error: MalformedBatchError, context:
 }
 
 function locationLines(location: string, wanted: readonly LocationHeader[]): string {
-  const names = fittingLocations(location, wanted);
-  return names.map((name) => `${name}: ${location}\r\n`).join('');
+  let lines = '';
+  for (const name of fittingLocations(location, wanted)) lines += `${name}: ${location}\r\n`;
+  return lines;
 }
 
 function statusLine(status: number): string {

@@ -19,5 +19,7 @@ export function fittingLocations(
   wanted: readonly LocationHeader[],
 ): readonly LocationHeader[] {
   const room = headerBlockBytesMax - otherHeadersBytes;
+  // No character takes more than three bytes: most addresses need not be measured.
+  if (location.length * wanted.length * 3 <= room) return wanted;
   return wanted.slice(0, Math.floor(room / Math.max(1, Buffer.byteLength(location))));
 }

@@ -32,13 +32,19 @@ const batch: Resource = { kind: 'batch' };
  * that no key may hold (table-service §1.3 and §2.3).
  */
 export function parseResourcePath(rawPathAfterAccount: string): Resource {
-  const [segment = '', ...more] = pathSegments(rawPathAfterAccount);
-  if (more.length > 0) throw querySyntaxError();
-  return resourceOfSegment(segment);
+  return resourceOfSegments(pathSegments(rawPathAfterAccount));
+}
+
+/** The same of a path that has been taken apart. */
+export function resourceOfSegments(segments: readonly string[]): Resource {
+  if (segments.length > 1) throw querySyntaxError();
+  return resourceOfSegment(segments[0] ?? '');
 }
 
 /** The segments of a path as sent, without the empty ones. */
 export function pathSegments(path: string): readonly string[] {
+  // Nearly all have one, and each request asks.
+  if (path.lastIndexOf('/') === 0 && path.length > 1) return [path.slice(1)];
   return path.split('/').filter((segment) => segment !== '');
 }
 
