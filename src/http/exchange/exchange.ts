@@ -15,6 +15,9 @@ import type { PartitionLoad } from './request-load.js';
 /** How a request came in: over TLS or without. */
 export type Protocol = 'http' | 'https';
 
+/** Throws `ServerBusy` without room. */
+export type AnswerRoom = (exchange: Exchange, bytes: number) => void;
+
 export interface ExchangeStart {
   /** The service that is asked. */
   readonly service: ServiceName;
@@ -57,6 +60,7 @@ export class Exchange {
   /** Bytes of the body by Content-Length; infinite when the body comes in chunks; 0 without one. */
   bodyBytesDeclared = 0;
 
+  #headCharacters = -1;
   #queryOptions: QueryOptions | undefined = undefined;
   #queryOptionsByLowerName: QueryOptions | undefined = undefined;
 
@@ -98,8 +102,8 @@ export class Exchange {
   heldBytes = 0;
   /** Those of them that are for an answer which is still being put together. */
   reservedBytes = 0;
-  /** Set before run: counts an answer before its first piece. Throws `ServerBusy` without room. */
-  reserve: (bytes: number) => void = () => undefined;
+  /** Set before run: what counts an answer of so many bytes. */
+  answerRoom: AnswerRoom | undefined = undefined;
   /** It has its record: nothing of it is held any more. */
   concluded = false;
 
@@ -138,6 +142,16 @@ export class Exchange {
     return this.request.rawHeaders;
   }
 
+  /** How long its target and its header fields are together. */
+  get headCharacters(): number {
+    if (this.#headCharacters >= 0) return this.#headCharacters;
+    const { url = '', rawHeaders } = this.request;
+    let characters = url.length;
+    for (const text of rawHeaders) characters += text.length;
+    this.#headCharacters = characters;
+    return characters;
+  }
+
   /** The query string, decoded on first use. Throws `InvalidInput` when it cannot be. */
   get queryOptions(): QueryOptions {
     this.#queryOptions ??= parseQueryString(this.queryText);
@@ -159,6 +173,12 @@ export class Exchange {
     if (operationCount !== undefined) this.operationCount = operationCount;
     if (query !== undefined) this.query = query;
     if (errorCode !== undefined) this.errorCode = errorCode;
+  }
+
+  /** Counts an answer before its first piece. Throws `ServerBusy` without room. */
+  reserve(bytes: number): void {
+    this.answerRoom?.(this, bytes);
+    this.reservedBytes = bytes;
   }
 
   /** The storage work has begun. */

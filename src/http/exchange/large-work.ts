@@ -11,12 +11,15 @@ export class LargeWork {
   #atWork = 0;
 
   /** Does it when there is room. Rejects as it does. */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+  async run<Arguments extends readonly unknown[], Result>(
+    work: (...given: Arguments) => Promise<Result>,
+    ...given: Arguments
+  ): Promise<Result> {
     if (this.#atWork < atWorkMax) this.#atWork += 1;
     // Whoever leaves hands its place over.
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
-      return await work();
+      return await work(...given);
     } finally {
       this.#leave();
     }

@@ -53,16 +53,29 @@ export function authenticate(
   exchange: Exchange,
   context: AuthenticateContext,
 ): Caller | Promise<Caller> {
-  const { service } = context;
-  const read = (header: string | undefined): Credential =>
-    readCredential(header, exchange.queryText, service);
   const header = exchange.header('authorization');
-  const verified = (): Caller | Promise<Caller> => verify(exchange, context, read(header));
-  if (!context.rules.triesAll || header === undefined || exchange.queryText === '') {
-    return verified();
+  if (context.rules.triesAll && header !== undefined && exchange.queryText !== '') {
+    return authenticateByEither(header, exchange, context);
   }
-  return firstValid(verified, () => {
-    const credential = read(undefined);
+  return verify(exchange, context, credentialOf(header, exchange, context));
+}
+
+function credentialOf(
+  header: string | undefined,
+  { queryText }: Exchange,
+  { service }: AuthenticateContext,
+): Credential {
+  return readCredential(header, queryText, service);
+}
+
+function authenticateByEither(
+  header: string,
+  exchange: Exchange,
+  context: AuthenticateContext,
+): Caller | Promise<Caller> {
+  const byHeader = () => verify(exchange, context, credentialOf(header, exchange, context));
+  return firstValid(byHeader, () => {
+    const credential = credentialOf(undefined, exchange, context);
     return credential.kind === 'none' ? undefined : verify(exchange, context, credential);
   });
 }

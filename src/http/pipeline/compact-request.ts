@@ -59,7 +59,7 @@ export class CompactRequest extends IncomingMessage {
 
   #collect(chunk: Buffer): boolean {
     // What came in one read of the connection is parsed in this turn of the loop, over many ticks.
-    if (this.#pieces === undefined) setImmediate(this.#pass);
+    if (this.#pieces === undefined) setImmediate(CompactRequest.#passOf, this);
     else if (this.#length + chunk.length > capacityMax) this.#pass();
     this.#add(chunk);
     return this.readableLength + this.#length < this.readableHighWaterMark;
@@ -82,10 +82,12 @@ export class CompactRequest extends IncomingMessage {
   }
 
   /** What was put together is there to be read. */
-  readonly #pass = (): void => {
+  #pass(): void {
     const pieces = this.#pieces?.subarray(0, this.#length);
     this.#pieces = undefined;
     this.#length = 0;
     if (pieces !== undefined && !this.destroyed) super.push(pieces);
-  };
+  }
+
+  static readonly #passOf = (request: CompactRequest): void => request.#pass();
 }

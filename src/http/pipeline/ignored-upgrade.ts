@@ -6,13 +6,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
  * so. Where that may be, the answer closes the connection, which tells the client that nothing
  * behind the request was looked at.
  *
- * Nothing was dropped where exactly the bytes of the request have come, as clients write them.
- * `bytesCome`: of the connection, since the request before it was answered.
+ * Nothing was dropped where exactly the bytes of the request have come, as clients write them:
+ * since the request before it was answered, as the connection counts.
  */
 export function closeWhereBytesMayBeLost(
   request: IncomingMessage,
   response: ServerResponse,
-  bytesCome: () => number,
+  connection: { readonly bytesSinceAnswer: number },
 ): void {
   const { headers } = request;
   if (headers.upgrade === undefined) return;
@@ -20,7 +20,7 @@ export function closeWhereBytesMayBeLost(
   const isChunked = headers['transfer-encoding'] !== undefined;
   const bytes = headBytes(request) + (isChunked ? NaN : Number(headers['content-length'] ?? 0));
   const decide = () => {
-    response.shouldKeepAlive = shouldKeepAlive && bytesCome() === bytes;
+    response.shouldKeepAlive = shouldKeepAlive && connection.bytesSinceAnswer === bytes;
   };
   decide();
   request.once('end', decide);

@@ -11,21 +11,15 @@ const longBodyBytes = 256 * 1024;
  * the event loop of its own, so that those of many clients never add up in one.
  */
 export function isLarge(exchange: Exchange): boolean {
-  return exchange.body.length >= largeBodyBytes || headCharacters(exchange) >= largeHeadCharacters;
+  return exchange.body.length >= largeBodyBytes || exchange.headCharacters >= largeHeadCharacters;
 }
 
 /** Whether its query string and header fields take much memory once they are read. */
 export function hasLongHead(exchange: Exchange): boolean {
-  return headCharacters(exchange) >= longHeadCharacters;
+  return exchange.headCharacters >= longHeadCharacters;
 }
 
 /** Whether what its body is read into takes much memory: text, values, what is stored of them. */
 export function hasLongBody({ body }: Exchange): boolean {
   return body.length >= longBodyBytes;
-}
-
-function headCharacters({ request, rawHeaders }: Exchange): number {
-  let characters = request.url?.length ?? 0;
-  for (const text of rawHeaders) characters += text.length;
-  return characters;
 }

@@ -12,7 +12,7 @@ import { AbortedError } from './body.js';
 import { freeBody, type OnGrowth } from './growing-body.js';
 import { claimedMd5, verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
-import type { Exchange } from '../exchange/exchange.js';
+import type { AnswerRoom, Exchange } from '../exchange/exchange.js';
 import type { AdmittedRequest, Interceptor } from './interceptor.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
@@ -83,6 +83,15 @@ export class Pipeline {
   readonly #guard: PublicKeyGuard;
   readonly #endpoints: Router<Exchange, Endpoint>;
   readonly #authentication: AuthenticateContext;
+  /** What has changed something is answered, whether there is room or not. */
+  readonly #roomOfWrites: AnswerRoom = (exchange, bytes) => {
+    this.#options.memory.take(exchange, bytes);
+  };
+  readonly #roomOfReads: AnswerRoom = (exchange, bytes) => {
+    const { memory, limits } = this.#options;
+    memory.ensureRoom(bytes, limits.heldBytesMax);
+    memory.take(exchange, bytes);
+  };
   readonly #longHeads = new LargeWork();
   readonly #longBodies = new LargeWork();
   #closing = false;
@@ -139,8 +148,10 @@ export class Pipeline {
         if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, routed);
       }
       const room = this.#roomFor(exchange);
-      const work = (): Promise<StreamedAnswer | undefined> => this.#work(exchange, routed);
-      const answer = room === undefined ? await work() : await room.run(work);
+      const work = this.#work;
+      const answer = await (room === undefined
+        ? work(exchange, routed)
+        : room.run(work, exchange, routed));
       if (answer !== undefined) await answer.send();
     } catch (error) {
       if (exchange.account === undefined) await this.#loadCorsRulesLate(exchange);
@@ -163,7 +174,10 @@ export class Pipeline {
    * The operation itself. What may take long of a large request has a turn for each stage. Returns
    * an answer that is still to be sent, in pieces.
    */
-  async #work(exchange: Exchange, routed: Routed): Promise<StreamedAnswer | undefined> {
+  readonly #work = async (
+    exchange: Exchange,
+    routed: Routed,
+  ): Promise<StreamedAnswer | undefined> => {
     const { service, clock, limits, memory } = this.#options;
     const { operation, request } = routed;
     const lock = this.#lock;
@@ -178,11 +192,7 @@ export class Pipeline {
     if (this.#hasActiveInterceptor) await this.#intercept(exchange, routed, input);
     if (large) await nextTurn();
     while (lock.isWriting) await lock.released();
-    exchange.reserve = (bytes) => {
-      if (isReadOnly) memory.ensureRoom(bytes, limits.heldBytesMax);
-      memory.take(exchange, bytes);
-      exchange.reservedBytes = bytes;
-    };
+    exchange.answerRoom = isReadOnly ? this.#roomOfReads : this.#roomOfWrites;
     setDeadline(exchange, clock.monotonicMs(), limits.operationTimeoutMs);
     lock.enter();
     let output: unknown;
@@ -202,7 +212,7 @@ export class Pipeline {
       memory.ensureRoom(reply.body.length - exchange.reservedBytes, limits.heldBytesMax);
     this.#reply(exchange, reply);
     return undefined;
-  }
+  };
 
   /**
    * Answers an exchange whose time has passed. Storage work that has begun is not undone; its

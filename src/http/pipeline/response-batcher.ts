@@ -27,6 +27,6 @@ export class ResponseBatcher {
     const [responses, bodies] = [this.#responses, this.#bodies];
     this.#responses = [];
     this.#bodies = [];
-    for (const [index, response] of responses.entries()) response.end(bodies[index], 'latin1');
+    for (let at = 0; at < responses.length; at += 1) responses[at]?.end(bodies[at], 'latin1');
   };
 }

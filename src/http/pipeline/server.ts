@@ -248,7 +248,7 @@ export class HttpServer {
       if (!connection.socket.destroyed) this.#concluded(exchange, connection, false);
     });
     response.on('error', ignoreLostClient);
-    closeWhereBytesMayBeLost(request, response, () => connection.bytesSinceAnswer);
+    closeWhereBytesMayBeLost(request, response, connection);
     // A request that crosses with the end of its connection can have no answer and does no work.
     if (isItsTurn && connection.socket.writable) void this.#pipeline.serve(exchange);
     else if (connection.waiting > this.#options.limits.waitingRequestsMax) this.#cutOff(connection);
