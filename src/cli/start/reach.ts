@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Logger } from 'pino';
-import { serviceNames } from '../../model/services/services.js';
+import { serviceNames, services } from '../../model/services/services.js';
 import { hasPublicKey, type AccountSettings } from '../../services/accounts/directory.js';
 import type { StartSettings } from './settings.js';
 
@@ -57,11 +57,12 @@ export function exposureWarning(settings: ReachSettings): string | undefined {
   const exposed = exposedAccounts(settings).map(({ name }) => name);
   if (exposed.length === 0) return undefined;
   const hosts = hostsOf(settings).filter((host) => !isLoopback(host));
+  const { emulatorPort: port } = services.table;
   return (
     `The key of ${exposed.join(', ')} is public, and the server listens on ${hosts.join(', ')}: ` +
     'whoever reaches this machine can read, change and delete all data of the account. Where that ' +
     'is not meant, listen on 127.0.0.1 (of a container, publish the ports there: -p ' +
-    '127.0.0.1:10002:10002), or give accounts keys of their own: --account name:$(openssl rand ' +
+    `127.0.0.1:${port}:${port}), or give accounts keys of their own: --account name:$(openssl rand ` +
     '-base64 48).'
   );
 }

@@ -1,4 +1,3 @@
-import type { ServiceName } from '../../model/services/services.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { CorsRule } from '../../model/resources/service-properties.js';
 import { publicAccess } from '../operations/access.js';
@@ -21,34 +20,32 @@ interface Preflight {
  * table-service §11.2). Throws `InvalidHeaderValue` for what is no preflight,
  * `CorsPreflightFailure` when no rule allows it.
  */
-export function preflight(service: ServiceName): Operation<ServiceRequest, Preflight, CorsRule> {
-  return {
-    access: publicAccess,
-    bodyBytesMax: 0,
+export const preflight: Operation<ServiceRequest, Preflight, CorsRule> = {
+  access: publicAccess,
+  bodyBytesMax: 0,
 
-    parse({ exchange }) {
-      return {
-        origin: required(exchange, 'Origin'),
-        method: required(exchange, 'Access-Control-Request-Method'),
-        headers: exchange.header('access-control-request-headers'),
-      };
-    },
+  parse({ exchange }) {
+    return {
+      origin: required(exchange, 'Origin'),
+      method: required(exchange, 'Access-Control-Request-Method'),
+      headers: exchange.header('access-control-request-headers'),
+    };
+  },
 
-    async run(asked, { backend, account }) {
-      return allowingRule(await backend.properties.corsRules(service, account), asked);
-    },
+  async run(asked, { backend, account, exchange }) {
+    return allowingRule(await backend.properties.corsRules(exchange.service, account), asked);
+  },
 
-    render({ maxAgeSeconds }, { origin, method, headers }) {
-      const reply = emptyReply(200);
-      reply.headers.push('Access-Control-Allow-Origin', origin);
-      reply.headers.push('Access-Control-Allow-Methods', method);
-      if (headers !== undefined) reply.headers.push('Access-Control-Allow-Headers', headers);
-      reply.headers.push('Access-Control-Max-Age', String(maxAgeSeconds));
-      reply.headers.push('Access-Control-Allow-Credentials', 'true');
-      return reply;
-    },
-  };
-}
+  render({ maxAgeSeconds }, { origin, method, headers }) {
+    const reply = emptyReply(200);
+    reply.headers.push('Access-Control-Allow-Origin', origin);
+    reply.headers.push('Access-Control-Allow-Methods', method);
+    if (headers !== undefined) reply.headers.push('Access-Control-Allow-Headers', headers);
+    reply.headers.push('Access-Control-Max-Age', String(maxAgeSeconds));
+    reply.headers.push('Access-Control-Allow-Credentials', 'true');
+    return reply;
+  },
+};
 
 /** A preflight, which no path, query string or credential can keep from its operation. */
 export function preflightOf(

@@ -5,7 +5,6 @@ import {
   containerNounOf,
   serviceNames,
   services,
-  type ContainerNoun,
   type ServiceName,
 } from '../../model/services/services.js';
 import { matchesGlob, parseGlob, type Glob } from './glob.js';
@@ -78,40 +77,49 @@ function scopeOf(said: SaidRule, { place, operations }: ParseRuleContext): Fault
       `${place}.operation must be the name of an operation: ${operations.join(', ')}.`,
     );
   }
-  const containers = serviceNames.flatMap((service) => {
-    const spelled = (text: string): string => containerIdentity(service, text);
-    const named = globs(containerNounOf(service), spelled);
-    return named === undefined ? [] : [{ service, named }];
-  });
-  const [container] = containers;
-  const service = said.service ?? container?.service;
-  const partitionKey = globs('partitionKey');
-  const rowKey = globs('rowKey');
+  const { service, resource } = containersOf(said, place);
+  const [partitionKey, rowKey] = [globs('partitionKey'), globs('rowKey')];
   const needsKeys = partitionKey !== undefined || rowKey !== undefined;
-  if (
-    containers.some((each) => each.service !== service) ||
-    (needsKeys && service !== undefined && services[service].container.partitions !== 'by-key')
-  ) {
-    throw new InvalidSettingError(`${place} fits no request: ${whatRequestsName}.`);
-  }
+  if (needsKeys && service !== undefined && !haveKeys(service)) throw fitsNothing(place);
   return {
     service,
     operation,
     method: globs('method', (text) => text.toUpperCase()),
     account: globs('account'),
-    resource: container?.named,
+    resource,
     partitionKey,
     rowKey,
   };
 }
 
-type PatternName = 'operation' | 'method' | 'account' | ContainerNoun | 'partitionKey' | 'rowKey';
+/** Which containers of which service a rule names. */
+function containersOf(said: SaidRule, place: string): Pick<FaultScope, 'service' | 'resource'> {
+  const named = serviceNames.flatMap((service) => {
+    const noun = containerNounOf(service);
+    const spelled = (text: string): string => containerIdentity(service, text);
+    const resource = globsOf(said[noun], `${place}.${noun}`, spelled);
+    return resource === undefined ? [] : [{ service, resource }];
+  });
+  const [first] = named;
+  const service = said.service ?? first?.service;
+  if (named.some((each) => each.service !== service)) throw fitsNothing(place);
+  return { service, resource: first?.resource };
+}
 
-const oneContainer = serviceNames.map((service) => `to a ${containerNounOf(service)}`).join(' or ');
-const withKeys = serviceNames
-  .filter((service) => services[service].container.partitions === 'by-key')
-  .map((service) => services[service].plural);
-const whatRequestsName = `a request is ${oneContainer}, and only entities of ${withKeys.join(' and ')} have keys`;
+function haveKeys(service: ServiceName): boolean {
+  return services[service].container.partitions === 'by-key';
+}
+
+function fitsNothing(place: string): InvalidSettingError {
+  const containers = serviceNames.map((service) => `to a ${containerNounOf(service)}`);
+  const withKeys = serviceNames.filter(haveKeys).map((service) => services[service].plural);
+  return new InvalidSettingError(
+    `${place} fits no request: a request is ${containers.join(' or ')}, and only entities of ` +
+      `${withKeys.join(' and ')} have keys.`,
+  );
+}
+
+type PatternName = 'operation' | 'method' | 'account' | 'partitionKey' | 'rowKey';
 
 function globsOf(
   pattern: FaultPattern | undefined,

@@ -1,4 +1,3 @@
-import type { ServiceName } from '../../model/services/services.js';
 import type { ServiceProperties } from '../../model/resources/service-properties.js';
 import {
   parseServiceProperties,
@@ -11,28 +10,23 @@ import { documentReply, emptyReply } from './replies.js';
 import { type ServiceRequest, xmlBodyBytesMax } from './request.js';
 
 /** `GET /?restype=service&comp=properties` of a service (queue-service §6.2). */
-export function getServiceProperties(
-  service: ServiceName,
-): Operation<ServiceRequest, void, ServiceProperties> {
-  return {
-    access: serviceAccess('read'),
-    bodyBytesMax: 0,
+export const getServiceProperties: Operation<ServiceRequest, void, ServiceProperties> = {
+  access: serviceAccess('read'),
+  bodyBytesMax: 0,
 
-    parse() {},
+  parse() {},
 
-    run(_input, { backend, account }) {
-      return backend.properties.get(service, account);
-    },
+  run(_input, { backend, account, exchange }) {
+    return backend.properties.get(exchange.service, account);
+  },
 
-    render(properties, _input, { exchange }) {
-      return documentReply(exchange, renderServiceProperties(properties, exchange.version));
-    },
-  };
-}
+  render(properties, _input, { exchange }) {
+    return documentReply(exchange, renderServiceProperties(properties, exchange.version));
+  },
+};
 
 /** `PUT /?restype=service&comp=properties`: parts that the body leaves out stay as they are. */
 export function setServiceProperties(
-  service: ServiceName,
   dialect: PropertiesDialect,
 ): Operation<ServiceRequest, Partial<ServiceProperties>, void> {
   return {
@@ -43,8 +37,8 @@ export function setServiceProperties(
       return parseServiceProperties(exchange.body, exchange.version, dialect);
     },
 
-    run(change, { backend, account }) {
-      return backend.properties.set(service, account, change);
+    run(change, { backend, account, exchange }) {
+      return backend.properties.set(exchange.service, account, change);
     },
 
     render() {

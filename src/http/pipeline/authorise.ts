@@ -24,7 +24,7 @@ import {
   type ServiceName,
 } from '../../model/services/services.js';
 
-/** Fourth stage: whether the caller may do what the request asks for. Throws as its parts do. */
+/** Fifth stage: whether the caller may do what the request asks for. Throws as its parts do. */
 export function authoriseExchange(exchange: Exchange, { operation, request }: Routed): void {
   const { caller } = exchange;
   checkContainer(caller, request.container);

@@ -2,7 +2,7 @@ import { parseTimeout } from '../../wire/http/query-string.js';
 import type { Exchange } from '../exchange/exchange.js';
 
 /**
- * Sixth stage, its time limit: by when the storage work must be done. The `timeout` option, in
+ * Seventh stage, its time limit: by when the storage work must be done. The `timeout` option, in
  * seconds on the wire, at most and by default `maxMs` (table-service §10.4).
  *
  * Limits are whole seconds and hardly ever reached. So no timer is set a request: the server looks

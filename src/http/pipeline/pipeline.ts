@@ -235,7 +235,7 @@ export class Pipeline {
     }
   }
 
-  /** What is asked for. The body has not been read. */
+  /** Fourth stage: what is asked for. The body has not been read. */
   #route(exchange: Exchange): Routed {
     const { service } = this.#options;
     if (isPreflight(exchange)) {

@@ -16,7 +16,7 @@ export function checkLengthSaid(exchange: Exchange): void {
 }
 
 /**
- * Fifth stage, first half: brings the body in. Runs after the caller is known and allowed, so that
+ * Sixth stage, first half: brings the body in. Runs after the caller is known and allowed, so that
  * nobody else's bytes are buffered.
  */
 export async function receiveBody(

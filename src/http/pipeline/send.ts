@@ -17,7 +17,7 @@ export interface SendContext {
 const joinedBytesMax = 16 * 1024;
 
 /**
- * Eighth stage: puts a reply on the wire, with the headers that every answer has. The first reply
+ * Ninth stage: puts a reply on the wire, with the headers that every answer has. The first reply
  * of an exchange wins: one that comes after a time limit has passed is dropped.
  */
 export function send(exchange: Exchange, reply: Reply, context: SendContext): void {

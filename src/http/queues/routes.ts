@@ -52,8 +52,7 @@ const peek = { methods: ['GET'], ...messages, when: isPeek };
 const update = { methods: ['PUT'], ...message, since: messageVersions.update };
 const getAcl = getSignedIdentifiers(queuePolicies);
 const setAcl = setSignedIdentifiers(queuePolicies);
-const getProperties = getServiceProperties('queue');
-const setProperties = setServiceProperties('queue', queueProperties);
+const setProperties = setServiceProperties(queueProperties);
 
 function isPeek({ query }: RoutedQueueRequest): boolean {
   return peekOnlyOf(query);
@@ -63,7 +62,7 @@ function isPeek({ query }: RoutedQueueRequest): boolean {
 export const queuePreflight: QueueRoute = routeTo(
   'QueuePreflightRequest',
   { methods: ['OPTIONS'], everywhere: true },
-  preflight('queue'),
+  preflight,
 );
 
 /**
@@ -84,7 +83,7 @@ export const queueRoutes: readonly QueueRoute[] = [
   routeTo('ListQueues', { methods: ['GET'], ...list }, listQueues),
   routeTo('GetQueueACL', { methods: ['GET', 'HEAD'], ...acl }, getAcl),
   routeTo('SetQueueACL', { methods: ['PUT'], ...acl }, setAcl),
-  routeTo('GetQueueServiceProperties', { methods: ['GET'], ...properties }, getProperties),
+  routeTo('GetQueueServiceProperties', { methods: ['GET'], ...properties }, getServiceProperties),
   routeTo('SetQueueServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
   routeTo('GetQueueServiceStats', { methods: ['GET'], ...stats }, getServiceStats),
   routeTo('GetUserDelegationKey', { methods: ['POST'], ...delegationKey }, getUserDelegationKey),

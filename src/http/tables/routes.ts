@@ -19,14 +19,13 @@ const stats = { resource: 'service', restype: 'service', comp: 'stats' } as cons
 
 const getAcl = getSignedIdentifiers(tablePolicies);
 const setAcl = setSignedIdentifiers(tablePolicies);
-const getProperties = getServiceProperties('table');
-const setProperties = setServiceProperties('table', tableProperties);
+const setProperties = setServiceProperties(tableProperties);
 
 /** Reached before routing, whatever the path. */
 export const tablePreflight: TableRoute = routeTo(
   'PreflightTableRequest',
   { methods: ['OPTIONS'], everywhere: true },
-  preflight('table'),
+  preflight,
 );
 
 /**
@@ -44,7 +43,7 @@ export const tableRoutes: readonly TableRoute[] = [
   routeTo('DeleteTable', { methods: ['DELETE'], resource: 'table-entry' }, deleteTable),
   routeTo('GetTableAcl', { methods: ['GET', 'HEAD'], ...acl }, getAcl),
   routeTo('SetTableAcl', { methods: ['PUT'], ...acl }, setAcl),
-  routeTo('GetTableServiceProperties', { methods: ['GET'], ...properties }, getProperties),
+  routeTo('GetTableServiceProperties', { methods: ['GET'], ...properties }, getServiceProperties),
   routeTo('SetTableServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
   routeTo('GetTableServiceStats', { methods: ['GET'], ...stats }, getServiceStats),
   tablePreflight,
