@@ -3,17 +3,12 @@ import { after, describe, it } from 'node:test';
 import { defineEntity, int32, key, string } from '../../src/modeling/index.js';
 import { compoundKeyOf } from '../../src/modeling/patterns/compound-key.js';
 import { startTables } from './support/observed-tables.js';
+import { NamedEmployee as Employee } from './support/employees.js';
 
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 
 // The guide's own layout: an employee, and the reviews of each year.
-const Employee = defineEntity({
-  type: 'Employee',
-  properties: { department: string(), id: int32(), name: string() },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
-});
 const Review = defineEntity({
   type: 'Review',
   properties: {

@@ -21,6 +21,7 @@ import {
 import { LostAnswers } from './support/lost-answers.js';
 import { startTables } from './support/observed-tables.js';
 import { anyRow } from './support/wire-arbitraries.js';
+import { NamedEmployee as Employee } from './support/employees.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -30,13 +31,6 @@ const Department = defineEntity({
   properties: { department: string(), employees: int32() },
   partitionKey: (p) => key`${p.department}`,
   rowKey: () => key`department`,
-});
-
-const Employee = defineEntity({
-  type: 'Employee',
-  properties: { department: string(), id: int32(), name: string() },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
 const sales = { department: 'Sales' };

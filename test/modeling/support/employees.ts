@@ -24,6 +24,14 @@ export const Employee = defineEntity({
   rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
+/** As `Employee`, with a name and nothing else. */
+export const NamedEmployee = defineEntity({
+  type: 'Employee',
+  properties: { department: string(), id: int32(), name: string() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`empid_${p.id.padded(6)}`,
+});
+
 export type EmployeeKey = KeyOf<typeof Employee>;
 
 export const employeeKey = (employee: EmployeeKey) => codecOf(Employee).key(employee);
