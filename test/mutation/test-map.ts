@@ -1,0 +1,91 @@
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { hashOf, isExecuted, readExecuted, type Executed } from './executed.js';
+import { runTestFile, type Ending } from './test-file.js';
+
+/** A test file that takes longer with coverage than this catches nothing: it is left out. */
+const fileSecondsMax = 40;
+const cacheFolder = join(tmpdir(), 'tabularium-test-map');
+
+/** One compiled test file, and what of the source it executes. */
+export interface MappedTest {
+  readonly file: string;
+  readonly ending: Ending;
+  readonly seconds: number;
+  readonly executed: Executed;
+}
+
+/**
+ * Runs every compiled test file of a project copy once to learn what it executes. What is known of
+ * a file whose modules have not changed is taken from a cache in the system's temporary directory.
+ */
+export async function mapTests(
+  root: string,
+  isWanted: (module: string) => boolean,
+  tell: (line: string) => void,
+): Promise<readonly MappedTest[]> {
+  mkdirSync(cacheFolder, { recursive: true });
+  const dist = join(root, 'dist');
+  const files = readdirSync(dist, { recursive: true })
+    .map(String)
+    .filter((file) => file.endsWith('.test.js') && !/\.(long|extras)\.test\.js$/.test(file))
+    .sort();
+  const texts = new Map<string, string>();
+  const mapped: MappedTest[] = [];
+  for (const [index, file] of files.entries()) {
+    const cached = join(cacheFolder, `${hashOf(closureText(dist, file, texts))}.json`);
+    if (existsSync(cached)) {
+      mapped.push(JSON.parse(readFileSync(cached, 'utf8')) as MappedTest);
+      continue;
+    }
+    const test = await mapOne(root, file, isWanted);
+    if (test.ending === 'passed') writeFileSync(cached, JSON.stringify(test));
+    mapped.push(test);
+    const place = `map ${index + 1} of ${files.length}`;
+    tell(`${place}: ${file} ${test.ending} in ${test.seconds.toFixed(1)} s`);
+  }
+  return mapped;
+}
+
+/** Whether a test executes a place of a module; where the module has changed since, it may. */
+export function reaches(test: MappedTest, module: string, hash: string, offset: number): boolean {
+  const executed = test.executed[module];
+  if (executed === undefined) return false;
+  return executed.hash !== hash || isExecuted(executed, offset);
+}
+
+async function mapOne(
+  root: string,
+  file: string,
+  isWanted: (module: string) => boolean,
+): Promise<MappedTest> {
+  const coverage = mkdtempSync(join(tmpdir(), 'coverage-'));
+  try {
+    const run = await runTestFile(root, file, { seconds: fileSecondsMax, coverage });
+    const executed = readExecuted(coverage, join(root, 'dist'), isWanted);
+    return { file, ...run, executed: run.ending === 'passed' ? executed : {} };
+  } finally {
+    rmSync(coverage, { recursive: true, force: true });
+  }
+}
+
+/** The texts of a compiled file and of all it imports, directly or not. */
+function closureText(dist: string, file: string, texts: Map<string, string>): string {
+  const found = new Set([file]);
+  for (const each of found) {
+    const path = join(dist, each);
+    if (!texts.has(each)) texts.set(each, existsSync(path) ? readFileSync(path, 'utf8') : '');
+    for (const match of (texts.get(each) ?? '').matchAll(/(?:from|import)\s*\(?'(\.[^']+\.js)'/g)) {
+      found.add(join(dirname(each), match[1] ?? ''));
+    }
+  }
+  return (
+    [...found].sort().join('\n') +
+    [...found]
+      .sort()
+      .map((each) => texts.get(each))
+      .join('\n')
+  );
+}
