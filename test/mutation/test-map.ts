@@ -56,6 +56,12 @@ export function reaches(test: MappedTest, module: string, hash: string, offset: 
   return executed.hash !== hash || isExecuted(executed, offset);
 }
 
+/** How many characters of the module compiled from a source file a test executes. */
+export function executedLength(test: MappedTest, file: string): number {
+  const { segments = [] } = test.executed[file.replace(/\.ts$/, '.js')] ?? {};
+  return segments.reduce((sum, at, index) => (index % 2 === 0 ? sum - at : sum + at), 0);
+}
+
 async function mapOne(
   root: string,
   file: string,

@@ -3,7 +3,7 @@ import { compiledPlace } from './compiled-place.js';
 import type { Mutant } from './mutants.js';
 import type { ProjectCopy } from './project-copy.js';
 import { runTestFile, type Ending } from './test-file.js';
-import { reaches, type MappedTest } from './test-map.js';
+import { executedLength, reaches, type MappedTest } from './test-map.js';
 
 /** What became of a mutant. `refused` is one that the compiler or the start of the program finds. */
 export type Outcome = 'caught' | 'survived' | 'refused';
@@ -81,12 +81,17 @@ export class Trials {
     return ending === 'hung' || (ending === 'failed' && (await run()) !== 'passed');
   }
 
-  /** The quickest first; those beside the file, or that have caught others of it, are more likely. */
+  /**
+   * The quickest first. More likely to catch are those beside the file, those that execute most of
+   * it, and those that have caught other mutants of it.
+   */
   #inOrder(mutant: Mutant, tests: readonly MappedTest[]): readonly MappedTest[] {
-    const costOf = ({ file, seconds }: MappedTest): number => {
-      const catches = this.#catches.get(`${mutant.file} ${file}`) ?? 0;
-      const isBeside = dirname(file) === dirname(mutant.file);
-      return seconds / (1 + 4 * catches + (isBeside ? 4 : 0));
+    const most = Math.max(1, ...tests.map((test) => executedLength(test, mutant.file)));
+    const costOf = (test: MappedTest): number => {
+      const catches = this.#catches.get(`${mutant.file} ${test.file}`) ?? 0;
+      const beside = dirname(test.file) === dirname(mutant.file) ? 4 : 0;
+      const share = executedLength(test, mutant.file) / most;
+      return test.seconds / (share ** 4 * (1 + 4 * catches + beside));
     };
     return tests
       .map((test) => ({ test, cost: costOf(test) }))

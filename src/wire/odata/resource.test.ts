@@ -91,6 +91,8 @@ describe('paths of the service', () => {
     "/t(PartitionKey='p',PartitionKey='p')",
     "/t(PartitionKey='p',RowKey='r',RowKey='r')",
     "/t(PartitionKey='p' RowKey='r')",
+    "/t(PartitionKey='p';RowKey='r')",
+    "/t(PartitionKey:'p',RowKey='r')",
     "/t(PartitionKey=p,RowKey='r')",
     "/t(PartitionKey='p',RowKey='r'",
     "/t(PartitionKey='p',RowKey='r')x",

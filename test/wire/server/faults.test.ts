@@ -131,6 +131,7 @@ describe('a fault on the wire', () => {
   const cuts: readonly [bytes: number | undefined, sent: (length: number) => number][] = [
     [undefined, (length) => length >> 1],
     [10, () => 10],
+    [1, () => 1],
     [0, () => 0],
     [1e9, (length) => length - 1],
   ];
