@@ -41,7 +41,7 @@ export async function mapTests(
       continue;
     }
     const test = await mapOne(root, file, isWanted);
-    if (test.ending === 'passed') writeFileSync(cached, JSON.stringify(test));
+    if (test.ending !== 'failed') writeFileSync(cached, JSON.stringify(test));
     mapped.push(test);
     const place = `map ${index + 1} of ${files.length}`;
     tell(`${place}: ${file} ${test.ending} in ${test.seconds.toFixed(1)} s`);

@@ -24,6 +24,7 @@ export interface EchoServer extends AsyncDisposable {
   readonly port: number;
   readonly records: RequestRecord[];
   readonly errors: string[];
+  readonly warnings: string[];
   readonly timers: ManualTimers;
   readonly memory: HeldMemory;
   readonly clock: ReturnType<typeof manualClock>;
@@ -80,7 +81,8 @@ export async function startEcho(
     readonly interceptors?: readonly Interceptor[];
   } & EchoService = {},
 ): Promise<EchoServer> {
-  const [records, errors]: [RequestRecord[], string[]] = [[], []];
+  const records: RequestRecord[] = [];
+  const [errors, warnings]: [string[], string[]] = [[], []];
   const clock = manualClock();
   const timers = manualTimers();
   const memory = new HeldMemory({ clock, logger: silentLogger });
@@ -91,7 +93,7 @@ export async function startEcho(
     observers: [() => more.observer?.(), (record) => records.push(record)],
     logger: {
       info: () => undefined,
-      warn: () => undefined,
+      warn: (message) => warnings.push(message),
       error: (message) => errors.push(message),
     },
     limits: { ...defaultLimits, ...more.limits },
@@ -107,5 +109,6 @@ export async function startEcho(
   });
   const port = await server.listen('127.0.0.1', 0);
   const close = () => server.close();
-  return { server, port, records, errors, timers, clock, memory, [Symbol.asyncDispose]: close };
+  const parts = { server, port, records, errors, warnings, timers, clock, memory };
+  return { ...parts, [Symbol.asyncDispose]: close };
 }

@@ -166,6 +166,9 @@ describe('the server', () => {
     assert.equal(harness.server.inFlight, 6);
     assert.equal(harness.records.length, 7, 'what came with the seventh does not count');
     assert.ok(harness.records.every(({ aborted }) => aborted));
+    assert.deepEqual(harness.warnings, [
+      'a client was cut off that sends requests and does not wait for answers',
+    ]);
     patient.socket.resetAndDestroy();
   });
 
