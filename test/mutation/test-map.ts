@@ -6,7 +6,7 @@ import { hashOf, isExecuted, readExecuted, type Executed } from './executed.js';
 import { runTestFile, type Ending } from './test-file.js';
 
 /** A test file that takes longer with coverage than this catches nothing: it is left out. */
-const fileSecondsMax = 40;
+const fileSecondsMax = 60;
 const cacheFolder = join(tmpdir(), 'tabularium-test-map');
 
 /** One compiled test file, and what of the source it executes. */

@@ -95,6 +95,28 @@ describe('a predicate', () => {
     );
   });
 
+  it('finds a number among many values, whatever types both have', () => {
+    const numbers: readonly ((value: number) => EdmValue)[] = [
+      (value) => ({ type: 'Edm.Int32', value }),
+      (value) => ({ type: 'Edm.Int64', value: BigInt(value) }),
+      (value) => ({ type: 'Edm.Double', value }),
+    ];
+    for (const literalOf of numbers) {
+      const operands = Array.from({ length: 40 }, (_, value) => ({
+        ...({ kind: 'comparison', property: 'P0', operator: 'eq' } as const),
+        literal: literalOf(value),
+      }));
+      const filter: Filter = { kind: 'or', operands };
+      for (const storedOf of numbers) {
+        for (const value of [7, 99]) {
+          const row = rowWith(storedOf(value));
+          const { type } = storedOf(value);
+          assert.equal(test(filter, row), matches(filter, row), `${value} as ${type}`);
+        }
+      }
+    }
+  });
+
   it('agrees with the rules where more names are compared than are looked for one by one', () => {
     const names = fc.nat({ max: 45 }).map((place) => `P${place}`);
     const filters = fc.array(comparison(names, anyValue), { minLength: 30, maxLength: 90 });
