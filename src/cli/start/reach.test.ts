@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { describe, it } from 'node:test';
 import { startCli, stopCli } from '../../../test/support/cli-server.js';
+import { byServiceOption } from '../../app/options/addresses.js';
 import { developmentAccount, type AccountSettings } from '../../services/accounts/directory.js';
 import { exposureWarning } from './reach.js';
 
@@ -9,7 +10,7 @@ const own = { name: 'own', keys: [Buffer.from('a key of its own').toString('base
 const both = { name: 'both', keys: [...own.keys, ...developmentAccount.keys] };
 
 function warned(hosts: object, account: AccountSettings = developmentAccount): boolean {
-  const options = { inMemory: true, tablePort: 0, queuePort: 0, ...hosts };
+  const options = { inMemory: true, ...byServiceOption('Port', () => 0), ...hosts };
   return exposureWarning({ accounts: [account], options }) !== undefined;
 }
 

@@ -20,6 +20,8 @@ import { permissionsOfLetters, type Permission } from '../../model/services/perm
 import {
   byService,
   containerIdentity,
+  containerNounOf,
+  serviceNames,
   services,
   type ServiceName,
 } from '../../model/services/services.js';
@@ -160,9 +162,11 @@ function notBySignature(): StorageError {
   });
 }
 
+const containerNouns = serviceNames.map(containerNounOf).join(' or ');
+
 function otherContainer(): StorageError {
   return new StorageError('AuthorizationFailure', {
-    details: explained('The signature is for another table or queue.'),
+    details: explained(`The signature is for another ${containerNouns}.`),
   });
 }
 

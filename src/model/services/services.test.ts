@@ -7,6 +7,7 @@ import {
   containerNounOf,
   serviceNames,
   services,
+  type ServiceName,
 } from './services.js';
 
 describe('the services', () => {
@@ -18,7 +19,7 @@ describe('the services', () => {
       ({ emulatorPort }) => emulatorPort,
       ({ container }) => container.noun,
       ({ signature }) => signature.letter,
-    ] satisfies ((service: (typeof services)['table' | 'queue']) => string | number)[]) {
+    ] satisfies ((service: (typeof services)[ServiceName]) => string | number)[]) {
       assert.equal(
         new Set(serviceNames.map((name) => one(services[name]))).size,
         serviceNames.length,
