@@ -32,6 +32,11 @@ async function ask(server: CliProcess, count: number): Promise<void> {
   }
 }
 
+/** Requests that a log tells of. */
+function requestsIn(text: string): number {
+  return text.split('"msg":"request"').length - 1;
+}
+
 void describe('a log that cannot be written', { skip: onWindows }, () => {
   void it('keeps no request waiting when the disk under it is full, and tells what was lost', async (t) => {
     if (withoutFaults !== false) return t.skip(withoutFaults);
@@ -51,7 +56,7 @@ void describe('a log that cannot be written', { skip: onWindows }, () => {
     const text = await readFile(file, 'utf8');
     const lost = Number(/"lines":(\d+),"msg":"lines of the log were lost/.exec(text)?.[1]);
     assert.ok(lost > 0);
-    assert.equal(text.split('"msg":"request"').length - 1 + lost, 502);
+    assert.equal(requestsIn(text) + lost, 502);
     assert.equal(text.trimEnd().split('\n').length, 502 - lost + 4, 'lines are whole');
   });
 
@@ -106,6 +111,8 @@ void describe('SIGHUP', { skip: onWindows }, () => {
     const location = join(directory.path, 'data');
     const server = await startCli(['--location', location, '--workers', '2', '--debug', file]);
     await ask(server, 10);
+    // A record is made behind its answer.
+    while (requestsIn(await readFile(file, 'utf8')) < 10) await pause(20);
     await rename(file, `${file}.1`);
     const before = await readFile(`${file}.1`, 'utf8');
     server.child.kill('SIGHUP');
@@ -118,7 +125,7 @@ void describe('SIGHUP', { skip: onWindows }, () => {
     await ask(server, 10);
     assert.equal(await stopCli(server), 0);
     text = await readFile(file, 'utf8');
-    assert.equal(text.split('"msg":"request"').length - 1, 10);
+    assert.equal(requestsIn(text), 10);
     assert.match(text, /"msg":"stopped"/);
     assert.equal(await readFile(`${file}.1`, 'utf8'), before);
     assert.equal(workerPids({ stderr: before }).length, 2);
