@@ -124,7 +124,7 @@ const unnoticed = new Set(
     'placesMax pointBytesMax pointsMax portMax queuesAtOnceMax queuesMax quietMsMax rateMax ' +
     'reasonLengthMax resumeMsMax secondsMax seedMax sharedBytesMax shortPageMax ' +
     'sliceBytesMax sliceRowsMax slotsMax smallBytesMax soughtMax sourceBytesMax ' +
-    'shownCharactersMax decodedBytesAtOnceMax keptBytesMax marksMax ' +
+    'shownCharactersMax shortPageBytesMax tablesAtOnceMax keptBytesMax marksMax ' +
     'textBytesPerUnitMax textCharactersMax textShownMax timeMax toleranceSecondsMax topMax ' +
     'ttlSecondsMax turnBytesMax unknownVersionsMax valueCharactersMax verifiedTokensMax ' +
     'visitsMax waitingMax wordSumBytesMax mistakesToldMax pathCharactersMax timerMsMax ' +

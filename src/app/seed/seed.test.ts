@@ -63,7 +63,10 @@ class World {
     const { tables } = await this.tables.queryTables(account, {});
     const { queues } = await this.queues.listQueues(account, { limit: 100 });
     const rows = tables.map(async ({ name }) => [name, await this.entities(name)] as const);
-    const texts = queues.map(async (queue) => [queue, await this.texts(queue.name)] as const);
+    const texts = Array.from(
+      queues,
+      async (queue) => [queue, await this.texts(queue.name)] as const,
+    );
     return [await Promise.all(rows), await Promise.all(texts)];
   }
 

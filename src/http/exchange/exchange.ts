@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { unboundedRoom, type ReadRoom } from '../../base/async/read-room.js';
 import type { ErrorCode } from '../../model/errors/registry.js';
 import { byLowerName, parseQueryString, type QueryOptions } from '../../wire/http/query-string.js';
 import type { ServiceName } from '../../model/services/services.js';
@@ -15,8 +16,10 @@ import type { PartitionLoad } from './request-load.js';
 /** How a request came in: over TLS or without. */
 export type Protocol = 'http' | 'https';
 
-/** Throws `ServerBusy` without room. */
-export type AnswerRoom = (exchange: Exchange, bytes: number) => void;
+/** The memory and the place of an answer, until it is there. Throws `ServerBusy` without room. */
+export interface AnswerRoom extends ReadRoom {
+  leave(): void;
+}
 
 export interface ExchangeStart {
   /** The service that is asked. */
@@ -102,8 +105,9 @@ export class Exchange {
   heldBytes = 0;
   /** Those of them that are for an answer which is still being put together. */
   reservedBytes = 0;
-  /** Set before run: what counts an answer of so many bytes. */
-  answerRoom: AnswerRoom | undefined = undefined;
+  /** Set before run: makes the room that those ask who read much. */
+  openRoom: ((exchange: Exchange) => AnswerRoom) | undefined = undefined;
+  #room: AnswerRoom | undefined = undefined;
   /** It has its record: nothing of it is held any more. */
   concluded = false;
 
@@ -175,10 +179,15 @@ export class Exchange {
     if (errorCode !== undefined) this.errorCode = errorCode;
   }
 
-  /** Counts an answer before its first piece. Throws `ServerBusy` without room. */
-  reserve(bytes: number): void {
-    this.answerRoom?.(this, bytes);
-    this.reservedBytes = bytes;
+  /** Asked for memory and a place by what reads much. */
+  get room(): ReadRoom {
+    this.#room ??= this.openRoom?.(this);
+    return this.#room ?? unboundedRoom;
+  }
+
+  /** The answer is there, or there will be none. */
+  leaveRoom(): void {
+    this.#room?.leave();
   }
 
   /** The storage work has begun. */

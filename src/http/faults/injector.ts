@@ -114,7 +114,8 @@ export class FaultInjector implements Faults, Interceptor {
     const { exchange } = request;
     exchange.fault = fired.map(({ rule }) => rule.name).join(',');
     const latencyMs = fired.reduce((sum, rule) => sum + latencyOf(rule), 0);
-    if (latencyMs > 0) await sleep(this.#options.timers, latencyMs);
+    const { timers } = this.#options;
+    if (latencyMs > 0) await request.standAside(() => sleep(timers, latencyMs));
     const effect = fired.at(-1)?.effect;
     switch (effect?.kind) {
       case undefined:

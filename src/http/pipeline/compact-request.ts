@@ -22,6 +22,11 @@ export class CompactRequest extends IncomingMessage {
   #hasHadItsShare = false;
   #waits = false;
 
+  /** The server reads nothing of it for now, whatever its client sends. */
+  get waitsForTurn(): boolean {
+    return this.#waits;
+  }
+
   /** False: node reads nothing more of the connection until `_read` is called. */
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
     if (!Buffer.isBuffer(chunk)) {

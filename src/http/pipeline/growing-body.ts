@@ -89,7 +89,13 @@ function isResizable(buffer: ArrayBufferLike): buffer is ArrayBuffer {
   return buffer instanceof ArrayBuffer && buffer.resizable;
 }
 
-/** Gives the memory of a large body back at once. Nothing may read it any more. */
-export function freeBody({ buffer }: Buffer): void {
-  if (isResizable(buffer)) buffer.resize(0);
+/**
+ * Gives the memory of a large body back at once: so many bytes. Nothing may read it any more. That
+ * of others is given back with other garbage.
+ */
+export function freeBody({ buffer }: Buffer): number {
+  if (!isResizable(buffer)) return 0;
+  const bytes = buffer.byteLength;
+  buffer.resize(0);
+  return bytes;
 }

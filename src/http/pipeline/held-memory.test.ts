@@ -6,13 +6,13 @@ import { manualClock } from '../../base/clock.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { Exchange } from '../exchange/exchange.js';
 import { silentLogger } from '../exchange/logger.js';
+import { CompactRequest } from './compact-request.js';
 import { HeldMemory } from './held-memory.js';
 
 const mebibyte = 1024 * 1024;
 
 /** A request whose body has not come whole. */
-function exchangeBegun(): Exchange {
-  const request = new IncomingMessage(new Socket());
+function exchangeBegun(request = new IncomingMessage(new Socket())): Exchange {
   return new Exchange(request, new ServerResponse(request), {
     service: 'table',
     requestId: 'r',
@@ -28,16 +28,58 @@ function heldMemory() {
   return { clock, memory: new HeldMemory({ clock, logger: silentLogger }) };
 }
 
+/** Who holds nothing yet. */
+const newcomer = { heldBytes: 0 };
+const small = 16 * 1024;
+const large = small + 1;
+
+/** A request of which the server reads nothing for now. */
+class UnreadRequest extends CompactRequest {
+  waits = true;
+
+  override get waitsForTurn(): boolean {
+    return this.waits;
+  }
+}
+
 const isBusy = (error: unknown) =>
   error instanceof StorageError && error.code === 'ServerBusy' && error.status === 503;
 
 describe('the memory that bodies and answers share', () => {
-  it('has room to its last byte', () => {
+  it('has room to its last byte, but for the sixteenth of those who take little', () => {
     const { memory } = heldMemory();
-    memory.take(exchangeBegun(), mebibyte - 10);
-    memory.ensureRoom(10, mebibyte);
-    assert.throws(() => memory.ensureRoom(11, mebibyte), isBusy);
-    assert.equal(memory.bytes, mebibyte - 10);
+    const held = (mebibyte / 16) * 15 - large;
+    memory.take(exchangeBegun(), held);
+    memory.ensureRoom(newcomer, large, mebibyte);
+    assert.throws(() => memory.ensureRoom(newcomer, large + 1, mebibyte), isBusy);
+    assert.equal(memory.bytes, held);
+  });
+
+  it('has room for those who take little, however much the others have', () => {
+    const { memory } = heldMemory();
+    // What may not be refused passes the bound.
+    memory.take(exchangeBegun(), 3 * mebibyte);
+    for (let taken = 0; taken < mebibyte / 16; taken += small) {
+      const exchange = exchangeBegun();
+      memory.ensureRoom(exchange, small, mebibyte);
+      memory.take(exchange, small);
+    }
+    assert.throws(() => memory.ensureRoom(newcomer, small, mebibyte), isBusy);
+    assert.throws(() => memory.ensureRoom(newcomer, large, mebibyte), isBusy);
+  });
+
+  it('refuses none that is alone among those who take much', () => {
+    const { memory } = heldMemory();
+    const [little, much] = [exchangeBegun(), exchangeBegun()];
+    memory.take(little, 1000);
+    memory.ensureRoom(much, 2 * mebibyte, mebibyte);
+    memory.take(much, 2 * mebibyte);
+    memory.ensureRoom(much, mebibyte, mebibyte);
+    assert.throws(() => memory.ensureRoom(newcomer, large, mebibyte), isBusy);
+    memory.release(much);
+    memory.ensureRoom(newcomer, large, mebibyte);
+    memory.release(little);
+    assert.equal(memory.bytes, 0);
   });
 
   it('takes that of a client that has not moved for a second, and of nobody before', () => {
@@ -46,9 +88,9 @@ describe('the memory that bodies and answers share', () => {
     memory.take(still, mebibyte / 2);
     clock.advanceMicros(999_000);
     memory.take(moving, mebibyte / 2);
-    assert.throws(() => memory.ensureRoom(1, mebibyte), isBusy);
+    assert.throws(() => memory.ensureRoom(newcomer, large, mebibyte), isBusy);
     clock.advanceMicros(1000);
-    memory.ensureRoom(1, mebibyte);
+    memory.ensureRoom(newcomer, large, mebibyte);
     assert.deepEqual([still, moving].map(wasCutOff), [true, false]);
     assert.equal(memory.bytes, mebibyte / 2);
     // What is dropped later was given back with the rest.
@@ -64,7 +106,7 @@ describe('the memory that bodies and answers share', () => {
     assert.ok(first !== undefined);
     memory.giveBack(first, 1);
     clock.advanceMicros(1_000_000);
-    memory.ensureRoom(mebibyte / 2 + 1, mebibyte);
+    memory.ensureRoom(newcomer, (mebibyte / 16) * 7, mebibyte);
     assert.deepEqual(exchanges.map(wasCutOff), [false, true, false]);
   });
 
@@ -75,13 +117,30 @@ describe('the memory that bodies and answers share', () => {
     memory.take(small, 16 * 1024);
     memory.take(atWork, mebibyte);
     clock.advanceMicros(60_000_000);
-    assert.throws(() => memory.ensureRoom(1, mebibyte), isBusy);
+    assert.throws(() => memory.ensureRoom(newcomer, large, mebibyte), isBusy);
     assert.deepEqual([small, atWork].map(wasCutOff), [false, false]);
     memory.release(atWork);
     memory.release(small);
     assert.equal(memory.bytes, 0);
     // Whoever is alone may have more than the bound.
-    memory.ensureRoom(2 * mebibyte, mebibyte);
+    memory.ensureRoom(newcomer, 2 * mebibyte, mebibyte);
+  });
+
+  it('leaves alone whose body the server does not read, and gives its client a second again', () => {
+    const { clock, memory } = heldMemory();
+    const request = new UnreadRequest(new Socket());
+    const [unread, still] = [exchangeBegun(request), exchangeBegun()];
+    for (const exchange of [unread, still]) memory.take(exchange, mebibyte / 2);
+    clock.advanceMicros(1_000_000);
+    memory.ensureRoom(newcomer, large, mebibyte);
+    assert.deepEqual([unread, still].map(wasCutOff), [false, true]);
+    memory.take(exchangeBegun(), mebibyte / 2);
+    request.waits = false;
+    clock.advanceMicros(999_000);
+    assert.throws(() => memory.ensureRoom(newcomer, large, mebibyte), isBusy);
+    clock.advanceMicros(1000);
+    memory.ensureRoom(newcomer, large, mebibyte);
+    assert.ok(wasCutOff(unread));
   });
 });
 

@@ -10,6 +10,8 @@ export interface AdmittedRequest {
   readonly hasLoad: boolean;
   /** What the request names. Costs: for those who must know. */
   entities(): readonly EntityName[];
+  /** Waits for something that takes time. What other requests wait for is theirs meanwhile. */
+  standAside(wait: () => Promise<void>): Promise<void>;
 }
 
 /** What may happen to requests besides being served: throttling, injected faults. */

@@ -18,7 +18,9 @@ import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
 import { hasLongBody, hasLongHead, isLarge } from './large-request.js';
 import { Router } from '../exchange/router.js';
-import { LargeWork } from '../exchange/large-work.js';
+import { LargeWork } from './large-work.js';
+import { WorkPlace } from './work-place.js';
+import { CountedRoom } from './counted-room.js';
 import type { Logger } from '../exchange/logger.js';
 import { ResponseBatcher } from './response-batcher.js';
 import { checkDeclaredBytes, checkLengthSaid, receiveBody } from './receive-body.js';
@@ -83,14 +85,9 @@ export class Pipeline {
   readonly #guard: PublicKeyGuard;
   readonly #endpoints: Router<Exchange, Endpoint>;
   readonly #authentication: AuthenticateContext;
-  /** What has changed something is answered, whether there is room or not. */
-  readonly #roomOfWrites: AnswerRoom = (exchange, bytes) => {
-    this.#options.memory.take(exchange, bytes);
-  };
-  readonly #roomOfReads: AnswerRoom = (exchange, bytes) => {
+  readonly #openRoom = (exchange: Exchange): AnswerRoom => {
     const { memory, limits } = this.#options;
-    memory.ensureRoom(bytes, limits.heldBytesMax);
-    memory.take(exchange, bytes);
+    return new CountedRoom(exchange, memory, limits.heldBytesMax);
   };
   readonly #longHeads = new LargeWork();
   readonly #longBodies = new LargeWork();
@@ -147,37 +144,58 @@ export class Pipeline {
         await receiveBody(exchange, operation.bodyBytesMax, this.#onGrowthOf(exchange));
         if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, routed);
       }
-      const room = this.#roomFor(exchange);
-      const work = this.#work;
-      const answer = await (room === undefined
-        ? work(exchange, routed)
-        : room.run(work, exchange, routed));
+      const place = this.#placeOf(exchange);
+      const answer = await (place === undefined
+        ? this.#work(exchange, routed, place)
+        : this.#workInTurn(exchange, routed, place));
       if (answer !== undefined) await answer.send();
     } catch (error) {
       if (exchange.account === undefined) await this.#loadCorsRulesLate(exchange);
       this.#fail(exchange, error);
     } finally {
       // Its work has ended, also when its client has long had another answer or has left.
-      freeBody(exchange.body);
+      exchange.leaveRoom();
+      const freed = freeBody(exchange.body);
+      if (freed > 0) this.#options.memory.giveBack(exchange, freed);
+    }
+  }
+
+  /** The work of a large request, once it is its turn. */
+  async #workInTurn(
+    exchange: Exchange,
+    routed: Routed,
+    place: WorkPlace,
+  ): Promise<StreamedAnswer | undefined> {
+    try {
+      await place.enter();
+      return await this.#work(exchange, routed, place);
+    } finally {
+      place.leave();
     }
   }
 
   /** Where it waits for its turn, when its work takes many times the bytes it came in. */
-  #roomFor(exchange: Exchange): LargeWork | undefined {
+  #placeOf(exchange: Exchange): WorkPlace | undefined {
     // Whoever waits for its client keeps no place that others wait for.
     if (exchange.bodyStream !== undefined) return undefined;
-    if (hasLongHead(exchange)) return this.#longHeads;
-    return hasLongBody(exchange) ? this.#longBodies : undefined;
+    if (hasLongHead(exchange)) return this.#placeAmong(this.#longHeads, exchange);
+    return hasLongBody(exchange) ? this.#placeAmong(this.#longBodies, exchange) : undefined;
+  }
+
+  #placeAmong(work: LargeWork, exchange: Exchange): WorkPlace {
+    const { clock, limits } = this.#options;
+    return new WorkPlace(exchange, work, { clock, waitMsMax: limits.operationTimeoutMs });
   }
 
   /**
    * The operation itself. What may take long of a large request has a turn for each stage. Returns
    * an answer that is still to be sent, in pieces.
    */
-  readonly #work = async (
+  async #work(
     exchange: Exchange,
     routed: Routed,
-  ): Promise<StreamedAnswer | undefined> => {
+    place: WorkPlace | undefined,
+  ): Promise<StreamedAnswer | undefined> {
     const { service, clock, limits, memory } = this.#options;
     const { operation, request } = routed;
     const lock = this.#lock;
@@ -185,14 +203,14 @@ export class Pipeline {
     if (large) await nextTurn();
     if (service.verifiesContentMd5 && exchange.bodyStream === undefined)
       verifyContentMd5(exchange, operation);
-    memory.ensureRoom(0, limits.heldBytesMax);
+    memory.ensureRoom(exchange, 0, limits.heldBytesMax);
     const input = operation.parse(request);
     const isReadOnly = changesNothing(operation, input);
     if (operation.describe !== undefined) exchange.note(operation.describe(input));
-    if (this.#hasActiveInterceptor) await this.#intercept(exchange, routed, input);
+    if (this.#hasActiveInterceptor) await this.#intercept(exchange, routed, { input, place });
     if (large) await nextTurn();
     while (lock.isWriting) await lock.released();
-    exchange.answerRoom = isReadOnly ? this.#roomOfReads : this.#roomOfWrites;
+    exchange.openRoom = this.#openRoom;
     setDeadline(exchange, clock.monotonicMs(), limits.operationTimeoutMs);
     lock.enter();
     let output: unknown;
@@ -207,12 +225,15 @@ export class Pipeline {
     exchange.load = operation.load?.(output, input);
     const rendered = operation.render(output, input, request);
     const reply = rendered instanceof Promise ? await rendered : rendered;
+    exchange.leaveRoom();
     if (reply.stream !== undefined) return this.#openAnswer(exchange, reply, isReadOnly);
-    if (reply.body !== undefined && isReadOnly)
-      memory.ensureRoom(reply.body.length - exchange.reservedBytes, limits.heldBytesMax);
+    if (reply.body !== undefined && isReadOnly) {
+      const more = reply.body.length - exchange.reservedBytes;
+      memory.ensureRoom(exchange, more, limits.heldBytesMax);
+    }
     this.#reply(exchange, reply);
     return undefined;
-  };
+  }
 
   /**
    * Answers an exchange whose time has passed. Storage work that has begun is not undone; its
@@ -276,7 +297,7 @@ export class Pipeline {
   #onGrowthOf(exchange: Exchange): OnGrowth {
     const { memory, limits } = this.#options;
     return (bytes) => {
-      memory.ensureRoom(bytes, limits.heldBytesMax);
+      memory.ensureRoom(exchange, bytes, limits.heldBytesMax);
       memory.take(exchange, bytes);
     };
   }
@@ -300,16 +321,21 @@ export class Pipeline {
     return false;
   }
 
-  async #intercept(exchange: Exchange, { name, operation }: Routed, input: unknown): Promise<void> {
+  async #intercept(
+    exchange: Exchange,
+    { name, operation }: Routed,
+    { input, place }: { readonly input: unknown; readonly place: WorkPlace | undefined },
+  ): Promise<void> {
     const admitted: AdmittedRequest = {
       exchange,
       operation: name,
       hasLoad: operation.load !== undefined,
       entities: () => operation.entities?.(input) ?? [],
+      standAside: (wait) => (place === undefined ? wait() : place.standAside(wait)),
     };
     for (const each of this.#interceptors) if (each.isActive) await each.beforeWork(admitted);
     // A client that has not waited gets its work done all the same, as long as there is a store.
-    if (this.#closing && exchange.response.destroyed) {
+    if (this.#closing && admitted.exchange.response.destroyed) {
       throw new AbortedError('the server closed while a request waited');
     }
   }

@@ -166,7 +166,7 @@ export class StreamedBody implements BodyStream {
   #newPiece(): GrowingBody {
     const { memory, limits } = this.#options;
     return new GrowingBody(bodyPieceBytesMax, (bytes) => {
-      memory.ensureRoom(bytes, limits.heldBytesMax);
+      memory.ensureRoom(this.#exchange, bytes, limits.heldBytesMax);
       memory.take(this.#exchange, bytes);
     });
   }

@@ -26,9 +26,10 @@ export const getMessages: QueueOperation<Input, readonly DequeuedMessage[]> = {
 
   describe: ({ count }) => (count === 1 ? { operation: 'GetMessage' } : {}),
 
-  async run({ queue, count, visibilitySeconds }, { backend, account }) {
+  async run({ queue, count, visibilitySeconds }, { backend, account, exchange }) {
     if (count > 1) await roomInTurn(backend.clock);
-    return backend.queues.getMessages(account, queue, { count, visibilitySeconds });
+    const options = { count, visibilitySeconds };
+    return backend.queues.getMessages(account, queue, options, exchange.room);
   },
 
   load: messagesLoad,

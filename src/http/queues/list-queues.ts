@@ -1,3 +1,4 @@
+import { lazyList } from '../../base/lazy-list.js';
 import { roomInTurn } from '../../base/async/slice.js';
 import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
@@ -35,13 +36,14 @@ export const listQueues: QueueOperation<Input, QueuePage> = {
     };
   },
 
-  async run({ prefix, from, maxResults = listMax }, { backend, account }) {
+  async run({ prefix, from, maxResults = listMax }, { backend, account, exchange }) {
     await roomInTurn(backend.clock);
-    return backend.queues.listQueues(account, {
+    const query = {
       ...(prefix === undefined ? {} : { prefix }),
       ...(from === undefined ? {} : { from }),
       limit: Math.min(maxResults, listMax),
-    });
+    };
+    return backend.queues.listQueues(account, query, exchange.room);
   },
 
   render({ queues, next }, { prefix, marker, maxResults, includesMetadata }, request) {
@@ -52,17 +54,12 @@ export const listQueues: QueueOperation<Input, QueuePage> = {
       ...(prefix === undefined ? {} : { prefix }),
       ...(marker === undefined ? {} : { marker }),
       ...(maxResults === undefined ? {} : { maxResults }),
-      queues: includesMetadata ? queues : queues.map(({ name }) => ({ name })),
+      queues: includesMetadata ? queues : lazyList(queues, ({ name }) => ({ name })),
       ...(next === undefined ? {} : { nextMarker: markerOf(account, next) }),
     });
-    const { clock } = backend;
-    const bytes = longListBytes;
-    return longXmlReply(list, queues.length > queuesAtOnceMax, { bytes, exchange, clock });
+    return longXmlReply(list, queues.length > queuesAtOnceMax, backend.clock);
   },
 };
-
-/** What counts for a list while it is put together: a page of them is about as long. */
-const longListBytes = 1 << 20;
 
 /** Rendered in one piece, whatever their metadata. */
 const queuesAtOnceMax = 4;

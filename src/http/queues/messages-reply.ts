@@ -14,10 +14,5 @@ export function messagesReply(
 ): Reply | Promise<Reply> {
   const characters = messages.reduce((sum, { text }) => sum + text.length, 0);
   const document = messagesInPieces(countedMessages(messages, exchange.version));
-  const { clock } = backend;
-  return longXmlReply(document, characters > charactersAtOnceMax, {
-    bytes: characters,
-    exchange,
-    clock,
-  });
+  return longXmlReply(document, characters > charactersAtOnceMax, backend.clock);
 }

@@ -24,9 +24,9 @@ export const peekMessages: QueueOperation<Input, readonly PeekedMessage[]> = {
 
   describe: ({ count }) => (count === 1 ? { operation: 'PeekMessage' } : {}),
 
-  async run({ queue, count }, { backend, account }) {
+  async run({ queue, count }, { backend, account, exchange }) {
     if (count > 1) await roomInTurn(backend.clock);
-    return backend.queues.peekMessages(account, queue, count);
+    return backend.queues.peekMessages(account, queue, count, exchange.room);
   },
 
   load: messagesLoad,

@@ -48,10 +48,16 @@ export const getEntity: TableOperation<Input, StoredEntity> = {
 
   render(entity, input, request) {
     if (entity.bag.length <= bytesAtOnceMax) return entityReply(entity, input, request);
-    // To show a large one takes a turn: those of many clients must not come in one.
-    return nextTurn().then(() => entityReply(entity, input, request));
+    return inTurn(entity, request.exchange).then(() => entityReply(entity, input, request));
   },
 };
+
+/** To show a large one takes a turn: those of many clients must not come in one. */
+async function inTurn({ bag }: StoredEntity, { room }: TableRequest['exchange']): Promise<void> {
+  room.hold(bag.length);
+  await room.enter(bag.length);
+  await nextTurn();
+}
 
 function entityReply(entity: StoredEntity, input: Input, request: TableRequest): Reply {
   const reply = jsonReply(200, input.level, entityJson(entity, input, request));

@@ -1,3 +1,4 @@
+import { inSlices, type Pieces } from '../../base/async/slice.js';
 import { unreachable } from '../../base/invariant.js';
 import { encodeToken } from '../../wire/odata/continuation.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
@@ -14,7 +15,6 @@ import { planOnce, type QueryPlan } from '../../services/tables/plan.js';
 import type { QueryReport } from '../../model/edm/query-report.js';
 import type { EntityPage } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
-import { inCountedSlices } from '../operations/replies.js';
 import { resourceOf } from '../operations/request.js';
 import type { Access } from '../exchange/access.js';
 import type { EntityName, PartitionLoad } from '../exchange/request-load.js';
@@ -22,6 +22,7 @@ import type { Reply } from '../exchange/service.js';
 import { rangeOf } from './access.js';
 import { levelOf } from './format.js';
 import type { TableOperation } from './operation.js';
+import type { TableRequest } from './request.js';
 import { jsonReply, renderContext } from './replies.js';
 
 interface Input {
@@ -50,7 +51,7 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
   },
 
   run({ table, query, within, plan }, request) {
-    const { backend, account } = request;
+    const { backend, account, exchange } = request;
     const permitted = {
       ...query,
       ...(within === undefined ? {} : { within }),
@@ -58,7 +59,7 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
       // An answer names what an entity lacks: long lists would make it many times as large.
       rowBytesMin: nullBytes(query.select ?? []),
     };
-    return backend.tables.queryEntities(account, table, permitted);
+    return backend.tables.queryEntities(account, table, permitted, exchange.room);
   },
 
   describe: (_input, page) => ({ query: page?.report }),
@@ -78,10 +79,19 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
     const bytes = pageBytes(page.entities) + page.entities.length * nullBytes(select ?? []);
     if (bytes <= bytesAtOnceMax) return replyWith(renderEntities(page.entities, context));
     const body = entitiesInPieces(page.entities, context);
-    const { exchange, backend } = request;
-    return inCountedSlices(body, { bytes, exchange, clock: backend.clock }).then(replyWith);
+    return inTurn(body, bytes, request).then(replyWith);
   },
 };
+
+/** A long page in slices, once it is its turn. */
+async function inTurn(
+  body: Pieces<Buffer>,
+  bytes: number,
+  { exchange, backend }: TableRequest,
+): Promise<Buffer> {
+  await exchange.room.enter(bytes);
+  return inSlices(body, backend.clock);
+}
 
 /** Where the next page starts. Without a row key, at the beginning of that partition. */
 export function continuationHeaders({ next }: EntityPage): [name: string, value: string][] {

@@ -24,9 +24,9 @@ export const queryTables: TableOperation<Input, TablePage> = {
     return { level: levelOf(request), query };
   },
 
-  async run({ query }, { backend: { tables, clock }, account }) {
+  async run({ query }, { backend: { tables, clock }, account, exchange }) {
     await roomInTurn(clock);
-    return tables.queryTables(account, query);
+    return tables.queryTables(account, query, exchange.room);
   },
 
   render({ tables, next }, { level, query }, request) {

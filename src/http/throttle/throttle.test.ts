@@ -22,7 +22,13 @@ function requestTo(queue: string, requestId: string): AdmittedRequest {
   });
   exchange.resource = queue;
   exchange.load = [{ partitionKey: '', count: 1 }];
-  return { exchange, operation: 'PutMessage', hasLoad: true, entities: () => [] };
+  return {
+    exchange,
+    operation: 'PutMessage',
+    hasLoad: true,
+    entities: () => [],
+    standAside: (wait) => wait(),
+  };
 }
 
 describe('the throttle', () => {

@@ -1,7 +1,8 @@
 import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
-import { nextTurn } from '../../base/async/turns.js';
-import type { CommitBatch, Entry, KeyRange, Store } from '../../kv/store.js';
+import type { ReadRoom } from '../../base/async/read-room.js';
+import { lazyList, type List } from '../../base/lazy-list.js';
+import type { CommitBatch, Entry, KeyRange, RangePage, Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { ContainerIds } from './container-ids.js';
@@ -23,14 +24,11 @@ const knownContainersMax = 10_000;
 /** No identity is longer, in UTF-16 code units, so that every directory entry has a legal key. */
 const identityLengthMax = 1024;
 
-/**
- * A page ends here too, which is far beyond what any one record takes: it is decoded and rendered
- * in one piece each.
- */
+/** A page ends here too, which is far beyond what any one record takes. */
 const pageBytesMax = 1 << 20;
 
-/** Bytes of records that are decoded without giving way in between. */
-const decodedBytesAtOnceMax = 64 * 1024;
+/** What is no longer is read without asking for a place. */
+const shortPageBytesMax = 64 * 1024;
 
 /** What is stored of every container. `name` is as created. */
 export interface ContainerRecord {
@@ -61,7 +59,8 @@ export interface IdentityRange {
 }
 
 export interface ContainerPage<R extends ContainerRecord> {
-  readonly records: readonly R[];
+  /** Each is decoded when it is asked for: they take several times the bytes that are stored. */
+  readonly records: List<R>;
   /** The identity of the first record that is not in the page; absent when there is none. */
   readonly next?: string;
 }
@@ -219,20 +218,25 @@ export class Containers<R extends ContainerRecord> {
   list(
     account: string,
     options: { readonly from?: string; readonly startsWith?: string; readonly limit: number },
+    room?: ReadRoom,
   ): Promise<ContainerPage<R>> {
     const { from = '', startsWith = '', limit } = options;
     const names = containerNamesPrefix(this.#kind.service, account);
     const wanted = beginningWith(names, startsWith);
     const start = from > startsWith ? appendString(names, from) : wanted.start;
-    return this.#page(names, { ...wanted, start }, limit);
+    return this.#page(names, { ...wanted, start }, { limit, room });
   }
 
   /** One page of a range, in order of identity. `limit` may be 0: then only `next` is found. */
-  range(account: string, { start, end }: IdentityRange, limit: number): Promise<ContainerPage<R>> {
+  range(
+    account: string,
+    { start, end }: IdentityRange,
+    { limit, room }: { readonly limit: number; readonly room?: ReadRoom | undefined },
+  ): Promise<ContainerPage<R>> {
     const names = containerNamesPrefix(this.#kind.service, account);
     const from = { ...prefixRange(names), start: appendString(names, start) };
     const range = end === undefined ? from : { ...from, end: appendString(names, end) };
-    return this.#page(names, range, limit);
+    return this.#page(names, range, { limit, room });
   }
 
   /**
@@ -249,22 +253,32 @@ export class Containers<R extends ContainerRecord> {
     }
   }
 
-  async #page(names: Bytes, range: KeyRange, limit: number): Promise<ContainerPage<R>> {
-    // One more than the page holds: it starts the next page.
-    const options = { limit: limit + 1, bytesMax: pageBytesMax };
-    const { entries, more } = await this.#store.range(range, options);
-    const records: R[] = [];
-    let bytes = 0;
-    for (const { value } of entries) {
-      records.push(this.#kind.decode(value));
-      bytes += value.length;
-      if (bytes < decodedBytesAtOnceMax) continue;
-      await nextTurn();
-      bytes = 0;
-    }
+  async #page(
+    names: Bytes,
+    range: KeyRange,
+    { limit, room }: { readonly limit: number; readonly room: ReadRoom | undefined },
+  ): Promise<ContainerPage<R>> {
+    const { entries, more } = await this.#entries(range, { limit, room });
     const last = entries.at(-1);
-    if (last === undefined || (!more && entries.length <= limit)) return { records };
-    return { records: records.slice(0, -1), next: stringAt(last.key, names.length) };
+    const isLast = last === undefined || (!more && entries.length <= limit);
+    const kept = isLast ? entries : entries.slice(0, -1);
+    const records = lazyList(kept, ({ value }) => this.#kind.decode(value));
+    return isLast ? { records } : { records, next: stringAt(last.key, names.length) };
+  }
+
+  /** One more than the page holds, which starts the next page. */
+  async #entries(
+    range: KeyRange,
+    { limit, room }: { readonly limit: number; readonly room: ReadRoom | undefined },
+  ): Promise<RangePage> {
+    const options = { limit: limit + 1, bytesMax: shortPageBytesMax };
+    const short = await this.#store.range(range, options);
+    if (!short.more || short.entries.length > limit) return short;
+    // Who waits holds nothing. What it reads then is from one snapshot.
+    await room?.enter(pageBytesMax);
+    const page = await this.#store.range(range, { ...options, bytesMax: pageBytesMax });
+    room?.hold(bytesOf(page.entries));
+    return page;
   }
 
   /** Commits what `plan` makes of a directory entry, on condition that the entry still stands. */
@@ -302,6 +316,10 @@ export class Containers<R extends ContainerRecord> {
   #nameKey(account: string, identity: string): Bytes {
     return containerNameKey(this.#kind.service, account, identity);
   }
+}
+
+function bytesOf(entries: readonly Entry[]): number {
+  return entries.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
 }
 
 /** The directory entries of identities that begin with a text: its key without the terminator. */

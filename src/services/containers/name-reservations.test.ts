@@ -77,7 +77,7 @@ for (const engine of engineNames) {
       assert.equal(await containers.update(account, 'box', (record) => record), undefined);
       const { records } = await containers.list(account, { limit: 10 });
       assert.deepEqual(
-        records.map(({ name }) => name),
+        Array.from(records, ({ name }) => name),
         ['other'],
       );
       await assert.rejects(containers.create(account, 'box', note('box')), isHeld);

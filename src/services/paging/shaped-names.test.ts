@@ -96,7 +96,8 @@ describe('lists of every shape', () => {
           const { queues, next } = await service.listQueues(account, query);
           // A marker that is longer than a name is refused.
           assert.ok((next ?? '').length <= 63);
-          return { names: queues.map(({ name }) => name), ...(next === undefined ? {} : { next }) };
+          const names = Array.from(queues, ({ name }) => name);
+          return { names, ...(next === undefined ? {} : { next }) };
         };
         const { names, empties, sizeMax } = await walk(read, {
           limit,

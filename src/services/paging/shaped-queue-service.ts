@@ -1,3 +1,4 @@
+import type { ReadRoom } from '../../base/async/read-room.js';
 import { QueueService, type QueueServiceOptions } from '../queues/queue-service.js';
 import type { QueuePage, QueueQuery } from '../queues/types.js';
 import type { PagingPolicy } from './paging-policy.js';
@@ -12,8 +13,8 @@ export class ShapedQueueService extends QueueService {
     this.#paging = paging;
   }
 
-  override listQueues(account: string, query: QueueQuery): Promise<QueuePage> {
+  override listQueues(account: string, query: QueueQuery, room?: ReadRoom): Promise<QueuePage> {
     const shape = this.#paging.shapeOf(['queues', account, query]);
-    return shapedQueues((plain) => super.listQueues(account, plain), query, shape);
+    return shapedQueues((plain) => super.listQueues(account, plain, room), query, shape);
   }
 }

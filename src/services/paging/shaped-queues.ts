@@ -16,7 +16,7 @@ export async function shapedQueues(
     {
       read: async (limit) => {
         const { queues, ...next } = await read({ ...query, limit });
-        return { items: queues, ...next };
+        return { items: [...queues], ...next };
       },
       identityOf: ({ name }) => name,
       // A marker is no longer than a name can be.

@@ -1,3 +1,4 @@
+import type { ReadRoom } from '../../base/async/read-room.js';
 import { TableService, type TableServiceOptions } from '../tables/table-service.js';
 import type { EntityPage, EntityQuery, TablePage, TableQuery } from '../tables/types.js';
 import type { PagingPolicy } from './paging-policy.js';
@@ -13,13 +14,20 @@ export class ShapedTableService extends TableService {
     this.#paging = paging;
   }
 
-  override queryTables(account: string, query: TableQuery): Promise<TablePage> {
+  override queryTables(account: string, query: TableQuery, room?: ReadRoom): Promise<TablePage> {
     const shape = this.#paging.shapeOf(['tables', account, query]);
-    return shapedTables((plain) => super.queryTables(account, plain), query, shape);
+    return shapedTables((plain) => super.queryTables(account, plain, room), query, shape);
   }
 
-  override queryEntities(account: string, table: string, query: EntityQuery): Promise<EntityPage> {
+  override queryEntities(
+    account: string,
+    table: string,
+    query: EntityQuery,
+    room?: ReadRoom,
+  ): Promise<EntityPage> {
     const shape = this.#paging.shapeOf(['entities', account, table, query]);
-    return shapedEntities((plain) => super.queryEntities(account, table, plain), query, shape);
+    const read = (plain: EntityQuery): Promise<EntityPage> =>
+      super.queryEntities(account, table, plain, room);
+    return shapedEntities(read, query, shape);
   }
 }

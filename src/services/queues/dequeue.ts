@@ -1,3 +1,4 @@
+import type { ReadRoom } from '../../base/async/read-room.js';
 import type { Bytes } from '../../base/bytes.js';
 import type { ForwardClock } from '../../base/forward-clock.js';
 import { invariant } from '../../base/invariant.js';
@@ -7,7 +8,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { formatMessageId } from './message-id.js';
 import { encodeMoment } from './message-keys.js';
 import { decodeMessageState, encodeMessageState, type MessageState } from './message-state.js';
-import { decodeMessageText } from './message-text.js';
+import { decodeMessageText, textBytes } from './message-text.js';
 import type { OpenQueue } from './open-queues.js';
 import { encodePopReceipt } from './pop-receipt.js';
 import type { DequeuedMessage, Dequeue } from './types.js';
@@ -33,7 +34,7 @@ export interface DequeueContext {
 export async function dequeue(
   context: DequeueContext,
   queue: OpenQueue,
-  options: Dequeue,
+  options: Dequeue & RoomToRead,
 ): Promise<readonly DequeuedMessage[]> {
   let window = 0;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
@@ -45,17 +46,18 @@ export async function dequeue(
       window = 0;
       continue;
     }
-    const taken = await takeClaimed(context, queue, entries, {
-      nowMicros,
-      visibilitySeconds: options.visibilitySeconds,
-    });
+    const taken = await takeClaimed(context, queue, entries, { ...options, nowMicros });
     if (taken !== undefined) return taken;
     window = Math.min(Math.max(2 * window, passOverMin), passOverMax);
   }
   throw new StorageError('ServerBusy');
 }
 
-interface Taking {
+interface RoomToRead {
+  readonly room: ReadRoom | undefined;
+}
+
+interface Taking extends RoomToRead {
   readonly nowMicros: number;
   readonly visibilitySeconds: number;
 }
@@ -87,7 +89,7 @@ async function take(
   store: Store,
   { keys }: OpenQueue,
   entries: readonly Entry[],
-  { nowMicros, visibilitySeconds }: Taking,
+  { nowMicros, visibilitySeconds, room }: Taking,
 ): Promise<readonly DequeuedMessage[] | undefined> {
   const nextVisibleMicros = nowMicros + visibilitySeconds * 1_000_000;
   const puts: Put[] = [];
@@ -103,12 +105,15 @@ async function take(
   });
   const texts = await store.getMany(taken.map(({ id }) => keys.text(id)));
   if (texts.includes(undefined)) return undefined;
+  const bytes = textBytes(texts);
+  room?.hold(bytes);
   const result = await store.commit({
     checks: entries.map(({ key, version }) => ({ key, version })),
     puts,
     deletes: entries.map(({ key }) => key),
   });
   if (!result.ok) return undefined;
+  await room?.enter(bytes);
   return taken.map(({ id, state }, index) => {
     const text = texts[index];
     invariant(text !== undefined, 'a message that was taken has a text');

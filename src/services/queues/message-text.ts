@@ -1,4 +1,5 @@
 import { asBuffer, type Bytes } from '../../base/bytes.js';
+import type { Entry } from '../../kv/store.js';
 import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
 import { messageTextBytesMax } from './limits.js';
 
@@ -7,6 +8,11 @@ export function encodeMessageText(text: string): Bytes {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= messageTextBytesMax) return bytes;
   throw requestBodyTooLarge(messageTextBytesMax);
+}
+
+/** What texts take as they are stored. */
+export function textBytes(texts: readonly (Entry | undefined)[]): number {
+  return texts.reduce((sum, text) => sum + (text?.value.length ?? 0), 0);
 }
 
 export function decodeMessageText(value: Bytes): string {

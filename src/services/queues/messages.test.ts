@@ -10,6 +10,7 @@ import {
 } from '../../../test/support/open-queues.js';
 import { engineNames } from '../../../test/support/stores.js';
 import { failsWith } from '../../../test/support/table-services.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import { invariant } from '../../base/invariant.js';
 import { neverMicros } from './limits.js';
 import type { QueueService } from './queue-service.js';
@@ -42,6 +43,27 @@ for (const engine of engineNames) {
       }
       assert.deepEqual(got, texts);
       assert.deepEqual(await service.getMessages(account, queue, options), []);
+    });
+
+    it('are not taken when there is no room for their texts, and wait for their turn when taken', async (t) => {
+      const { service } = await openQueues(engine, t);
+      for (const text of ['one', 'other']) await service.putMessage(account, queue, message(text));
+      const options = { count: 2, visibilitySeconds: 30 };
+      const asked: string[] = [];
+      const refuse = (bytes: number): void => {
+        asked.push(`hold ${bytes}`);
+        throw new StorageError('ServerBusy');
+      };
+      const enter = (bytes: number) => void asked.push(`enter ${bytes}`);
+      const full = { hold: refuse, enter };
+      await assert.rejects(
+        service.getMessages(account, queue, options, full),
+        failsWith('ServerBusy'),
+      );
+      await assert.rejects(service.peekMessages(account, queue, 2, full), failsWith('ServerBusy'));
+      const room = { hold: (bytes: number) => void asked.push(`hold ${bytes}`), enter };
+      assert.equal((await service.getMessages(account, queue, options, room)).length, 2);
+      assert.deepEqual(asked, ['hold 8', 'hold 8', 'hold 8', 'enter 8']);
     });
 
     it('are visible from the moment of their timeout on, not a microsecond before', async (t) => {

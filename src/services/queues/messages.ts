@@ -1,3 +1,4 @@
+import type { ReadRoom } from '../../base/async/read-room.js';
 import { invariant } from '../../base/invariant.js';
 import type { ForwardClock } from '../../base/forward-clock.js';
 import type { Entry, Store } from '../../kv/store.js';
@@ -7,7 +8,7 @@ import { neverMicros } from './limits.js';
 import { formatMessageId, parseMessageId, type MessageIds } from './message-id.js';
 import { encodeMoment, type MessageKeys } from './message-keys.js';
 import { decodeMessageState, encodeMessageState, expiryOfState } from './message-state.js';
-import { decodeMessageText, encodeMessageText } from './message-text.js';
+import { decodeMessageText, encodeMessageText, textBytes } from './message-text.js';
 import type { OpenQueue } from './open-queues.js';
 import { decodePopReceipt, encodePopReceipt, isReceiptOf, type PopReceipt } from './pop-receipt.js';
 import type {
@@ -67,7 +68,7 @@ export async function putMessage(
 export async function peekMessages(
   { store, clock }: MessageContext,
   { keys, cursor }: OpenQueue,
-  count: number,
+  { count, room }: { readonly count: number; readonly room: ReadRoom | undefined },
 ): Promise<readonly PeekedMessage[]> {
   const nowMicros = clock.nowMicros();
   const { entries } = await store.range(cursor.visible(nowMicros), {
@@ -77,6 +78,9 @@ export async function peekMessages(
   });
   const ids = entries.map(({ key }) => keys.read(key).id);
   const texts = await store.getMany(ids.map((id) => keys.text(id)));
+  const bytes = textBytes(texts);
+  room?.hold(bytes);
+  await room?.enter(bytes);
   return entries.flatMap(({ value }, index): PeekedMessage[] => {
     const id = ids[index];
     const text = texts[index];

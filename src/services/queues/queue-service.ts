@@ -1,4 +1,6 @@
 import type { ForwardClock } from '../../base/forward-clock.js';
+import { lazyList } from '../../base/lazy-list.js';
+import type { ReadRoom } from '../../base/async/read-room.js';
 import { nextTurn } from '../../base/async/turns.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Store } from '../../kv/store.js';
@@ -105,13 +107,18 @@ export class QueueService {
   }
 
   /** One page of queues in order of their names. */
-  async listQueues(account: string, { prefix, from, limit }: QueueQuery): Promise<QueuePage> {
-    const { records, next } = await this.#queues.list(account, {
+  async listQueues(
+    account: string,
+    { prefix, from, limit }: QueueQuery,
+    room?: ReadRoom,
+  ): Promise<QueuePage> {
+    const options = {
       limit,
       ...(prefix === undefined ? {} : { startsWith: prefix }),
       ...(from === undefined ? {} : { from }),
-    });
-    const queues = records.map(({ name, metadata }) => ({ name, metadata }));
+    };
+    const { records, next } = await this.#queues.list(account, options, room);
+    const queues = lazyList(records, ({ name, metadata }) => ({ name, metadata }));
     return next === undefined ? { queues } : { queues, next };
   }
 
@@ -163,9 +170,10 @@ export class QueueService {
     account: string,
     queue: string,
     options: Dequeue,
+    room?: ReadRoom,
   ): Promise<readonly DequeuedMessage[]> {
     const opened = await this.#openQueue(account, queue);
-    return dequeue(this.#context, opened, options);
+    return dequeue(this.#context, opened, { ...options, room });
   }
 
   /** Up to `count` visible messages, oldest first, as they are. */
@@ -173,9 +181,10 @@ export class QueueService {
     account: string,
     queue: string,
     count: number,
+    room?: ReadRoom,
   ): Promise<readonly PeekedMessage[]> {
     const opened = await this.#openQueue(account, queue);
-    return peekMessages(this.#context, opened, count);
+    return peekMessages(this.#context, opened, { count, room });
   }
 
   async updateMessage(account: string, queue: string, change: MessageChange): Promise<Renewal> {

@@ -102,12 +102,12 @@ for (const engine of engineNames) {
           ...(from === undefined ? {} : { from }),
         });
         assert.ok(page.queues.length <= 2);
-        found.push(...page.queues.map(({ name }) => name));
+        for (const { name } of page.queues) found.push(name);
         from = page.next;
       } while (from !== undefined);
       assert.deepEqual(found, all);
       const { queues, next } = await service.listQueues(account, { prefix: 'a-', limit: 5 });
-      assert.deepEqual(queues, [
+      assert.deepEqual(Array.from(queues), [
         { name: 'a-1', metadata: colours },
         { name: 'a-2', metadata: colours },
       ]);

@@ -1,3 +1,4 @@
+import type { List } from '../../base/lazy-list.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 
 // All times are microseconds since 1970.
@@ -21,7 +22,8 @@ export interface QueueQuery {
 }
 
 export interface QueuePage {
-  readonly queues: readonly QueueInfo[];
+  /** Each is made when it is asked for: of metadata there may be much. */
+  readonly queues: List<QueueInfo>;
   /** The first name not returned. */
   readonly next?: string;
 }

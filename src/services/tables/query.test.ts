@@ -16,6 +16,7 @@ import {
 import { manualClock } from '../../base/clock.js';
 import { decodeBag, propertyBagOf } from '../../model/bag/bag.js';
 import type { ComparisonOperator, Filter } from '../../model/edm/filter.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { EntityInput } from '../../model/edm/value.js';
 import { defaultQueryBudget } from './query.js';
 import type { TableService } from './table-service.js';
@@ -71,6 +72,35 @@ function grid(partitions: number, rows: number): EntityInput[] {
 
 for (const engine of ['memory', 'lmdb'] as const) {
   describe(`a query over ${engine}`, () => {
+    it('counts what it has read before it goes on, and ends where there is no room', async (t) => {
+      const long = propertyBagOf([property('long', text('x'.repeat(30_000)))]);
+      const rows = Array.from({ length: 10 }, (_, row): EntityInput => {
+        return { partitionKey: 'p', rowKey: `r${row}`, properties: long };
+      });
+      const { service } = await openTable(t, rows, engine);
+      const held: number[] = [];
+      const room = { hold: (bytes: number) => void held.push(bytes), enter: () => undefined };
+      const points = or(...rows.map(({ rowKey }) => compare('RowKey', 'eq', rowKey)));
+      const filter = and(compare('PartitionKey', 'eq', 'p'), points);
+      const page = await service.queryEntities(account, 'data', { filter }, room);
+      assert.equal(page.entities.length, 10);
+      assert.ok(held.length > 1, 'points are read a few at a time');
+      const stored = page.entities.reduce((sum, { bag }) => sum + bag.length, 0);
+      assert.deepEqual(
+        [...held].sort((one, other) => one - other),
+        held,
+      );
+      assert.ok((held.at(-1) ?? 0) >= stored);
+      const full = {
+        ...room,
+        hold: (bytes: number): void => {
+          if (bytes > 100_000) throw new StorageError('ServerBusy');
+        },
+      };
+      const refused = service.queryEntities(account, 'data', { filter }, full);
+      await assert.rejects(refused, failsWith('ServerBusy'));
+    });
+
     it('returns the rows that the filter matches, in order, whatever the page size', async (t) => {
       const texts = ['', 'a', 'B', 'b', '"', 'é', '\ue000', '😀', '\ud83d'];
       const rows = texts.flatMap((pk, p) =>

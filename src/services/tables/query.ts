@@ -1,3 +1,4 @@
+import type { ReadRoom } from '../../base/async/read-room.js';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { partitionPrefixLength } from '../../kv/partition-prefix.js';
@@ -27,6 +28,13 @@ export const defaultQueryBudget: QueryBudget = {
   lookaheadRowsMax: 1000,
 };
 
+export interface QueryContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly budget: QueryBudget;
+  readonly room: ReadRoom;
+}
+
 /** What one read looks at, at most, before others get their turn. */
 const sliceRowsMax = 1024;
 const sliceBytesMax = 4 << 20;
@@ -41,11 +49,11 @@ const rowWeight = 3;
  * it is absent exactly when nothing is left to read.
  */
 export async function queryEntities(
-  context: { readonly store: Store; readonly clock: Clock; readonly budget: QueryBudget },
+  context: QueryContext,
   tablePrefix: Bytes,
   query: EntityQuery,
 ): Promise<EntityPage> {
-  const { store, clock, budget } = context;
+  const { store, clock, budget, room } = context;
   await roomInTurn(clock);
   const started = clock.monotonicMs();
   const slice = new Slice(clock);
@@ -58,6 +66,7 @@ export async function queryEntities(
     top,
     budget,
     slice,
+    room,
     rowBytesMin: query.rowBytesMin ?? 0,
   });
   if (top === 0) return page.finish();
@@ -74,6 +83,7 @@ interface PageOptions {
   readonly top: number;
   readonly budget: QueryBudget;
   readonly slice: Slice;
+  readonly room: ReadRoom;
   readonly rowBytesMin: number;
 }
 
@@ -88,23 +98,27 @@ class PageBuilder {
   #next: Required<EntityPosition> | undefined;
   #taken = 0;
   #bytes = 0;
+  #keyBytes = 0;
   #rowsScanned = 0;
   /** Rows that may still be looked at; the next one behind them becomes `next`. */
   #rowsLeft = Infinity;
   #sliceRows = 0;
   #sliceBytes = 0;
   readonly #slice: Slice;
+  readonly #room: ReadRoom;
   readonly #rowBytesMin: number;
   readonly #rowsBetweenLooks: number;
   #rowsToLook: number;
 
-  constructor(plan: QueryPlan, { tablePrefix, top, budget, slice, rowBytesMin }: PageOptions) {
+  constructor(plan: QueryPlan, options: PageOptions) {
+    const { tablePrefix, top, budget, slice, room, rowBytesMin } = options;
     this.#plan = plan;
     this.#predicate = plan.residual === undefined ? undefined : compilePredicate(plan.residual);
     this.#keys = new KeyReader(tablePrefix);
     this.#top = top;
     this.#budget = budget;
     this.#slice = slice;
+    this.#room = room;
     this.#rowBytesMin = rowBytesMin;
     const weight = this.#predicate?.weight ?? 1;
     this.#rowsBetweenLooks = Math.max(1, Math.floor(weightBetweenLooks / (rowWeight + weight)));
@@ -140,7 +154,9 @@ class PageBuilder {
     for (const { key, version, value: bag } of read.entries) {
       const { partitionKey, rowKey } = this.#keys.position(key);
       this.#entities.push({ partitionKey, rowKey, version, bag });
+      this.#keyBytes += key.length;
     }
+    this.#room.hold(this.#bytes + this.#keyBytes);
     this.#rowsScanned += read.pointsMissed;
     this.#sliceRows = 0;
     this.#sliceBytes = 0;

@@ -1,3 +1,5 @@
+import type { ReadRoom } from '../../base/async/read-room.js';
+import { nextTurn } from '../../base/async/turns.js';
 import type { ContainerRecord, Containers } from '../containers/containers.js';
 import { keyBound } from './key-bounds.js';
 import { pageSize } from './page-size.js';
@@ -6,12 +8,19 @@ import { tableIdentity } from './table-name.js';
 import { planTables } from './table-plan.js';
 import type { TableInfo, TablePage, TableQuery } from './types.js';
 
+/** Records that are decoded without giving way in between: with policies they are long. */
+const tablesAtOnceMax = 200;
+
 /** One page of an account's tables, ordered by lower-case name (table-service §3.5). */
 export async function queryTableNames(
-  containers: Containers<ContainerRecord>,
+  context: {
+    readonly containers: Containers<ContainerRecord>;
+    readonly room: ReadRoom | undefined;
+  },
   account: string,
   query: TableQuery,
 ): Promise<TablePage> {
+  const { containers, room } = context;
   const top = pageSize(query.top);
   const wanted = planTables(query.filter);
   if (top === 0) return { tables: [] };
@@ -19,8 +28,12 @@ export async function queryTableNames(
   const tables: TableInfo[] = [];
   for (const interval of intersectStrings(wanted, from)) {
     // A full page still looks for the name that starts the next one.
-    const page = await containers.range(account, interval, top - tables.length);
-    for (const { name } of page.records) tables.push({ name });
+    const limit = top - tables.length;
+    const page = await containers.range(account, interval, { limit, room });
+    for (const { name } of page.records) {
+      tables.push({ name });
+      if (tables.length % tablesAtOnceMax === 0) await nextTurn();
+    }
     if (page.next !== undefined) return { tables, next: page.next };
   }
   return { tables };

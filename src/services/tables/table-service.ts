@@ -1,3 +1,4 @@
+import { unboundedRoom, type ReadRoom } from '../../base/async/read-room.js';
 import type { Clock } from '../../base/clock.js';
 import type { Entry, Store } from '../../kv/store.js';
 import { propertiesMax } from '../../model/edm/limits.js';
@@ -76,8 +77,8 @@ export class TableService {
   }
 
   /** One page of tables in order of their lower-case names. */
-  queryTables(account: string, query: TableQuery): Promise<TablePage> {
-    return this.#tables.query(account, query);
+  queryTables(account: string, query: TableQuery, room?: ReadRoom): Promise<TablePage> {
+    return this.#tables.query(account, query, room);
   }
 
   getSignedIdentifiers(account: string, table: string): Promise<readonly SignedIdentifier[]> {
@@ -109,9 +110,14 @@ export class TableService {
   }
 
   /** One page of entities in key order (table-service §6, §7). */
-  async queryEntities(account: string, table: string, query: EntityQuery): Promise<EntityPage> {
+  async queryEntities(
+    account: string,
+    table: string,
+    query: EntityQuery,
+    room: ReadRoom = unboundedRoom,
+  ): Promise<EntityPage> {
     const prefix = await this.#tables.prefixOf(account, table);
-    const context = { store: this.#store, clock: this.#clock, budget: this.#budget };
+    const context = { store: this.#store, clock: this.#clock, budget: this.#budget, room };
     return await queryEntities(context, prefix, query);
   }
 

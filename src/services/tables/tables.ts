@@ -1,3 +1,4 @@
+import type { ReadRoom } from '../../base/async/read-room.js';
 import type { Bytes } from '../../base/bytes.js';
 import type { Store } from '../../kv/store.js';
 import { StorageError } from '../../model/errors/storage-error.js';
@@ -62,8 +63,8 @@ export class Tables {
     if (changed === undefined) throw missing(name);
   }
 
-  query(account: string, query: TableQuery): Promise<TablePage> {
-    return queryTableNames(this.#containers, account, query);
+  query(account: string, query: TableQuery, room?: ReadRoom): Promise<TablePage> {
+    return queryTableNames({ containers: this.#containers, room }, account, query);
   }
 
   /** The prefix of a table's entities. */

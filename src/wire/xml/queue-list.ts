@@ -1,8 +1,14 @@
 import { inOnePiece, type Pieces } from '../../base/async/slice.js';
+import type { List } from '../../base/lazy-list.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 import { element, LongDocument, textElement } from './element.js';
 import { escapeXml } from './escape.js';
 import { corsVersion } from './versions.js';
+
+interface ListedQueue {
+  readonly name: string;
+  readonly metadata?: Metadata;
+}
 
 /** One page of queues, and what the request asked for. An absent member is not written. */
 export interface RenderedQueueList {
@@ -13,7 +19,7 @@ export interface RenderedQueueList {
   readonly prefix?: string;
   readonly marker?: string;
   readonly maxResults?: number;
-  readonly queues: readonly { readonly name: string; readonly metadata?: Metadata }[];
+  readonly queues: List<ListedQueue>;
   /** Absent on the last page, where the element is written empty. */
   readonly nextMarker?: string;
 }
@@ -47,7 +53,7 @@ export function* queueListInPieces(list: RenderedQueueList): Pieces<Buffer> {
 }
 
 function renderQueue(
-  { name, metadata }: RenderedQueueList['queues'][number],
+  { name, metadata }: ListedQueue,
   { endpoint, version }: RenderedQueueList,
 ): string {
   if (version < nameVersion) {
