@@ -104,6 +104,13 @@ interface Case {
   readonly request: () => Promise<WireRequest>;
 }
 
+const may = (
+  operation: string,
+  allowed: string,
+  status: number,
+  request: Case['request'],
+): Case => ({ operation, allowed, status, request });
+
 const put = (path: string, body?: string): WireRequest => ({
   method: 'PUT',
   path,
@@ -134,89 +141,38 @@ async function batch(operations: (table: string) => Parameters<typeof changesetB
 
 const keys = { PartitionKey: 'p', RowKey: 'new' };
 const tableCases: readonly Case[] = [
-  {
-    operation: 'QueryTables',
-    allowed: 'RC14',
-    status: 200,
-    request: async () => ({ path: '/Tables' }),
-  },
-  {
-    operation: 'GetTable',
-    allowed: 'RC14',
-    status: 200,
-    request: async () => ({ path: `/Tables('${await tableWithRow()}')` }),
-  },
-  {
-    operation: 'CreateTable',
-    allowed: 'C2',
-    status: 201,
-    request: async () => ({
-      method: 'POST',
-      path: '/Tables',
-      body: JSON.stringify({ TableName: freshName() }),
-    }),
-  },
-  {
-    operation: 'DeleteTable',
-    allowed: 'C34',
-    status: 204,
-    request: async () => ({ method: 'DELETE', path: `/Tables('${await tableWithRow()}')` }),
-  },
-  {
-    operation: 'GetEntity',
-    allowed: 'RC14',
-    status: 200,
-    request: () => entity('GET', {}, undefined),
-  },
-  {
-    operation: 'QueryEntities',
-    allowed: 'RC14',
-    status: 200,
-    request: async () => ({ path: `/${await tableWithRow()}()?$filter=value%20eq%201` }),
-  },
-  {
-    operation: 'InsertEntity',
-    allowed: 'C2',
-    status: 201,
-    request: async () => ({
-      method: 'POST',
-      path: `/${await tableWithRow()}`,
-      body: JSON.stringify(keys),
-    }),
-  },
+  may('QueryTables', 'RC14', 200, async () => ({ path: '/Tables' })),
+  may('GetTable', 'RC14', 200, async () => ({ path: `/Tables('${await tableWithRow()}')` })),
+  may('CreateTable', 'C2', 201, async () => ({
+    method: 'POST',
+    path: '/Tables',
+    body: JSON.stringify({ TableName: freshName() }),
+  })),
+  may('DeleteTable', 'C34', 204, async () => ({
+    method: 'DELETE',
+    path: `/Tables('${await tableWithRow()}')`,
+  })),
+  may('GetEntity', 'RC14', 200, () => entity('GET', {}, undefined)),
+  may('QueryEntities', 'RC14', 200, async () => ({
+    path: `/${await tableWithRow()}()?$filter=value%20eq%201`,
+  })),
+  may('InsertEntity', 'C2', 201, async () => ({
+    method: 'POST',
+    path: `/${await tableWithRow()}`,
+    body: JSON.stringify(keys),
+  })),
   ...(['PUT', 'MERGE', 'PATCH'] as const).flatMap((method): Case[] => [
-    {
-      operation: `${method} with If-Match`,
-      allowed: 'C2',
-      status: 204,
-      request: () => entity(method, { body: '{"value":2}' }),
-    },
-    {
-      operation: `${method} without If-Match`,
-      allowed: 'C2',
-      status: 204,
-      request: () => entity(method, { body: '{"value":3}' }, undefined),
-    },
+    may(`${method} with If-Match`, 'C2', 204, () => entity(method, { body: '{"value":2}' })),
+    may(`${method} without If-Match`, 'C2', 204, () =>
+      entity(method, { body: '{"value":3}' }, undefined),
+    ),
   ]),
-  { operation: 'DeleteEntity', allowed: 'C34', status: 204, request: () => entity('DELETE') },
-  {
-    operation: 'GetTableServiceProperties',
-    allowed: 'RC14',
-    status: 200,
-    request: async () => ({ path: properties }),
-  },
-  {
-    operation: 'SetTableServiceProperties',
-    allowed: 'C2',
-    status: 202,
-    request: async () => put(properties, propertiesBody),
-  },
-  {
-    operation: 'GetTableServiceStats',
-    allowed: 'RC14',
-    status: 200,
-    request: async () => ({ target: '/devstoreaccount1-secondary/?restype=service&comp=stats' }),
-  },
+  may('DeleteEntity', 'C34', 204, () => entity('DELETE')),
+  may('GetTableServiceProperties', 'RC14', 200, async () => ({ path: properties })),
+  may('SetTableServiceProperties', 'C2', 202, async () => put(properties, propertiesBody)),
+  may('GetTableServiceStats', 'RC14', 200, async () => ({
+    target: '/devstoreaccount1-secondary/?restype=service&comp=stats',
+  })),
 ];
 
 async function queueWithMessage(): Promise<string> {
@@ -234,94 +190,39 @@ async function heldMessage(method: string): Promise<WireRequest> {
 }
 
 const queueCases: readonly Case[] = [
-  {
-    operation: 'ListQueues',
-    allowed: 'qc14',
-    status: 200,
-    request: async () => ({ path: '/?comp=list' }),
-  },
-  {
-    operation: 'CreateQueue',
-    allowed: 'c2',
-    status: 201,
-    request: async () => put(`/${freshName()}`),
-  },
-  {
-    operation: 'DeleteQueue',
-    allowed: 'c34',
-    status: 204,
-    request: async () => ({ method: 'DELETE', path: `/${await queueWithMessage()}` }),
-  },
-  {
-    operation: 'GetQueueMetadata',
-    allowed: 'qc14',
-    status: 200,
-    request: async () => ({ path: `/${await queueWithMessage()}?comp=metadata` }),
-  },
-  {
-    operation: 'SetQueueMetadata',
-    allowed: 'c2',
-    status: 204,
-    request: async () => ({
-      ...put(`/${await queueWithMessage()}?comp=metadata`),
-      headers: { 'x-ms-meta-a': 'b' },
-    }),
-  },
-  {
-    operation: 'PutMessage',
-    allowed: 'cs2',
-    status: 201,
-    request: async () => ({
-      method: 'POST',
-      path: `/${await queueWithMessage()}/messages`,
-      body: messageBody('more'),
-    }),
-  },
-  {
-    operation: 'GetMessages',
-    allowed: 'cp4',
-    status: 200,
-    request: async () => ({ path: `/${await queueWithMessage()}/messages` }),
-  },
-  {
-    operation: 'PeekMessages',
-    allowed: 'qcp14',
-    status: 200,
-    request: async () => ({ path: `/${await queueWithMessage()}/messages?peekonly=true` }),
-  },
-  {
-    operation: 'DeleteMessage',
-    allowed: 'cp34',
-    status: 204,
-    request: () => heldMessage('DELETE'),
-  },
-  { operation: 'UpdateMessage', allowed: 'c2', status: 204, request: () => heldMessage('PUT') },
-  {
-    operation: 'ClearMessages',
-    allowed: 'c34',
-    status: 204,
-    request: async () => ({ method: 'DELETE', path: `/${await queueWithMessage()}/messages` }),
-  },
-  {
-    operation: 'GetQueueServiceProperties',
-    allowed: 'qc14',
-    status: 200,
-    request: async () => ({ path: properties }),
-  },
-  {
-    operation: 'SetQueueServiceProperties',
-    allowed: 'c2',
-    status: 202,
-    request: async () => put(properties, propertiesBody),
-  },
-  {
-    operation: 'GetQueueServiceStats',
-    allowed: 'qc14',
-    status: 200,
-    request: async () => ({
-      target: '/devstoreaccount1-secondary/?restype=service&comp=stats',
-    }),
-  },
+  may('ListQueues', 'qc14', 200, async () => ({ path: '/?comp=list' })),
+  may('CreateQueue', 'c2', 201, async () => put(`/${freshName()}`)),
+  may('DeleteQueue', 'c34', 204, async () => ({
+    method: 'DELETE',
+    path: `/${await queueWithMessage()}`,
+  })),
+  may('GetQueueMetadata', 'qc14', 200, async () => ({
+    path: `/${await queueWithMessage()}?comp=metadata`,
+  })),
+  may('SetQueueMetadata', 'c2', 204, async () => ({
+    ...put(`/${await queueWithMessage()}?comp=metadata`),
+    headers: { 'x-ms-meta-a': 'b' },
+  })),
+  may('PutMessage', 'cs2', 201, async () => ({
+    method: 'POST',
+    path: `/${await queueWithMessage()}/messages`,
+    body: messageBody('more'),
+  })),
+  may('GetMessages', 'cp4', 200, async () => ({ path: `/${await queueWithMessage()}/messages` })),
+  may('PeekMessages', 'qcp14', 200, async () => ({
+    path: `/${await queueWithMessage()}/messages?peekonly=true`,
+  })),
+  may('DeleteMessage', 'cp34', 204, () => heldMessage('DELETE')),
+  may('UpdateMessage', 'c2', 204, () => heldMessage('PUT')),
+  may('ClearMessages', 'c34', 204, async () => ({
+    method: 'DELETE',
+    path: `/${await queueWithMessage()}/messages`,
+  })),
+  may('GetQueueServiceProperties', 'qc14', 200, async () => ({ path: properties })),
+  may('SetQueueServiceProperties', 'c2', 202, async () => put(properties, propertiesBody)),
+  may('GetQueueServiceStats', 'qc14', 200, async () => ({
+    target: '/devstoreaccount1-secondary/?restype=service&comp=stats',
+  })),
 ];
 
 /** Refuses all that may not, with nothing changed; then serves all that may. */

@@ -43,146 +43,91 @@ const policies = `${xml}<SignedIdentifiers/>`;
 const properties = `${xml}<StorageServiceProperties/>`;
 const any = { 'If-Match': '*' };
 
+/** The letter that a signature for a queue needs for what it can allow. */
+const lettersByQueue: Readonly<Record<string, string>> = {
+  GetQueueMetadata: 'r',
+  'GetQueueMetadata by HEAD': 'r',
+  DeleteMessage: 'p',
+  UpdateMessage: 'u',
+  GetMessages: 'p',
+  PeekMessages: 'r',
+  PutMessage: 'a',
+};
+
+function needs(
+  name: string,
+  srt: string,
+  sp: readonly string[],
+  request: (name: string) => WireRequest,
+): Case {
+  const byQueue = lettersByQueue[name];
+  return { name, srt, sp, request, ...(byQueue === undefined ? {} : { byQueue }) };
+}
+
 const tableCases: readonly Case[] = [
-  { name: 'GetTableServiceProperties', srt: 's', sp: ['r'], request: () => get(servicePath) },
-  {
-    name: 'SetTableServiceProperties',
-    srt: 's',
-    sp: ['w'],
-    request: () => put(servicePath, properties),
-  },
-  {
-    name: 'GetTableServiceStats',
-    srt: 's',
-    sp: ['r'],
-    request: () => ({ target: '/devstoreaccount1-secondary/?restype=service&comp=stats' }),
-  },
-  { name: 'QueryTables', srt: 'c', sp: ['l'], request: () => get('/Tables') },
-  { name: 'GetTable', srt: 'c', sp: ['l'], request: (name) => get(`/Tables('${name}')`) },
-  { name: 'DeleteTable', srt: 'c', sp: ['d'], request: (name) => erase(`/Tables('${name}')`) },
-  {
-    name: 'CreateTable',
-    srt: 'c',
-    sp: ['c', 'w'],
-    request: (name) =>
-      post('/Tables', JSON.stringify({ TableName: name === table ? 'Fresh' : table })),
-  },
-  { name: 'GetTableAcl', srt: '', sp: [], request: (name) => get(`/${name}?comp=acl`) },
-  { name: 'SetTableAcl', srt: '', sp: [], request: (name) => put(`/${name}?comp=acl`, policies) },
-  { name: 'DeleteEntity', srt: 'o', sp: ['d'], request: (name) => erase(entity(name), any) },
-  { name: 'QueryEntities', srt: 'oc', sp: ['r'], request: (name) => get(`/${name}()`) },
-  { name: 'GetEntity', srt: 'o', sp: ['r'], request: (name) => get(entity(name)) },
-  {
-    name: 'InsertEntity',
-    srt: 'o',
-    sp: ['a'],
-    request: (name) => post(`/${name}`, '{"PartitionKey":"p","RowKey":"fresh"}'),
-  },
-  { name: 'UpdateEntity', srt: 'o', sp: ['u'], request: (name) => put(entity(name), body, any) },
-  {
-    name: 'MergeEntity',
-    srt: 'o',
-    sp: ['u'],
-    request: (name) => ({ ...put(entity(name), body, any), method: 'MERGE' }),
-  },
-  {
-    name: 'InsertOrReplaceEntity',
-    srt: 'o',
-    sp: ['au'],
-    request: (name) => put(entity(name), body),
-  },
-  {
-    name: 'InsertOrMergeEntity',
-    srt: 'o',
-    sp: ['au'],
-    request: (name) => ({ ...put(entity(name), body), method: 'PATCH' }),
-  },
-  {
-    name: 'MergeEntity, tunnelled',
-    srt: 'o',
-    sp: ['u'],
-    request: (name) => post(entity(name), body, { ...any, 'X-HTTP-Method': 'MERGE' }),
-  },
+  needs('GetTableServiceProperties', 's', ['r'], () => get(servicePath)),
+  needs('SetTableServiceProperties', 's', ['w'], () => put(servicePath, properties)),
+  needs('GetTableServiceStats', 's', ['r'], () => ({
+    target: '/devstoreaccount1-secondary/?restype=service&comp=stats',
+  })),
+  needs('QueryTables', 'c', ['l'], () => get('/Tables')),
+  needs('GetTable', 'c', ['l'], (name) => get(`/Tables('${name}')`)),
+  needs('DeleteTable', 'c', ['d'], (name) => erase(`/Tables('${name}')`)),
+  needs('CreateTable', 'c', ['c', 'w'], (name) =>
+    post('/Tables', JSON.stringify({ TableName: name === table ? 'Fresh' : table })),
+  ),
+  needs('GetTableAcl', '', [], (name) => get(`/${name}?comp=acl`)),
+  needs('SetTableAcl', '', [], (name) => put(`/${name}?comp=acl`, policies)),
+  needs('DeleteEntity', 'o', ['d'], (name) => erase(entity(name), any)),
+  needs('QueryEntities', 'oc', ['r'], (name) => get(`/${name}()`)),
+  needs('GetEntity', 'o', ['r'], (name) => get(entity(name))),
+  needs('InsertEntity', 'o', ['a'], (name) =>
+    post(`/${name}`, '{"PartitionKey":"p","RowKey":"fresh"}'),
+  ),
+  needs('UpdateEntity', 'o', ['u'], (name) => put(entity(name), body, any)),
+  needs('MergeEntity', 'o', ['u'], (name) => ({
+    ...put(entity(name), body, any),
+    method: 'MERGE',
+  })),
+  needs('InsertOrReplaceEntity', 'o', ['au'], (name) => put(entity(name), body)),
+  needs('InsertOrMergeEntity', 'o', ['au'], (name) => ({
+    ...put(entity(name), body),
+    method: 'PATCH',
+  })),
+  needs('MergeEntity, tunnelled', 'o', ['u'], (name) =>
+    post(entity(name), body, { ...any, 'X-HTTP-Method': 'MERGE' }),
+  ),
 ];
 
 const queueCases: readonly Case[] = [
-  { name: 'ListQueues', srt: 's', sp: ['l'], request: () => get('/?comp=list') },
-  { name: 'GetQueueServiceProperties', srt: 's', sp: ['r'], request: () => get(servicePath) },
-  {
-    name: 'SetQueueServiceProperties',
-    srt: 's',
-    sp: ['w'],
-    request: () => put(servicePath, properties),
-  },
-  { name: 'DeleteQueue', srt: 'c', sp: ['d'], request: (name) => erase(`/${name}`) },
-  {
-    name: 'CreateQueue',
-    srt: 'c',
-    sp: ['c', 'w'],
-    request: (name) => ({ method: 'PUT', path: name === queue ? '/fresh' : `/${queue}` }),
-  },
-  {
-    name: 'GetQueueMetadata',
-    srt: 'c',
-    sp: ['r'],
-    byQueue: 'r',
-    request: (name) => get(`/${name}?comp=metadata`),
-  },
-  {
-    name: 'GetQueueMetadata by HEAD',
-    srt: 'c',
-    sp: ['r'],
-    byQueue: 'r',
-    request: (name) => ({ ...get(`/${name}?comp=metadata`), method: 'HEAD' }),
-  },
-  {
-    name: 'SetQueueMetadata',
-    srt: 'c',
-    sp: ['w'],
-    request: (name) => ({
-      method: 'PUT',
-      path: `/${name}?comp=metadata`,
-      headers: { 'x-ms-meta-a': 'b' },
-    }),
-  },
-  { name: 'GetQueueACL', srt: '', sp: [], request: (name) => get(`/${name}?comp=acl`) },
-  { name: 'SetQueueACL', srt: '', sp: [], request: (name) => put(`/${name}?comp=acl`, policies) },
-  { name: 'ClearMessages', srt: 'o', sp: ['d'], request: (name) => erase(`/${name}/messages`) },
-  {
-    name: 'DeleteMessage',
-    srt: 'o',
-    sp: ['p'],
-    byQueue: 'p',
-    request: (name) => erase(messagePath(name)),
-  },
-  {
-    name: 'UpdateMessage',
-    srt: 'o',
-    sp: ['u'],
-    byQueue: 'u',
-    request: (name) => put(`${messagePath(name)}&visibilitytimeout=0`, messageBody('other')),
-  },
-  {
-    name: 'GetMessages',
-    srt: 'o',
-    sp: ['p'],
-    byQueue: 'p',
-    request: (name) => get(`/${name}/messages`),
-  },
-  {
-    name: 'PeekMessages',
-    srt: 'o',
-    sp: ['r'],
-    byQueue: 'r',
-    request: (name) => get(`/${name}/messages?peekonly=true`),
-  },
-  {
-    name: 'PutMessage',
-    srt: 'o',
-    sp: ['a'],
-    byQueue: 'a',
-    request: (name) => post(`/${name}/messages`, messageBody('more')),
-  },
+  needs('ListQueues', 's', ['l'], () => get('/?comp=list')),
+  needs('GetQueueServiceProperties', 's', ['r'], () => get(servicePath)),
+  needs('SetQueueServiceProperties', 's', ['w'], () => put(servicePath, properties)),
+  needs('DeleteQueue', 'c', ['d'], (name) => erase(`/${name}`)),
+  needs('CreateQueue', 'c', ['c', 'w'], (name) => ({
+    method: 'PUT',
+    path: name === queue ? '/fresh' : `/${queue}`,
+  })),
+  needs('GetQueueMetadata', 'c', ['r'], (name) => get(`/${name}?comp=metadata`)),
+  needs('GetQueueMetadata by HEAD', 'c', ['r'], (name) => ({
+    ...get(`/${name}?comp=metadata`),
+    method: 'HEAD',
+  })),
+  needs('SetQueueMetadata', 'c', ['w'], (name) => ({
+    method: 'PUT',
+    path: `/${name}?comp=metadata`,
+    headers: { 'x-ms-meta-a': 'b' },
+  })),
+  needs('GetQueueACL', '', [], (name) => get(`/${name}?comp=acl`)),
+  needs('SetQueueACL', '', [], (name) => put(`/${name}?comp=acl`, policies)),
+  needs('ClearMessages', 'o', ['d'], (name) => erase(`/${name}/messages`)),
+  needs('DeleteMessage', 'o', ['p'], (name) => erase(messagePath(name))),
+  needs('UpdateMessage', 'o', ['u'], (name) =>
+    put(`${messagePath(name)}&visibilitytimeout=0`, messageBody('other')),
+  ),
+  needs('GetMessages', 'o', ['p'], (name) => get(`/${name}/messages`)),
+  needs('PeekMessages', 'o', ['r'], (name) => get(`/${name}/messages?peekonly=true`)),
+  needs('PutMessage', 'o', ['a'], (name) => post(`/${name}/messages`, messageBody('more'))),
 ];
 
 const servicePath = '/?restype=service&comp=properties';

@@ -201,7 +201,7 @@ describe('a lenient server', () => {
       const others = lenientItemNames.filter((name) => name !== item);
       const other = await startFixture({ lenient: others });
       const table = `t${item.replaceAll(/[^a-z]/g, '')}`;
-      for (const { client } of [strict, lenient, other]) await createTable(client, table);
+      for (const { client } of [strict, lenient, other]) await client.createTable(table);
       assert.deepEqual(await send(strict.client, table), refused, 'strict');
       assert.deepEqual(await send(lenient.client, table), accepted, 'lenient');
       // The clock decides over all requests, and is only one of many.
@@ -245,7 +245,3 @@ describe('a lenient server', () => {
     assert.ok(status === 401 || status === 403, String(status));
   });
 });
-
-async function createTable(client: WireClient, name: string): Promise<void> {
-  await client.createTable(name);
-}
