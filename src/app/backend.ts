@@ -42,13 +42,15 @@ async function openEngine(settings: ServerSettings, sharing: Sharing): Promise<S
   if (storage.kind === 'memory') return openMemoryStore({ clock });
   const events = eventsFor(settings);
   const { directory } = storage;
-  const base = await openLmdbStore({ directory, clock, timers, durability, sharing, events });
+  const isJournaled = journal === 'on' && sharing === 'exclusive';
+  const engine = { directory, clock, timers, durability, sharing, events };
+  const base = await openLmdbStore({ ...engine, ingestsInThread: isJournaled });
   if (sharing === 'join') return base;
   const files = new DiskFiles({ directory, sync: durability === 'durable' });
   const onFailed = (error: StoreFailedError) => events.failed(error);
   const options = { base, files, clock, timers, randomness, onFailed };
   try {
-    if (journal === 'on') return await openJournaledStore(options);
+    if (isJournaled) return await openJournaledStore(options);
     await settleJournal(options);
     return base;
   } catch (error) {

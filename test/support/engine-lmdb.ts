@@ -41,7 +41,7 @@ export function spawnLmdbStore(
   );
 }
 
-interface UnderTest extends Pick<LmdbStoreOptions, 'clock' | 'durability'> {
+interface UnderTest extends Pick<LmdbStoreOptions, 'clock' | 'durability' | 'ingestsInThread'> {
   readonly childWrites?: ChildWrites;
 }
 

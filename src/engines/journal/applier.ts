@@ -14,7 +14,7 @@ const delayMs = 5_000;
 /** Before the next attempt, when the base takes nothing. */
 const retryMs = 1_000;
 /** One transaction of the base. */
-const portion: Pick<Portion, 'entriesMax' | 'bytesMax'> = { entriesMax: 256, bytesMax: 1 << 20 };
+const portion: Pick<Portion, 'entriesMax' | 'bytesMax'> = { entriesMax: 1_000, bytesMax: 2 << 20 };
 
 const beginning: Bytes = Buffer.alloc(0);
 

@@ -28,6 +28,8 @@ export interface DirectoryLock {
    * socket was removed looks dead to others, and must not write beside its successor.
    */
   isHeld(): boolean;
+  /** The same for another thread: what `isOwner` compares. */
+  readonly record: Bytes;
   release(): Promise<void>;
   /** Gives up without a transaction, for an environment that takes none; others find it dead. */
   abandon(): Promise<void>;
@@ -61,7 +63,7 @@ export async function lockDirectory(
     if (await orClosed(socket, writeWithinWait(environment, options, take))) {
       if (found !== undefined) await removeSocket(directory, found.socket);
       return {
-        isHeld: ownerTest(environment, owner),
+        ...held(environment, owner),
         release: () => release(environment, owner, socket),
         abandon: () => socket.close(),
       };
@@ -87,7 +89,7 @@ export async function joinDirectory(
     );
   }
   return {
-    isHeld: ownerTest(environment, found),
+    ...held(environment, found),
     release: () => Promise.resolve(),
     abandon: () => Promise.resolve(),
   };
@@ -111,9 +113,14 @@ function readOwner({ meta }: Environment): Owner | undefined {
 }
 
 /** A token is never used twice. Every group of commits asks, so that the record is not parsed. */
-function ownerTest({ meta }: Environment, owner: Owner): () => boolean {
+function held(environment: Environment, owner: Owner): Pick<DirectoryLock, 'isHeld' | 'record'> {
   const record = Buffer.from(sealed(ownerKey, noVersion, recordOf(owner)));
-  return () => meta.holds(ownerKey, record);
+  return { record, isHeld: () => isOwner(environment, record) };
+}
+
+/** Whether the record of the owner is still this one. For use inside a write transaction. */
+export function isOwner({ meta }: Environment, record: Bytes): boolean {
+  return meta.holds(ownerKey, record);
 }
 
 /** Gives the socket back when the work fails. */

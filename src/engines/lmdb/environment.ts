@@ -43,10 +43,31 @@ export function openReadOnly(directory: string): RootDatabase<Bytes, Bytes> {
   return open<Bytes, Bytes>({ ...fileOptions(join(directory, dataFile)), readOnly: true });
 }
 
-/** Opens the environment, creating it in an empty directory. `sync` false leaves syncing to the OS. Blocks the process while another one writes. */
-export function openEnvironment(directory: string, options: { sync: boolean }): Environment {
-  const path = join(directory, dataFile);
+interface EnvironmentOptions {
+  /** False leaves syncing to the operating system. */
+  readonly sync: boolean;
+}
+
+/**
+ * Opens the environment, creating it in an empty directory. Blocks the process while another one
+ * writes.
+ */
+export function openEnvironment(directory: string, options: EnvironmentOptions): Environment {
   prepareFiles(directory);
+  return openPrepared(directory, options);
+}
+
+/**
+ * The same for another thread of a process that has it open. Touches no file: a process that closes
+ * one of its descriptors of the lock file gives up what all of them have locked, and LMDB takes its
+ * readers for dead then.
+ */
+export function openInThread(directory: string, options: EnvironmentOptions): Environment {
+  return openPrepared(directory, options);
+}
+
+function openPrepared(directory: string, options: EnvironmentOptions): Environment {
+  const path = join(directory, dataFile);
   try {
     const root = open<Bytes, Bytes>({
       ...fileOptions(path),

@@ -22,7 +22,7 @@ const groupBytesMax = 8 * 1024 * 1024;
 /** Commits that may wait for their group. More mean that the disk has stopped taking any. */
 const waitingCommitsMax = 65_536;
 /** A group that is not written after this long never will be: its writer is stuck. */
-const stallMs = 60_000;
+export const stallMs = 60_000;
 /** The same for one that changes everything. */
 const rewriteStallMs = 10 * stallMs;
 
@@ -203,12 +203,12 @@ export class GroupCommit {
   }
 }
 
-function writeError(reason: unknown): StoreWriteError {
+export function writeError(reason: unknown): StoreWriteError {
   const text = `The commit could not be written: ${reasonText(reason)}`;
   return new StoreWriteError(text, { cause: reason });
 }
 
-function unknownOutcome(cause: unknown): CommitUnknownError {
+export function unknownOutcome(cause: unknown): CommitUnknownError {
   const text = `Whether the commit was applied is not known: ${messageOf(cause)}`;
   return new CommitUnknownError(text, { cause });
 }

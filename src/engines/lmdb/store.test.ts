@@ -14,6 +14,18 @@ storeConformance({
 });
 
 storeConformance({
+  name: 'the LMDB engine that ingests in a thread',
+  open: (options) => lmdbUnderTest({ ...options, ingestsInThread: true }),
+  capabilities: {
+    persistent: true,
+    processes: true,
+    groupsCommits: true,
+    versionsGlobal: true,
+    member: true,
+  },
+});
+
+storeConformance({
   name: 'the LMDB engine without syncs',
   open: (options) => lmdbUnderTest({ ...options, durability: 'relaxed' }),
   capabilities: {

@@ -42,6 +42,7 @@ import { GroupCommit } from './group-commit.js';
 import { readGuard, readLastVersion } from './group-writer.js';
 import { claimDirectory } from './open-directories.js';
 import { dumpEntries, LmdbSnapshot, replaceEntries } from './snapshot.js';
+import { ThreadIngester } from './thread-ingester.js';
 import { VerifiedRows } from './verified-rows.js';
 
 export interface LmdbStoreOptions {
@@ -59,6 +60,8 @@ export interface LmdbStoreOptions {
    * directory that another process owns, as a worker of that process.
    */
   readonly sharing?: 'exclusive' | 'join';
+  /** Ingestions are written by a thread of their own. Absent: they take their turn with commits. */
+  readonly ingestsInThread?: boolean;
   readonly events?: Partial<StoreEvents>;
   readonly timers?: Timers;
 }
@@ -101,7 +104,18 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
     const files = filesOf(resolve(directory));
     const condition = new StoreCondition(environment, { files, timers, events });
     closing.unshift(() => condition.close());
-    return new LmdbStore(environment, { clock, timers, condition, lock, closing });
+    const ingester =
+      options.ingestsInThread === true
+        ? await ThreadIngester.open({
+            directory,
+            sync: durability === 'durable',
+            ownerRecord: lock.record,
+            condition,
+            timers,
+          })
+        : undefined;
+    if (ingester !== undefined) closing.unshift(() => ingester.close());
+    return new LmdbStore(environment, { clock, timers, condition, lock, closing, ingester });
   } catch (error) {
     for (const close of closing) await close();
     throw error;
@@ -113,6 +127,7 @@ interface StoreParts {
   readonly timers: Timers;
   readonly condition: StoreCondition;
   readonly lock: DirectoryLock;
+  readonly ingester: ThreadIngester | undefined;
   /** Give back what the store works with, in order. */
   readonly closing: readonly (() => unknown)[];
 }
@@ -198,7 +213,12 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
   async ingest(ingestion: Ingestion): Promise<void> {
     this.#assertOpen();
     assertIngestion(ingestion);
-    await this.#commits.carryOut({ kind: 'ingest', ingestion });
+    const { ingester } = this.#parts;
+    if (ingester === undefined || ingestion.guard !== undefined) {
+      await this.#commits.carryOut({ kind: 'ingest', ingestion });
+      return;
+    }
+    await ingester.ingest(ingestion);
   }
 
   async sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample> {

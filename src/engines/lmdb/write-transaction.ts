@@ -19,12 +19,33 @@ export async function writeTransaction<Result>(
   root: RootDatabase<Bytes, Bytes>,
   change: () => Result,
 ): Promise<Result> {
+  return counted(async () => {
+    try {
+      return await root.childTransaction(change);
+    } catch (error) {
+      throw await commitReason(error);
+    }
+  });
+}
+
+/** Write transactions of another thread of this process: they end as those of this one do. */
+export function writeInThread<Result>(work: () => Promise<Result>): Promise<Result> {
+  return counted(work);
+}
+
+/** Runs one write transaction in a thread that does nothing else, and waits for it. */
+export function writeAtOnce<Result>(
+  root: RootDatabase<Bytes, Bytes>,
+  change: () => Result,
+): Result {
+  return root.transactionSync(change);
+}
+
+async function counted<Result>(work: () => Promise<Result>): Promise<Result> {
   if (isHalted) return new Promise(() => undefined);
   underWay += 1;
   try {
-    return await root.childTransaction(change);
-  } catch (error) {
-    throw await commitReason(error);
+    return await work();
   } finally {
     underWay -= 1;
     if (underWay === 0) for (const tell of waiting.splice(0)) tell();
