@@ -27,6 +27,8 @@ export function bannerText(
   { isPrivate }: { readonly isPrivate: boolean },
 ): string {
   const isRelaxed = options.inMemory !== true && options.durability === 'relaxed';
+  const isJournaled = options.inMemory !== true && options.journal === 'on';
+  const notes = `${isRelaxed ? ' (relaxed durability)' : ''}${isJournaled ? ' (journal)' : ''}`;
   const lines = [
     'Tabularium',
     ...serviceNames.map((service) => {
@@ -35,7 +37,7 @@ export function bannerText(
       return `  ${heading.padEnd(11)} ${endpointOf(server, service)}`;
     }),
     ...reachLines({ options }),
-    `  Data        ${printable(storage)}${isRelaxed ? ' (relaxed durability)' : ''}`,
+    `  Data        ${printable(storage)}${notes}`,
     ...(workers > 1 ? [`  Workers     ${workers}`] : []),
     ...tlsLines(server.certificate),
     ...oauthLines(options),
@@ -62,11 +64,11 @@ export function listeningFields(
   server: ServerEndpoints,
   { process: { workers }, options, storage }: ShownSettings,
 ): Record<string, unknown> {
-  const { durability } = options;
+  const { durability, journal = 'off' } = options;
   return {
     ...endpointsByPlural(server),
     storage,
-    ...(options.inMemory === true ? {} : { durability }),
+    ...(options.inMemory === true ? {} : { durability, journal }),
     workers,
     ...(options.oauth === undefined ? {} : { tokensOf: options.oauth.issuer }),
     ...strictnessFields(options),

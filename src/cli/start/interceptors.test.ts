@@ -90,6 +90,7 @@ describe('start with faults', () => {
       ['--workers', '2', '--control-port', '0'],
       /--control-port.*--workers 2/,
     ],
+    ['a journal for workers', ['--workers', '2', '--journal', 'on'], /--journal on.*--workers 2/],
   ];
   for (const [what, args, says] of refused) {
     it(`refuses ${what} with exit code 2`, async () => {

@@ -77,7 +77,7 @@ export function startSettings(flags: GivenFlags, said: SaidConfig): StartSetting
   const location = locationOf(values, processSettings);
   const storage = location === undefined ? { inMemory: true } : { location };
   const options = checked(values, { ...storage, ...serverValues(values), accounts });
-  refuseControlOfWorkers(options, processSettings);
+  refuseWithWorkers(options, processSettings);
   return {
     options,
     process: processSettings,
@@ -193,13 +193,18 @@ function isMemoryChosen(values: OptionValues, isPlaceAlone: boolean): boolean {
   return flags.of(optionTable.location).length === 0 && values.said('inMemory') === true;
 }
 
-function refuseControlOfWorkers(
-  { controlPort }: ServerOptions,
+/** What one process alone can do. */
+function refuseWithWorkers(
+  { controlPort, journal }: ServerOptions,
   { workers }: ProcessSettings,
 ): void {
-  if (controlPort === undefined || workers === 1) return;
-  throw new UsageError(
-    `--control-port controls one process, and --workers ${workers} starts several: leave one of ` +
-      'them out.',
-  );
+  if (workers === 1) return;
+  const alone =
+    controlPort !== undefined
+      ? '--control-port controls one process'
+      : journal === 'on'
+        ? '--journal on is for one process'
+        : undefined;
+  if (alone === undefined) return;
+  throw new UsageError(`${alone}, and --workers ${workers} starts several: leave one of them out.`);
 }

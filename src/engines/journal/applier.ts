@@ -26,6 +26,8 @@ export interface ApplierParts {
   readonly timers: Timers;
   readonly generation: number;
   readonly lastVersion: () => number;
+  /** The base has all up to this frame, and says so. */
+  readonly release: (sequence: number) => Promise<void>;
   /** So many bytes in the table make it begin at once. */
   readonly bytesToBegin: number;
 }
@@ -116,7 +118,7 @@ export class Applier {
       this.#tellProgress();
       start = next;
     }
-    await journal.release(sequence);
+    await this.#parts.release(sequence);
   }
 
   #tellProgress(): void {

@@ -60,6 +60,11 @@ export class Journal {
     this.#lastSequence = lastSequence;
   }
 
+  /** Makes the first file, by which the journal is known to be there. */
+  async open(): Promise<void> {
+    await this.#fileFor(0);
+  }
+
   /** Of the last frame that is durable. */
   get lastSequence(): number {
     return this.#lastSequence;

@@ -82,6 +82,7 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
   }
   const { filesMax } = limits;
   const journal = new Journal({ files, randomness, generation, lastSequence, filesMax });
+  await journal.open();
   // From now on a journal that is not there is missed.
   const note = noteEntry({ sequence: applied.sequence, generation });
   await base.ingest({ entries: [note], deletes: [], floor: 0 });
@@ -121,6 +122,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   readonly #commits: CommitGroups;
   readonly #applier: Applier;
   #lastVersion: number;
+  #hasRetired = true;
   #failure: StoreFailedError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -139,6 +141,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
       timers,
       generation,
       lastVersion: () => this.#lastVersion,
+      release: (sequence) => this.#release(sequence),
       bytesToBegin: limits.tableBytesMax / beginShare,
     });
     this.#applier.wake();
@@ -274,6 +277,14 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
       await this.#parts.journal.close();
     }
     await this.#base.close();
+  }
+
+  /** What former openings have left counts no more after the first pass. */
+  async #release(sequence: number): Promise<void> {
+    const { journal, files } = this.#parts;
+    await journal.release(sequence);
+    if (this.#hasRetired) await files.removeRetired();
+    this.#hasRetired = false;
   }
 
   #ground(): CommitGround {
