@@ -122,7 +122,9 @@ holdRows('Request headers', [
         headers: { 'Content-Type': type },
       });
     assertStatus(await send('application/json;odata=nometadata;charset=utf-8'), 204);
+    assertStatus(await send('Application/JSON ; charset=utf-8'), 204);
     assertStatus(await send('application/atom+xml'), 415, 'AtomFormatNotSupported');
+    assertStatus(await send('application/atom+xml;type=entry'), 415, 'AtomFormatNotSupported');
     assertStatus(await send('text/plain'), 415, 'MediaTypeNotSupported');
   }),
   absent('Content-Type | queues', async () => {
