@@ -224,6 +224,14 @@ describe('user delegation keys of queues', () => {
       const response = await ask(text);
       assert.equal(response.header('x-ms-error-code'), code, response.text);
     }
+    for (const [expiry, reason] of [
+      ['2026-05-05T06:07:08Z', 'It must be later than the start, and than now.'],
+      ['2026-05-12T06:07:09Z', 'It may be at most seven days after the start, and after now.'],
+    ] as const) {
+      const { text } = await ask(body.replace('2026-05-05T07:00:00Z', expiry));
+      assert.ok(text.includes(`<XmlNodeValue>${expiry}</XmlNodeValue>`), text);
+      assert.ok(text.includes(`<Reason>${reason}</Reason>`), text);
+    }
     wire.close();
   });
 });
