@@ -139,7 +139,10 @@ describe('data directory', () => {
     const directory = await location(t);
     await (await openLmdbStore({ directory, clock })).close();
     await rm(join(directory, 'data.mdb'));
-    const refused = { reason: 'damaged', message: /data\.mdb is damaged: it is missing or empty/ };
+    const refused = {
+      reason: 'damaged',
+      message: /data\.mdb is damaged: it is missing or empty\. /,
+    };
     await assert.rejects(open(t, { directory }), refused);
     await writeFile(join(directory, 'data.mdb'), '');
     await assert.rejects(open(t, { directory }), refused);

@@ -117,6 +117,29 @@ describe('a predicate', () => {
     }
   });
 
+  it('finds a key among many values, and takes neither key for the other', () => {
+    for (const property of ['PartitionKey', 'RowKey']) {
+      for (const [operator, kind] of [
+        ['eq', 'or'],
+        ['ne', 'and'],
+      ] as const) {
+        const operands = Array.from({ length: 40 }, (_, value) => ({
+          ...({ kind: 'comparison', property, operator } as const),
+          literal: text(`k${value}`),
+        }));
+        const filter: Filter = { kind, operands };
+        for (const keys of [
+          { partitionKey: 'k7', rowKey: 'other' },
+          { partitionKey: 'other', rowKey: 'k7' },
+        ]) {
+          const row = { ...rowWith(), ...keys };
+          const among = (property === 'RowKey') === (keys.rowKey === 'k7');
+          assert.equal(test(filter, row), among === (operator === 'eq'));
+        }
+      }
+    }
+  });
+
   it('agrees with the rules where more names are compared than are looked for one by one', () => {
     const names = fc.nat({ max: 45 }).map((place) => `P${place}`);
     const filters = fc.array(comparison(names, anyValue), { minLength: 30, maxLength: 90 });
