@@ -1,5 +1,6 @@
 import { createSecretKey } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { signRequest } from '../../src/wire/auth/shared-key/shared-key.js';
 import type { SignedRequest } from '../../src/wire/auth/shared-key/signed-request.js';
 import { developmentAccount } from '../../src/services/accounts/directory.js';
@@ -81,6 +82,13 @@ export class RawConnection implements Disposable {
     this.#received = this.#received.subarray(framed.bytes);
     return framed.response;
   }
+}
+
+/** A connection to a server of this machine, which shows any certificate. */
+export function openConnection(port: number, isTls: boolean): RawConnection {
+  const host = '127.0.0.1';
+  if (!isTls) return new RawConnection(port, host);
+  return new RawConnection(port, host, connectTls({ port, host, rejectUnauthorized: false }));
 }
 
 /** The bytes of a request exactly as described: nothing is signed and nothing is added. */

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { connect, createSecureContext } from 'node:tls';
+import { createSecureContext } from 'node:tls';
 import * as fc from 'fast-check';
 import { startEcho, type EchoServer } from '../../../test/support/echo-server.js';
-import { RawConnection, send, signedRequest } from '../../../test/support/raw-http.js';
+import {
+  openConnection,
+  RawConnection,
+  send,
+  signedRequest,
+} from '../../../test/support/raw-http.js';
 import {
   streamOf,
   streamService,
@@ -78,14 +83,7 @@ describe('an answer that is sent in pieces', () => {
       const service = streamService({ download: () => stream });
       const tls = isTls ? { tls: { context: createSecureContext(await makePair()) } } : {};
       await using harness = await startEcho(() => Promise.resolve(''), { service, ...tls });
-      const { port } = harness;
-      using connection = isTls
-        ? new RawConnection(
-            port,
-            '',
-            connect({ port, host: '127.0.0.1', rejectUnauthorized: false }),
-          )
-        : new RawConnection(port);
+      using connection = openConnection(harness.port, isTls);
       const size = fc.oneof(
         fc.integer({ min: 0, max: 10 }),
         fc.integer({ min: 0, max: pieceBytesMax }),

@@ -2,10 +2,15 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { connect, createSecureContext } from 'node:tls';
+import { createSecureContext } from 'node:tls';
 import * as fc from 'fast-check';
 import { startEcho, type EchoServer } from '../../../test/support/echo-server.js';
-import { RawConnection, send, signedRequest } from '../../../test/support/raw-http.js';
+import {
+  openConnection,
+  RawConnection,
+  send,
+  signedRequest,
+} from '../../../test/support/raw-http.js';
 import { streamService, type StreamWork } from '../../../test/support/stream-service.js';
 import { makePair } from '../../../test/support/tls-files.js';
 import { developmentAccount, makeAccountDirectory } from '../../services/accounts/directory.js';
@@ -72,14 +77,7 @@ describe('a body that is taken in pieces', () => {
         ? { service, tls: { context: createSecureContext(await makePair()) } }
         : { service };
       await using harness = await startEcho(() => Promise.resolve(''), more);
-      const { port } = harness;
-      using connection = isTls
-        ? new RawConnection(
-            port,
-            '',
-            connect({ port, host: '127.0.0.1', rejectUnauthorized: false }),
-          )
-        : new RawConnection(port);
+      using connection = openConnection(harness.port, isTls);
       const size = fc.oneof(
         fc.integer({ min: 0, max: 1000 }),
         fc.integer({ min: 0, max: 600_000 }),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { RawConnection, signedRequest } from '../../support/raw-http.js';
 import { startServer, type StartedServer } from '../../support/start-server.js';
@@ -131,4 +132,45 @@ describe('the framing of a body', () => {
       }
     });
   }
+});
+
+describe('the head of a request', () => {
+  let started: StartedServer;
+  before(async () => {
+    started = await startServer();
+  });
+  after(() => started[Symbol.asyncDispose]());
+
+  /** What comes for the head of a request and, behind it, for its body and for another request. */
+  async function answers(name: string, change: (head: string) => string): Promise<number[]> {
+    using connection = new RawConnection(started.server.tablePort);
+    const request = signedRequest({ method: 'POST', target, body: json(name) }).toString('latin1');
+    const end = request.indexOf('\r\n\r\n') + 4;
+    const statuses: number[] = [];
+    connection.write(change(request.slice(0, end)));
+    if (change('\r\n\r\n').includes('100-continue')) {
+      const [interim] = (await once(connection.socket, 'data')) as [Buffer];
+      assert.equal(interim.toString(), 'HTTP/1.1 100 Continue\r\n\r\n');
+    }
+    connection.write(request.slice(end));
+    connection.write(signedRequest({ target }));
+    statuses.push((await connection.read())?.status ?? 0, (await connection.read())?.status ?? 0);
+    return statuses;
+  }
+
+  const withField = (field: string) => (head: string) =>
+    head.replace(/\r\n\r\n$/, `\r\n${field}\r\n\r\n`);
+
+  it('with Expect: 100-continue is answered before its body is sent', async () => {
+    assert.deepEqual(await answers('expected', withField('Expect: 100-continue')), [201, 200]);
+  });
+
+  it('with another Expect is served as one without', async () => {
+    assert.deepEqual(await answers('unknown', withField('Expect: a-wonder')), [201, 200]);
+  });
+
+  it('may name its target with scheme and authority', async () => {
+    const absolute = (head: string) => head.replace(' /', ' http://127.0.0.1/');
+    assert.deepEqual(await answers('absolute', absolute), [201, 200]);
+  });
 });
