@@ -34,7 +34,7 @@ describe('memory that is held for requests', () => {
         const sent = isWhole ? bytes : bytes.subarray(0, random.int(bytes.length));
         connection.write(Buffer.concat(Array.from({ length: copies }, () => sent)));
         await turns(random.int(20));
-        // Some are answered, some run out of time, and some are still at work when their client goes.
+        // Some are answered, some run out of time, and some are at work when their client goes.
         if (random.chance(0.5)) for (const done of running.splice(0)) done(answer);
         if (random.chance(0.2)) {
           harness.clock.advanceMicros(1_100_000);
