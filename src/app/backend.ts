@@ -103,8 +103,8 @@ export function backendOver(
     strictness,
   }: Pick<ServerSettings, 'storageClock' | 'randomness' | 'strictness'>,
 ): Backend {
-  const { leniency, tableDeleteDelayMs, paging } = strictness;
-  const { countMax: propertiesMax } = leniency.properties;
+  const { rules, tableDeleteDelayMs, paging } = strictness;
+  const { countMax: propertiesMax } = rules.properties;
   const tables = { store, clock, propertiesMax, deleteDelayMs: tableDeleteDelayMs };
   const queues = { store, clock, randomness };
   return {

@@ -26,7 +26,7 @@ export type {
 export type { OAuthAlgorithm, OAuthOptions } from './options/oauth-settings.js';
 export { ServerOptionsError } from './options/server-options-error.js';
 export type { StrictnessOptions } from './options/strictness.js';
-export type { LenientItem } from '../http/operations/leniency.js';
+export type { LenientItem } from '../http/operations/request-rules.js';
 export {
   SeedError,
   type SeedAccount,

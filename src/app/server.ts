@@ -160,7 +160,7 @@ class RunningServer implements TabulariumServer {
     const lock = this.#lock;
     const onReplaced = () => backend.renew();
     this.#snapshots = new Snapshots({ store, sharing, lock, clock, onReplaced });
-    const { leniency, strictApiVersions } = strictness;
+    const { rules, strictApiVersions } = strictness;
     const versions = new ApiVersionPolicy({ strict: strictApiVersions, logger });
     const memory = new HeldMemory({ clock, logger });
     const publicKeyGuard = new PublicKeyGuard(settings.allowedHosts);
@@ -183,11 +183,11 @@ class RunningServer implements TabulariumServer {
         versions,
         publicKeyGuard,
         checkClockSkew,
-        credentialRules: leniency.credentials,
+        credentialRules: rules.credentials,
         bearer: bearer?.verifier,
       });
     this.#http = {
-      table: serve('table', tableHttpService(backend.with({ clock, randomness, leniency }))),
+      table: serve('table', tableHttpService(backend.with({ clock, randomness, rules }))),
       queue: serve('queue', queueHttpService(backend.with({ clock }))),
     };
   }

@@ -79,7 +79,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     observers: options.observers ?? [],
     logger: options.logger ?? silentLogger,
     onFatal: options.onFatal ?? (() => undefined),
-    checkClockSkew: (options.checkClockSkew ?? true) && !strictness.leniency.ignoresClock,
+    checkClockSkew: (options.checkClockSkew ?? true) && !strictness.rules.ignoresClock,
     strictness,
     controlPort: options.controlPort,
     oauth: options.oauth && oauthSettingsOf(options.oauth),

@@ -1,10 +1,10 @@
-import { leniencyOf, type Leniency } from '../http/operations/leniency.js';
+import { requestRulesOf, type RequestRules } from '../http/operations/request-rules.js';
 import { pagingTestPolicy, type PagingPolicy } from '../services/paging/paging-policy.js';
 import type { StrictnessOptions } from './options/strictness.js';
 
 /** `StrictnessOptions` with every default filled in. */
 export interface Strictness {
-  readonly leniency: Leniency;
+  readonly rules: RequestRules;
   readonly strictApiVersions: boolean;
   readonly tableDeleteDelayMs: number;
   readonly paging: PagingPolicy | undefined;
@@ -13,7 +13,7 @@ export interface Strictness {
 /** Of options that have been checked. */
 export function strictnessOf(options: StrictnessOptions): Strictness {
   return {
-    leniency: leniencyOf(options.lenient ?? false),
+    rules: requestRulesOf(options.lenient ?? false),
     strictApiVersions: options.strictApiVersions ?? false,
     tableDeleteDelayMs: options.tableDeleteDelayMs ?? 0,
     paging: pagingOf(options.pagingTestMode ?? false),

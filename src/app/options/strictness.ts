@@ -9,7 +9,7 @@ import {
   whole,
   type Shape,
 } from '../../base/shape/shape.js';
-import { lenientItemNames, type LenientItem } from '../../http/operations/leniency.js';
+import { lenientItemNames, type LenientItem } from '../../http/operations/request-rules.js';
 import { tableDeleteDelayMsMax } from '../../services/tables/limits.js';
 import { option, type OptionsOf } from './option.js';
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Help } from 'commander';
 import { optionsOf } from '../../../test/support/start-settings.js';
 import type { StrictnessOptions } from '../../app/index.js';
-import { lenientItemNames } from '../../http/operations/leniency.js';
+import { lenientItemNames } from '../../http/operations/request-rules.js';
 import { UsageError } from '../terminal/failure.js';
 import { lenientItemsText, strictnessFields, strictnessLines } from './strictness-options.js';
 

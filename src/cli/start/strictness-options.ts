@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Help } from 'commander';
 import type { StrictnessOptions } from '../../app/index.js';
-import { leniencyOf, lenientItems } from '../../http/operations/leniency.js';
+import { requestRulesOf, lenientItems } from '../../http/operations/request-rules.js';
 import { tableDeleteDelayMsMax } from '../../services/tables/limits.js';
 
 /** The items of `--lenient`, for people; `helper` knows how wide the help is. */
@@ -29,7 +29,7 @@ export function strictnessLines(options: StrictnessOptions): string[] {
 /** The same for the log; nothing where all is as usual. */
 export function strictnessFields(options: StrictnessOptions): Record<string, string> {
   const { tableDeleteDelayMs = 0, pagingTestMode = false } = options;
-  const { items } = leniencyOf(options.lenient ?? false);
+  const { items } = requestRulesOf(options.lenient ?? false);
   return {
     ...(items.length === 0 ? {} : { lenient: items.join(', ') }),
     ...(options.strictApiVersions === true ? { apiVersions: 'only those of the cloud' } : {}),

@@ -8,7 +8,7 @@ import {
   stopCli,
   temporaryDirectory,
 } from '../../../test/support/cli-server.js';
-import { lenientItemNames } from '../../http/operations/leniency.js';
+import { lenientItemNames } from '../../http/operations/request-rules.js';
 
 const rows = Array.from({ length: 40 }, (_, row) => ({
   PartitionKey: `p${row % 5}`,

@@ -37,7 +37,7 @@ export async function runBatchQuery(
     return { outcome: found(reply, request, contentId), query };
   } catch (error) {
     if (!(error instanceof StorageError) || error.status >= 500) throw error;
-    const level = errorLevelOf(part.headers.get('accept'), undefined, outer.backend.leniency);
+    const level = errorLevelOf(part.headers.get('accept'), undefined, outer.backend.rules);
     return { outcome: { kind: 'query-failed', error, contentId, level }, query };
   }
 }

@@ -196,7 +196,7 @@ function writeFailed(
     error,
     operationCount,
     contentId: part.contentId,
-    level: errorLevelOf(part.headers.get('accept'), undefined, request.backend.leniency),
+    level: errorLevelOf(part.headers.get('accept'), undefined, request.backend.rules),
     preferenceApplied,
   };
 }

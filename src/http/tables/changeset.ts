@@ -31,7 +31,7 @@ export interface Change {
 export function readChange(part: BatchOperation, outer: TableRequest): Change {
   const request = new BatchRequest(outer, part);
   const route = tableRouteOf(writeRouter, request);
-  const operation = grantedUnder(outer.backend.leniency, route.operation);
+  const operation = grantedUnder(outer.backend.rules, route.operation);
   authorisePart(operation, request);
   const input = readInput(operation, request);
   checkWritable(input.operation, request);

@@ -40,6 +40,6 @@ function bothRefused(): StorageError {
 export function requiredConditionOf(request: TableRequest): Condition {
   const condition = conditionOf(request);
   if (condition !== undefined) return condition;
-  if (request.backend.leniency.deletesWithoutEtag) return { kind: 'any' };
+  if (request.backend.rules.deletesWithoutEtag) return { kind: 'any' };
   throw new StorageError('MissingRequiredHeader');
 }

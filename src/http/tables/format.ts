@@ -1,23 +1,19 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 import { negotiate, type MetadataLevel } from '../../wire/odata/media-type.js';
 import type { Exchange } from '../exchange/exchange.js';
-import type { Leniency } from '../operations/leniency.js';
+import type { RequestRules } from '../operations/request-rules.js';
 import type { TableRequest } from './request.js';
 
 /** The metadata level of an answer that has a body; throws the 415s (table-service §4.1). */
 export function levelOf(request: TableRequest): MetadataLevel {
-  return negotiated(
-    request.header('accept'),
-    request.query.get('$format'),
-    request.backend.leniency,
-  );
+  return negotiated(request.header('accept'), request.query.get('$format'), request.backend.rules);
 }
 
 /** A server that answers in JSON whatever is accepted has a level for every request. */
 function negotiated(
   accept: string | undefined,
   format: string | undefined,
-  { answersAnyAccept }: Leniency,
+  { answersAnyAccept }: RequestRules,
 ): MetadataLevel {
   try {
     return negotiate(accept, format);
@@ -31,10 +27,10 @@ function negotiated(
 export function errorLevelOf(
   accept: string | undefined,
   format: string | undefined,
-  leniency: Leniency,
+  rules: RequestRules,
 ): MetadataLevel | undefined {
   try {
-    return negotiated(accept, format, leniency);
+    return negotiated(accept, format, rules);
   } catch (error) {
     if (error instanceof StorageError) return undefined;
     throw error;
@@ -44,7 +40,7 @@ export function errorLevelOf(
 /** As `errorLevelOf`, also for a request whose query string cannot be read. */
 export function errorLevelOfExchange(
   exchange: Exchange,
-  leniency: Leniency,
+  rules: RequestRules,
 ): MetadataLevel | undefined {
   let format: string | undefined;
   try {
@@ -52,7 +48,7 @@ export function errorLevelOfExchange(
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
   }
-  return errorLevelOf(exchange.header('accept'), format, leniency);
+  return errorLevelOf(exchange.header('accept'), format, rules);
 }
 
 /** A body is JSON, whatever the parameters say; without a Content-Type it is taken to be. */

@@ -44,7 +44,7 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
 
   parse(request) {
     const { table } = resourceOf(request, 'entities');
-    const query = parseEntityQuery(request.query, request.backend.leniency.queries);
+    const query = parseEntityQuery(request.query, request.backend.rules.queries);
     const within = rangeOf(request);
     const plan = planOnce(query.filter, within);
     return { level: levelOf(request), table, query, within, plan };

@@ -20,7 +20,7 @@ export const queryTables: TableOperation<Input, TablePage> = {
   bodyBytesMax: 0,
 
   parse(request) {
-    const query = parseTableQuery(request.query, request.backend.leniency.queries);
+    const query = parseTableQuery(request.query, request.backend.rules.queries);
     return { level: levelOf(request), query };
   },
 

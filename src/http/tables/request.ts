@@ -7,14 +7,14 @@ import type { TableService } from '../../services/tables/table-service.js';
 import { accountName, type ServiceBackend, type ServiceRequest } from '../operations/request.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { effectiveMethod, parseRequestPath, tableOf } from './request-target.js';
-import type { Leniency } from '../operations/leniency.js';
+import type { RequestRules } from '../operations/request-rules.js';
 
 /** What operations work on. */
 export interface TableBackend extends ServiceBackend {
   readonly tables: TableService;
   readonly randomness: Randomness;
   /** What the service accepts beyond what the cloud service does. */
-  readonly leniency: Leniency;
+  readonly rules: RequestRules;
 }
 
 /** One request to the table service: a whole HTTP request, or one inside a batch. */

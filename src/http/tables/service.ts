@@ -3,7 +3,7 @@ import { renderError } from '../../wire/errors/render.js';
 import { corsRulesOf } from '../cors/load-cors-rules.js';
 import { preflightOf } from '../cors/preflight.js';
 import type { Exchange } from '../exchange/exchange.js';
-import type { Leniency } from '../operations/leniency.js';
+import type { RequestRules } from '../operations/request-rules.js';
 import type { HttpService, Reply, Route } from '../exchange/service.js';
 import { errorLevelOfExchange, preferenceOf, type Preference } from './format.js';
 import { ExchangeRequest, type TableBackend } from './request.js';
@@ -24,18 +24,18 @@ export function tableHttpService(backend: TableBackend): HttpService {
     preflight: (exchange) => preflightOf(tablePreflight, backend, exchange),
     requestOf: (exchange) => new ExchangeRequest(backend, exchange),
     route: (request: ExchangeRequest) => routeOf(request),
-    renderError: (error, exchange) => errorReply(error, exchange, backend.leniency),
+    renderError: (error, exchange) => errorReply(error, exchange, backend.rules),
   };
 }
 
 function routeOf(request: ExchangeRequest): Route {
   const { name, operation } = tableRouteOf(tableRouter, request);
-  return { name, operation: grantedUnder(request.backend.leniency, operation) };
+  return { name, operation: grantedUnder(request.backend.rules, operation) };
 }
 
-function errorReply(error: StorageError, exchange: Exchange, leniency: Leniency): Reply {
+function errorReply(error: StorageError, exchange: Exchange, rules: RequestRules): Reply {
   const { requestId, timeMicros } = exchange;
-  const level = errorLevelOfExchange(exchange, leniency);
+  const level = errorLevelOfExchange(exchange, rules);
   const { status, reason, headers, body } = renderError(error, { requestId, timeMicros, level });
   const flat = headers.flat();
   const preference = confirmedPreference(error, exchange);

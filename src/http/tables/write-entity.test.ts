@@ -5,7 +5,7 @@ import { authorise } from '../pipeline/authorise.js';
 import type { Access } from '../exchange/access.js';
 import type { Caller } from '../exchange/caller.js';
 import type { Permission } from '../../model/services/permission.js';
-import { leniencyOf, strictRules } from '../operations/leniency.js';
+import { requestRulesOf, strictRules } from '../operations/request-rules.js';
 import { getEntity } from './get-entity.js';
 import { changeEntity, grantedUnder, upsertEntity } from './write-entity.js';
 
@@ -39,7 +39,7 @@ describe('an upsert', () => {
   });
 
   it('takes one of the two where that is allowed, and no other', () => {
-    const { access } = grantedUnder(leniencyOf(['upsert-permissions']), upsertEntity);
+    const { access } = grantedUnder(requestRulesOf(['upsert-permissions']), upsertEntity);
     assert.deepEqual(
       [mayDo(access, 'add'), mayDo(access, 'update'), mayDo(access, 'read', 'delete')],
       [true, true, false],
@@ -47,10 +47,10 @@ describe('an upsert', () => {
   });
 
   it('is all that this allows', () => {
-    const lenient = leniencyOf(true);
+    const lenient = requestRulesOf(true);
     assert.equal(grantedUnder(lenient, changeEntity), changeEntity);
     assert.equal(grantedUnder(lenient, getEntity), getEntity);
-    const others = leniencyOf(lenient.items.filter((item) => item !== 'upsert-permissions'));
+    const others = requestRulesOf(lenient.items.filter((item) => item !== 'upsert-permissions'));
     assert.equal(grantedUnder(others, upsertEntity), upsertEntity);
   });
 });

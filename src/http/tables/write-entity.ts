@@ -4,7 +4,7 @@ import type { EntityInput, PropertyBag } from '../../model/edm/value.js';
 import type { Condition, WriteOperation } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
-import type { Leniency } from '../operations/leniency.js';
+import type { RequestRules } from '../operations/request-rules.js';
 import { conditionOf } from './conditions.js';
 import { requireJsonBody } from './format.js';
 import { bodyBytesMax, type TableOperation } from './operation.js';
@@ -50,9 +50,9 @@ const upsertEntityWithEither = writeEntity({
   needs: 'any',
 });
 
-/** The operation as it is granted under a leniency. */
+/** The operation as these rules grant it. */
 export function grantedUnder<O extends TableOperation>(
-  { upsertsWithOnePermission }: Leniency,
+  { upsertsWithOnePermission }: RequestRules,
   operation: O,
 ): O | WriteEntityOperation {
   const isUpsert = operation === (upsertEntity as TableOperation);

@@ -22,7 +22,7 @@ export type WriteEntityOperation = TableOperation<WriteInput, WriteResult>;
 
 /** The entity in the body of a write. */
 export function entityBodyOf(request: TableRequest, keysFrom: 'body' | 'path'): EntityBody {
-  return parseEntityBody(request.text(), request.backend.leniency.properties, keysFrom);
+  return parseEntityBody(request.text(), request.backend.rules.properties, keysFrom);
 }
 
 export function runWrite(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { lenientItemNames, type LenientItem } from '../../../src/http/operations/leniency.js';
+import { lenientItemNames, type LenientItem } from '../../../src/http/operations/request-rules.js';
 import {
   sendChangeset,
   changesetError,

@@ -3,9 +3,9 @@ import type { QueryRules } from '../../wire/odata/query-options.js';
 import type { CredentialRules } from '../exchange/credential-rules.js';
 
 /**
- * What the cloud service refuses and programs written against other emulators may rely on. Each can
- * be allowed by name. None touches signatures, the ranges of a shared access signature, or
- * durability.
+ * Behaviours that the cloud service refuses and that programs written against other emulators may
+ * rely on. Each can be allowed by name. None affects the check of signatures, the key ranges of a
+ * shared access signature, or durability.
  */
 export const lenientItems = {
   clock: 'dates of requests are not compared with the clock',
@@ -24,9 +24,9 @@ export type LenientItem = keyof typeof lenientItems;
 
 export const lenientItemNames = Object.keys(lenientItems) as readonly LenientItem[];
 
-/** What is allowed, each part in the form that the rule it loosens takes. */
-export interface Leniency {
-  /** In the order of `lenientItems`. */
+/** What a server accepts of requests: the cloud service's rules, less what `items` allow. */
+export interface RequestRules {
+  /** What is allowed beyond the cloud service, in the order of `lenientItems`. */
   readonly items: readonly LenientItem[];
   readonly ignoresClock: boolean;
   readonly credentials: CredentialRules;
@@ -43,7 +43,7 @@ export class UnknownLenientItemError extends Error {
 }
 
 /** `true`: all items. Throws `UnknownLenientItemError`, which names those that there are. */
-export function leniencyOf(items: boolean | readonly string[]): Leniency {
+export function requestRulesOf(items: boolean | readonly string[]): RequestRules {
   const allowed = new Set(typeof items === 'boolean' ? (items ? lenientItemNames : []) : items);
   for (const item of allowed) if (!Object.hasOwn(lenientItems, item)) throw unknownItem(item);
   const has = (item: LenientItem): boolean => allowed.has(item);
@@ -63,7 +63,7 @@ export function leniencyOf(items: boolean | readonly string[]): Leniency {
 }
 
 /** The rules of the cloud service, all of them. */
-export const strictRules: Leniency = leniencyOf(false);
+export const strictRules: RequestRules = requestRulesOf(false);
 
 function unknownItem(item: string): UnknownLenientItemError {
   return new UnknownLenientItemError(

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
-import { leniencyOf, lenientItemNames, strictRules, UnknownLenientItemError } from './leniency.js';
+import {
+  requestRulesOf,
+  lenientItemNames,
+  strictRules,
+  UnknownLenientItemError,
+} from './request-rules.js';
 
-describe('leniency', () => {
+describe('request rules', () => {
   it('allows nothing, all or what is named, whatever the order', () => {
-    assert.deepEqual(leniencyOf(false).items, []);
-    assert.deepEqual(leniencyOf([]).items, []);
-    assert.deepEqual(leniencyOf(true).items, lenientItemNames);
-    assert.deepEqual(leniencyOf(['top', 'clock', 'top']).items, ['clock', 'top']);
+    assert.deepEqual(requestRulesOf(false).items, []);
+    assert.deepEqual(requestRulesOf([]).items, []);
+    assert.deepEqual(requestRulesOf(true).items, lenientItemNames);
+    assert.deepEqual(requestRulesOf(['top', 'clock', 'top']).items, ['clock', 'top']);
   });
 
   it('of nothing is what the cloud does', () => {
@@ -18,7 +23,7 @@ describe('leniency', () => {
   });
 
   it('loosens only what is named', () => {
-    const loosened = leniencyOf(['property-names']);
+    const loosened = requestRulesOf(['property-names']);
     const { items, properties } = strictRules;
     assert.deepEqual({ ...loosened, items, properties }, strictRules);
     assert.equal(loosened.properties.countMax, 252);
@@ -26,14 +31,14 @@ describe('leniency', () => {
   });
 
   it('cannot be changed', () => {
-    const { queries, properties } = leniencyOf(true);
+    const { queries, properties } = requestRulesOf(true);
     for (const part of [strictRules, queries, properties]) assert.ok(Object.isFrozen(part));
   });
 
   it('names all items to whom names an unknown one', () => {
     for (const unknown of ['tops', '', 'toString', '__proto__']) {
       assert.throws(
-        () => leniencyOf(['top', unknown]),
+        () => requestRulesOf(['top', unknown]),
         (error) => {
           assert.ok(error instanceof UnknownLenientItemError);
           for (const name of [...lenientItemNames, `'${unknown}'`]) {
