@@ -1,8 +1,9 @@
-import type { StoreFailedError } from '../kv/errors.js';
+import { StoreDamagedError, type StoreFailedError } from '../kv/errors.js';
 import type { ServedStore, StoreEvents } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
 import { DiskFiles } from '../engines/journal/disk-files.js';
 import { openJournaledStore, settleJournal } from '../engines/journal/store.js';
+import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
 import { openLmdbStore } from '../engines/lmdb/store.js';
 import { openMemoryStore } from '../engines/memory/store.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
@@ -55,7 +56,8 @@ async function openEngine(settings: ServerSettings, sharing: Sharing): Promise<S
     return base;
   } catch (error) {
     await base.close();
-    throw error;
+    if (!(error instanceof StoreDamagedError)) throw error;
+    throw new DataDirectoryError('damaged', error.message, { cause: error });
   }
 }
 

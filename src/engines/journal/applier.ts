@@ -19,7 +19,7 @@ const portion: Pick<Portion, 'entriesMax' | 'bytesMax'> = { entriesMax: 1_000, b
 const beginning: Bytes = Buffer.alloc(0);
 
 export interface ApplierParts {
-  readonly base: MemberStore;
+  readonly base: Pick<MemberStore, 'ingest'>;
   readonly journal: Journal;
   readonly table: MemoryTable;
   readonly epochs: ReadEpochs;

@@ -93,7 +93,9 @@ export class CommitGroups {
     for (const [index, pending] of group.entries()) {
       settling.push(attempt(evaluation, pending, found[index] ?? []));
     }
-    if (evaluation.lastVersion > this.#ground.lastVersion()) {
+    const isChanged = evaluation.lastVersion > this.#ground.lastVersion();
+    // What is ingested may be older than what is there.
+    if (isChanged || evaluation.changes.length > 0) {
       await this.#ground.apply(evaluation.changes, evaluation.lastVersion);
       this.#syncs += 1;
     }

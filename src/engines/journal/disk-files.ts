@@ -2,9 +2,11 @@ import { constants, statSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bytes } from '../../base/bytes.js';
+import { foreignKind } from '../../base/foreign-kind.js';
 import { privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
 import { syncDirectory } from '../../base/sync-directory.js';
 import { codeOf } from '../../base/thrown.js';
+import { StoreDamagedError } from '../../kv/errors.js';
 import type { JournalFile, JournalFiles } from './journal-files.js';
 
 /** The folder of a journal in a data directory. */
@@ -35,10 +37,12 @@ export class DiskFiles implements JournalFiles {
 
   async retire(): Promise<readonly number[]> {
     const generations: number[] = [];
+    await assertKind(this.#folder, 'directory');
     for (const name of await namesIn(this.#folder)) {
       const number = generationForm.exec(name)?.[1];
       if (number === undefined) continue;
       generations.push(Number(number));
+      await assertKind(join(this.#folder, name), 'directory');
       if (name !== number) continue;
       await rename(join(this.#folder, name), join(this.#folder, `${name}.old`));
     }
@@ -49,6 +53,7 @@ export class DiskFiles implements JournalFiles {
     for (const folder of await this.#retiredFolders()) {
       for (const name of await namesIn(folder)) {
         const path = join(folder, name);
+        await assertKind(path, 'file');
         yield { name: path, content: await readFile(path) };
       }
     }
@@ -68,8 +73,9 @@ export class DiskFiles implements JournalFiles {
 
   async create(number: number, head: Bytes, bytes: number): Promise<JournalFile> {
     const path = join(this.#generation, `${number}`.padStart(6, '0'));
+    const file = await open(path, 'wx', privateFileMode);
     try {
-      await writeWithZeros(path, head, bytes);
+      await writeWithZeros(file, head, bytes);
       await syncDirectory(this.#generation);
       return await DiskFile.open(path, bytes, this.#sync);
     } catch (error) {
@@ -89,6 +95,16 @@ export class DiskFiles implements JournalFiles {
   }
 }
 
+/** A link leads elsewhere, and a pipe waits for its writer for ever. */
+async function assertKind(path: string, expected: 'file' | 'directory'): Promise<void> {
+  const foreign = await foreignKind(path, expected);
+  if (foreign === undefined) return;
+  throw new StoreDamagedError(
+    `${path} ${foreign}, as the journal has it. Nothing was changed. Put it back, or restore a ` +
+      'backup of the whole data directory.',
+  );
+}
+
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).toSorted();
@@ -98,8 +114,8 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-async function writeWithZeros(path: string, head: Bytes, bytes: number): Promise<void> {
-  const file = await open(path, 'wx', privateFileMode);
+/** Closes the file. */
+async function writeWithZeros(file: FileHandle, head: Bytes, bytes: number): Promise<void> {
   try {
     await writeAll(file, head, 0);
     const zeros = Buffer.alloc(Math.min(zerosBytes, bytes));

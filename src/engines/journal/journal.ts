@@ -13,6 +13,8 @@ export const fileBytes = 8 * 1024 * 1024;
 /** Files that are kept to be used again. What a burst has needed besides goes away. */
 const freeFilesMax = 8;
 
+export type ShowChanges = (changes: readonly Change[], sequence: number) => void;
+
 /** What a frame is made of; the journal numbers it. */
 export type FrameContent = Omit<Frame, 'sequence'>;
 
@@ -65,7 +67,7 @@ export class Journal {
     await this.#fileFor(0);
   }
 
-  /** Of the last frame that is durable. */
+  /** Of the last frame that is durable and was shown. */
   get lastSequence(): number {
     return this.#lastSequence;
   }
@@ -85,11 +87,11 @@ export class Journal {
   }
 
   /**
-   * Writes a frame. When it resolves, it is durable, and its changes, whose keys and values are in
-   * memory of their own, may be seen. Rejects with `StoreWriteError` when nothing of it remains, and
-   * with `StoreFailedError` when that is not known.
+   * Writes a frame. As soon as it is durable, `show` gets its changes, whose keys and values are in
+   * memory of their own, with its number. Rejects with `StoreWriteError` when nothing of it remains,
+   * and with `StoreFailedError` when that is not known.
    */
-  async append(content: FrameContent): Promise<readonly Change[]> {
+  async append(content: FrameContent, show: ShowChanges): Promise<void> {
     invariant(!this.#isWriting, 'one frame is written at a time');
     this.#isWriting = true;
     try {
@@ -98,8 +100,9 @@ export class Journal {
       const file = await this.#fileFor(bytes.length);
       await this.#write(file, bytes);
       this.#at += bytes.length;
+      // At once: what a pass takes out of the table has to be all that has been numbered.
       this.#lastSequence = sequence;
-      return changes;
+      show(changes, sequence);
     } finally {
       this.#isWriting = false;
     }
@@ -130,15 +133,16 @@ export class Journal {
   }
 
   async #fileFor(bytes: number): Promise<JournalFile> {
-    if (this.#active !== undefined && this.#fits(bytes)) return this.#active;
-    const file = await this.#nextFile(bytes);
-    if (this.#active !== undefined) {
-      this.#used.push({ file: this.#active, lastSequence: this.#lastSequence });
+    if (this.#active === undefined || !this.#fits(bytes)) {
+      const file = await this.#nextFile(bytes);
+      if (this.#active !== undefined) {
+        this.#used.push({ file: this.#active, lastSequence: this.#lastSequence });
+      }
+      this.#active = file;
+      this.#at = blockBytes;
     }
-    this.#active = file;
-    this.#at = blockBytes;
-    this.#prepareNext();
-    return file;
+    if (this.#at === blockBytes) this.#prepareNext();
+    return this.#active;
   }
 
   async #nextFile(frame: number): Promise<JournalFile> {
@@ -149,7 +153,8 @@ export class Journal {
 
   /** So that no commit waits for a file. One that cannot be made is told when it is needed. */
   #prepareNext(): void {
-    if (this.#free.length > 0 || this.#used.length + 2 > this.#options.filesMax) return;
+    if (this.#free.length > 0 || this.#preparing !== undefined) return;
+    if (this.#used.length + 2 > this.#options.filesMax) return;
     this.#preparing = this.#create(fileBytes)
       .then((file) => this.#free.push(file))
       .catch(() => undefined)

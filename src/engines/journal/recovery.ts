@@ -7,8 +7,10 @@ import type { JournalFiles } from './journal-files.js';
 export interface Applied {
   /** The last frame of which the base has everything. */
   readonly sequence: number;
-  /** The last opening that has written frames; 0 when all of them were applied at its end. */
+  /** The last opening; 0 before the first. */
   readonly generation: number;
+  /** That opening has ended in order: there need be no journal. */
+  readonly isSettled: boolean;
 }
 
 export interface Recovered {
@@ -66,8 +68,9 @@ function countedFrames({ head, frames }: FoundInFile, all: readonly FoundInFile[
   return frames.filter(({ sequence }) => sequence < end);
 }
 
-function assertPresent(found: readonly FoundInFile[], { generation }: Applied): void {
-  if (generation === 0 || found.some(({ head }) => head.generation >= generation)) return;
+function assertPresent(found: readonly FoundInFile[], applied: Applied): void {
+  const { generation, isSettled } = applied;
+  if (isSettled || found.some(({ head }) => head.generation >= generation)) return;
   throw new StoreDamagedError(
     'The journal is missing: the data file was in use with one, which held what was acknowledged ' +
       `last. ${advice}`,

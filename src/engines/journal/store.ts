@@ -27,7 +27,8 @@ import { Applier } from './applier.js';
 import { appliedOf, noteEntry, noteKey } from './base-note.js';
 import { CommitGroups, type CommitGround, type CommitStats } from './commit-groups.js';
 import { keysOf, type Evaluated, type Found, type Work } from './evaluation.js';
-import { Journal } from './journal.js';
+import { FencedBase } from './fenced-base.js';
+import { Journal, type FrameContent, type ShowChanges } from './journal.js';
 import type { JournalFiles } from './journal-files.js';
 import { MemoryTable } from './memory-table.js';
 import { mergedRange } from './merged-range.js';
@@ -94,9 +95,9 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
  * there is none.
  */
 export async function settleJournal(options: JournaledStoreOptions): Promise<void> {
-  const { generation } = appliedOf(await options.base.get(noteKey));
+  const { isSettled } = appliedOf(await options.base.get(noteKey));
   const generations = await options.files.retire();
-  if (generation === 0 && generations.length === 0) return;
+  if (isSettled && generations.length === 0) return;
   const store = await openJournaledStore(options);
   await store.settle();
 }
@@ -117,6 +118,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   readonly versionsGlobal = true;
   readonly #parts: StoreParts;
   readonly #base: JournalBase;
+  readonly #fenced: FencedBase;
   readonly #table: MemoryTable;
   readonly #epochs = new ReadEpochs();
   readonly #commits: CommitGroups;
@@ -128,13 +130,15 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
 
   constructor(parts: StoreParts) {
     const { base, table, journal, timers, generation, limits, clock } = parts;
+    const onFailed = (error: StoreFailedError) => this.#fail(error);
     this.#parts = parts;
     this.#base = base;
+    this.#fenced = new FencedBase({ base, generation, onFailed });
     this.#table = table;
     this.#lastVersion = parts.lastVersion;
     this.#commits = new CommitGroups(this.#ground(), clock);
     this.#applier = new Applier({
-      base,
+      base: this.#fenced,
       journal,
       table,
       epochs: this.#epochs,
@@ -184,7 +188,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   }
 
   async commit(batch: GuardedBatch): Promise<CommitResult> {
-    this.#assertWritable();
+    this.#assertOpen();
     assertBatch(batch);
     if (batch.guard !== undefined) assertKey(batch.guard.key);
     return this.#commits.carryOut({ kind: 'commit', batch });
@@ -196,7 +200,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   }
 
   async ingest(ingestion: Ingestion): Promise<void> {
-    this.#assertWritable();
+    this.#assertOpen();
     assertIngestion(ingestion);
     await this.#commits.carryOut({ kind: 'ingest', ingestion });
   }
@@ -224,17 +228,17 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   }
 
   async restoreSnapshot(snapshot?: StoreSnapshot): Promise<void> {
-    this.#assertWritable();
+    this.#assertOpen();
     const base = this.#snapshotBase();
     const inBase = snapshot === undefined ? undefined : innerOf(snapshot);
     await this.#commits.drained();
     await this.#applier.drain();
     const { journal, generation } = this.#parts;
     // What the base says of the journal may be older than the journal afterwards.
-    await journal.append({ kind: 'restart', lastVersion: this.#lastVersion, changes: [] });
+    await this.#append({ kind: 'restart', lastVersion: this.#lastVersion, changes: [] });
     await base.restoreSnapshot(inBase);
     const note = noteEntry({ sequence: journal.lastSequence, generation });
-    await this.#base.ingest({ entries: [note], deletes: [], floor: this.#lastVersion });
+    await this.#fenced.ingest({ entries: [note], deletes: [], floor: this.#lastVersion });
   }
 
   trouble(): Error | undefined {
@@ -259,24 +263,28 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
 
   /** Gives the base everything, and takes the journal away. The store must not be used any more. */
   async settle(): Promise<void> {
-    const { journal, files } = this.#parts;
+    const { journal, files, generation } = this.#parts;
     await this.#applier.close();
     await this.#applier.drain();
-    const note = noteEntry({ sequence: journal.lastSequence, generation: 0 });
-    await this.#base.ingest({ entries: [note], deletes: [], floor: this.#lastVersion });
+    const note = noteEntry({ sequence: journal.lastSequence, generation, isSettled: true });
+    await this.#fenced.ingest({ entries: [note], deletes: [], floor: this.#lastVersion });
     await journal.close();
     await files.removeAll();
   }
 
   async #close(): Promise<void> {
     await this.#commits.drained();
+    await this.#applier.close();
     try {
       if (this.#failure === undefined && this.#base.trouble() === undefined) await this.settle();
     } catch {
       // The next opening finds in the journal what the base did not take.
-      await this.#parts.journal.close();
     }
-    await this.#base.close();
+    try {
+      await this.#parts.journal.close();
+    } finally {
+      await this.#base.close();
+    }
   }
 
   /** What former openings have left counts no more after the first pass. */
@@ -297,14 +305,20 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   }
 
   async #makeRoom(bytes: number): Promise<void> {
-    const { journal, limits } = this.#parts;
+    const { journal } = this.#parts;
     const detachment = this.#failure ?? this.#base.trouble() ?? journal.detachment();
     if (detachment !== undefined) throw refusalOf(detachment);
-    while (this.#table.bytes > limits.tableBytesMax || !journal.hasRoomFor(bytes)) {
+    while (this.#failure === undefined && this.#lacksRoomFor(bytes)) {
       await this.#applier.progress();
       const { trouble } = this.#applier;
       if (trouble !== undefined) throw refusalOf(trouble);
     }
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #lacksRoomFor(bytes: number): boolean {
+    const { journal, limits } = this.#parts;
+    return this.#table.bytes > limits.tableBytesMax || !journal.hasRoomFor(bytes);
   }
 
   async #readFor(works: readonly Work[]): Promise<readonly (readonly Found[])[]> {
@@ -329,27 +343,35 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   }
 
   async #apply(changes: readonly Evaluated[], lastVersion: number): Promise<void> {
+    await this.#append({ kind: 'changes', lastVersion, changes }, (durable, sequence) => {
+      this.#lastVersion = lastVersion;
+      for (const [index, change] of durable.entries()) {
+        this.#table.apply(change, sequence, changes[index]?.isNew === true);
+      }
+      this.#applier.wake();
+    });
+  }
+
+  async #append(content: FrameContent, show: ShowChanges = () => undefined): Promise<void> {
     const { journal } = this.#parts;
-    const durable = await this.#append({ kind: 'changes', lastVersion, changes });
-    this.#lastVersion = lastVersion;
-    for (const [index, change] of durable.entries()) {
-      this.#table.apply(change, journal.lastSequence, changes[index]?.isNew === true);
+    try {
+      await journal.append(content, show);
+    } catch (error) {
+      if (!(error instanceof StoreFailedError)) throw error;
+      this.#fail(error);
+      throw unknownOutcome(error);
     }
-    this.#applier.wake();
-    // Applied here, as the file has it; but nobody may ever find that file.
+    // Shown here, as the file has it; but nobody may ever find that file.
     const detachment = journal.detachment();
     if (detachment !== undefined) throw unknownOutcome(detachment);
   }
 
-  async #append(content: Parameters<Journal['append']>[0]): ReturnType<Journal['append']> {
-    try {
-      return await this.#parts.journal.append(content);
-    } catch (error) {
-      if (!(error instanceof StoreFailedError)) throw error;
-      this.#failure = error;
-      this.#parts.onFailed?.(error);
-      throw unknownOutcome(error);
-    }
+  #fail(error: StoreFailedError): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = error;
+    void this.#applier.close();
+    // A base that has failed has told it itself.
+    if (!(this.#base.trouble() instanceof StoreFailedError)) this.#parts.onFailed?.(error);
   }
 
   #snapshotBase(): SnapshotStore {
@@ -357,13 +379,9 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     return this.#base;
   }
 
-  #assertWritable(): void {
-    this.#assertOpen();
-    if (this.#failure !== undefined) throw this.#failure;
-  }
-
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new StoreClosedError();
+    if (this.#failure !== undefined) throw this.#failure;
   }
 }
 

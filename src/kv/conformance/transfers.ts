@@ -68,7 +68,13 @@ function ingestConformance(suite: ConformanceSuite): void {
     await member.ingest({ ...nothing, entries: [entry('b', 'v', later + 1_000)], floor: later });
     const second = await commit(store, { puts: [put('b')] });
     assert.ok(second > later + 1_000);
-    await member.ingest({ ...nothing, entries: [entry('c', 'v', 3)], floor: 5 });
+    await member.ingest({
+      ...nothing,
+      entries: [entry('c', 'v', 3)],
+      deletes: [keyNamed('a')],
+      floor: 5,
+    });
+    assert.deepEqual(await keysOf(store), ['b', 'c']);
     assert.ok((await commit(store, { puts: [put('b')] })) > second);
   });
 

@@ -1,8 +1,5 @@
-import type { Stats } from 'node:fs';
-import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { kindOf } from '../../../base/regular-file.js';
-import { codeOf } from '../../../base/thrown.js';
+import { foreignKind } from '../../../base/foreign-kind.js';
 import { DataDirectoryError } from './data-directory-error.js';
 
 export const formatFile = 'format';
@@ -17,21 +14,11 @@ export const lockFile = `${dataFile}-lock`;
 export async function checkFileKinds(directory: string): Promise<void> {
   for (const name of [formatFile, dataFile, lockFile]) {
     const path = join(directory, name);
-    const stats = await statsOf(path);
-    if (stats === undefined || stats.isFile()) continue;
+    const foreign = await foreignKind(path, 'file');
+    if (foreign === undefined) continue;
     throw new DataDirectoryError(
       'foreign',
-      `${path} is ${kindOf(stats)}, not a regular file. Nothing was changed. Put the file back, or ` +
-        'choose another data directory.',
+      `${path} ${foreign}. Nothing was changed. Put the file back, or choose another data directory.`,
     );
-  }
-}
-
-async function statsOf(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
   }
 }

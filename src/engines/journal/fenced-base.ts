@@ -1,0 +1,34 @@
+import { StoreFailedError } from '../../kv/errors.js';
+import type { Ingestion } from '../../kv/ingestion.js';
+import type { MemberStore } from '../../kv/member-store.js';
+import { appliedOf, noteKey } from './base-note.js';
+
+export interface FencedBaseOptions {
+  readonly base: Pick<MemberStore, 'get' | 'ingest'>;
+  readonly generation: number;
+  /** The base can do no more work, or no more for this opening. */
+  readonly onFailed: (error: StoreFailedError) => void;
+}
+
+/** A base that takes nothing any more from an opening of the journal that was followed by another. */
+export class FencedBase {
+  readonly #options: FencedBaseOptions;
+
+  constructor(options: FencedBaseOptions) {
+    this.#options = options;
+  }
+
+  /** As that of the base. Rejects with `StoreFailedError` when a later opening has begun. */
+  async ingest(ingestion: Ingestion): Promise<void> {
+    const { base, generation, onFailed } = this.#options;
+    try {
+      if (appliedOf(await base.get(noteKey)).generation > generation) {
+        throw new StoreFailedError('Another process has taken over the journal and its data.');
+      }
+      await base.ingest(ingestion);
+    } catch (error) {
+      if (error instanceof StoreFailedError) onFailed(error);
+      throw error;
+    }
+  }
+}
