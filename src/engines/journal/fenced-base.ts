@@ -10,7 +10,7 @@ export interface FencedBaseOptions {
   readonly onFailed: (error: StoreFailedError) => void;
 }
 
-/** A base that takes nothing any more from an opening of the journal that was followed by another. */
+/** A base that takes nothing any more from an opening that was followed by another. */
 export class FencedBase {
   readonly #options: FencedBaseOptions;
 

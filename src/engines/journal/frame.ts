@@ -94,13 +94,21 @@ export interface FoundFrame extends Frame {
   readonly bytes: number;
 }
 
-/** The frame that begins there; undefined when none does, or not all of it is what was written. */
-export function decodeFrame(bytes: Buffer, start: number, secret: number): FoundFrame | undefined {
+/**
+ * The frame that begins there; undefined when none does, or not all of it is what was written.
+ * Without a secret that is not looked at.
+ */
+export function decodeFrame(
+  bytes: Buffer,
+  start: number,
+  secret: number | undefined,
+): FoundFrame | undefined {
   if (bytes.length < start + headBytes || bytes.readUInt32LE(start) !== mark) return undefined;
   const length = bytes.readUInt32LE(start + lengthAt);
   if (length < headBytes || start + length > bytes.length) return undefined;
-  const checksum = crc32(bytes.subarray(start + lengthAt, start + length), secret);
-  if (checksum !== bytes.readUInt32LE(start + checksumAt)) return undefined;
+  const content = bytes.subarray(start + lengthAt, start + length);
+  const checksum = bytes.readUInt32LE(start + checksumAt);
+  if (secret !== undefined && crc32(content, secret) !== checksum) return undefined;
   const kind = kinds[bytes.readUInt32LE(start + kindAt)];
   if (kind === undefined) return undefined;
   const changes: Change[] = [];

@@ -8,8 +8,6 @@ import { blockBytes, encodeFrame, frameBytes, type Frame } from './frame.js';
 import type { Change } from './frame.js';
 import type { JournalFile, JournalFiles } from './journal-files.js';
 
-/** Files of the same size, so that each can be used again. A frame that is larger has its own. */
-export const fileBytes = 8 * 1024 * 1024;
 /** Files that are kept to be used again. What a burst has needed besides goes away. */
 const freeFilesMax = 8;
 
@@ -33,6 +31,8 @@ export interface JournalOptions {
   readonly lastSequence: number;
   /** Files altogether, at most. */
   readonly filesMax: number;
+  /** Of each file, so that each can be used again. A frame that is larger has a file of its own. */
+  readonly fileBytes: number;
 }
 
 /**
@@ -64,7 +64,7 @@ export class Journal {
 
   /** Makes the first file, by which the journal is known to be there. */
   async open(): Promise<void> {
-    await this.#fileFor(0);
+    this.#active = await this.#create(this.#options.fileBytes);
   }
 
   /** Of the last frame that is durable and was shown. */
@@ -113,7 +113,8 @@ export class Journal {
     const released = this.#used.filter(({ lastSequence }) => lastSequence <= sequence);
     this.#used = this.#used.filter(({ lastSequence }) => lastSequence > sequence);
     for (const { file } of released) {
-      if (file.bytes === fileBytes && this.#free.length < freeFilesMax) this.#free.push(file);
+      const isUsual = file.bytes === this.#options.fileBytes;
+      if (isUsual && this.#free.length < freeFilesMax) this.#free.push(file);
       else await file.remove();
     }
   }
@@ -146,7 +147,8 @@ export class Journal {
   }
 
   async #nextFile(frame: number): Promise<JournalFile> {
-    if (frame > frameBytesMax) return this.#create(frame + 2 * blockBytes);
+    const { fileBytes } = this.#options;
+    if (frame > fileBytes - headsBytes) return this.#create(frame + headsBytes);
     await this.#preparing;
     return this.#free.pop() ?? this.#create(fileBytes);
   }
@@ -155,7 +157,7 @@ export class Journal {
   #prepareNext(): void {
     if (this.#free.length > 0 || this.#preparing !== undefined) return;
     if (this.#used.length + 2 > this.#options.filesMax) return;
-    this.#preparing = this.#create(fileBytes)
+    this.#preparing = this.#create(this.#options.fileBytes)
       .then((file) => this.#free.push(file))
       .catch(() => undefined)
       .finally(() => (this.#preparing = undefined));
@@ -194,8 +196,8 @@ export class Journal {
   }
 }
 
-/** Of a frame in a file of the usual size: the first and the last block have the head. */
-const frameBytesMax = fileBytes - 2 * blockBytes;
+/** The first and the last block of a file. */
+const headsBytes = 2 * blockBytes;
 
 function lastFrameEnd(file: JournalFile): number {
   return file.bytes - blockBytes;

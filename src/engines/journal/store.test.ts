@@ -7,7 +7,7 @@ import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { openLmdbStore } from '../lmdb/store.js';
 import { openMemoryStore } from '../memory/store.js';
 import { DiskFiles } from './disk-files.js';
-import { openJournaledStore, type JournalLimits } from './store.js';
+import { defaultJournalLimits, openJournaledStore, type JournalLimits } from './store.js';
 
 const common = { timers: systemTimers, randomness: systemRandomness };
 
@@ -73,7 +73,8 @@ storeConformance({
 
 storeConformance({
   name: 'a journal before the memory engine that is told of each commit',
-  open: ({ clock }) => overMemory(clock, { tableBytesMax: 1, filesMax: 4 }),
+  open: ({ clock }) =>
+    overMemory(clock, { ...defaultJournalLimits, tableBytesMax: 1, filesMax: 4 }),
   capabilities: { ...capabilities, groupsCommits: false },
 });
 
@@ -85,6 +86,6 @@ storeConformance({
 
 storeConformance({
   name: 'a journal before the LMDB engine that is told of each commit',
-  open: ({ clock }) => overLmdb(clock, { tableBytesMax: 1, filesMax: 4 }),
+  open: ({ clock }) => overLmdb(clock, { ...defaultJournalLimits, tableBytesMax: 1, filesMax: 4 }),
   capabilities: { ...capabilities, persistent: true, groupsCommits: false },
 });

@@ -33,7 +33,7 @@ import type { JournalFiles } from './journal-files.js';
 import { MemoryTable } from './memory-table.js';
 import { mergedRange } from './merged-range.js';
 import { ReadEpochs } from './read-epochs.js';
-import { recover } from './recovery.js';
+import { recover, type Trust } from './recovery.js';
 
 /** What a journal can stand before. */
 export type JournalBase = MemberStore & ServedStore;
@@ -41,13 +41,16 @@ export type JournalBase = MemberStore & ServedStore;
 export interface JournalLimits {
   /** Of changes that the base does not have, in memory. More wait until it has some. */
   readonly tableBytesMax: number;
-  /** Files of the journal, of 8 MiB. */
+  /** Files of the journal. */
   readonly filesMax: number;
+  /** Of a file: a frame that is larger has one of its own. Whole blocks, at least four. */
+  readonly fileBytes: number;
 }
 
 export const defaultJournalLimits: JournalLimits = {
   tableBytesMax: 64 * 1024 * 1024,
   filesMax: 16,
+  fileBytes: 8 * 1024 * 1024,
 };
 
 export interface JournaledStoreOptions {
@@ -58,6 +61,8 @@ export interface JournaledStoreOptions {
   readonly timers: Timers;
   readonly randomness: Randomness;
   readonly limits?: JournalLimits;
+  /** For simulations, which see whether they miss what recovery does not do then. */
+  readonly trust?: Trust;
   /** The store can do no more work: the process has to end. Called once. */
   readonly onFailed?: (error: StoreFailedError) => void;
 }
@@ -71,7 +76,7 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
   const { base, files, randomness, limits = defaultJournalLimits } = options;
   const applied = appliedOf(await base.get(noteKey));
   const generations = await files.retire();
-  const { frames, lastSequence } = await recover(files, applied);
+  const { frames, lastSequence } = await recover(files, applied, options.trust);
   const generation = Math.max(applied.generation, ...generations) + 1;
   await files.begin(generation);
   const table = new MemoryTable();
@@ -81,8 +86,7 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
     lastVersion = Math.max(lastVersion, frame.lastVersion);
     for (const change of frame.changes) table.apply(change, frame.sequence, false);
   }
-  const { filesMax } = limits;
-  const journal = new Journal({ files, randomness, generation, lastSequence, filesMax });
+  const journal = new Journal({ files, randomness, generation, lastSequence, ...limits });
   await journal.open();
   // From now on a journal that is not there is missed.
   const note = noteEntry({ sequence: applied.sequence, generation });

@@ -1,0 +1,109 @@
+import { StoreFailedError, StoreWriteError } from '../../src/kv/errors.js';
+import type { Guarded, GuardedBatch, GuardedRangeOptions } from '../../src/kv/guards.js';
+import type { Ingestion } from '../../src/kv/ingestion.js';
+import type { RangeSample } from '../../src/kv/sample.js';
+import type { SnapshotStore, StoreSnapshot } from '../../src/kv/snapshots.js';
+import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../../src/kv/store.js';
+import type { JournalBase } from '../../src/engines/journal/store.js';
+import type { Process } from './model-disk.js';
+
+/** What a data file is to the processes that use it, one after the other. */
+export interface Data {
+  readonly store: JournalBase & SnapshotStore;
+  /** Only the last process that has opened it may write. */
+  owner: object;
+  /** Applies a write of the data file; what a loss of power leaves of it is this one's matter. */
+  write(process: Process, apply: () => Promise<void>): Promise<void>;
+}
+
+/** Data whose writes happen at once, at some moment of the call. */
+export function atomicData(store: JournalBase & SnapshotStore): Data {
+  return {
+    store,
+    owner: {},
+    async write({ schedule }, apply) {
+      await schedule.step();
+      if (schedule.isOver) return;
+      await apply();
+      await schedule.step();
+    },
+  };
+}
+
+/** The data file as one process sees it, whose writes take time, may fail and stop with it. */
+export class ModelBase implements JournalBase, SnapshotStore {
+  readonly versionsGlobal = true;
+  readonly #data: Data;
+  readonly #process: Process;
+  readonly #refuses: number;
+
+  constructor(data: Data, process: Process, refuses: number) {
+    this.#data = data;
+    this.#process = process;
+    this.#refuses = refuses;
+    data.owner = this;
+  }
+
+  get(key: Uint8Array, options?: Guarded): Promise<Entry | undefined> {
+    return this.#data.store.get(key, options);
+  }
+
+  async getMany(keys: readonly Uint8Array[], options?: Guarded): Promise<(Entry | undefined)[]> {
+    await this.#pause();
+    return this.#data.store.getMany(keys, options);
+  }
+
+  async range(range: KeyRange, options: GuardedRangeOptions): Promise<RangePage> {
+    await this.#pause();
+    return this.#data.store.range(range, options);
+  }
+
+  commit(batch: GuardedBatch): Promise<CommitResult> {
+    return this.#data.store.commit(batch);
+  }
+
+  fence(batch: CommitBatch): Promise<CommitResult> {
+    return this.#data.store.fence(batch);
+  }
+
+  ingest(ingestion: Ingestion): Promise<void> {
+    return this.#write(() => this.#data.store.ingest(ingestion));
+  }
+
+  sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample> {
+    return this.#data.store.sample(range, cuts, options);
+  }
+
+  lastVersion(): Promise<number> {
+    return this.#data.store.lastVersion();
+  }
+
+  takeSnapshot(): Promise<StoreSnapshot> {
+    return this.#data.store.takeSnapshot();
+  }
+
+  restoreSnapshot(snapshot?: StoreSnapshot): Promise<void> {
+    return this.#write(() => this.#data.store.restoreSnapshot(snapshot));
+  }
+
+  trouble(): Error | undefined {
+    return undefined;
+  }
+
+  /** The data stay for the next process. */
+  async close(): Promise<void> {
+    await this.#process.schedule.step();
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#process.random.chance(0.2)) await this.#process.schedule.step();
+  }
+
+  async #write(apply: () => Promise<void>): Promise<void> {
+    await this.#data.write(this.#process, async () => {
+      if (this.#data.owner !== this) throw new StoreFailedError('another process has the data');
+      if (this.#process.random.chance(this.#refuses)) throw new StoreWriteError('ENOSPC');
+      await apply();
+    });
+  }
+}

@@ -1,0 +1,263 @@
+import type { JournalFile, JournalFiles } from '../../src/engines/journal/journal-files.js';
+import type { SimRandom } from '../support/sim-random.js';
+import type { Schedule } from './schedule.js';
+import { tear, type DiskWrite } from './sectors.js';
+
+interface DiskFile {
+  readonly number: number;
+  /** What the disk has for certain. */
+  content: Buffer;
+  /** What may be there, all of it or some, or not: writes under way, and those that failed. */
+  doubtful: DiskWrite[];
+  /** The name may not be on the disk, or not be gone from it. */
+  nameIs: 'there' | 'being made' | 'being removed' | 'removed';
+}
+
+interface Folder {
+  readonly generation: number;
+  readonly files: DiskFile[];
+  isRetired: boolean;
+  /** Whether a loss of power leaves its name as it is. */
+  isCertain: boolean;
+  /** No process finds it; a loss of power may bring it back. */
+  isRemoved: boolean;
+}
+
+/** How much goes wrong while the process lives. */
+export interface DiskFaults {
+  readonly writeFails: number;
+  readonly annulFails: number;
+  readonly createFails: number;
+}
+
+export const noFaults: DiskFaults = { writeFails: 0, annulFails: 0, createFails: 0 };
+
+export interface Process {
+  readonly schedule: Schedule;
+  readonly random: SimRandom;
+  readonly faults: DiskFaults;
+  /** Writes resolve when they have begun: the canary of a disk that is not asked to be sure. */
+  readonly dropsSyncs: boolean;
+}
+
+/**
+ * A disk with the files of a journal, which knows what a loss of power leaves of it. Outlives the
+ * processes that use it.
+ */
+export class ModelDisk {
+  #folders: Folder[] = [];
+
+  /** Those that a process finds. */
+  get folders(): readonly Folder[] {
+    return this.#folders.filter(({ isRemoved }) => !isRemoved);
+  }
+
+  filesFor(process: Process): JournalFiles {
+    return new ModelFiles(this, process);
+  }
+
+  add(folder: Folder): void {
+    if (this.#folders.some(({ generation }) => generation === folder.generation)) {
+      throw new Error(`EEXIST: generation ${folder.generation}`);
+    }
+    this.#folders.push(folder);
+  }
+
+  /** With those that might have come back. */
+  removeAll(): void {
+    this.#folders = [];
+  }
+
+  /** All that was in doubt is decided. */
+  losePower(random: SimRandom): void {
+    this.#folders = this.#folders.filter(({ isCertain, isRetired, isRemoved }) => {
+      return isRemoved ? random.chance(0.3) : isCertain || isRetired || random.chance(0.5);
+    });
+    for (const folder of this.#folders) {
+      folder.isRemoved = false;
+      if (folder.isRetired && !folder.isCertain) folder.isRetired = random.chance(0.5);
+      folder.isCertain = true;
+      const left = folder.files.filter((file) => isLeft(file, random));
+      folder.files.splice(0, folder.files.length, ...left.map((file) => settled(file, random)));
+    }
+  }
+}
+
+function isLeft({ nameIs }: DiskFile, random: SimRandom): boolean {
+  return nameIs === 'there' || (nameIs === 'removed' ? random.chance(0.3) : random.chance(0.5));
+}
+
+function settled(file: DiskFile, random: SimRandom): DiskFile {
+  const { number, nameIs } = file;
+  // The files that a process had open are others than those that are found.
+  let content = Buffer.from(file.content);
+  for (const write of file.doubtful) tear(content, write, random);
+  if (nameIs === 'being made' && random.chance(0.5)) {
+    content = content.subarray(0, random.int(content.length + 1));
+  }
+  return { number, content, doubtful: [], nameIs: 'there' };
+}
+
+class ModelFiles implements JournalFiles {
+  readonly #disk: ModelDisk;
+  readonly #process: Process;
+  #folder: Folder | undefined;
+
+  constructor(disk: ModelDisk, process: Process) {
+    this.#disk = disk;
+    this.#process = process;
+  }
+
+  async retire(): Promise<readonly number[]> {
+    const { folders } = this.#disk;
+    for (const folder of folders) {
+      if (folder.isRetired) continue;
+      await this.#process.schedule.step();
+      folder.isRetired = true;
+      folder.isCertain = false;
+    }
+    return folders.map(({ generation }) => generation);
+  }
+
+  async *retired(): AsyncGenerator<{ name: string; content: Buffer }, void, void> {
+    for (const { generation, files, isRetired } of this.#disk.folders) {
+      if (!isRetired) continue;
+      for (const { number, content, nameIs } of files) {
+        if (nameIs === 'removed') continue;
+        await this.#process.schedule.step();
+        yield { name: `${generation}.old/${number}`, content: Buffer.from(content) };
+      }
+    }
+  }
+
+  async removeRetired(): Promise<void> {
+    const retired = this.#disk.folders.filter(({ isRetired }) => isRetired);
+    await this.#removeFiles(retired);
+    for (const folder of retired) folder.isRemoved = true;
+  }
+
+  async begin(generation: number): Promise<void> {
+    const { schedule } = this.#process;
+    await schedule.step();
+    const folder: Folder = {
+      generation,
+      files: [],
+      isRetired: false,
+      isCertain: false,
+      isRemoved: false,
+    };
+    this.#disk.add(folder);
+    this.#folder = folder;
+    await schedule.step();
+    for (const each of this.#disk.folders) each.isCertain = true;
+  }
+
+  async create(number: number, head: Uint8Array, bytes: number): Promise<JournalFile> {
+    const { schedule, random, faults } = this.#process;
+    const folder = this.#folder;
+    if (folder === undefined || folder.isRetired || !this.#disk.folders.includes(folder)) {
+      throw new Error('ENOENT: no such folder');
+    }
+    const content = Buffer.alloc(bytes);
+    const doubtful = [head, head].map((part, index) => ({
+      position: index === 0 ? 0 : bytes - head.length,
+      bytes: part,
+    }));
+    const file: DiskFile = { number, content, doubtful, nameIs: 'being made' };
+    folder.files.push(file);
+    await schedule.step();
+    if (random.chance(faults.createFails)) {
+      file.nameIs = 'removed';
+      throw new Error('ENOSPC: no space left on device');
+    }
+    await schedule.step();
+    for (const write of file.doubtful) content.set(write.bytes, write.position);
+    file.doubtful = [];
+    file.nameIs = 'there';
+    return new OpenFile(file, folder, this.#process);
+  }
+
+  async removeAll(): Promise<void> {
+    await this.#removeFiles(this.#disk.folders);
+    this.#disk.removeAll();
+  }
+
+  async #removeFiles(folders: readonly Folder[]): Promise<void> {
+    const { schedule, random } = this.#process;
+    for (const folder of folders) {
+      for (const file of folder.files) {
+        if (random.chance(0.5)) await schedule.step();
+        file.nameIs = 'being removed';
+      }
+    }
+    await schedule.step();
+  }
+}
+
+class OpenFile implements JournalFile {
+  readonly #file: DiskFile;
+  readonly #folder: Folder;
+  readonly #process: Process;
+  #hasFailed = false;
+
+  constructor(file: DiskFile, folder: Folder, process: Process) {
+    this.#file = file;
+    this.#folder = folder;
+    this.#process = process;
+  }
+
+  get name(): string {
+    return `${this.#folder.generation}/${this.#file.number}`;
+  }
+
+  get bytes(): number {
+    return this.#file.content.length;
+  }
+
+  async write(bytes: Uint8Array, position: number): Promise<void> {
+    const { schedule, random, faults, dropsSyncs } = this.#process;
+    const write: DiskWrite = { position, bytes: Buffer.from(bytes) };
+    const file = this.#file;
+    file.doubtful.push(write);
+    await schedule.step();
+    const fails = random.chance(this.#hasFailed ? faults.annulFails : faults.writeFails);
+    this.#hasFailed = fails;
+    if (fails) throw new Error('EIO: i/o error');
+    if (dropsSyncs) return;
+    if (random.chance(0.5)) await schedule.step();
+    file.content.set(write.bytes, position);
+    file.doubtful = file.doubtful
+      .filter((each) => each !== write)
+      .flatMap((each) => rest(each, write));
+  }
+
+  isInPlace(): boolean {
+    return !this.#folder.isRetired && this.#file.nameIs === 'there';
+  }
+
+  async close(): Promise<void> {
+    await this.#process.schedule.step();
+  }
+
+  async remove(): Promise<void> {
+    await this.#process.schedule.step();
+    this.#file.nameIs = 'removed';
+  }
+}
+
+/** What is still in doubt of a write when another one over it is certain. */
+function rest(doubtful: DiskWrite, certain: DiskWrite): readonly DiskWrite[] {
+  const end = doubtful.position + doubtful.bytes.length;
+  const certainEnd = certain.position + certain.bytes.length;
+  if (certainEnd <= doubtful.position || certain.position >= end) return [doubtful];
+  const left: DiskWrite[] = [];
+  if (doubtful.position < certain.position) {
+    const bytes = doubtful.bytes.subarray(0, certain.position - doubtful.position);
+    left.push({ position: doubtful.position, bytes });
+  }
+  if (end > certainEnd) {
+    const bytes = doubtful.bytes.subarray(certainEnd - doubtful.position);
+    left.push({ position: certainEnd, bytes });
+  }
+  return left;
+}

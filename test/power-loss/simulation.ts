@@ -1,0 +1,101 @@
+import { manualClock } from '../../src/base/clock.js';
+import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { SimRandom } from '../support/sim-random.js';
+import { Ledger } from './ledger.js';
+import { Life, type Without, type World } from './life.js';
+import { atomicData } from './model-base.js';
+import { ModelDisk } from './model-disk.js';
+
+const livesMax = 4;
+const momentsMax = 160;
+/** After this many a process that should come to an end is stuck. */
+const endMomentsMax = 20_000;
+
+export interface SimulationOptions {
+  readonly seed: number;
+  readonly without?: Without;
+}
+
+/** How often the power was lost, or a process killed. */
+export interface Simulated {
+  readonly losses: number;
+}
+
+/**
+ * Some lives of a store, one after the other, of which most end by a loss of power at any moment; the
+ * disk that is left has to have everything that was acknowledged, and the last life looks at it to
+ * the end. Throws what was wrong.
+ */
+export async function simulate({ seed, without }: SimulationOptions): Promise<Simulated> {
+  const random = new SimRandom(seed);
+  const clock = manualClock();
+  let serial = 0;
+  const world: World = {
+    random,
+    disk: new ModelDisk(),
+    data: atomicData(await openMemoryStore({ clock })),
+    ledger: new Ledger(),
+    clock,
+    without,
+    nextSerial: () => (serial += 1),
+  };
+  const lives = random.between(1, livesMax);
+  let losses = 0;
+  let zombie: Life | undefined;
+  for (let count = 0; count < lives; count += 1) {
+    const life = new Life(world);
+    begin(life, zombie, random);
+    await live(life, zombie, world);
+    zombie = undefined;
+    const end = random.weighted({ loss: 8, close: 1, replacement: 1 });
+    if (end === 'close' && life.isOpen) await closeOrDie(life, random);
+    else if (end === 'replacement') {
+      life.onlyCommit();
+      zombie = life;
+      continue;
+    }
+    life.kill();
+    world.disk.losePower(random);
+    losses += 1;
+  }
+  await lookForGood(world, zombie);
+  return { losses };
+}
+
+function begin(life: Life, before: Life | undefined, random: SimRandom): void {
+  if (random.chance(0.1)) life.settle(before);
+  else life.open(before);
+}
+
+async function live(life: Life, zombie: Life | undefined, { random }: World): Promise<void> {
+  const moments = random.int(momentsMax);
+  for (let moment = 0; moment < moments; moment += 1) {
+    if (random.chance(0.5)) life.act();
+    else await life.advance();
+    if (zombie === undefined || random.chance(0.5)) continue;
+    zombie.act();
+    await zombie.advance();
+  }
+  zombie?.kill();
+}
+
+async function closeOrDie(life: Life, random: SimRandom): Promise<void> {
+  const moments = random.chance(0.5) ? endMomentsMax : random.int(40);
+  for (let moment = 0; moment < moments && !life.isIdle; moment += 1) await life.advance();
+  if (!life.isIdle) return;
+  life.close();
+  for (let moment = 0; moment < moments && !life.isIdle; moment += 1) await life.advance();
+}
+
+/** Nothing goes wrong in this life. */
+async function lookForGood(world: World, zombie: Life | undefined): Promise<void> {
+  const life = new Life(world, 'healthy');
+  life.open(zombie);
+  for (let moment = 0; !life.isIdle; moment += 1) {
+    if (moment > endMomentsMax) throw new Error('the store does not open');
+    await life.advance();
+    await zombie?.advance();
+  }
+  life.kill();
+  zombie?.kill();
+}
