@@ -64,8 +64,8 @@ export class ModelDisk {
   }
 
   /** With those that might have come back. */
-  removeAll(): void {
-    this.#folders = [];
+  removeUpTo(last: number): void {
+    this.#folders = this.#folders.filter(({ generation }) => generation > last);
   }
 
   /** All that was in doubt is decided. */
@@ -131,7 +131,8 @@ class ModelFiles implements JournalFiles {
   }
 
   async removeRetired(): Promise<void> {
-    const retired = this.#disk.folders.filter(({ isRetired }) => isRetired);
+    const end = this.#folder?.generation ?? 0;
+    const retired = this.#disk.folders.filter(({ generation }) => generation < end);
     await this.#removeFiles(retired);
     for (const folder of retired) folder.isRemoved = true;
   }
@@ -178,8 +179,10 @@ class ModelFiles implements JournalFiles {
   }
 
   async removeAll(): Promise<void> {
-    await this.#removeFiles(this.#disk.folders);
-    this.#disk.removeAll();
+    const own = this.#folder?.generation ?? 0;
+    const { folders } = this.#disk;
+    await this.#removeFiles(folders.filter(({ generation }) => generation <= own));
+    this.#disk.removeUpTo(own);
   }
 
   async #removeFiles(folders: readonly Folder[]): Promise<void> {

@@ -1,5 +1,14 @@
 import { constants, statSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
+import {
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  type FileHandle,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bytes } from '../../base/bytes.js';
 import { foreignKind } from '../../base/foreign-kind.js';
@@ -27,6 +36,7 @@ export class DiskFiles implements JournalFiles {
   readonly #directory: string;
   readonly #folder: string;
   readonly #sync: boolean;
+  #number = 0;
   #generation = '';
 
   constructor({ directory, sync }: DiskFilesOptions) {
@@ -60,11 +70,12 @@ export class DiskFiles implements JournalFiles {
   }
 
   async removeRetired(): Promise<void> {
-    for (const folder of await this.#retiredFolders()) await rm(folder, { recursive: true });
+    await this.#removeBefore(this.#number);
   }
 
   async begin(generation: number): Promise<void> {
     await mkdir(this.#folder, { mode: privateDirectoryMode, recursive: true });
+    this.#number = generation;
     this.#generation = join(this.#folder, `${generation}`);
     await mkdir(this.#generation, { mode: privateDirectoryMode });
     await syncDirectory(this.#folder);
@@ -85,8 +96,22 @@ export class DiskFiles implements JournalFiles {
   }
 
   async removeAll(): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true });
+    await this.#removeBefore(this.#number + 1);
+    try {
+      await rmdir(this.#folder);
+    } catch (error) {
+      // A later opening has begun, or the folder is gone or was moved.
+      if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(codeOf(error) ?? '')) throw error;
+    }
     await syncDirectory(this.#directory);
+  }
+
+  async #removeBefore(generation: number): Promise<void> {
+    for (const name of await namesIn(this.#folder)) {
+      const number = generationForm.exec(name)?.[1];
+      if (number === undefined || Number(number) >= generation) continue;
+      await rm(join(this.#folder, name), { recursive: true, force: true });
+    }
   }
 
   async #retiredFolders(): Promise<string[]> {

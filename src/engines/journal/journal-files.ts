@@ -13,7 +13,7 @@ export interface JournalFiles {
   retire(): Promise<readonly number[]>;
   /** The content of each file that was left, one after the other, with its name for people. */
   retired(): AsyncIterable<{ readonly name: string; readonly content: Buffer }>;
-  /** Removes what was left. */
+  /** Removes what openings before this one have left. Whoever came after has to find its folder. */
   removeRetired(): Promise<void>;
   /** Makes the folder of a generation, which nobody has made before. */
   begin(generation: number): Promise<void>;
@@ -23,7 +23,7 @@ export interface JournalFiles {
    * when it rejects.
    */
   create(number: number, head: Bytes, bytes: number): Promise<JournalFile>;
-  /** Removes the folder of the generation and all others, when nothing of them counts any more. */
+  /** Removes the folder of the generation and those before, when nothing of them counts any more. */
   removeAll(): Promise<void>;
 }
 

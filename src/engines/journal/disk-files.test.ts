@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
+import { DiskFiles } from './disk-files.js';
+import { blockBytes } from './frame.js';
+
+const head = Buffer.alloc(blockBytes, 1);
+
+async function location() {
+  const { directory, remove } = await temporaryLocation();
+  await mkdir(directory);
+  const folder = join(directory, 'journal');
+  const open = () => new DiskFiles({ directory, sync: true });
+  return { folder, open, [Symbol.asyncDispose]: remove };
+}
+
+async function beginIn(files: DiskFiles, generation: number) {
+  await files.retire();
+  await files.begin(generation);
+  return files.create(1, head, 3 * blockBytes);
+}
+
+describe('files of a journal on a disk', () => {
+  it('have their head, zeros and the head again, before they are used', async () => {
+    await using at = await location();
+    await (await beginIn(at.open(), 1)).close();
+    const files = at.open();
+    assert.deepEqual(await files.retire(), [1]);
+    for await (const { content } of files.retired()) {
+      assert.deepEqual(content, Buffer.concat([head, Buffer.alloc(blockBytes), head]));
+    }
+  });
+
+  it('are not in place any more when a later opening has retired them', async () => {
+    await using at = await location();
+    const file = await beginIn(at.open(), 1);
+    assert.ok(file.isInPlace());
+    const later = await beginIn(at.open(), 2);
+    assert.deepEqual([file.isInPlace(), later.isInPlace()], [false, true]);
+    await file.close();
+    await later.close();
+  });
+
+  it('of a later opening, and those that it has to read, are left where they are', async () => {
+    await using at = await location();
+    const before = at.open();
+    const file = await beginIn(before, 1);
+    await at.open().retire();
+    await before.removeRetired();
+    assert.deepEqual(await readdir(at.folder), ['1.old']);
+    const later = await beginIn(at.open(), 2);
+    await before.removeAll();
+    assert.deepEqual(await readdir(at.folder), ['2']);
+    await file.close();
+    await later.close();
+  });
+
+  it('are nowhere when all was removed', async () => {
+    await using at = await location();
+    await (await beginIn(at.open(), 1)).close();
+    const files = at.open();
+    await (await beginIn(files, 2)).close();
+    await files.removeAll();
+    await assert.rejects(readdir(at.folder), { code: 'ENOENT' });
+  });
+
+  it('that exist are never taken for a new one, nor removed', async () => {
+    await using at = await location();
+    const files = at.open();
+    await (await beginIn(files, 1)).close();
+    await assert.rejects(files.create(1, head, 3 * blockBytes), { code: 'EEXIST' });
+    assert.deepEqual(await readdir(join(at.folder, '1')), ['000001']);
+  });
+});

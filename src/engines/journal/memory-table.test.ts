@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { MemoryTable } from './memory-table.js';
+
+const key = Buffer.from('key');
+const start = Buffer.alloc(0);
+const value = Buffer.from('value');
+const portion = { sequenceMax: 10, entriesMax: 10, bytesMax: 10_000 };
+const put = (version: number) => ({ key, value, version });
+const gone = (version: number) => ({ key, value: undefined, version });
+
+describe('table of what the base lacks', () => {
+  it('has nothing of what was put and deleted before the base was told', () => {
+    const table = new MemoryTable();
+    table.apply(put(1), 1, true);
+    table.apply(gone(2), 2, false);
+    assert.equal(table.get(key), undefined);
+    assert.deepEqual([table.count, table.bytes], [0, 0]);
+  });
+
+  it('keeps the deletion of what the base has, or is being told', () => {
+    const inBase = new MemoryTable();
+    inBase.apply(gone(1), 1, false);
+    inBase.apply(put(2), 2, true);
+    inBase.apply(gone(3), 3, false);
+    assert.equal(inBase.get(key)?.version, 3);
+    const told = new MemoryTable();
+    told.apply(put(1), 1, true);
+    assert.equal(told.take(start, portion).entries.length, 1);
+    told.apply(gone(2), 2, false);
+    assert.equal(told.get(key)?.version, 2);
+  });
+
+  it('forgets what the base was told, but for what changed since', () => {
+    const table = new MemoryTable();
+    table.apply(put(1), 1, true);
+    const other = Buffer.from('other');
+    table.apply({ key: other, value, version: 1 }, 1, true);
+    const { entries } = table.take(start, portion);
+    table.apply(put(2), 2, false);
+    table.settle(entries);
+    assert.equal(table.get(key)?.version, 2);
+    assert.equal(table.get(other), undefined);
+    assert.equal(table.count, 1);
+  });
+
+  it('gives portions in key order, and nothing of later frames', () => {
+    const table = new MemoryTable();
+    for (let index = 0; index < 9; index += 1) {
+      table.apply({ key: Buffer.from([index]), value, version: 1 }, index, true);
+    }
+    const taken: number[] = [];
+    const small = { sequenceMax: 6, entriesMax: 3, bytesMax: 10_000 };
+    for (let next: Uint8Array | undefined = start; next !== undefined;) {
+      const part = table.take(next, small);
+      assert.ok(part.entries.length <= 3);
+      taken.push(...part.entries.map((entry) => entry.key[0] ?? -1));
+      next = part.next;
+    }
+    assert.deepEqual(taken, [0, 1, 2, 3, 4, 5, 6]);
+    assert.equal(table.take(start, { ...portion, bytesMax: 1 }).entries.length, 1);
+  });
+
+  it('never gives away what it hides', () => {
+    const table = new MemoryTable();
+    table.hide(key);
+    assert.equal(table.get(key)?.value, undefined);
+    assert.equal(table.take(start, portion).entries.length, 0);
+    assert.equal(table.count, 0);
+  });
+});

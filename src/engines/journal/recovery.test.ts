@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile, rename, rm, symlink, unlink, writeFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { journalDirectory, withWrites } from '../../../test/support/journals.js';
+import { CommitUnknownError, StoreDamagedError } from '../../kv/errors.js';
+import { partitionPrefix } from '../../kv/partition-prefix.js';
+import type { Store } from '../../kv/store.js';
+import { encodeTuple } from '../../kv/tuple.js';
+import { blockBytes } from './frame.js';
+
+function keyOf(name: string): Uint8Array {
+  return Buffer.concat([partitionPrefix('T', 'account', 1, 'p'), encodeTuple([name])]);
+}
+
+async function put(store: Store, name: string, value = name): Promise<number> {
+  const puts = [{ key: keyOf(name), value: Buffer.from(value) }];
+  const result = await store.commit({ checks: [], puts, deletes: [] });
+  assert.ok(result.ok);
+  return result.version;
+}
+
+async function valueOf(store: Store, name: string): Promise<string | undefined> {
+  const found = await store.get(keyOf(name));
+  return found && Buffer.from(found.value).toString();
+}
+
+/** The journal file of an opening. */
+async function fileIn(directory: string, generation: string, name = '000001') {
+  return join(directory, 'journal', generation, name);
+}
+
+async function spoil(path: string, at: number): Promise<void> {
+  const content = await readFile(path);
+  content[at] = (content[at] ?? 0) ^ 1;
+  await writeFile(path, content);
+}
+
+const damaged = (message: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof StoreDamagedError);
+  assert.match(error.message, message);
+  assert.match(error.message, /backup/);
+  return true;
+};
+
+describe('recovery of a journal', () => {
+  it('finds all that was acknowledged before a kill, and versions rise on', async () => {
+    await using made = await journalDirectory();
+    let last = 0;
+    for (let life = 0; life < 4; life += 1) {
+      const store = await made.open();
+      for (let before = 0; before < life; before += 1) {
+        assert.equal(await valueOf(store, `life ${before}`), `${before}`);
+      }
+      const version = await put(store, `life ${life}`, `${life}`);
+      assert.ok(version > last);
+      last = version;
+    }
+  });
+
+  it('opens again after a kill before the first write', async () => {
+    await using made = await journalDirectory();
+    for (let life = 0; life < 3; life += 1) await made.open();
+    const store = await made.open();
+    await put(store, 'a');
+    await store.close();
+    assert.deepEqual(await readdir(made.directory), []);
+    assert.equal(await valueOf(made.memory, 'a'), 'a');
+  });
+
+  it('takes away what former openings left when the data file has it', async () => {
+    await using made = await journalDirectory();
+    for (let life = 0; life < 3; life += 1) await put(await made.open(), `life ${life}`);
+    const store = await made.open();
+    await store.takeSnapshot();
+    assert.deepEqual(await readdir(join(made.directory, 'journal')), ['4']);
+    const again = await made.open();
+    assert.equal(await valueOf(again, 'life 2'), 'life 2');
+  });
+
+  it('takes a last frame that is not whole for none, and one before others for damage', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open();
+    for (const name of ['a', 'b', 'c']) await put(store, name);
+    const path = await fileIn(made.directory, '1');
+    await spoil(path, 3 * blockBytes + 60);
+    const next = await made.open();
+    assert.deepEqual([await valueOf(next, 'b'), await valueOf(next, 'c')], ['b', undefined]);
+    await put(next, 'd');
+    await spoil(await fileIn(made.directory, '1.old'), 2 * blockBytes + 60);
+    await assert.rejects(made.open(), damaged(/has frame 3, and lacks frame 2/));
+  });
+
+  it('misses a file, or all of the journal', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open({ limits: { fileBytes: 4 * blockBytes } });
+    for (let count = 0; count < 9; count += 1) await put(store, `${count}`);
+    const second = await fileIn(made.directory, '1', '000002');
+    await rename(second, join(made.directory, 'second'));
+    await assert.rejects(made.open(), damaged(/has frame 5, and lacks frame 3/));
+    await rename(join(made.directory, 'journal'), join(made.directory, 'elsewhere'));
+    await assert.rejects(made.open(), damaged(/The journal is missing/));
+    await rename(join(made.directory, 'elsewhere'), join(made.directory, 'journal'));
+    await rename(join(made.directory, 'second'), await fileIn(made.directory, '1.old', '000002'));
+    assert.equal(await valueOf(await made.open(), '8'), '8');
+  });
+
+  it('refuses a journal that is a link or a file, and pipes in it', async () => {
+    await using made = await journalDirectory();
+    await (await made.open()).close();
+    const folder = join(made.directory, 'journal');
+    await mkdir(join(made.directory, 'elsewhere'));
+    await symlink(join(made.directory, 'elsewhere'), folder);
+    await assert.rejects(made.open(), damaged(/journal is a symbolic link, not a directory/));
+    await unlink(folder);
+    await writeFile(folder, '');
+    await assert.rejects(made.open(), damaged(/journal is a regular file, not a directory/));
+    await unlink(folder);
+    await put(await made.open(), 'a');
+    const file = await fileIn(made.directory, '2');
+    await rm(file);
+    await symlink('/dev/zero', file);
+    await assert.rejects(made.open(), damaged(/000001 is a symbolic link, not a regular file/));
+  });
+
+  it('acknowledges nothing of a process that was replaced, which never appears', async () => {
+    await using made = await journalDirectory();
+    const zombie = await made.open();
+    await put(zombie, 'before');
+    const store = await made.open();
+    await assert.rejects(put(zombie, 'late'), /moved, replaced or removed/);
+    await put(store, 'after');
+    // Neither its passes nor its end do harm.
+    await assert.rejects(zombie.takeSnapshot());
+    await zombie.close();
+    const next = await made.open();
+    const found = await Promise.all(['before', 'late', 'after'].map((name) => valueOf(next, name)));
+    assert.deepEqual(found, ['before', undefined, 'after']);
+    await next.close();
+    assert.equal(await valueOf(made.memory, 'late'), undefined);
+    await assert.rejects(put(zombie, 'later'));
+  });
+
+  it('cannot tell what becomes of a write during which a process is replaced', async () => {
+    await using made = await journalDirectory();
+    let letGo = (): void => undefined;
+    const isReplaced = new Promise<void>((resolve) => (letGo = resolve));
+    let tellBegun = (): void => undefined;
+    const hasBegun = new Promise<void>((resolve) => (tellBegun = resolve));
+    const slow = withWrites((write) => async (bytes, position) => {
+      tellBegun();
+      await isReplaced;
+      await write(bytes, position);
+    });
+    const zombie = await made.open({ files: slow });
+    const late = put(zombie, 'late');
+    await hasBegun;
+    const store = await made.open();
+    letGo();
+    await assert.rejects(late, CommitUnknownError);
+    await put(store, 'after');
+    const next = await made.open();
+    assert.deepEqual(
+      [await valueOf(next, 'late'), await valueOf(next, 'after')],
+      [undefined, 'after'],
+    );
+  });
+
+  it('brings nothing back from before a snapshot was restored', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open();
+    await put(store, 'kept');
+    const snapshot = await store.takeSnapshot();
+    await put(store, 'lost');
+    await store.restoreSnapshot(snapshot);
+    const last = await put(store, 'later');
+    const next = await made.open();
+    const found = await Promise.all(['kept', 'lost', 'later'].map((name) => valueOf(next, name)));
+    assert.deepEqual(found, ['kept', undefined, 'later']);
+    await next.restoreSnapshot();
+    const empty = await made.open();
+    assert.equal(await valueOf(empty, 'kept'), undefined);
+    assert.ok((await put(empty, 'again')) > last);
+  });
+
+  it('takes no value for a frame that is the image of one', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open();
+    await put(store, 'a', 'first');
+    const content = await readFile(await fileIn(made.directory, '1'));
+    const image = content.subarray(blockBytes, 2 * blockBytes);
+    // Blocks of the image stand where blocks of the file do.
+    const value = Buffer.concat([Buffer.alloc(2 * blockBytes), image, image, image]);
+    for (let shift = 0; shift < blockBytes; shift += 256) {
+      const puts = [{ key: keyOf('image'), value: value.subarray(shift) }];
+      await store.commit({ checks: [], puts, deletes: [] });
+    }
+    await put(store, 'a', 'last');
+    assert.equal(await valueOf(await made.open(), 'a'), 'last');
+  });
+});

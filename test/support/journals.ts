@@ -1,0 +1,86 @@
+import { mkdir } from 'node:fs/promises';
+import { systemTimers } from '../../src/base/async/timers.js';
+import { manualClock } from '../../src/base/clock.js';
+import { systemRandomness } from '../../src/base/randomness.js';
+import { DiskFiles } from '../../src/engines/journal/disk-files.js';
+import type { JournalFile, JournalFiles } from '../../src/engines/journal/journal-files.js';
+import {
+  defaultJournalLimits,
+  openJournaledStore,
+  type JournalBase,
+  type JournaledStore,
+  type JournalLimits,
+} from '../../src/engines/journal/store.js';
+import { openMemoryStore } from '../../src/engines/memory/store.js';
+import type { StoreFailedError } from '../../src/kv/errors.js';
+import { temporaryLocation } from './engine-lmdb.js';
+
+const smallLimits: JournalLimits = { ...defaultJournalLimits, fileBytes: 65_536 };
+
+export interface OpenOptions {
+  readonly files?: (disk: JournalFiles) => JournalFiles;
+  readonly base?: (memory: JournalBase) => JournalBase;
+  readonly limits?: Partial<JournalLimits>;
+  readonly onFailed?: (error: StoreFailedError) => void;
+}
+
+/** A data directory whose data file is a model in memory, which lasts as long as the directory. */
+export interface JournalDirectory extends AsyncDisposable {
+  readonly directory: string;
+  readonly memory: JournalBase;
+  /** Whoever opens while another store is open is the process after a kill. */
+  open(options?: OpenOptions): Promise<JournaledStore>;
+}
+
+export async function journalDirectory(): Promise<JournalDirectory> {
+  const { directory, remove } = await temporaryLocation();
+  await mkdir(directory);
+  const clock = manualClock();
+  const memory = await openMemoryStore({ clock });
+  // The data of a process that has ended are still there.
+  memory.close = () => Promise.resolve();
+  return {
+    directory,
+    memory,
+    open: ({ files = same, base = same, limits, onFailed } = {}) =>
+      openJournaledStore({
+        base: base(memory),
+        files: files(new DiskFiles({ directory, sync: false })),
+        clock,
+        timers: systemTimers,
+        randomness: systemRandomness,
+        limits: { ...smallLimits, ...limits },
+        ...(onFailed !== undefined && { onFailed }),
+      }),
+    [Symbol.asyncDispose]: remove,
+  };
+}
+
+function same<Value>(value: Value): Value {
+  return value;
+}
+
+/** Files whose writes a test decides upon. `write`: the real one. */
+export function withWrites(
+  decide: (write: JournalFile['write']) => JournalFile['write'],
+): (disk: JournalFiles) => JournalFiles {
+  return (disk) => ({
+    retire: () => disk.retire(),
+    retired: () => disk.retired(),
+    removeRetired: () => disk.removeRetired(),
+    begin: (generation) => disk.begin(generation),
+    removeAll: () => disk.removeAll(),
+    async create(...made) {
+      const file = await disk.create(...made);
+      const write = decide((bytes, position) => file.write(bytes, position));
+      return {
+        name: file.name,
+        bytes: file.bytes,
+        write,
+        isInPlace: () => file.isInPlace(),
+        close: () => file.close(),
+        remove: () => file.remove(),
+      };
+    },
+  });
+}
