@@ -102,8 +102,9 @@ export class Life {
       if (before !== undefined) before.#isReplaced = true;
       await this.#look(this.#world.data.store);
       // One that was replaced while it opened may still make its folder.
-      const isLeft = before === undefined && this.#world.disk.folders.length > 0;
-      if (isLeft) throw new Wrong('a settled journal has left its folder');
+      const isAlone = before === undefined && !this.#onlyCommits;
+      if (isAlone && this.#world.disk.folders.length > 0)
+        throw new Wrong('a settled journal has left its folder');
     });
   }
 

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { systemTimers } from '../../src/base/async/timers.js';
+import { systemTimers, type Timers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { DiskFiles } from '../../src/engines/journal/disk-files.js';
@@ -21,6 +21,7 @@ export interface OpenOptions {
   readonly files?: (disk: JournalFiles) => JournalFiles;
   readonly base?: (memory: JournalBase) => JournalBase;
   readonly limits?: Partial<JournalLimits>;
+  readonly timers?: Timers;
   readonly onFailed?: (error: StoreFailedError) => void;
 }
 
@@ -42,12 +43,12 @@ export async function journalDirectory(): Promise<JournalDirectory> {
   return {
     directory,
     memory,
-    open: ({ files = same, base = same, limits, onFailed } = {}) =>
+    open: ({ files = same, base = same, limits, onFailed, timers = systemTimers } = {}) =>
       openJournaledStore({
         base: base(memory),
         files: files(new DiskFiles({ directory, sync: false })),
         clock,
-        timers: systemTimers,
+        timers,
         randomness: systemRandomness,
         limits: { ...smallLimits, ...limits },
         ...(onFailed !== undefined && { onFailed }),

@@ -23,7 +23,7 @@ export interface JournalFiles {
    * when it rejects.
    */
   create(number: number, head: Bytes, bytes: number): Promise<JournalFile>;
-  /** Removes the folder of the generation and those before, when nothing of them counts any more. */
+  /** Removes the folder of the generation and those before: nothing of them counts any more. */
   removeAll(): Promise<void>;
 }
 

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { holdingTimers, type Timers } from '../../base/async/timers.js';
+import { journalDirectory, withWrites } from '../../../test/support/journals.js';
+import {
+  CommitUnknownError,
+  StoreFailedError,
+  StoreWriteError,
+  type StoreFailedError as Failure,
+} from '../../kv/errors.js';
+import type { Ingestion } from '../../kv/ingestion.js';
+import { partitionPrefix } from '../../kv/partition-prefix.js';
+import type { Store } from '../../kv/store.js';
+import { encodeTuple } from '../../kv/tuple.js';
+import type { JournalFiles } from './journal-files.js';
+import type { JournalBase } from './store.js';
+
+function keyOf(name: string): Uint8Array {
+  return Buffer.concat([partitionPrefix('T', 'account', 1, 'p'), encodeTuple([name])]);
+}
+
+async function put(store: Store, name: string, bytes = 10): Promise<void> {
+  const puts = [{ key: keyOf(name), value: Buffer.alloc(bytes) }];
+  assert.ok((await store.commit({ checks: [], puts, deletes: [] })).ok);
+}
+
+async function has(store: Store, name: string): Promise<boolean> {
+  return (await store.get(keyOf(name))) !== undefined;
+}
+
+/** Files whose next so many writes fail, after some bytes of each. */
+function failing() {
+  const state = { writes: 0 };
+  const files = withWrites((write) => async (bytes, position) => {
+    if (state.writes === 0) return write(bytes, position);
+    state.writes -= 1;
+    await write(bytes.subarray(0, 1_000), position);
+    throw new Error('EIO: i/o error, write');
+  });
+  return { state, files };
+}
+
+/** Nothing waits for long. */
+const hasty: Timers = {
+  start: (delayMs, callback, argument) =>
+    holdingTimers.start(Math.min(delayMs, 20), callback, argument),
+};
+
+/** A base that takes nothing while it is told so. */
+function refusing() {
+  const state = { refuses: false };
+  const base = (memory: JournalBase): JournalBase =>
+    new Proxy(memory, {
+      get(target, name) {
+        if (name === 'ingest') {
+          return async (ingestion: Ingestion) => {
+            if (state.refuses) throw new StoreWriteError('ENOSPC: no space left on device');
+            await target.ingest(ingestion);
+          };
+        }
+        const found: unknown = Reflect.get(target, name, target);
+        return typeof found === 'function' ? found.bind(target) : found;
+      },
+    });
+  return { state, base };
+}
+
+describe('failures of a journal', () => {
+  it('annuls a write that failed, and goes on', async () => {
+    await using made = await journalDirectory();
+    const { state, files } = failing();
+    const store = await made.open({ files });
+    await put(store, 'before');
+    state.writes = 1;
+    await assert.rejects(put(store, 'failed'), (error: unknown) => {
+      assert.ok(error instanceof StoreWriteError);
+      assert.match(error.message, /could not be written to the journal: EIO/);
+      return true;
+    });
+    assert.equal(await has(store, 'failed'), false);
+    await put(store, 'after');
+    const next = await made.open();
+    const found = await Promise.all(['before', 'failed', 'after'].map((name) => has(next, name)));
+    assert.deepEqual(found, [true, false, true]);
+  });
+
+  it('ends when a failed write cannot be annulled', async () => {
+    await using made = await journalDirectory();
+    const { state, files } = failing();
+    const failures: Failure[] = [];
+    const store = await made.open({ files, onFailed: (error) => failures.push(error) });
+    await put(store, 'before');
+    state.writes = 2;
+    const [first, second] = await Promise.allSettled([put(store, 'a'), put(store, 'b')]);
+    assert.ok(first.status === 'rejected' && first.reason instanceof CommitUnknownError);
+    assert.ok(second.status === 'rejected' && second.reason instanceof CommitUnknownError);
+    await assert.rejects(put(store, 'later'), StoreFailedError);
+    await assert.rejects(has(store, 'before'), StoreFailedError);
+    await assert.rejects(store.restoreSnapshot(), StoreFailedError);
+    assert.equal(failures.length, 1);
+    assert.equal(store.trouble(), failures[0]);
+    await store.close();
+    const next = await made.open();
+    assert.deepEqual([await has(next, 'before'), await has(next, 'later')], [true, false]);
+  });
+
+  it('refuses commits while there is no room for another file', async () => {
+    await using made = await journalDirectory();
+    const state = { isFull: false };
+    const files = (disk: JournalFiles): JournalFiles =>
+      new Proxy(disk, {
+        get(target, name) {
+          if (name === 'create' && state.isFull) {
+            return () => Promise.reject(new Error('ENOSPC: no space left on device'));
+          }
+          const found: unknown = Reflect.get(target, name, target);
+          return typeof found === 'function' ? found.bind(target) : found;
+        },
+      });
+    const store = await made.open({ files });
+    state.isFull = true;
+    await put(store, 'fits');
+    await assert.rejects(put(store, 'large', 100_000), (error: unknown) => {
+      assert.ok(error instanceof StoreWriteError);
+      assert.match(error.message, /the journal got no file: ENOSPC/);
+      return true;
+    });
+    state.isFull = false;
+    await put(store, 'large', 100_000);
+    const next = await made.open();
+    assert.deepEqual([await has(next, 'fits'), await has(next, 'large')], [true, true]);
+  });
+
+  it('goes on up to its bound while the data file takes nothing, then says why', async () => {
+    await using made = await journalDirectory();
+    const { state, base } = refusing();
+    const store = await made.open({ base, timers: hasty, limits: { tableBytesMax: 20_000 } });
+    state.refuses = true;
+    let acknowledged = 0;
+    const refused = await (async () => {
+      for (; acknowledged < 100; acknowledged += 1) await put(store, `${acknowledged}`, 2_000);
+    })().catch((error: unknown) => error);
+    assert.ok(refused instanceof StoreWriteError);
+    assert.match(refused.message, /Nothing is written: ENOSPC/);
+    assert.ok(acknowledged >= 9 && acknowledged < 12, `${acknowledged}`);
+    assert.match(store.trouble()?.message ?? '', /ENOSPC/);
+    assert.ok(await has(store, '0'));
+    state.refuses = false;
+    // An attempt that had failed before may still be what the next commit waits for.
+    await put(store, 'later').catch(() => put(store, 'later'));
+    assert.equal(store.trouble(), undefined);
+    await store.close();
+    for (let index = 0; index < acknowledged; index += 1) {
+      assert.ok(await has(made.memory, `${index}`));
+    }
+    assert.equal(await has(made.memory, `${acknowledged}`), false);
+  });
+
+  it('keeps the journal when the data file takes nothing at the end', async () => {
+    await using made = await journalDirectory();
+    const { state, base } = refusing();
+    const store = await made.open({ base });
+    await put(store, 'a');
+    state.refuses = true;
+    await store.close();
+    assert.equal(await has(made.memory, 'a'), false);
+    assert.ok(await has(await made.open(), 'a'));
+  });
+
+  it('refuses commits while its folder is elsewhere', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open();
+    await put(store, 'before');
+    const [folder, elsewhere] = ['journal', 'elsewhere'].map((name) => join(made.directory, name));
+    await rename(folder ?? '', elsewhere ?? '');
+    await assert.rejects(put(store, 'meanwhile'), /moved, replaced or removed while it was in use/);
+    assert.match(store.trouble()?.message ?? '', /journal file .* was moved/);
+    assert.ok(await has(store, 'before'));
+    await rename(elsewhere ?? '', folder ?? '');
+    await put(store, 'after');
+    const next = await made.open();
+    const found = await Promise.all(['before', 'meanwhile', 'after'].map((n) => has(next, n)));
+    assert.deepEqual(found, [true, false, true]);
+  });
+});
