@@ -20,7 +20,7 @@ export function asBuffer(bytes: Bytes): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** A text for each byte string and no other, so that maps and sets can hold them. */
+/** A text that is unique to a byte string, so that maps and sets can use byte strings as keys. */
 export function nameOfBytes(bytes: Bytes, start = 0, end = bytes.length): string {
   return asBuffer(bytes).toString('latin1', start, end);
 }

@@ -6,7 +6,7 @@ export interface Clock {
   monotonicMs(): number;
 }
 
-/** What a machine tells about time, in milliseconds. */
+/** The clocks of a machine, in milliseconds. */
 export interface TimeSource {
   /** Since 1970. Follows every step of the wall clock; has no fractions. */
   wallMs(): number;
@@ -14,13 +14,15 @@ export interface TimeSource {
   monotonicMs(): number;
 }
 
-/** More than reading both sources one after the other explains. */
+/**
+ * A larger gap between the two sources is a step of the wall clock, not the time between two reads.
+ */
 const stepMsMin = 100;
 
 /**
- * A clock with microseconds, which the wall clock of a machine does not have: it counts on from
- * where the wall clock was. When that has been set, or the machine has slept, it counts on from
- * there. `startMs`: the wall clock when `monotonicMs` was 0.
+ * A wall clock in microseconds, although the machine's wall clock has only milliseconds: it adds
+ * the fractions of the monotonic clock to a base. After a step of the wall clock or a sleep of the
+ * machine, the base is set anew. `startMs`: the wall clock when `monotonicMs` was 0.
  */
 export function clockOver(source: TimeSource, startMs: number): Clock {
   let originMs = startMs;
@@ -46,7 +48,7 @@ export interface ManualClock extends Clock {
   advanceMicros(step: number): void;
 }
 
-/** A clock that stands still until it is told to move. */
+/** A clock that moves only when it is told to. */
 export function manualClock(startMicros = 1_700_000_000_000_000): ManualClock {
   let wallMicros = startMicros;
   let monotonic = 0;

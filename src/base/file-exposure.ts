@@ -1,10 +1,10 @@
 import { realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** A file that a server trusts. */
+/** A file whose content the server relies on. */
 export interface TrustedFile {
   readonly path: string;
-  /** Whoever reads it gets in. Otherwise it only matters who may write it. */
+  /** Reading the file grants access. When false, only write access matters. */
   readonly isSecret: boolean;
 }
 
@@ -13,9 +13,9 @@ const othersWrite = 0o002;
 const stickyBit = 0o1000;
 
 /**
- * What every user of the machine may do with a file and should not, for people, with what to do
- * about it. A link is judged by the file that it leads to, and by the folders of both. Nothing is
- * said of a file that is not there. Windows gives rights in other ways and is left alone.
+ * Describes the rights that every user of the machine has to a file and should not have, and how to
+ * remove them. For a link, the target file and both directories are checked. Returns nothing for a
+ * missing file. Windows has other access control and is not checked.
  */
 export function exposureOf({ path, isSecret }: TrustedFile): readonly string[] {
   if (process.platform === 'win32') return [];
@@ -30,7 +30,7 @@ export function exposureOf({ path, isSecret }: TrustedFile): readonly string[] {
   }
   for (const folder of new Set([dirname(path), dirname(realpathSync(path))])) {
     const rights = modeOf(folder) ?? 0;
-    // Of a folder such as /tmp nobody takes what belongs to another.
+    // In a sticky directory such as /tmp, users cannot replace files of others.
     if ((rights & othersWrite) === 0 || (rights & stickyBit) !== 0) continue;
     found.push(
       `Every user of this machine can put another file in place of ${path}: chmod o-w ${folder}`,

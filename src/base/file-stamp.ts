@@ -6,7 +6,7 @@ export function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): stri
   return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
 }
 
-/** As `stampOf`. A file that cannot be looked at has its error for a stamp. */
+/** As `stampOf`. When the file cannot be read, the stamp is the error as text. */
 export async function fileStamp(path: string): Promise<string> {
   try {
     return stampOf(await stat(path, { bigint: true }));

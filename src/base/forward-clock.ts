@@ -1,20 +1,20 @@
 import type { Clock } from './clock.js';
 
-/** Behind by less than this, in microseconds, a wall clock is waited for. */
+/** When the wall clock is behind by less than this, in microseconds, the clock waits for it. */
 const stepMicrosMin = 1_000_000;
-/** How much slower time passes while it is ahead of the wall clock. */
+/** How much slower the clock runs while it is ahead of the wall clock. */
 const slowing = 0.1;
 
 /** A clock whose `nowMicros` never steps back. */
 export interface ForwardClock extends Clock {
-  /** It is known to have been this late, in another process or before a restart. */
+  /** Moves the clock to at least this time, which another process or an earlier run has used. */
   atLeast(micros: number): void;
 }
 
 /**
- * A clock for what is stored with the times of a wall clock that may be set back. When it is, this
- * one goes on from where it was, so that what becomes visible or ends in a minute does so in a
- * minute. It is then ahead of the wall clock and passes a tenth slower, until that has caught up.
+ * A clock for stored times. When the wall clock is set back, this clock continues from its last
+ * time, so that a stored timeout of one minute still lasts one minute. It then runs a tenth slower
+ * until the wall clock has caught up.
  */
 export function forwardClock(clock: Clock): ForwardClock {
   return new SteppedClock(clock);
@@ -22,10 +22,10 @@ export function forwardClock(clock: Clock): ForwardClock {
 
 class SteppedClock implements ForwardClock {
   readonly #clock: Clock;
-  /** What was told last, and when. */
+  /** The last time returned, and when. */
   #last: number;
   #lastMs: number;
-  /** How far this clock is ahead of the wall clock. */
+  /** By how much this clock is ahead of the wall clock. */
   #lead = 0;
 
   constructor(clock: Clock) {
@@ -43,7 +43,7 @@ class SteppedClock implements ForwardClock {
     const late = isAhead ? elapsed * slowing : 0;
     const due = isSetBack ? this.#last + elapsed : wall + this.#lead;
     const now = Math.max(wall, this.#last, Math.floor(due - late));
-    // A clock that is behind by a moment is waited for; it was not set back.
+    // A small lag is no step back: the clock waits until the wall clock has caught up.
     this.#lead = isAhead ? now - wall : 0;
     this.#last = now;
     this.#lastMs = ms;

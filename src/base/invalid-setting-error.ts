@@ -1,4 +1,6 @@
-/** A setting from outside that cannot be used; the message says which member, and what would do. */
+/**
+ * A setting from outside that cannot be used. The message names the member and the accepted values.
+ */
 export class InvalidSettingError extends Error {
   override readonly name = 'InvalidSettingError';
 }

@@ -1,11 +1,11 @@
-/** Items in order, of which there are so many. An array is one. */
+/** An ordered sequence with a known length. An array is one. */
 export interface List<T> extends Iterable<T> {
   readonly length: number;
 }
 
 /**
- * What `make` makes of each of some items, whenever it is asked for: of a long list few are there
- * at a time.
+ * Applies `make` to an item each time the item is read, so that few results of a long list are in
+ * memory at once.
  */
 export function lazyList<From, To>(items: List<From>, make: (item: From) => To): List<To> {
   return {

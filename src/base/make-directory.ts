@@ -3,21 +3,21 @@ import { dirname, resolve } from 'node:path';
 import { codeOf } from './thrown.js';
 
 /**
- * Makes a directory and those above it that are missing, all with this mode; one that is there
- * stays as it is. Throws what the system says where that cannot be done. Node's own `recursive`
- * tries for ever in file systems that make no directories, such as /proc, and blocks the process.
+ * Creates a directory and its missing parents, all with this mode; an existing directory keeps its
+ * mode. Throws the error of the system. Node's own `recursive` loops for ever, and blocks the
+ * process, in file systems that allow no directories, such as /proc.
  */
 export function makeDirectory(path: string, mode = 0o777): void {
   const missing: string[] = [];
   for (let at = resolve(path); !isMade(at, mode); at = dirname(at)) {
-    // A root that is missing would be its own parent.
+    // A missing root would be its own parent.
     if (dirname(at) === at) throw new Error(`There is no ${at}, so ${path} cannot be made.`);
     missing.unshift(at);
   }
   for (const each of missing) makeOne(each, mode);
 }
 
-/** Whether it is there or could be made; false when one above it is missing. */
+/** Returns true when the directory exists or was created; false when its parent is missing. */
 function isMade(path: string, mode: number): boolean {
   try {
     makeOne(path, mode);
@@ -25,7 +25,7 @@ function isMade(path: string, mode: number): boolean {
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
     if (statSync(dirname(path), { throwIfNoEntry: false }) === undefined) return false;
-    // Somebody else may have made the parent since.
+    // Another process may have created the parent meanwhile.
     makeOne(path, mode);
     return true;
   }
@@ -35,7 +35,7 @@ function makeOne(path: string, mode: number): void {
   try {
     mkdirSync(path, { mode });
   } catch (error) {
-    // File systems that may not be written say so first, also where there is nothing to be made.
+    // A read-only file system reports that first, even when the directory exists.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
     throw error;
   }

@@ -11,10 +11,10 @@ export function nearestName(given: string, known: readonly string[]): string | u
   return nearest;
 }
 
-/** Longer texts are no slips of the keyboard, and comparing them would take long. */
+/** Longer texts are no typing errors, and comparing them takes long. */
 const givenCharactersMax = 64;
 
-/** Characters to insert, delete, replace or swap with their neighbour. */
+/** The edits between two texts: insert, delete, replace, or swap two neighbours. */
 function editDistance(left: string, right: string): number {
   let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, at) => at);

@@ -1,6 +1,6 @@
 import { chmodSync, statSync, type Stats } from 'node:fs';
 
-/** What files and directories that only their owner may use are made with. */
+/** The modes of files and directories that only their owner may use. */
 export const privateFileMode = 0o600;
 export const privateDirectoryMode = 0o700;
 
@@ -8,9 +8,9 @@ const othersMask = 0o077;
 const stickyBit = 0o1000;
 
 /**
- * Takes from everybody but the owner what they may do with a file or a directory. Returns what
- * cannot be mended, for people; undefined when all is well or there is no such file. Windows gives
- * rights by directories and is left alone.
+ * Removes all rights of others to a file or directory. Returns a warning for people when that
+ * fails; undefined otherwise, also for a missing file. Windows inherits rights from directories and
+ * is not checked.
  */
 export function keepPrivate(path: string): string | undefined {
   if (process.platform === 'win32') return undefined;
@@ -25,7 +25,7 @@ function openToOthers(path: string, { mode }: Stats): string | undefined {
     // A directory such as /tmp is shared on purpose.
     if ((mode & stickyBit) === 0) chmodSync(path, mode & 0o700);
   } catch {
-    // What stands there afterwards tells; some file systems also ignore a change.
+    // Some file systems ignore the change, so the mode is read again.
   }
   const left = statSync(path).mode & 0o777;
   if ((left & othersMask) === 0) return undefined;

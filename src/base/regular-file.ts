@@ -27,13 +27,13 @@ export interface RegularFile {
 }
 
 /**
- * Opens a file for reading, at once whatever it is: what is no regular file is refused, because a
- * pipe waits for its writer for ever and a device may have no end. Throws `FileReadError`. The
- * caller closes the handle.
+ * Opens a regular file for reading, without blocking. Refuses any other kind of file: opening a
+ * pipe waits for a writer, and a device may have no end. Throws `FileReadError`. The caller closes
+ * the handle.
  */
 export async function openRegularFile(path: string): Promise<RegularFile> {
   try {
-    // Opening a device may already do something, so its kind is looked at first.
+    // Opening a device can have side effects, so the kind is checked first.
     checkKind(path, await stat(path, { bigint: true }));
     const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
@@ -59,9 +59,9 @@ export async function readWhole(
   let bytes = 0;
   const size = Number(stats.size);
   try {
-    // The size is not the end: a file may grow meanwhile, and one of the system may have no size.
+    // The size does not bound the content: a file may grow, and files of /proc report size 0.
     for (;;) {
-      // Most files come in one piece, which is not copied.
+      // Most files are read in one chunk, which is not copied.
       const chunkBytes = Math.max(chunkBytesMin, size - bytes);
       const wanted = Math.min(chunkBytes, bytesMax + 1 - bytes);
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(wanted), 0, wanted, bytes);
@@ -98,7 +98,7 @@ function checkKind(path: string, stats: BigIntStats): void {
   throw new FileReadError(path, 'not-regular', `is ${kindOf(stats)}, not a regular file`);
 }
 
-/** What something is that is no regular file, with its article. */
+/** The kind of a file that is not regular, with its article. */
 export function kindOf(stats: Stats | BigIntStats): string {
   if (stats.isDirectory()) return 'a directory';
   if (stats.isSymbolicLink()) return 'a symbolic link';

@@ -14,15 +14,15 @@ interface Bounds {
   readonly end?: Bytes;
 }
 
-/** Index of a chunk, and of an element in it. */
+/** The index of a chunk, and of an element in it. */
 interface Place {
   readonly chunk: number;
   readonly element: number;
 }
 
 /**
- * Only the collection of the same token may change it; others share it. `names` are the keys as
- * texts, whose order is the same and which are compared several times as fast.
+ * Only the collection that holds this owner token may change the chunk; others share it. `names`
+ * holds the keys as texts, which sort alike and compare several times faster.
  */
 interface Chunk<Element> {
   readonly owner: object;
@@ -31,9 +31,9 @@ interface Chunk<Element> {
 }
 
 /**
- * Elements in the order of their keys, as a list of short sorted arrays. Finding costs two binary
- * searches; a put moves at most one chunk, and rarely the list of chunks. No chunk but an only one
- * is empty. A copy shares all chunks until either side changes one.
+ * A list of elements in key order, stored as short sorted arrays. A lookup costs two binary
+ * searches; a put moves at most one chunk, and rarely the list of chunks. Only the last remaining
+ * chunk may be empty. A copy shares all chunks until one side changes them (copy on write).
  */
 export class SortedByKey<Element extends Keyed> {
   #owner = {};
@@ -53,9 +53,9 @@ export class SortedByKey<Element extends Keyed> {
     return this.#chunks[0]?.elements.length === 0;
   }
 
-  /** The same elements, which change independently from here on. Costs next to nothing. */
+  /** A copy that changes independently. Takes constant time. */
   copy(): SortedByKey<Element> {
-    // What both sides know by now is no longer this side's own.
+    // Both copies now share the chunks, so neither may change them in place.
     this.#owner = {};
     this.#isShared = true;
     return new SortedByKey(this.#chunks);
@@ -68,7 +68,7 @@ export class SortedByKey<Element extends Keyed> {
     return found?.names[element] === name ? found.elements[element] : undefined;
   }
 
-  /** Returns the element of the same key that was there before. */
+  /** Returns the replaced element. */
   put(put: Element): Element | undefined {
     const name = nameOfBytes(put.key);
     const place = this.#seek(name);
@@ -85,7 +85,7 @@ export class SortedByKey<Element extends Keyed> {
     return undefined;
   }
 
-  /** Returns the element that was there. */
+  /** Returns the deleted element. */
   delete(key: Bytes): Element | undefined {
     const name = nameOfBytes(key);
     const place = this.#seek(name);
@@ -97,7 +97,7 @@ export class SortedByKey<Element extends Keyed> {
     return found;
   }
 
-  /** The elements of a range, first to last. Nothing may be written while this is walked. */
+  /** The elements of a range in order. The collection must not change during the iteration. */
   *forward({ start, end }: Bounds): Generator<Element, void, void> {
     const last = end && nameOfBytes(end);
     let { chunk, element } = this.#seek(nameOfBytes(start));
@@ -111,7 +111,9 @@ export class SortedByKey<Element extends Keyed> {
     }
   }
 
-  /** The elements of a range, last to first. Nothing may be written while this is walked. */
+  /**
+   * The elements of a range in reverse order. The collection must not change during the iteration.
+   */
   *backward({ start, end }: Bounds): Generator<Element, void, void> {
     const first = nameOfBytes(start);
     let { chunk, element } = end === undefined ? this.#end() : this.#seek(nameOfBytes(end));
@@ -131,14 +133,16 @@ export class SortedByKey<Element extends Keyed> {
     return { owner: this.#owner, names, elements };
   }
 
-  /** Keys often arrive in order; cutting near the end then leaves full chunks behind. */
+  /**
+   * Splits a full chunk. Keys often arrive in order; a split near the end then leaves full chunks.
+   */
   #cut({ chunk, element }: Place, { names, elements }: Chunk<Element>): void {
     const inOrder = element === elements.length - 1;
     const at = inOrder ? elements.length - 1 : elements.length >> 1;
     this.#chunks.splice(chunk + 1, 0, this.#chunkOf(names.splice(at), elements.splice(at)));
   }
 
-  /** A chunk that may be changed. */
+  /** A chunk that this collection may change; copies a shared one. */
   #own(index: number): Chunk<Element> {
     if (this.#isShared) {
       this.#chunks = this.#chunks.slice();
@@ -151,7 +155,7 @@ export class SortedByKey<Element extends Keyed> {
     return own;
   }
 
-  /** Where the first element at or after the key of a name is, or would be put. */
+  /** The position of the first element at or after a key: also where the key would be inserted. */
   #seek(name: string): Place {
     let low = 0;
     let high = this.#chunks.length - 1;

@@ -1,4 +1,4 @@
-/** What a thrown value says; `catch` takes anything. */
+/** The message of a thrown value, which may be of any type. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

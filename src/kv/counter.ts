@@ -24,7 +24,7 @@ export function decodeCounter(value: Bytes): number {
   return counter;
 }
 
-/** What a counter's key holds after an addition. `before` is absent where the key is. */
+/** The value of a counter's key after an addition. `before` is absent when the key is. */
 export function addToCounter(before: Bytes | undefined, delta: number): Bytes {
   return encodeCounter((before === undefined ? 0 : decodeCounter(before)) + delta);
 }

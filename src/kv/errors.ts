@@ -15,10 +15,7 @@ export class StoreWriteError extends Error {
   override readonly name = 'StoreWriteError';
 }
 
-/**
- * More commits wait to be written than a store lets wait. Nothing of this one was applied; the same
- * may be tried again in a while.
- */
+/** The queue of waiting commits is full. Nothing of this commit was applied; retry later. */
 export class StoreBusyError extends Error {
   override readonly name = 'StoreBusyError';
 
@@ -28,14 +25,14 @@ export class StoreBusyError extends Error {
 }
 
 /**
- * The commit may have been applied, or may not, and the store cannot tell. After no other error of
- * a commit has anything been applied. Whoever tries again looks first at what is there.
+ * The outcome of the commit is unknown: it may have been applied or not. With every other error of
+ * a commit, nothing was applied. Before a retry, read what is there.
  */
 export class CommitUnknownError extends Error {
   override readonly name = 'CommitUnknownError';
 }
 
-/** The guard of a call does not stand: nothing was done. `actual` is what was found at its key. */
+/** The guard of a call does not hold; nothing was done. `actual` is what was found at its key. */
 export class GuardError extends Error {
   override readonly name = 'GuardError';
   readonly actual: number | 'absent';
@@ -47,23 +44,22 @@ export class GuardError extends Error {
 }
 
 /**
- * The store can do no more work: its engine met an error from which it does not recover. Every call
- * is refused from then on, and nothing of it is applied. The process has to end; what was
- * acknowledged is there when the store is opened again.
+ * The store has failed for good: its engine met an error that it cannot recover from. Every further
+ * call is refused and applies nothing. The process has to be restarted; acknowledged commits are
+ * there after the store is reopened.
  */
 export class StoreFailedError extends Error {
   override readonly name = 'StoreFailedError';
 }
 
 /**
- * What was read is not what was written: the disk, or somebody else, changed the data. Other reads
- * may still succeed.
+ * A stored entry is damaged: the bytes read are not those written. Other reads may still succeed.
  */
 export class StoreDamagedError extends Error {
   override readonly name = 'StoreDamagedError';
 }
 
-/** Every attempt of `transact` met a commit of someone else. */
+/** Every attempt of `transact` conflicted with another commit. */
 export class TransactionConflictError extends Error {
   override readonly name = 'TransactionConflictError';
   readonly attempts: number;

@@ -1,7 +1,7 @@
 /**
  * The key space under every service: the contract of an engine, the encoding of keys, and
- * transactions over the contract. Published as `tabularium/kv`, for whoever writes an engine or
- * keeps other data in the same way.
+ * transactions over the contract. Published as `tabularium/kv`, for authors of engines and for
+ * programs that store other data in the same way.
  *
  * @packageDocumentation
  */

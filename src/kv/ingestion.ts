@@ -5,14 +5,16 @@ import { assertKey } from './limits.js';
 import type { Entry } from './store.js';
 
 /**
- * Entries that were committed elsewhere and keep their versions: those of a range that moves here,
- * or of a backup. They may be of any partition prefixes, and keys of the store. A key occurs once
- * among entries and deletes.
+ * Entries that were committed elsewhere and keep their versions, such as those of a moved range or
+ * a backup. They may have any partition prefixes, and may be keys of the store. A key occurs at
+ * most once among entries and deletes.
  */
 export interface Ingestion extends Guarded {
   readonly entries: readonly Entry[];
   readonly deletes: readonly Bytes[];
-  /** A safe integer: the versions of all later commits exceed it, and those of all entries. */
+  /**
+   * A safe integer. The versions of all later commits exceed it and the versions of all entries.
+   */
   readonly floor: number;
 }
 

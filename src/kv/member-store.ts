@@ -5,9 +5,9 @@ import type { RangeSample } from './sample.js';
 import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage, Store } from './store.js';
 
 /**
- * A store that can be one of several which share a key space by ranges of partition prefixes. Who
- * may read and write which range is told by guards, and decided by the store that holds them. A
- * call whose guard does not stand is rejected with `GuardError`, and has done nothing.
+ * A store that can be one of several members of a key space which is split by ranges of partition
+ * prefixes. Guards say which caller may use which range; the store that holds the guards decides. A
+ * call whose guard does not hold is rejected with `GuardError` and has no effect.
  */
 export interface MemberStore extends Store {
   get(key: Bytes, options?: Guarded): Promise<Entry | undefined>;
@@ -15,14 +15,16 @@ export interface MemberStore extends Store {
   range(range: KeyRange, options: GuardedRangeOptions): Promise<RangePage>;
   commit(batch: GuardedBatch): Promise<CommitResult>;
   /**
-   * A commit that writes guards. When it has resolved, no guarded commit that saw a former version
-   * of them is applied any more, from whatever process: what is read from then on is all that was
-   * ever written under it. `commit` promises no such thing.
+   * A commit that writes guards. After it has resolved, no process applies a guarded commit that
+   * relied on an earlier version of them, so a read then sees all that was ever written under that
+   * version. `commit` does not promise this.
    */
   fence(batch: CommitBatch): Promise<CommitResult>;
   /** Applies all of it or nothing, as durably as a commit. */
   ingest(ingestion: Ingestion): Promise<void>;
-  /** How much a range holds, about, and where `cuts` keys cut it into even parts; at least 0. */
+  /**
+   * Estimates the size of a range, and finds `cuts` keys that split it into even parts; at least 0.
+   */
   sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample>;
 }
 

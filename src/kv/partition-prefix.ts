@@ -2,9 +2,9 @@ import { startsWith, type Bytes } from '../base/bytes.js';
 import { elementEnd, encodeTuple, type TupleElement } from './tuple.js';
 
 /**
- * How every key of the product begins: service, account, container (a table's id, a queue, a blob
+ * The first elements of every key: service, account, container (a table's id, a queue, a blob
  * container), partition key. A commit touches one partition prefix; data moves between stores by
- * ranges of them.
+ * ranges of prefixes.
  */
 export function partitionPrefix(
   service: string,
@@ -16,12 +16,12 @@ export function partitionPrefix(
 }
 
 /**
- * The service whose keys belong to a store and not to what is kept in it: guards, notes on moves.
- * They are in no range that moves, and a commit may touch them beside its partition prefix.
+ * The service of keys that belong to the store itself, such as guards and records of moves. They
+ * are in no range that moves, and any commit may touch them beside its partition prefix.
  */
 export const storeService = '~';
 
-/** The key of a store itself: `["~", …]`. */
+/** A key that belongs to the store itself: `["~", …]`. */
 export function storeKey(...elements: readonly [TupleElement, ...TupleElement[]]): Bytes {
   return encodeTuple([storeService, ...elements]);
 }

@@ -5,10 +5,10 @@ import { isStoreKey, partitionPrefixLength } from './partition-prefix.js';
 import type { CommitBatch, Entry, RangeOptions, Store } from './store.js';
 
 /**
- * The same store with no more than the contract promises of partition prefixes. A commit breaks an
- * invariant when its keys do not share one, but for those of the store, or when a key occurs twice
- * among its writes. A page ends where a prefix ends. Keys of several prefixes are read one prefix
- * after the other. For the tests of whoever uses a store.
+ * Restricts a store to what the contract promises about partition prefixes; for tests. A commit
+ * breaks an invariant when its keys have several prefixes (keys of the store aside), or when a key
+ * occurs twice among its writes. A page ends with a prefix. Keys of several prefixes are read one
+ * prefix after the other.
  */
 export function withPartitionRule(store: Store): Store {
   return {
@@ -35,7 +35,7 @@ export function assertPartitionRule(batch: CommitBatch): void {
   invariant(names.size === written.length, 'a commit writes a key once');
 }
 
-/** Of a key of the store, which has no partition prefix: the key. */
+/** A key of the store has no partition prefix and stands for itself. */
 function prefixOf(key: Bytes): Bytes {
   return isStoreKey(key) ? key : key.subarray(0, partitionPrefixLength(key));
 }
@@ -54,7 +54,7 @@ async function getByPrefix(store: Store, keys: readonly Bytes[]): Promise<(Entry
   return keys.map((key) => found.get(nameOfBytes(key)));
 }
 
-/** Stops at the first entry behind one that was taken whose partition prefix is another. */
+/** Stops at the first entry whose partition prefix differs from that of a taken one. */
 function withinPrefix(options: RangeOptions): RangeOptions {
   let prefix: Bytes | undefined;
   return {

@@ -6,23 +6,23 @@ import type { Guarded, GuardedRangeOptions } from './guards.js';
 import type { Candidate, KeyRange, RangePage, Decision } from './store.js';
 
 export interface RangeSample {
-  /** About how many there are. */
+  /** The estimated number of keys. */
   readonly keys: number;
-  /** Of keys and values, about. */
+  /** The estimated bytes of keys and values. */
   readonly bytes: number;
   /**
-   * Keys of the range in order, each the first of a part; what is before, between and behind them
-   * is about even in bytes. Fewer than asked for where the range has fewer keys.
+   * Keys of the range in order, each the first of a part. The parts have about the same bytes.
+   * There are fewer when the range has fewer keys.
    */
   readonly cuts: readonly Bytes[];
 }
 
-/** What a cut falls on is known to one of so many parts of the bytes, for each cut. */
+/** Marks per cut: the error of a cut is one of so many parts of the bytes. */
 const marksEachCut = 64;
 const marksMin = 256;
 const cutsMax = 10_000;
 
-/** A key, and how many bytes of the range are before it. */
+/** A key, and the bytes of the range before it. */
 interface Mark {
   readonly key: Bytes;
   readonly before: number;
@@ -31,8 +31,8 @@ interface Mark {
 type ReadRange = (range: KeyRange, options: GuardedRangeOptions) => Promise<RangePage>;
 
 /**
- * `sample` for an engine that has no better way: reads every entry of the range, in slices, each
- * from a snapshot of its own, and copies a bounded number of keys.
+ * `sample` for an engine without a better method: reads every entry of the range in slices, each
+ * from its own snapshot, and copies a bounded number of keys.
  */
 export async function sampleByReading(
   read: ReadRange,
@@ -63,10 +63,10 @@ export async function sampleByReading(
   return { keys: marks.keys, bytes: marks.bytes, cuts: marks.cut(cuts) };
 }
 
-/** So that each slice gets somewhere, and the clock is not read for every key. */
+/** Keys read between two looks at the clock, so that each slice makes progress. */
 const keysBetweenLooks = 64;
 
-/** Keys at even distances in bytes. When they are too many, about every second of them stays. */
+/** Keys at even distances in bytes. When there are too many, about every second one is removed. */
 class Marks {
   keys = 0;
   bytes = 0;
@@ -87,7 +87,7 @@ class Marks {
     while (this.#marks.length > this.#countMax) this.#thin();
   }
 
-  /** The keys nearest to the ends of even parts. Nothing is before the first key of the range. */
+  /** The keys nearest to the ends of even parts. No cut is before the first key of the range. */
   cut(count: number): Bytes[] {
     const cuts: Bytes[] = [];
     let at = 1;

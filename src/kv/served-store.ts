@@ -1,32 +1,32 @@
 import type { StoreFailedError } from './errors.js';
 import type { Store } from './store.js';
 
-/** What a store tells beside the results of its calls. None of them throws. */
+/** Events of a store beside the results of its calls. Handlers must not throw. */
 export interface StoreEvents {
   /**
-   * The store can do no more work. Called once. The process has to end, without waiting for
-   * anything of the engine: it may be stuck in the middle of a call.
+   * The store has failed. Called once. The process must exit without waiting for the engine, which
+   * may be stuck in a call.
    */
   failed(error: StoreFailedError): void;
-  /** The files of the store are not where they were. Writes are refused until `restored`. */
+  /** The files of the store are no longer at their paths. Writes are refused until `restored`. */
   detached(error: Error): void;
   restored(): void;
-  /** Before a store opens: how much of its files was read to see whether they are intact. */
+  /** Progress of the check of the files before the store opens. */
   checking(done: number, total: number): void;
-  /** Others than the owner of its files may have access to them. The text is for people. */
+  /** Other users may have access to the files. The text is for people. */
   exposed(warning: string): void;
-  /** Opening takes long, because another process holds what it needs. The text is for people. */
+  /** Opening waits for another process that holds the lock. The text is for people. */
   waiting(message: string): void;
-  /** The owner's mark could not be taken away at the close. The next start takes it for dead. */
+  /** The owner record could not be removed on close. The next start treats the owner as dead. */
   unreleased(error: unknown): void;
 }
 
-/** A store that can tell how it is. */
+/** A store that reports its state. */
 export interface ServedStore extends Store {
-  /** Whether versions rise over all partition prefixes: more than the contract promises. */
+  /** Versions increase over all partition prefixes, which is more than the contract promises. */
   readonly versionsGlobal: boolean;
-  /** The greatest version given out so far, by any process and before restarts; else 0. */
+  /** The greatest version given out so far by any process, including earlier runs; else 0. */
   lastVersion(): Promise<number>;
-  /** Why it cannot do all of its work, now or for good; undefined while it can. */
+  /** Why the store cannot do all of its work, for a while or for good; undefined when it can. */
   trouble(): Error | undefined;
 }

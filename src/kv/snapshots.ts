@@ -1,21 +1,20 @@
 import type { Store } from './store.js';
 
-/** Everything that a store held at one moment, versions included. Never changes. */
+/** The full content of a store at one moment, versions included. Immutable. */
 export interface StoreSnapshot {
   readonly entries: number;
 }
 
 /**
- * What a store may be able to do besides its contract for those who set data back, such as test
- * suites. The caller sees to it that nothing else writes meanwhile. Versions that a store gives out
- * afterwards are greater than every one that it gave out before, also than those that it has
- * forgotten.
+ * Saving and restoring the content of a store, for test suites and the like. The caller must
+ * prevent other writes meanwhile. Versions after a restore are greater than all earlier ones,
+ * including those that the restore removed.
  */
 export interface SnapshotStore {
   takeSnapshot(): Promise<StoreSnapshot>;
   /**
-   * Replaces all that is there, atomically and as durably as a commit. Only for a snapshot of this
-   * store; absent: by nothing.
+   * Replaces the whole content, atomically and as durably as a commit. Takes a snapshot of this
+   * store; when absent, the store is emptied.
    */
   restoreSnapshot(snapshot?: StoreSnapshot): Promise<void>;
 }

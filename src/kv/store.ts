@@ -3,18 +3,18 @@ import type { Bytes } from '../base/bytes.js';
 /**
  * The contract of every engine: one ordered, transactional space of byte keys.
  *
- * Order is unsigned byte order. A read sees every commit that resolved before the read began,
- * from any process. Keys are 1 to 4,026 bytes; values may be empty. Every key begins with a
- * partition prefix (`partition-prefix.ts`), or belongs to the store itself.
+ * Order is unsigned byte order. A read sees every commit that resolved before the read began, from
+ * any process. Keys are 1 to 4,026 bytes; values may be empty. Every key begins with a partition
+ * prefix (`partition-prefix.ts`), or belongs to the store itself.
  *
- * What more a store can do, if it can, are interfaces of their own: `member-store.ts`,
- * `served-store.ts`, `snapshots.ts`.
+ * Optional abilities are interfaces of their own: `member-store.ts`, `served-store.ts`,
+ * `snapshots.ts`.
  */
 export interface Store {
   get(key: Bytes): Promise<Entry | undefined>;
   /**
-   * One result a key, in the order asked. Those of one partition prefix come from one snapshot,
-   * those of several prefixes each from one.
+   * One result per key, in the order asked. Keys of one partition prefix are read from one
+   * snapshot; each further prefix has its own.
    */
   getMany(keys: readonly Bytes[]): Promise<(Entry | undefined)[]>;
   /** One page of a range, from one snapshot. The snapshot ends with the call. */
@@ -25,7 +25,8 @@ export interface Store {
    * first that fails decides the result. A batch touches keys of one partition prefix, checks
    * included, and keys of the store; a key occurs once among its puts, deletes and adds.
    *
-   * Nothing was applied when it rejects, but for `CommitUnknownError`. `StoreBusyError`: later.
+   * When it rejects, nothing was applied, except with `CommitUnknownError`. `StoreBusyError`: retry
+   * later.
    */
   commit(batch: CommitBatch): Promise<CommitResult>;
   /** Waits for commits under way; afterwards every call is refused. Idempotent. */
@@ -52,8 +53,8 @@ export interface RangeOptions {
   /** From the end of the range to its start. */
   readonly reverse?: boolean;
   /**
-   * Decides over each entry in turn, where the engine has it, so that one that is not wanted costs
-   * no copy. Must not use the store. Without it every entry is taken.
+   * Decides about each entry in place, so that a skipped entry is not copied. Must not use the
+   * store. When absent, every entry is taken.
    */
   readonly filter?: (candidate: Candidate) => Decision;
 }
@@ -64,7 +65,7 @@ export type Decision = 'take' | 'skip' | 'stop';
 /** An entry before the filter. It and its bytes are only valid during the call. */
 export interface Candidate {
   readonly key: Bytes;
-  /** Begins with the value; what follows behind `valueLength` bytes means nothing. */
+  /** Begins with the value; bytes after `valueLength` are undefined. */
   readonly value: Bytes;
   readonly valueLength: number;
   readonly version: number;
@@ -73,8 +74,8 @@ export interface Candidate {
 export interface RangePage {
   readonly entries: readonly Entry[];
   /**
-   * Whether entries are left that were neither taken nor skipped. A page may end before its limits,
-   * with an entry at least, where a partition prefix ends: the rest is behind the last entry.
+   * Entries are left that were neither taken nor skipped. A page may end before its limits where a
+   * partition prefix ends, but has at least one entry; the rest follows the last entry.
    */
   readonly more: boolean;
 }
@@ -91,10 +92,10 @@ export interface Put {
 }
 
 /**
- * Adds to a counter whose value the commit does not know. The additions of concurrent commits all
- * apply, in any order, and none fails for another. An absent key counts as 0. Afterwards the key
- * holds the sum as `encodeCounter` writes it. `delta` and the sum are safe integers of either sign;
- * where the sum would not be, or the key holds no counter, the whole commit is rejected.
+ * An addition to a counter, without a read. Additions of concurrent commits all apply, in any
+ * order, without conflicts. An absent key counts as 0. Afterwards the key holds the sum as
+ * `encodeCounter` writes it. `delta` and the sum are safe integers of either sign; when the sum is
+ * not, or the key holds no counter, the whole commit is rejected.
  */
 export interface Add {
   readonly key: Bytes;

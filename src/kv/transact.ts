@@ -5,15 +5,16 @@ import type { Check, Entry, KeyRange, RangeOptions, RangePage, Store } from './s
 const attemptsMaxDefault = 32;
 
 /**
- * What the body of a transaction works with. Every key read becomes a check of the commit: the
- * transaction applies only if what it read still stands. All keys belong to one partition prefix.
+ * The operations of a transaction body. Every key read becomes a check of the commit: the
+ * transaction applies only if those entries have not changed. All keys belong to one partition
+ * prefix.
  */
 export interface Transaction {
-  /** What the transaction itself has put is seen, with the version 0; what it deleted is not. */
+  /** Sees the transaction's own puts, with version 0, and its deletes. */
   get(key: Bytes): Promise<Entry | undefined>;
   /**
-   * Entries as stored, without the transaction's own writes. Each entry of the page becomes a check;
-   * a key that someone else adds to the range meanwhile goes unnoticed.
+   * Entries as stored, without the transaction's own writes. Each entry of the page becomes a
+   * check; keys that others add to the range are not noticed.
    */
   range(range: KeyRange, options: RangeOptions): Promise<RangePage>;
   put(key: Bytes, value: Bytes): void;
@@ -55,7 +56,7 @@ export async function transact<T>(
 
 class StoreTransaction implements Transaction {
   readonly #store: Store;
-  /** By key: the first version seen is the one that must still stand. */
+  /** By key: the first version seen, which is checked at the commit. */
   readonly #checks = new Map<string, Check>();
   /** By key: the value to put, or undefined to delete. */
   readonly #writes = new Map<string, { readonly key: Bytes; readonly value: Bytes | undefined }>();

@@ -14,12 +14,12 @@ const stringTag = 0x02;
 const zeroTag = 0x10;
 const numberBytesMax = 7;
 const terminator = 0x00;
-/** Stands before `byte + 1` for the bytes 0x00 and 0x01, so that no content has a terminator. */
+/** Precedes `byte + 1` for the bytes 0x00 and 0x01, so that content never contains a terminator. */
 const escape = 0x01;
 
 const surrogate = /[\ud800-\udfff]/;
 
-/** Where tuples are built before they are copied out. Grows to the longest one seen. */
+/** A buffer in which tuples are built before they are copied. Grows to the longest tuple. */
 let scratch = Buffer.allocUnsafeSlow(8192);
 
 /**
@@ -33,7 +33,7 @@ export function encodeTuple(elements: readonly TupleElement[]): Bytes {
   return copyOut(length);
 }
 
-/** The encoding of a tuple with one string element more; for hot paths that keep the prefix. */
+/** Appends a string element to an encoded tuple; for hot paths that keep the prefix. */
 export function appendString(prefix: Bytes, text: string): Bytes {
   const start = prefix.length;
   reserve(0, start + 3 * text.length + 2);
@@ -41,14 +41,14 @@ export function appendString(prefix: Bytes, text: string): Bytes {
   return copyOut(writeString(text, start));
 }
 
-/** The encoding of a tuple with one number element more. */
+/** Appends a number element to an encoded tuple. */
 export function appendNumber(prefix: Bytes, value: number): Bytes {
   reserve(0, prefix.length);
   scratch.set(prefix);
   return copyOut(writeNumber(value, prefix.length));
 }
 
-/** The encoding of a tuple with these elements more. */
+/** Appends elements to an encoded tuple. */
 export function appendTuple(prefix: Bytes, elements: readonly TupleElement[]): Bytes {
   reserve(0, prefix.length);
   scratch.set(prefix);
@@ -129,7 +129,7 @@ function writeElement(element: TupleElement, at: number): number {
   return terminate(at + 1, at + 1 + element.length);
 }
 
-/** The room for three bytes a code unit must have been reserved. */
+/** The caller has reserved three bytes per code unit. */
 function writeString(text: string, at: number): number {
   scratch[at] = stringTag;
   const end = at + 1 + scratch.write(text, at + 1, 'utf8');
@@ -141,7 +141,7 @@ function writeString(text: string, at: number): number {
   return end + 1;
 }
 
-/** UTF-8 of each code unit by itself: a surrogate takes three bytes, as U+D800…U+DFFF would. */
+/** UTF-8 of each code unit by itself: a surrogate takes three bytes (as in CESU-8 and WTF-8). */
 function writeCodeUnits(text: string, start: number): number {
   let at = start;
   for (let index = 0; index < text.length; index += 1) {
@@ -160,7 +160,9 @@ function writeCodeUnits(text: string, start: number): number {
   return at;
 }
 
-/** Escapes what was written, and ends it. Works from the end, so that each byte moves once. */
+/**
+ * Escapes the bytes written and adds the terminator. Works backwards, so that each byte moves once.
+ */
 function terminate(start: number, writtenEnd: number): number {
   let escapes = 0;
   for (let at = start; at < writtenEnd; at += 1) if ((scratch[at] ?? 0) <= escape) escapes += 1;
@@ -199,8 +201,8 @@ function readElement(key: Buffer, offset: number, end: number): TupleElement {
 }
 
 /**
- * Where the plain ASCII from a place on ends. Most strings are short and nothing else, and one loop
- * over them beats several native searches.
+ * The end of the plain ASCII run from an offset. Most strings are short ASCII, and one loop is
+ * faster than several native searches.
  */
 function asciiEnd(key: Buffer, start: number): number {
   let end = start;
@@ -213,7 +215,7 @@ function readString(key: Buffer, start: number, end: number): string {
   if (asciiEnd(key, start) >= end) return key.toString('latin1', start, end);
   const written = key.subarray(start, end);
   const content = written.includes(escape) ? unescape(written) : written;
-  // Surrogates are among the code units with lead byte 0xED; the others are rare enough.
+  // Surrogates have the lead byte 0xED; other characters with that byte are rare.
   return content.includes(0xed) ? readCodeUnits(content) : content.toString('utf8');
 }
 

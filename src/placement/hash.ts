@@ -3,9 +3,9 @@ import type { Bytes } from '../base/bytes.js';
 const encoder = new TextEncoder();
 
 /**
- * MurmurHash3 (x86, 32 bits, seed 0) of the UTF-8 bytes of a text, as an unsigned number. Where
- * rows live depends on it, so it never changes: it is the published algorithm, which other
- * languages have. Lone surrogates count as U+FFFD.
+ * MurmurHash3 (x86, 32 bits, seed 0) of the UTF-8 bytes of a text, as an unsigned number. The
+ * placement of stored rows depends on it, so it never changes; other languages have the same
+ * published algorithm. Lone surrogates count as U+FFFD.
  */
 export function hash32(text: string): number {
   return murmur3(encoder.encode(text));
@@ -44,7 +44,7 @@ function rotate(value: number, bits: number): number {
   return (value << bits) | (value >>> (32 - bits));
 }
 
-/** Lets every bit of the input reach every bit of the result. */
+/** The finaliser: every input bit affects every output bit. */
 function finish(hash: number): number {
   let mixed = hash ^ (hash >>> 16);
   mixed = Math.imul(mixed, 0x85ebca6b);

@@ -2,24 +2,24 @@ import { unreachable } from '../base/invariant.js';
 import { bucketOf } from './hash.js';
 
 /**
- * Which shard a text belongs to, as data: the text is a PartitionKey, or a part of one. Pure,
- * frozen, and total but for lists without `otherwise`. Orders are those of UTF-16 code units, as
- * in keys.
+ * The assignment of texts to shards, as data; a text is a PartitionKey or a part of one. Pure,
+ * frozen, and total except for lists without `otherwise`. The order is that of UTF-16 code units,
+ * as in keys.
  */
 export type ShardRouting = ListRouting | RangeRouting | HashRouting;
 
-/** Texts by name, such as tenants. */
+/** Assigns single texts, such as tenants. */
 export interface ListRouting {
   readonly kind: 'list';
   readonly shards: ReadonlyMap<string, string>;
-  /** The shard of every other text; undefined: they have none. */
+  /** The shard of every other text; undefined: other texts have no shard. */
   readonly otherwise: string | undefined;
 }
 
-/** Texts by their order. */
+/** Assigns ranges of texts. */
 export interface RangeRouting {
   readonly kind: 'range';
-  /** In order, the first from the empty text on; each up to the next. */
+  /** In order, the first from the empty text; each range ends where the next begins. */
   readonly ranges: readonly ShardRange[];
 }
 
@@ -28,14 +28,14 @@ export interface ShardRange {
   readonly shard: string;
 }
 
-/** Texts by `hash32`, modulo the number of slots, which never changes. */
+/** Assigns slots: `hash32` of the text modulo the number of slots, which never changes. */
 export interface HashRouting {
   readonly kind: 'hash';
   /** The shard of each slot. */
   readonly slots: readonly string[];
 }
 
-/** Texts from one on and before another; without `before` up to the last. */
+/** The texts from `from` on and before `before`; without `before` to the last text. */
 export interface TextRange {
   readonly from: string;
   readonly before?: string;
@@ -52,14 +52,14 @@ export function listRouting(
   return Object.freeze({ kind: 'list', shards: new Map(entries), otherwise });
 }
 
-/** Neighbours of one shard become one range. */
+/** Joins neighbouring ranges of one shard. */
 export function rangeRouting(ranges: readonly ShardRange[]): RangeRouting {
   const merged = ranges.filter(({ shard }, index) => ranges[index - 1]?.shard !== shard);
   const frozen = merged.map(({ from, shard }) => Object.freeze({ from, shard }));
   return Object.freeze({ kind: 'range', ranges: Object.freeze(frozen) });
 }
 
-/** Slots dealt to the shards in turn. */
+/** Deals the slots to the shards in turn. */
 export function hashRouting(shards: readonly string[], slots: number = slotsDefault): HashRouting {
   const dealt = Array.from({ length: slots }, (_, slot) => shards[slot % shards.length] ?? '');
   return hashRoutingOf(dealt);
@@ -69,7 +69,7 @@ export function hashRoutingOf(slots: readonly string[]): HashRouting {
   return Object.freeze({ kind: 'hash', slots: Object.freeze([...slots]) });
 }
 
-/** What is wrong with a routing; undefined: nothing. */
+/** The fault of a routing; undefined: it is valid. */
 export function routingFault(routing: ShardRouting): string | undefined {
   if (shardsOf(routing).some((shard) => shard === '')) return 'a shard has no name';
   switch (routing.kind) {
@@ -96,7 +96,7 @@ function rangesFault(ranges: readonly ShardRange[]): string | undefined {
   return isOrdered ? undefined : 'ranges are in the order of their first texts, each once';
 }
 
-/** The shards that have anything, each once, in order. */
+/** The shards in use, each once, in order. */
 export function shardsOf(routing: ShardRouting): readonly string[] {
   const names = ((): Iterable<string> => {
     switch (routing.kind) {
@@ -129,7 +129,7 @@ export function shardOfText(routing: ShardRouting, text: string): string | undef
   }
 }
 
-/** The last range that begins at the text or before it. */
+/** The range that contains a text. */
 function rangeIndexOf(ranges: readonly ShardRange[], text: string): number {
   let low = 0;
   let high = ranges.length - 1;
@@ -141,7 +141,7 @@ function rangeIndexOf(ranges: readonly ShardRange[], text: string): number {
   return low;
 }
 
-/** Everything of one shard to another, which may have something already: moves, or merges. */
+/** Replaces one shard by another. When the other one is in use already, the two are merged. */
 export function withShardReplaced(routing: ShardRouting, shard: string, by: string): ShardRouting {
   const replaced = (found: string): string => (found === shard ? by : found);
   switch (routing.kind) {
@@ -162,8 +162,8 @@ export function withShardReplaced(routing: ShardRouting, shard: string, by: stri
 }
 
 /**
- * A fair share of the slots to another shard, and no other slot moves: with n shards before, one in
- * n + 1 texts.
+ * Gives a fair share of the slots to a new shard and moves no others: of n shards, one text in n +
+ * 1 moves.
  */
 export function withShardAdded({ slots }: HashRouting, shard: string): HashRouting {
   const next = [...slots];
@@ -180,7 +180,7 @@ export function withShardAdded({ slots }: HashRouting, shard: string): HashRouti
   return hashRoutingOf(next);
 }
 
-/** The slots of a shard to those that have the fewest, and no other slot moves. */
+/** Gives the slots of a removed shard to the shards with the fewest, and moves no others. */
 export function withShardRemoved({ slots }: HashRouting, shard: string): HashRouting {
   const next = [...slots];
   const owned = slotsByShard(next);
@@ -217,7 +217,7 @@ function extreme(
   return best;
 }
 
-/** The texts of a range to a shard: splits ranges where it begins and ends. */
+/** Assigns the texts of a range to a shard; splits the ranges at its ends. */
 export function withRange(
   { ranges }: RangeRouting,
   { from, before }: TextRange,
@@ -232,7 +232,7 @@ export function withRange(
   return rangeRouting([...ahead, { from, shard }, ...rest, ...behind]);
 }
 
-/** Texts of a list to a shard. */
+/** Assigns single texts of a list to a shard. */
 export function withTexts(
   { shards, otherwise }: ListRouting,
   texts: readonly string[],

@@ -1,14 +1,14 @@
 import type { Randomness } from '../randomness.js';
 
-/** Waits that double from the first to the last. Either unit, as long as it is the same. */
+/** Delays that double from the first to the last, in any one unit. */
 export interface BackOff {
   readonly first: number;
   readonly last: number;
 }
 
 /**
- * How long to wait after so many failures in a row, from 1. Between half of the doubled wait and
- * all of it, by chance, so that those who failed together do not come back together.
+ * The delay after `failures` failures in a row, from 1. It is random between half of the doubled
+ * delay and all of it, so that clients that failed together do not retry together.
  */
 export function backOff(
   { first, last }: BackOff,
@@ -20,7 +20,7 @@ export function backOff(
   return ceiling * (0.5 + chance(randomness) / 2);
 }
 
-/** From 0 to just below 1. */
+/** A random number from 0 to just below 1. */
 function chance(randomness: Randomness): number {
   const [high = 0, low = 0] = randomness.bytes(2);
   return (high * 256 + low) / 65_536;

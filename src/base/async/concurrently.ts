@@ -1,4 +1,4 @@
-/** Runs the work for every item as it comes, so many at a time. Ends with the first failure. */
+/** Runs the work for each item, at most `concurrency` at a time. Stops at the first failure. */
 export async function concurrently<T>(
   items: AsyncIterable<T> | Iterable<T>,
   concurrency: number,
@@ -20,7 +20,7 @@ export async function concurrently<T>(
   if (failure !== undefined) throw failure.error;
 }
 
-/** What `load` gives for each item, in the order of the items, so many loaded ahead. */
+/** The results of `load` in the order of the items, loaded ahead with bounded concurrency. */
 export async function* concurrentlyInOrder<T, R>(
   items: AsyncIterable<T> | Iterable<T>,
   concurrency: number,
@@ -29,7 +29,8 @@ export async function* concurrentlyInOrder<T, R>(
   const ahead: Promise<R>[] = [];
   for await (const item of items) {
     const loading = load(item);
-    // Who reads so far sees the failure; a reader that stops before must not end the process.
+    // A reader that gets this far sees the rejection; one that stops earlier must not leave it
+    // unhandled.
     loading.catch(() => undefined);
     ahead.push(loading);
     const next = ahead.length >= concurrency ? ahead.shift() : undefined;

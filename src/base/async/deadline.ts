@@ -1,12 +1,12 @@
 import type { Timer, Timers } from './timers.js';
 
-/** In how many steps a deadline passes. */
+/** The number of steps in which a deadline is counted. */
 const steps = 4;
 
 /**
- * Resolves as the work does, or rejects with `late()` when that takes longer than `limitMs`. The time
- * is counted in steps, each of which the process has to live through: one that was suspended for an
- * hour has not waited for an hour.
+ * Resolves as the work does, or rejects with `late()` after `limitMs`. The time is counted in
+ * steps, and each step needs a running process: a process that was suspended for an hour has not
+ * waited an hour.
  */
 export function within<T>(
   work: Promise<T>,

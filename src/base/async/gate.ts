@@ -1,4 +1,4 @@
-/** Lets so many run at a time, in the order in which they came. */
+/** Runs a bounded number of tasks at a time, in order of arrival. */
 export class Gate {
   #free: number;
   readonly #waiting: (() => void)[] = [];

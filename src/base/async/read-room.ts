@@ -1,22 +1,20 @@
-/**
- * Whom a read asks that may bring much. A read without one takes what it wants, when it wants.
- */
+/** The memory budget of a read that may return much data. A read without one is unbounded. */
 export interface ReadRoom {
   /**
-   * Counts the bytes that have been read and are held, those of earlier calls included. Throws what
-   * the caller of the read is to be told where there is no room for them; a read that is to change
-   * something asks before it does.
+   * Counts bytes that were read and are held, including those of earlier calls. Throws the error
+   * for the client when the budget is exceeded. An operation that changes data calls it before the
+   * change.
    */
   hold(bytes: number): void;
   /**
-   * Before so many bytes, or up to so many, are made into values and texts, which are many times as
-   * large. Resolves when that may begin, and it may go on until the answer is there; undefined: at
-   * once. Rejects when nobody waits for the answer any more.
+   * Called before up to `bytes` bytes are decoded into values and texts, which take several times
+   * the memory. Resolves when decoding may begin; the permission lasts until the answer is
+   * complete. `undefined`: at once. Rejects when the client has gone.
    */
   enter(bytes: number): Promise<void> | undefined;
 }
 
-/** Has room for everything. */
+/** An unlimited budget. */
 export const unboundedRoom: ReadRoom = Object.freeze({
   hold: () => undefined,
   enter: () => undefined,

@@ -1,12 +1,12 @@
 /**
- * A lock of many readers and one writer, within a process. Readers pass at no cost while nobody
- * writes, and wait while somebody does. Writers take turns.
+ * A read-write lock within a process. Readers pay nothing while no writer is active, and wait while
+ * one is. Writers take turns.
  *
- * A reader must look at `isWriting` and call `enter` in one turn of the event loop.
+ * A reader must check `isWriting` and call `enter` in the same turn of the event loop.
  */
 export class ReadWriteLock {
   #inside = 0;
-  /** What those who work alone have in hand, the last one behind all others. */
+  /** The queued writers; the promise is that of the last one. */
   #alone: Promise<void> | undefined;
   #emptied: (() => void) | undefined;
 
@@ -14,7 +14,7 @@ export class ReadWriteLock {
     return this.#alone !== undefined;
   }
 
-  /** Resolves when nobody writes. */
+  /** Resolves when no writer is active. */
   async released(): Promise<void> {
     while (this.#alone !== undefined) await this.#alone;
   }
@@ -28,7 +28,7 @@ export class ReadWriteLock {
     if (this.#inside === 0) this.#emptied?.();
   }
 
-  /** Does work as a reader. */
+  /** Runs work as a reader. */
   async read<T>(work: () => Promise<T>): Promise<T> {
     await this.released();
     this.enter();
@@ -39,10 +39,7 @@ export class ReadWriteLock {
     }
   }
 
-  /**
-   * Waits until the readers that are inside have left, and then works alone; who comes meanwhile
-   * waits.
-   */
+  /** Waits until all current readers have left, then runs work exclusively. New readers wait. */
   async write<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#alone ?? Promise.resolve();
     const done = turn.then(async () => {

@@ -4,24 +4,24 @@ import { sleep } from './sleep.js';
 import type { Timers } from './timers.js';
 
 export interface RetryOptions {
-  /** Attempts altogether, at least 1. */
+  /** Total attempts, at least 1. */
   readonly attemptsMax: number;
-  /** Between two attempts. */
+  /** The delay between two attempts. */
   readonly backOffMs: BackOff;
   readonly timers: Timers;
   readonly randomness: Randomness;
-  /** Aborted: no further attempt begins. */
+  /** When aborted, no further attempt begins. */
   readonly signal?: AbortSignal | undefined;
   /** Whether another attempt may help. */
   readonly isRetryable: (error: unknown) => boolean;
-  /** Told of each failure that is followed by another attempt. */
+  /** Called after each failure that is followed by another attempt. */
   readonly onRetry?: ((error: unknown) => void) | undefined;
 }
 
 /**
- * Runs an attempt until one succeeds, with growing waits between them. `attempt` is given its
- * number, from 1. Throws the last error: one that no other attempt would mend, that of the last
- * attempt, or the one before the signal was aborted.
+ * Runs attempts with growing delays until one succeeds. `attempt` gets its number, from 1. Throws
+ * the last error: one that is not retryable, that of the last attempt, or the one before the signal
+ * was aborted.
  */
 export async function retry<T>(
   options: RetryOptions,

@@ -1,16 +1,16 @@
 import type { Clock } from '../clock.js';
 import { atEndOfTurn, nextTurn } from './turns.js';
 
-/** How long one piece of work may keep other requests of this process waiting, in milliseconds. */
+/** The longest time that one piece of work may block the event loop, in milliseconds. */
 const sliceMs = 5;
 
-/** When the first work that may be long began in this turn of the event loop. */
+/** When the first long piece of work began in this turn of the event loop. */
 let turnBeganMs: number | undefined;
 
 /**
- * Before work that may be long. Resolves at once where little has been done in this turn of the
- * event loop, else in one of its own: so the beginnings of many pieces of work, each of which is
- * within a slice, do not come together.
+ * Called before work that may take long. Resolves at once when little was done in this turn of the
+ * event loop, otherwise in a later turn: so many short pieces of work do not add up to one long
+ * turn.
  */
 export async function roomInTurn(clock: Pick<Clock, 'monotonicMs'>): Promise<void> {
   const nowMs = clock.monotonicMs();
@@ -24,7 +24,7 @@ function endTurn(): void {
   turnBeganMs = undefined;
 }
 
-/** What of the process' time one piece of work may take before others get their turn. */
+/** A time slice: bounds how long one piece of work runs before it yields to others. */
 export class Slice {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   #started: number;
@@ -38,7 +38,7 @@ export class Slice {
     return this.#clock.monotonicMs() - this.#started >= sliceMs;
   }
 
-  /** Lets others have their turn, if the slice is over; then the next one begins. */
+  /** Yields to others when the slice has ended, and then starts the next one. */
   async endOnTime(): Promise<void> {
     if (!this.isOver) return;
     await nextTurn();
@@ -46,10 +46,13 @@ export class Slice {
   }
 }
 
-/** Work in pieces, each well within a slice: others may get their turn at each `yield`. */
+/**
+ * Work as a generator that may be suspended at each `yield`. Each piece is much shorter than a
+ * slice.
+ */
 export type Pieces<T> = Generator<void, T, void>;
 
-/** Does all the work now. For little of it. */
+/** Runs all the work at once. For small amounts. */
 export function inOnePiece<T>(work: Pieces<T>): T {
   for (;;) {
     const piece = work.next();
@@ -57,7 +60,10 @@ export function inOnePiece<T>(work: Pieces<T>): T {
   }
 }
 
-/** Does the work in slices. The first begins in a turn of its own. Rejects with what it throws. */
+/**
+ * Runs the work in slices, the first in a new turn of the event loop. Rejects with what the work
+ * throws.
+ */
 export async function inSlices<T>(work: Pieces<T>, clock: Pick<Clock, 'monotonicMs'>): Promise<T> {
   await nextTurn();
   const slice = new Slice(clock);

@@ -6,8 +6,8 @@ interface Waiting {
 }
 
 /**
- * A number of slots that several takers share. Those who wait are served in the order in which they
- * came, each with as many free slots as it wants and there are.
+ * A shared number of slots. Waiters are served in order of arrival; each gets as many free slots as
+ * it wants and there are.
  */
 export class Slots {
   readonly #total: number;

@@ -1,12 +1,12 @@
-/** Those who have had their time and wait for more, in order. */
+/** Callers that have used their slice and wait for the next turn, in order. */
 const waiting: (() => void)[] = [];
-/** What is to be done before one of them goes on. */
+/** Callbacks to run before one of them continues. */
 let ending: (() => void)[] = [];
 
 /**
- * Resolves when others have had their turn: everything that is ready, and every caller that asked
- * before. One caller goes on in each turn of the event loop, so that what is ready between two
- * waits for one of them, however many there are.
+ * Resolves after all ready work, and all earlier callers of this function, have had a turn. Only
+ * one caller continues in each turn of the event loop, so that ready work waits for one of them at
+ * most.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -16,8 +16,8 @@ export function nextTurn(): Promise<void> {
 }
 
 /**
- * Calls back when everything that is ready in this turn of the event loop has been served, before
- * a caller of `nextTurn` goes on. What is called must be short and must not throw.
+ * Calls back after all ready work of this turn of the event loop, before a caller of `nextTurn`
+ * continues. The callback must be short and must not throw.
  */
 export function atEndOfTurn(call: () => void): void {
   ending.push(call);

@@ -6,34 +6,34 @@ import { mistakeOf, type Mistake } from './mistake.js';
 import { instanceKinds, type Giver, type InstanceKind, type Shape } from './shape.js';
 import { expectedWords } from './words.js';
 
-/** What is told of a value that is wrong in many places, at most. */
+/** Mistakes reported of one value, at most. */
 export const mistakesToldMax = 10;
 
 export interface Mistakes {
   /** The first ones. */
   readonly told: readonly Mistake[];
-  /** How many more there are. */
+  /** The number of further mistakes. */
   readonly hidden: number;
 }
 
 const none: Mistakes = Object.freeze({ told: Object.freeze([]), hidden: 0 });
 
-/** What is wrong with a value of a program; nothing when it has the shape. */
+/** The mistakes of a value; none when it has the shape. */
 export function mistakesIn(shape: Shape, value: unknown, giver: Giver = 'program'): Mistakes {
   const validate = validatorOf(shape, giver);
   if (validate(value)) return none;
   const found = relevant(validate.errors ?? []);
-  // To find a likely name takes long: it is done for what is told only.
+  // Suggesting a name takes long, so it is done only for reported mistakes.
   const told = found.slice(0, mistakesToldMax).map(mistakeOf);
   return { told, hidden: found.length - told.length };
 }
 
-/** Whether a value has the shape, for the compiler as well. */
+/** A type guard: true when a value has the shape. */
 export function fits<Value>(shape: Shape<Value>, value: unknown): value is Value {
   return validatorOf(shape, 'program')(value);
 }
 
-/** Without those that only repeat that another one was found. */
+/** The errors without those that only repeat another error. */
 function relevant(errors: ValidateFunction['errors'] & object): typeof errors {
   const own = errors.filter(({ keyword }) => keyword !== 'if' && keyword !== 'propertyNames');
   return own.length > 0 ? own : errors;
@@ -75,7 +75,7 @@ function ajv(): Ajv2020 {
   return (made ??= makeAjv());
 }
 
-/** Loaded when the first value is checked: commands that check none begin sooner. */
+/** Loaded on first use, so that commands that check nothing start sooner. */
 function makeAjv(): Ajv2020 {
   const load = createRequire(import.meta.url);
   const { Ajv2020 } = load('ajv/dist/2020.js') as typeof library;
@@ -83,7 +83,7 @@ function makeAjv(): Ajv2020 {
     allErrors: true,
     verbose: true,
     strictTypes: false,
-    // Ours are well-formed, which a test shows.
+    // A test shows that our schemas are well-formed.
     meta: false,
     validateSchema: false,
   });

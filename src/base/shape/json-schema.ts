@@ -4,31 +4,29 @@ import type { Giver, InstanceKind, ObjectShape, Shape, ShapeMember } from './sha
 /** A JSON Schema (2020-12), or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Where the schema of a shape stands, and what is said about it there. */
+/** Where a shape occurs in a schema, and the notes for it there. */
 export interface SchemaPlace {
   readonly description?: string;
   readonly examples?: readonly unknown[];
-  /** The shape that this one is a part of, as one of several that a value may have. */
+  /** The union shape that this shape is an alternative of. */
   readonly whole?: Shape;
 }
 
 /** Writes shapes as schemas. */
 export interface SchemaWriter {
   readonly giver: Giver;
-  /** The schema that stands for a shape: itself with notes, or a reference to it. */
+  /** The schema for a shape in place: the shape itself with notes, or a reference to it. */
   readonly placed: (shape: Shape, schema: () => JsonSchema, place: SchemaPlace) => JsonSchema;
-  /** A schema of several parts of a shape, with notes. */
+  /** A schema composed of several alternatives of a shape, with notes. */
   readonly noted: (whole: Shape, schema: JsonSchema) => JsonSchema;
 }
 
-/** The schema of a shape as it is for who gives the value. */
+/** The schema of a shape for one kind of giver. */
 export function schemaOf(shape: Shape, writer: SchemaWriter, place: SchemaPlace = {}): JsonSchema {
   return writer.placed(shape, () => written(shape, writer), place);
 }
 
-/**
- * The schema of files of a shape, for others: what has a name of its own stands in `$defs` once.
- */
+/** The published schema for files of a shape. Named definitions are in `$defs`, once each. */
 export function publishedSchema(shape: Shape, head: JsonSchema): JsonSchema {
   const definitions = new Map<string, JsonSchema>();
   const writer: SchemaWriter = {
@@ -41,7 +39,7 @@ export function publishedSchema(shape: Shape, head: JsonSchema): JsonSchema {
       if (definition === undefined) return { ...said, ...secret, ...schema(), ...shown };
       const { name } = definition;
       if (!definitions.has(name)) {
-        // Its place in the order, before those that it refers to.
+        // Reserves the position of the definition before those that it refers to.
         definitions.set(name, {});
         definitions.set(name, { description: definition.description, ...secret, ...schema() });
       }
@@ -126,7 +124,7 @@ function memberSchema(
   return schemaOf(shape, writer, { description, examples });
 }
 
-/** Keywords of one type mean nothing for others, so that schemas of several types can be one. */
+/** Keywords of one type do not apply to others, so schemas of several types can be merged. */
 function eitherSchema(shapes: readonly Shape[], whole: Shape, writer: SchemaWriter): JsonSchema {
   const possible = shapes.filter(({ kind }) => writer.giver === 'program' || kind !== 'instance');
   const [first, ...others] = possible;
@@ -139,7 +137,7 @@ function eitherSchema(shapes: readonly Shape[], whole: Shape, writer: SchemaWrit
   return { if: typeSchema(first), then, else: eitherSchema(others, whole, writer) };
 }
 
-/** Kinds whose keywords mean something for values of any type. */
+/** Kinds with keywords that apply to values of any type. */
 const unmergeable: ReadonlySet<string> = new Set(['choice', 'instance', 'either', 'never']);
 
 function mergedSchema(shapes: readonly Shape[], writer: SchemaWriter): JsonSchema | undefined {
@@ -148,7 +146,7 @@ function mergedSchema(shapes: readonly Shape[], writer: SchemaWriter): JsonSchem
   return Object.assign({}, ...schemas, { type: schemas.map(({ type }) => type) }) as JsonSchema;
 }
 
-/** What tells a value of the shape from values of others. */
+/** The schema that tells values of the shape from values of others. */
 function typeSchema(shape: Shape): JsonSchema {
   switch (shape.kind) {
     case 'instance':

@@ -7,26 +7,29 @@ export type ValuePath = readonly (string | number)[];
 
 /** What is wrong with a value. */
 export interface Mistake {
-  /** Of the value that `problem` is about. */
+  /** The path of the value that `problem` is about. */
   readonly path: ValuePath;
-  /** A sentence without its subject: `must be …, not …`. Never has a secret in it. */
+  /** A sentence without its subject: `must be …, not …`. Never contains a secret. */
   readonly problem: string;
-  /** The member of that value whose name is not known. */
+  /** The unknown member of that value. */
   readonly unknownName: string | undefined;
 }
 
-/** The mistake as one of a value that has the other as a member. */
+/** The same mistake with a member name in front of its path. */
 export function within(name: string, { path, problem, unknownName }: Mistake): Mistake {
   return { path: [name, ...path], problem, unknownName };
 }
 
-/** `tables.port`, `accounts[0].keys`; `root` stands for the outermost value. */
+/**
+ * The path as text, like `tables.port` or `accounts[0].keys`; `root` stands for the outermost
+ * value.
+ */
 export function pathText(path: ValuePath, root: string): string {
   const text = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('');
   return text === '' ? root : cut(text.replace(/^\./, ''), pathCharactersMax);
 }
 
-/** The whole sentence, with the place of the value as its subject. */
+/** The full sentence, whose subject is the path of the value. */
 export function mistakeText({ path, problem }: Mistake, root: string): string {
   return sentence(pathText(path, root), problem);
 }
@@ -60,7 +63,7 @@ export function mistakeOf(error: ErrorObject): Mistake {
   return { path, problem: wrongValue(error), unknownName: undefined };
 }
 
-/** A JSON pointer as names; a number names a position in a list or a member, all the same. */
+/** The names in a JSON pointer. A number may be an index or a member name. */
 function pathOf(pointer: string): ValuePath {
   return pointer
     .split('/')
@@ -69,7 +72,7 @@ function pathOf(pointer: string): ValuePath {
     .map((part) => (/^\d{1,15}$/.test(part) ? Number(part) : part));
 }
 
-/** A member of the outermost value that there is not. */
+/** The mistake for a member that the outermost value does not have. */
 export function unknownMember(name: string, known: readonly string[]): Mistake {
   return { path: [], problem: unknownProblem(name, known, known), unknownName: name };
 }
@@ -84,7 +87,7 @@ function unknownMemberProblem({ parentSchema, data }: ErrorObject, name: string)
     : unknownProblem(name, names, free);
 }
 
-/** `free`: those that may have been meant. */
+/** `free`: the known names that are not used yet. */
 function unknownProblem(name: string, known: readonly string[], free: readonly string[]): string {
   if (looksLikeKey(name)) return `has another member than allowed; ${theseWords(known)}`;
   const shown = cut(name, valueCharactersMax);
@@ -95,12 +98,12 @@ function theseWords(names: readonly string[]): string {
   return `it may have: ${names.slice(0, namesShownMax).join(', ')}`;
 }
 
-/** Whether a member is known only so that messages can say why it may not be there. */
+/** True when a member is declared only so that messages can say why it is not allowed. */
 function isNever(schema: unknown): boolean {
   return typeof schema === 'object' && schema !== null && 'not' in schema && !('type' in schema);
 }
 
-/** A member that is there already is not what another name was meant to be. */
+/** A member that is already present cannot be the intended one. */
 function isIn(data: unknown, name: string): boolean {
   return typeof data === 'object' && data !== null && Object.hasOwn(data, name);
 }
@@ -118,7 +121,7 @@ function hint(given: string, known: readonly unknown[]): string {
   return name === undefined ? '' : `. Did you mean '${name}'?`;
 }
 
-/** A value for messages, unless it may be a secret. */
+/** A value for messages; a possible secret is replaced. */
 export function shownValue(value: unknown): string {
   if (Array.isArray(value))
     return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;

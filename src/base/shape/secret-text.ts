@@ -1,9 +1,9 @@
-/** Shorter texts are names more often than keys. */
+/** A shorter text is more likely a name than a key. */
 const keyLike = /[A-Za-z0-9+/]{40}/;
 
 /**
- * Whether a text may be a key that stands where something else belongs. Messages do not repeat it:
- * they end up in logs.
+ * True when a text looks like a key in the wrong place. Messages do not repeat it, because they are
+ * logged.
  */
 export function looksLikeKey(text: string): boolean {
   return keyLike.test(text);

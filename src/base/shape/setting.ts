@@ -3,10 +3,7 @@ import { fits, mistakesIn } from './check.js';
 import { mistakeText, within } from './mistake.js';
 import type { Shape } from './shape.js';
 
-/**
- * The value of a setting that has its shape. Throws `InvalidSettingError`, which says where it has
- * not, from `place` on.
- */
+/** The checked value of a setting. Throws `InvalidSettingError`, whose paths begin with `place`. */
 export function checkedSetting<Value>(shape: Shape<Value>, value: unknown, place: string): Value {
   if (fits(shape, value)) return value;
   const { told } = mistakesIn(shape, value);

@@ -1,17 +1,17 @@
 declare const valueOf: unique symbol;
 
 /**
- * What a value from outside must be. One declaration checks what programs and files give
- * (`check.ts`), and is published as JSON Schema (`json-schema.ts`).
+ * The declared form of a value from outside. The same declaration checks values of programs and
+ * files (`check.ts`) and is published as JSON Schema (`json-schema.ts`).
  */
 export type Shape<Value = unknown> = ShapeKind & ShapeNotes & { readonly [valueOf]?: Value };
 
 export interface ShapeNotes {
-  /** Behind "must be", where the kind alone says too little. */
+  /** Completes "must be …" where the kind alone says too little. */
   readonly expected?: string;
-  /** The published schema has it once, under this name. */
+  /** The name under which the published schema has it once. */
   readonly definition?: { readonly name: string; readonly description: string };
-  /** No message repeats it. */
+  /** Messages do not repeat the value. */
   readonly isSecret?: boolean;
 }
 
@@ -20,17 +20,17 @@ export type ShapeKind =
   | NumberShape
   | { readonly kind: 'boolean' }
   | { readonly kind: 'null' }
-  /** A member that may not be there, in words that say why. */
+  /** A member that is not allowed, with a text that says why. */
   | { readonly kind: 'never' }
   | { readonly kind: 'choice'; readonly values: readonly string[] }
   | ListShape
   | ObjectShape
   | { readonly kind: 'record'; readonly item: Shape; readonly names: RegExp | undefined }
   | { readonly kind: 'either'; readonly shapes: readonly Shape[] }
-  /** What only programs can give; `has`: the functions that it must have. */
+  /** An object that only programs can give; `has`: the functions that it must have. */
   | { readonly kind: 'instance'; readonly of: InstanceKind; readonly has: readonly string[] };
 
-/** `number`: every one, also those that are not finite. */
+/** `number`: any number, also NaN and the infinities. */
 export const instanceKinds = [
   'function',
   'object',
@@ -69,22 +69,22 @@ export interface ObjectShape {
   readonly kind: 'object';
   readonly members: Readonly<Record<string, ShapeMember>>;
   readonly required: readonly string[];
-  /** Of members that are not known; undefined: there are none. */
+  /** The shape of unknown members; undefined: unknown members are refused. */
   readonly others: Shape | undefined;
-  /** It has one member, and only one. */
+  /** The object has exactly one member. */
   readonly isSingle: boolean;
-  /** Of members whose names are like this. */
+  /** The shape of members whose names match a pattern. */
   readonly like: { readonly names: RegExp; readonly member: ShapeMember } | undefined;
 }
 
-/** Who gives a value: a program, which has more values than a file of YAML or JSON. */
+/** The source of a value: a program can give values that a YAML or JSON file cannot. */
 export type Giver = 'program' | 'file';
 
 export interface ShapeMember<Value = unknown> {
   readonly shape: Shape<Value>;
   readonly description: string;
   readonly examples: readonly unknown[];
-  /** The one that knows of it. */
+  /** The only giver that may set this member. */
   readonly only: Giver | undefined;
 }
 
@@ -119,7 +119,7 @@ export function list<Item>(
   return { kind: 'list', item, min, max, ...notes };
 }
 
-/** The shape of every member of `Value`: the compiler says when one is missing or another. */
+/** A shape for each member of `Value`; the compiler reports a missing or an extra one. */
 export type MembersOf<Value> = {
   readonly [Name in keyof Value]-?: ShapeMember<Exclude<Value[Name], undefined>>;
 };
@@ -142,7 +142,7 @@ export function object<Value extends object>(
   return { kind: 'object', members: { ...members }, required, others, isSingle, like, ...notes };
 }
 
-/** An object with a member for each of any names. */
+/** An object with any member names, all of one shape. */
 export function record<Item>(
   item: Shape<Item>,
   { names, ...notes }: { readonly names?: RegExp } & ShapeNotes = {},
@@ -150,7 +150,7 @@ export function record<Item>(
   return { kind: 'record', item, names, ...notes };
 }
 
-/** One of some shapes, which the type of a value tells apart. */
+/** One of several shapes, told apart by the type of the value. */
 export function either<Shapes extends readonly Shape[]>(
   shapes: Shapes,
   notes: ShapeNotes = {},
@@ -174,7 +174,7 @@ export function member<Value>(
   return { shape, description, examples: example === undefined ? [] : [example], only };
 }
 
-/** The same shape for values of a type that it fits, but that the compiler cannot see. */
+/** Casts a shape to the type of its values, where the compiler cannot infer it. */
 export function shapeOf<Value>(shape: ShapeKind & ShapeNotes): Shape<Value> {
   return shape;
 }

@@ -1,7 +1,7 @@
 import { unreachable } from '../invariant.js';
 import type { InstanceKind, Shape } from './shape.js';
 
-/** What a value must be, in words behind "must be". */
+/** The text after "must be" for a shape. */
 export function expectedWords(shape: Shape): string {
   if (shape.expected !== undefined) return shape.expected;
   switch (shape.kind) {

@@ -5,8 +5,8 @@ import { within } from '../../base/async/deadline.js';
 const reasonWaitMs = 1_000;
 
 /**
- * Why a transaction failed. The package rejects with a general error, and tells the reason by
- * rejecting a promise beside it, which somebody has to hold.
+ * Why a transaction failed. The package rejects with a general error, and reports the reason by
+ * rejecting a second promise, which needs a handler.
  */
 export async function commitReason(thrown: unknown): Promise<unknown> {
   if (!hasCommitError(thrown)) return thrown;

@@ -4,17 +4,17 @@ import type { Environment } from './environment.js';
 import type { Timers } from '../../base/async/timers.js';
 import { FileWatch } from './file-watch.js';
 
-/** A key that nothing is stored under. */
+/** A key that is never stored. */
 const probeKey = Buffer.of(0);
 
 export interface ConditionOptions {
-  /** What has to stay where it is. */
+  /** The files that must stay at their paths. */
   readonly files: readonly string[];
   readonly timers: Timers;
   readonly events: Partial<StoreEvents>;
 }
 
-/** How a store is: whether it can write, and whether it will ever work again. */
+/** The state of a store: whether it can write, and whether it has failed for good. */
 export class StoreCondition {
   readonly #environment: Environment;
   readonly #watch: FileWatch;
@@ -34,12 +34,12 @@ export class StoreCondition {
     });
   }
 
-  /** Stops looking at the files. */
+  /** Stops watching the files. */
   close(): void {
     this.#watch.close();
   }
 
-  /** Why the store does nothing any more. */
+  /** The failure of the store; undefined while it works. */
   get failure(): StoreFailedError | undefined {
     return this.#failure;
   }
@@ -48,20 +48,20 @@ export class StoreCondition {
     return this.#failure ?? this.#watch.trouble;
   }
 
-  /** Why a commit is not begun. Files that were gone are looked for again. */
+  /** Why a commit is refused; undefined when it is not. Missing files are looked for again. */
   refusal(): Error | undefined {
     if (this.#failure !== undefined) return this.#failure;
     return this.#watch.trouble === undefined ? undefined : this.detachment();
   }
 
-  /** Why a commit that was written is not acknowledged: its file is not where it was. */
+  /** Why a written commit is not acknowledged: its file is no longer at its path. */
   detachment(): Error | undefined {
     const lost = this.#watch.check();
     if (this.#failure !== undefined) return this.#failure;
     return lost && new StoreWriteError(`Nothing is written: ${lost.message}`, { cause: lost });
   }
 
-  /** From now on the store is of no use. The first reason counts. */
+  /** Marks the store as failed. The first reason is kept. */
   fail(reason: string, cause?: unknown): StoreFailedError {
     const advice = 'What was acknowledged is kept. End the process and start it again.';
     return this.#end(`${reason} ${advice}`, cause);
@@ -77,8 +77,8 @@ export class StoreCondition {
   }
 
   /**
-   * After a write failed: fails the store if its environment is of no use any more, which a read
-   * shows. To write again would wait for ever then.
+   * After a failed write: a read shows whether the environment still works; if not, the store has
+   * failed. Another write would then wait for ever.
    */
   classify(cause: unknown): StoreFailedError | undefined {
     if (this.#failure !== undefined) return this.#failure;

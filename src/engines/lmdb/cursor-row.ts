@@ -7,14 +7,14 @@ import { checksumBytes, type StoredRecord } from './rows/record.js';
 const noBytes: Bytes = Buffer.alloc(0);
 
 /**
- * The entry that a range stands on, in the package's own buffers. Nothing is copied before it is
- * known to be wanted. The package calls the setters, key first, each time the range moves on.
+ * The entry at the position of a range, in the package's own buffers. Nothing is copied until it is
+ * wanted. The package calls the setters, key first, whenever the range advances.
  */
 export class CursorRow implements Candidate, StoredRecord {
   readonly #valueViews = new BeginningViews();
   #keySource = noBytes;
   #keyStart = 0;
-  /** Serves for all keys of one length: the package writes each to the same place. */
+  /** Reused for all keys of one length: the package writes each to the same address. */
   #key = noBytes;
   #storedLength = 0;
   #value = noBytes;

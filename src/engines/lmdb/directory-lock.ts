@@ -9,12 +9,12 @@ import { writeWithinWait, type LockWaitOptions } from './lock-wait.js';
 import type { LockSocket } from './directory/lock-socket.js';
 import { isListening, listenOn, removeSocket } from './directory/lock-socket.js';
 
-/** How often a lock whose owner has died is tried to be taken, against others who try it too. */
+/** Attempts to take over a lock whose owner has died, against competitors. */
 const attemptsMax = 16;
 const ownerKey = Buffer.from('owner');
 const noVersion = 1;
 
-/** Who owns a data directory, as written in its environment. `token` is never used twice. */
+/** The owner of a data directory, as recorded in its environment. A `token` is never reused. */
 interface Owner {
   readonly token: string;
   readonly pid: number;
@@ -24,26 +24,29 @@ interface Owner {
 
 export interface DirectoryLock {
   /**
-   * Whether the owner is still who it was. For use inside a write transaction: an owner whose
-   * socket was removed looks dead to others, and must not write beside its successor.
+   * True while the owner record is unchanged. For use inside a write transaction: an owner whose
+   * socket was removed looks dead to others and must not write beside its successor.
    */
   isHeld(): boolean;
-  /** The same for another thread: what `isOwner` compares. */
+  /** The owner record, for another thread; see `isOwner`. */
   readonly record: Bytes;
   release(): Promise<void>;
-  /** Gives up without a transaction, for an environment that takes none; others find it dead. */
+  /**
+   * Releases the socket without a transaction, when the environment accepts none. Others then find
+   * the owner dead.
+   */
   abandon(): Promise<void>;
 }
 
 /**
- * Makes this process the owner of the data directory, or says who is.
+ * Makes this process the owner of the data directory, or reports the current owner.
  *
- * The owner's record is kept in the environment, and the owner listens on a socket that the record
- * names. A socket closes with its process, however that ends, so an owner whose socket refuses is
- * dead; process ids are only shown to people. The record of a dead owner is replaced inside a write
- * transaction, and only if it is still the record that was found dead: of any number of processes
- * that try, one succeeds, and the others then find a living owner. The lock of the data file may
- * be held by somebody else meanwhile: see `writeWithinWait`.
+ * The owner record is kept in the environment and names a socket on which the owner listens. A
+ * socket closes with its process, however that ends, so an owner whose socket refuses connections
+ * is dead; process ids are only shown to people. The record of a dead owner is replaced inside a
+ * write transaction, and only if it is unchanged: of several competing processes one succeeds, and
+ * the others find a living owner. Another process may hold the lock of the data file meanwhile: see
+ * `writeWithinWait`.
  */
 export async function lockDirectory(
   environment: Environment,
@@ -76,7 +79,7 @@ export async function lockDirectory(
   );
 }
 
-/** Succeeds when some process owns the directory now. */
+/** Succeeds when a living process owns the directory. */
 export async function joinDirectory(
   environment: Environment,
   directory: string,
@@ -112,18 +115,18 @@ function readOwner({ meta }: Environment): Owner | undefined {
   }
 }
 
-/** A token is never used twice. Every group of commits asks, so that the record is not parsed. */
+/** Compares the raw record, because every group of commits calls this. A token is never reused. */
 function held(environment: Environment, owner: Owner): Pick<DirectoryLock, 'isHeld' | 'record'> {
   const record = Buffer.from(sealed(ownerKey, noVersion, recordOf(owner)));
   return { record, isHeld: () => isOwner(environment, record) };
 }
 
-/** Whether the record of the owner is still this one. For use inside a write transaction. */
+/** True while the owner record is this one. For use inside a write transaction. */
 export function isOwner({ meta }: Environment, record: Bytes): boolean {
   return meta.holds(ownerKey, record);
 }
 
-/** Gives the socket back when the work fails. */
+/** Runs work and closes the socket when it fails. */
 async function orClosed<Result>(socket: LockSocket, work: Promise<Result>): Promise<Result> {
   try {
     return await work;
@@ -133,7 +136,7 @@ async function orClosed<Result>(socket: LockSocket, work: Promise<Result>): Prom
   }
 }
 
-/** Whether the record was still `expected` and is `next` now. For use in a write transaction. */
+/** Replaces the owner record if it is still `expected`. For use inside a write transaction. */
 function replaceOwner(
   { meta }: Environment,
   expected: Owner | undefined,
@@ -152,7 +155,7 @@ function recordOf(owner: Owner): Bytes {
 
 function parseOwner(bytes: Bytes | undefined): Owner | undefined {
   if (bytes === undefined) return undefined;
-  // Written by this file alone, in a transaction, so never half.
+  // Only this file writes the record, in a transaction, so it is never partial.
   return JSON.parse(Buffer.from(bytes).toString('utf8')) as Owner;
 }
 

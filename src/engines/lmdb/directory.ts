@@ -14,24 +14,24 @@ import { checkFileKinds, formatFile } from './directory/file-kinds.js';
  */
 export const formatVersion = 2;
 const product = 'tabularium';
-/** It has a few dozen. */
+/** The format file has a few dozen bytes. */
 const formatBytesMax = 4096;
-/** What a file system or an interrupted creation may have left in an empty directory. */
+/** Names that a file system or an interrupted creation may leave in an empty directory. */
 const ignorable = /^(lost\+found|\.DS_Store|format\.new-.*)$/;
 
 interface Format {
   readonly product: string;
   readonly format: number;
-  /** Until there is a data file: afterwards one that is missing was lost. */
+  /** Present until the directory has a data file; afterwards a missing data file means a loss. */
   readonly state?: 'new';
 }
 
 export interface PreparedDirectory {
-  /** Whether it has had no data yet. */
+  /** True when the directory has never held data. */
   readonly isNew: boolean;
 }
 
-/** Makes sure that a directory is a data directory of a format that this release knows. */
+/** Prepares a data directory, and checks that this release knows its format. */
 export async function prepareDirectory(
   directory: string,
   options: { readonly create: boolean },
@@ -44,14 +44,14 @@ export async function prepareDirectory(
     throw new DataDirectoryError('no-owner', `There is no data directory at ${directory}.`);
   }
   const others = (await readdir(directory)).filter((name) => !ignorable.test(name));
-  // Another process may have made it a data directory since.
+  // Another process may have initialised the directory meanwhile.
   if (others.includes(formatFile)) return prepareDirectory(directory, options);
   if (others.length > 0) throw foreign(directory, others);
   await writeFormat(directory, { product, format: formatVersion, state: 'new' });
   return { isNew: true };
 }
 
-/** Notes that a new directory has its data file from now on. */
+/** Records that a new directory has its data file. */
 export function noteDataFile(directory: string): Promise<void> {
   return writeFormat(directory, { product, format: formatVersion });
 }
@@ -62,13 +62,13 @@ async function readFormat(directory: string): Promise<string | undefined> {
   } catch (error) {
     if (!(error instanceof FileReadError)) throw error;
     if (error.problem === 'absent') return undefined;
-    // More than this is no format: it is shown to be none below.
+    // A longer file is no format file; the caller refuses the empty text.
     if (error.problem === 'too-large') return '';
     throw new DataDirectoryError('foreign', `The data directory cannot be used: ${error.message}.`);
   }
 }
 
-/** Whole or not at all, and on disk before anything else is written to the directory. */
+/** Written atomically, and synced before anything else is written to the directory. */
 async function writeFormat(directory: string, format: Format): Promise<void> {
   const unfinished = join(directory, `${formatFile}.new-${systemRandomness.uuid()}`);
   const file = await open(unfinished, 'wx', privateFileMode);
@@ -83,8 +83,8 @@ async function writeFormat(directory: string, format: Format): Promise<void> {
 }
 
 /**
- * Keeps everybody but the owner out of a data directory and its files, also those that an earlier
- * release made for all to read. Returns what cannot be mended.
+ * Restricts a data directory and its files to their owner, also those that an earlier release
+ * created readable for all. Returns warnings for what cannot be changed.
  */
 export async function secureDirectory(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { withFileTypes: true });

@@ -4,7 +4,7 @@ import { DataDirectoryError } from './directory/data-directory-error.js';
 
 const startAgain = 'Then start again; what was acknowledged is kept.';
 const makeRoom = `Make room there. ${startAgain}`;
-/** What people do about an error of the disk. */
+/** Advice for people about disk errors. */
 const remedies: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', makeRoom],
   ['EDQUOT', makeRoom],
@@ -18,7 +18,7 @@ const remedies: ReadonlyMap<string, string> = new Map([
 const choose = 'Choose another directory.';
 const noDirectory = `it is, or is in, something that is no directory. ${choose}`;
 const notAllowed = `this user may not write there. Allow it, or choose another directory.`;
-/** What is wrong with the place of a directory, by the error of the system that tells it. */
+/** Problems of a directory's location, by error code. */
 const placeProblems: ReadonlyMap<string, string> = new Map([
   ['ENOENT', `it cannot be made there. ${choose}`],
   ['EEXIST', noDirectory],
@@ -29,7 +29,7 @@ const placeProblems: ReadonlyMap<string, string> = new Map([
   ['ELOOP', `it is behind links that lead in a circle. ${choose}`],
 ]);
 
-/** The name of an error of the system, which the package tells as a number. */
+/** The name of a system error that the package reports as a number. */
 function systemCodeOf(error: unknown): string | undefined {
   const code = codeOf(error);
   if (code !== undefined) return code;
@@ -39,7 +39,7 @@ function systemCodeOf(error: unknown): string | undefined {
   return getSystemErrorMap().get(-error.code)?.[0];
 }
 
-/** What an error of the system says, without what the package was about: for people. */
+/** The message of a system error, without the package's context; for people. */
 export function reasonText(error: unknown): string {
   const code = systemCodeOf(error);
   if (code === undefined || codeOf(error) !== undefined) return messageOf(error);
@@ -47,7 +47,7 @@ export function reasonText(error: unknown): string {
   return `${words} (${code})`;
 }
 
-/** The same failure of a start, told so that a person can mend what is wrong with disk or place. */
+/** A failed start as an error that tells people how to fix the disk or the location. */
 export function startError(directory: string, error: unknown): unknown {
   if (error instanceof DataDirectoryError) return error;
   const code = systemCodeOf(error) ?? '';

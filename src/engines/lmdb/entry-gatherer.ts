@@ -12,22 +12,23 @@ import {
   versionLaidOut,
 } from './rows/record.js';
 
-/** A larger record gets memory of its own: little would be saved, and much might be kept alive. */
+/** A larger record gets its own memory: sharing would save little and could keep much alive. */
 const sharedBytesMax = 16_384;
 
 /**
- * Verifies rows and copies them out of memory that will be overwritten, many at once. An entry
- * keeps those beside it alive, so this is for what lives as long as a request. Only one gatherer
- * may be at work at a time, without a pause: it works in the memory in which records are summed.
+ * Verifies rows and copies them, many at once, out of memory that will be overwritten. Entries
+ * share memory and keep each other alive, so use this for entries that live no longer than a
+ * request. Only one gatherer may be active at a time, without interruption: it uses the module's
+ * checksum buffer.
  */
 export class EntryGatherer {
   readonly #entries: Entry[] = [];
   #used = 0;
 
-  /** How many entries there are. */
+  /** The number of entries. */
   count = 0;
 
-  /** False: the row is not what was written, and left out. */
+  /** Adds a row. Returns false, and skips the row, when its checksum does not match. */
   add(row: CursorRow): boolean {
     const bytes = laidOutBytes(row);
     if (bytes > sharedBytesMax) return this.#addAlone(row);
@@ -38,14 +39,14 @@ export class EntryGatherer {
     return true;
   }
 
-  /** Whether a row that is not wanted is what was written. */
+  /** Verifies the checksum of a skipped row. */
   verify(row: CursorRow): boolean {
     const bytes = laidOutBytes(row);
     if (this.#used + bytes > blockBytes) this.#takeOut();
     return bytes > blockBytes ? isIntactRecord(row) : layOut(row, this.#used);
   }
 
-  /** All that was added, in order. The end of the gatherer's work. */
+  /** All added entries in order. The gatherer cannot be used afterwards. */
   entries(): readonly Entry[] {
     this.#takeOut();
     return this.#entries;
@@ -61,7 +62,7 @@ export class EntryGatherer {
     return true;
   }
 
-  /** Copies what is laid out into memory of its own. */
+  /** Copies the rows in the buffer to memory of their own. */
   #takeOut(): void {
     if (this.#used === 0) return;
     const memory = Buffer.allocUnsafeSlow(this.#used);

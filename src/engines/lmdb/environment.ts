@@ -11,18 +11,18 @@ import { prepareFiles } from './new-files.js';
 import { Records } from './records.js';
 
 /**
- * The LMDB environment of a data directory. `entries` holds what the store holds, `meta` what the
- * engine knows besides. Both keep a version with each value, which LMDB stores in front of it.
+ * The LMDB environment of a data directory. `entries` holds the content of the store, `meta` the
+ * engine's own records. Both keep a version with each value, which LMDB stores before it.
  */
 export interface Environment {
   readonly root: RootDatabase<Bytes, Bytes>;
   readonly entries: Records;
-  /** What a range over `entries` stands on. */
+  /** The row at the position of a range over `entries`. */
   readonly row: CursorRow;
   readonly meta: Records;
 }
 
-/** The files of an environment that have to stay where they are while it is open. */
+/** The files of an environment that must stay at their paths while it is open. */
 export function filesOf(directory: string): string[] {
   return [join(directory, dataFile), join(directory, lockFile)];
 }
@@ -38,7 +38,7 @@ function fileOptions(path: string) {
   } as const;
 }
 
-/** Opens an environment that exists, to read alone. Waits for nobody. */
+/** Opens an existing environment read-only, without waiting for locks. */
 export function openReadOnly(directory: string): RootDatabase<Bytes, Bytes> {
   return open<Bytes, Bytes>({ ...fileOptions(join(directory, dataFile)), readOnly: true });
 }
@@ -49,7 +49,7 @@ interface EnvironmentOptions {
 }
 
 /**
- * Opens the environment, creating it in an empty directory. Blocks the process while another one
+ * Opens the environment; creates it in an empty directory. Blocks the process while another one
  * writes.
  */
 export function openEnvironment(directory: string, options: EnvironmentOptions): Environment {
@@ -58,9 +58,8 @@ export function openEnvironment(directory: string, options: EnvironmentOptions):
 }
 
 /**
- * The same for another thread of a process that has it open. Touches no file: a process that closes
- * one of its descriptors of the lock file gives up what all of them have locked, and LMDB takes its
- * readers for dead then.
+ * Opens the same environment in another thread. Opens no file: when a process closes any descriptor
+ * of the lock file, it loses all its locks on it, and LMDB then treats its readers as dead.
  */
 export function openInThread(directory: string, options: EnvironmentOptions): Environment {
   return openPrepared(directory, options);
@@ -73,7 +72,8 @@ function openPrepared(directory: string, options: EnvironmentOptions): Environme
       ...fileOptions(path),
       // With it a commit would resolve before it is on disk.
       overlappingSync: false,
-      // Groups are made here. The package's own batches also reject promises that nobody holds.
+      // The store forms its own groups. The package's batches also reject promises that have no
+      // handler.
       eventTurnBatching: false,
       noSync: !options.sync,
     });

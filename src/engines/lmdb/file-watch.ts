@@ -2,11 +2,11 @@ import { statSync } from 'node:fs';
 import { codeOf, messageOf } from '../../base/thrown.js';
 import type { Timer, Timers } from '../../base/async/timers.js';
 
-/** How long it takes at most until it is noticed that files of an idle store are gone. */
+/** How long it takes at most to notice that files of an idle store are gone. */
 export const watchMs = 1_000;
 
 interface FileState {
-  /** Whole numbers, of either kind: what differs in kind is not the same. */
+  /** Device and inode. The two number types never compare equal. */
   readonly device: number | bigint;
   readonly inode: number | bigint;
   readonly bytes: number;
@@ -14,22 +14,25 @@ interface FileState {
 
 interface WatchedFile extends Pick<FileState, 'device' | 'inode'> {
   readonly path: string;
-  /** The most that it had: the files of the engine only grow. */
+  /** The greatest size seen: files of the engine only grow. */
   bytes: number;
 }
 
-/** What happens to the files, once for each change. */
+/** Called once for each change of the files. */
 export interface FileWatchEvents {
   lost(error: Error): void;
   found(): void;
-  /** A file became shorter, which its owner never does: to read what is missing ends a process. */
+  /**
+   * A file became shorter, which its owner never does. Reading the missing part would crash the
+   * process.
+   */
   shrunk(reason: string): void;
 }
 
 /**
- * Notices that the files which a process has open are no longer those that their paths name: they
- * were removed, replaced or renamed, or their file system is gone. An open file works on without
- * its name, so that nothing else would tell. Also that one was cut.
+ * Detects that the paths of open files no longer lead to them: files were removed, replaced or
+ * renamed, or their file system is gone. An open file works without its name, so nothing else would
+ * report it. Also detects truncation.
  */
 export class FileWatch {
   readonly #files: readonly WatchedFile[];
@@ -38,7 +41,7 @@ export class FileWatch {
   #timer: Timer | undefined;
   #trouble: Error | undefined;
 
-  /** What the paths name now is what has to stay there. Throws where one names nothing. */
+  /** Takes the current files as the expected ones. Throws when one is missing. */
   constructor(
     paths: readonly string[],
     options: { readonly timers: Timers; readonly events: FileWatchEvents },
@@ -49,12 +52,12 @@ export class FileWatch {
     this.#schedule();
   }
 
-  /** What was found when the files were last looked at. */
+  /** The result of the last check. */
   get trouble(): Error | undefined {
     return this.#trouble;
   }
 
-  /** Looks at the files now. Takes some microseconds. */
+  /** Checks the files now. Takes some microseconds. */
   check(): Error | undefined {
     const before = this.#trouble;
     this.#trouble = this.#look();
@@ -111,7 +114,7 @@ export class FileWatch {
   }
 }
 
-/** Every group of commits asks for it, and to ask in whole numbers of any size takes far longer. */
+/** Plain numbers, because every group of commits calls this and bigint stats take much longer. */
 function stateOf(path: string): FileState {
   const { dev, ino, size } = statSync(path);
   if (Number.isSafeInteger(dev) && Number.isSafeInteger(ino)) {

@@ -16,14 +16,14 @@ import type { Environment } from './environment.js';
 import { bytesOf, GroupWriter, type Work } from './group-writer.js';
 import { writeTransaction } from './write-transaction.js';
 
-/** One group's bounds: it runs on the main thread and holds the lock that all writers share. */
+/** Bounds of one group: it runs on the main thread and holds the writer lock. */
 const groupCommitsMax = 512;
 const groupBytesMax = 8 * 1024 * 1024;
-/** Commits that may wait for their group. More mean that the disk has stopped taking any. */
+/** Waiting commits, at most. More mean that the disk no longer accepts writes. */
 const waitingCommitsMax = 65_536;
-/** A group that is not written after this long never will be: its writer is stuck. */
+/** A group that takes longer than this has a stuck writer. */
 export const stallMs = 60_000;
-/** The same for one that changes everything. */
+/** The same for a change of the whole content. */
 const rewriteStallMs = 10 * stallMs;
 
 type Result = CommitResult | GuardError;
@@ -35,7 +35,10 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** How many commits settled, and how many groups wrote them: a durable store syncs once a group. */
+/**
+ * The number of settled commits, and of groups that wrote them; a durable store syncs once per
+ * group.
+ */
 export interface CommitStats {
   readonly commits: number;
   readonly syncs: number;
@@ -45,13 +48,13 @@ export interface GroupCommitParts {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly condition: StoreCondition;
-  /** Nothing is written for a directory that somebody else owns by now. */
+  /** Nothing is written when another process has become the owner. */
   readonly lock: Pick<DirectoryLock, 'isHeld'>;
 }
 
 /**
- * Runs waiting commits in groups: one LMDB write transaction, and so one sync, for all that
- * arrived while the group before was being written.
+ * Group commit: one LMDB write transaction, and so one sync, for all commits that arrived while the
+ * previous group was written.
  */
 export class GroupCommit {
   readonly #environment: Environment;
@@ -68,7 +71,7 @@ export class GroupCommit {
     this.#parts = parts;
   }
 
-  /** Rejects with `GuardError` where the guard of the work does not stand. */
+  /** Rejects with `GuardError` when the guard of the work does not hold. */
   carryOut(work: Work): Promise<CommitResult> {
     const refusal = this.#parts.condition.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
@@ -82,13 +85,13 @@ export class GroupCommit {
   }
 
   /**
-   * Changes anything in one transaction of its own, behind the commits that were begun, and is
-   * refused as a commit is. `change` works on the main thread.
+   * Runs `change` on the main thread in its own write transaction, after the commits that have
+   * begun. Refused as a commit is.
    */
   async rewrite(change: () => void): Promise<void> {
     const { condition } = this.#parts;
     await this.drained();
-    // Looks first, as what it changes may be all that there is.
+    // Checked first, because the change may replace the whole content.
     const refusal = condition.failure ?? condition.detachment();
     if (refusal !== undefined) throw refusal;
     try {
@@ -125,14 +128,16 @@ export class GroupCommit {
       const refused = writeError(error);
       const failure = this.#parts.condition.classify(refused.cause);
       if (failure !== undefined) return this.#rejectAll(group, [], failure);
-      // Nothing was taken when the transaction could not begin.
+      // The transaction failed to begin, so no group was taken.
       if (group.length === 0) group = this.#takeGroup();
       if (group.length === 1) group[0]?.reject(refused);
       else await this.#runOneByOne(group);
     }
   }
 
-  /** After a group failed: what one commit cannot do must not keep the others from being done. */
+  /**
+   * After a failed group: runs each commit alone, so that one bad commit does not fail the others.
+   */
   async #runOneByOne(group: readonly Pending[]): Promise<void> {
     for (const [index, pending] of group.entries()) {
       let begun: readonly Pending[] = [];
@@ -149,7 +154,7 @@ export class GroupCommit {
     }
   }
 
-  /** What is written to a file that nobody may find again is not acknowledged. */
+  /** A write to a file that is no longer at its path is not acknowledged. */
   #settle(group: readonly Pending[], results: readonly Result[]): void {
     const detachment = this.#parts.condition.detachment();
     for (const [index, { resolve, reject }] of group.entries()) {
@@ -161,7 +166,7 @@ export class GroupCommit {
     }
   }
 
-  /** `begun`: those that may have been written. The others never will be. */
+  /** `begun`: commits that may have been written. Those in `left` were not. */
   #rejectAll(begun: readonly Pending[], left: readonly Pending[], failure: Error): void {
     for (const pending of begun) pending.reject(unknownOutcome(failure));
     for (const pending of [...left, ...this.#waiting.splice(0)]) pending.reject(failure);
@@ -179,8 +184,8 @@ export class GroupCommit {
   }
 
   /**
-   * The group is taken when the transaction has begun, so that what arrived in between joins it. A
-   * child transaction, because that can be undone when something throws between two writes.
+   * Takes the group once the transaction has begun, so that commits that arrived meanwhile join it.
+   * Uses a child transaction, which is undone when something throws between two writes.
    */
   async #transact(take: () => readonly Pending[]): Promise<readonly Result[]> {
     const change = () => this.#writer.apply(take().map(({ work }) => work));
@@ -190,7 +195,7 @@ export class GroupCommit {
     return results;
   }
 
-  /** Runs a write transaction, unless the store has failed or belongs to somebody else by then. */
+  /** Runs a write transaction, unless the store has failed or has a new owner. */
   #guarded<T>(change: () => T, limitMs: number): Promise<T> {
     const { condition, lock, timers } = this.#parts;
     const work = writeTransaction(this.#environment.root, () => {

@@ -10,7 +10,7 @@ import type { Environment } from './environment.js';
 const noBytes = Buffer.alloc(0);
 const lastVersionKey = Buffer.from('last-version');
 
-/** What waits to be written: a commit of the contract, or entries that keep their versions. */
+/** An item of the write queue: a commit of the contract, or an ingestion. */
 export type Work =
   | { readonly kind: 'commit'; readonly batch: GuardedBatch }
   | { readonly kind: 'ingest'; readonly ingestion: Ingestion };
@@ -21,19 +21,18 @@ export function readLastVersion({ meta }: Environment): number {
 }
 
 /**
- * Why a guarded call is not carried out. Within the write transaction, or with the reads that the
- * guard is of.
+ * Why a guarded call is refused. Called within the write transaction, or in the snapshot of the
+ * read.
  */
 export function readGuard({ entries }: Environment, guard: Guard): GuardError | undefined {
   return guardRefusal(guard, entries.versionOf(guard.key) ?? 'absent');
 }
 
 /**
- * Applies work, one piece after the other. Inside the write transaction its process is the only
- * writer among all, so checks and guards read the truth and versions rise across processes.
+ * Applies work items in order. Inside the write transaction this process is the only writer, so
+ * checks and guards see the current state and versions increase across processes.
  *
- * The last version used is kept in the environment and written with each group. That makes versions
- * increase over restarts and over clocks that step back.
+ * The last version is stored with each group, so versions increase across restarts and clock steps.
  */
 export class GroupWriter {
   readonly #environment: Environment;
@@ -44,7 +43,7 @@ export class GroupWriter {
     this.#clock = clock;
   }
 
-  /** For use in a write transaction, which has to be given up when this throws. */
+  /** For use inside a write transaction, which must be aborted when this throws. */
   apply(group: readonly Work[]): readonly (CommitResult | GuardError)[] {
     const { meta } = this.#environment;
     const before = readLastVersion(this.#environment);
@@ -100,14 +99,14 @@ export class GroupWriter {
     for (const key of batch.deletes) entries.remove(key);
     for (const { key, value } of batch.puts) entries.put(key, value, version);
     if (batch.adds === undefined) return;
-    // Reads what the commits before this one in its group have added.
+    // Reads the additions of earlier commits of the same group.
     for (const { key, delta } of batch.adds) {
       entries.put(key, addToCounter(entries.get(key)?.value, delta), version);
     }
   }
 }
 
-/** About what a piece of work puts into a transaction. */
+/** An estimate of the bytes that a work item adds to a transaction. */
 export function bytesOf(work: Work): number {
   if (work.kind === 'ingest') return written(work.ingestion.entries, work.ingestion.deletes);
   const { puts, deletes, adds = [] } = work.batch;

@@ -1,8 +1,8 @@
 import { openEnvironment, openReadOnly } from './environment.js';
 import { lockHolders } from './lock-wait.js';
 
-// A process that has the lock of a data file for a moment: `lock-probe.js DIRECTORY`. It prints who
-// may have it until then, and is killed when that takes too long.
+// Takes the lock of a data file for a moment: `lock-probe.js DIRECTORY`. Prints the current holders
+// and then waits for the lock; the parent kills it on timeout.
 const [directory = ''] = process.argv.slice(2);
 const reading = openReadOnly(directory);
 process.stdout.write(`${lockHolders(reading)}\n`);

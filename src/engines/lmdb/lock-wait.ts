@@ -9,23 +9,23 @@ import { within } from '../../base/async/deadline.js';
 import type { Environment } from './environment.js';
 import { writeTransaction } from './write-transaction.js';
 
-/** From when on a start says for whom it waits, and how long it waits in all. */
+/** After this time a start reports what it waits for; `lockWaitMs` bounds the wait. */
 const quietMs = 1_000;
 export const lockWaitMs = 30_000;
 
 export interface LockWaitOptions {
   readonly directory: string;
   readonly timers: Timers;
-  /** Is told, for people, why it takes long. */
+  /** Receives the reason of a long wait, for people. */
   readonly waiting: (message: string) => void;
 }
 
 const probe = fileURLToPath(new URL('lock-probe.js', import.meta.url));
 
 /**
- * Waits until the lock of a data file that exists is free. A process of its own finds that out:
- * opening the environment waits for the lock without end, and blocks the process that does so.
- * Throws `DataDirectoryError` as `writeWithinWait`. Where that process fails, the lock counts as free.
+ * Waits until the lock of an existing data file is free. A child process probes the lock, because
+ * opening the environment blocks the process without a time limit. Throws `DataDirectoryError` as
+ * `writeWithinWait`. When the child fails, the lock counts as free.
  */
 export async function waitForLock(options: LockWaitOptions): Promise<void> {
   const { directory } = options;
@@ -46,10 +46,10 @@ export async function waitForLock(options: LockWaitOptions): Promise<void> {
 }
 
 /**
- * Runs the transaction by which a start takes a data directory. A process may hold the lock of
- * the data file and not end its write: one that was stopped, or that hangs in its end. It is named
- * after a second. Throws `DataDirectoryError` when it keeps the lock: the change is not made then,
- * also when the lock becomes free later, but a thread waits for it until the process ends.
+ * Runs the transaction by which a start takes ownership of a data directory. Another process may
+ * hold the lock of the data file for ever, such as one that was stopped. It is named after a
+ * second. On timeout this throws `DataDirectoryError` and the change is never made, even if the
+ * lock is released later; a thread keeps waiting for the lock until the process exits.
  */
 export async function writeWithinWait<Result>(
   environment: Environment,
@@ -68,7 +68,7 @@ export async function writeWithinWait<Result>(
   }
 }
 
-/** Waits for work that has the lock when it ends. */
+/** Waits, within the limit, for work that needs the lock. */
 async function withinWait<Result>(
   work: Promise<Result>,
   { directory, timers, waiting }: LockWaitOptions,
@@ -93,7 +93,7 @@ async function withinWait<Result>(
   }
 }
 
-/** The others that have the data file open, in words: one of them has the lock. */
+/** The other processes that have the data file open, as text; one of them holds the lock. */
 export function lockHolders(root: RootDatabase<Bytes, Bytes>): string {
   root.readerCheck();
   const lines = root.readerList().split('\n');

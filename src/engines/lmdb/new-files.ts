@@ -18,9 +18,9 @@ import { codeOf } from '../../base/thrown.js';
 import { emptyDataFile } from './check/snapshot-head.js';
 import { dataFile, lockFile } from './directory/file-kinds.js';
 
-/** What LMDB makes of a shorter lock file by itself, where a reader has 64 bytes. */
+/** The size that LMDB gives a shorter lock file; a reader takes 64 bytes. */
 const lockBytes = 8272;
-/** File systems without hard links. There LMDB makes its files out of empty ones. */
+/** Errors of file systems without hard links. There LMDB creates its files from empty ones. */
 const noLinks: ReadonlySet<string | undefined> = new Set([
   'EPERM',
   'EMLINK',
@@ -28,7 +28,7 @@ const noLinks: ReadonlySet<string | undefined> = new Set([
   'ENOTSUP',
   'EOPNOTSUPP',
 ]);
-/** How LMDB opens the files: to read and write, and once more to write synchronously. */
+/** The flags with which LMDB opens the files: read-write, and synchronous writing. */
 const openings = [
   [lockFile, constants.O_RDWR],
   [dataFile, constants.O_RDWR],
@@ -36,10 +36,10 @@ const openings = [
 ] as const;
 
 /**
- * Makes the files of an environment that are missing, and opens them as LMDB will. An `open` of the
- * package that fails ends the process without a word; what fails here is an error of Node.js.
- * Another process may do the same at the same time: a file appears whole or not at all, and one
- * that exists is not touched.
+ * Creates the missing files of an environment and opens them as LMDB will. A failing `open` inside
+ * the package ends the process without a message; a failure here is an error of Node.js. Other
+ * processes may do the same at the same time: a file appears complete or not at all, and an
+ * existing file is not touched.
  */
 export function prepareFiles(directory: string): void {
   makeWhole(join(directory, lockFile), Buffer.alloc(lockBytes));
@@ -47,7 +47,7 @@ export function prepareFiles(directory: string): void {
   makeWhole(join(directory, dataFile), first);
   const opened: number[] = [];
   try {
-    // All at once, as many as LMDB needs.
+    // All are held open at once, as LMDB needs them.
     for (const [name, flags] of openings) opened.push(openSync(join(directory, name), flags));
     const [lock] = opened;
     if (lock !== undefined && fstatSync(lock).size < lockBytes) ftruncateSync(lock, lockBytes);
@@ -87,11 +87,11 @@ function exists(path: string): boolean {
   }
 }
 
-/** What cannot be removed is in nobody's way. */
+/** A file that cannot be removed does no harm. */
 function removeIfThere(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // It has not been made, or the disk has failed, which is told already.
+    // The file was never created, or the disk has failed, which is reported already.
   }
 }

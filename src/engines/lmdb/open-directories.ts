@@ -2,12 +2,12 @@ import { realpathSync } from 'node:fs';
 import { DataDirectoryError } from './directory/data-directory-error.js';
 
 /**
- * Data directories that this process has open. A process must open an environment once: the package
- * shares it among all that open it, and two that write to it at a time wait for each other forever.
+ * The data directories that this process has open. A process must open an environment once: the
+ * package shares it among all that open it, and two concurrent writers would deadlock.
  */
 const open = new Set<string>();
 
-/** Takes the directory for this process; returns how to give it back. */
+/** Claims the directory for this process; returns the function that releases it. */
 export function claimDirectory(directory: string): () => void {
   const path = realpathSync(directory);
   if (open.has(path)) {

@@ -3,14 +3,14 @@ import type { Ingestion } from '../../kv/ingestion.js';
 import type { Entry } from '../../kv/store.js';
 
 /**
- * An ingestion without a guard in a few pieces of memory, which can be given to another thread
- * without a copy. Entries first, then deletes.
+ * An ingestion without a guard, packed into a few buffers that can be transferred to another
+ * thread. Entries first, then deletes.
  */
 export interface PackedIngestion {
   readonly floor: number;
-  /** All keys and values, one behind the other. */
+  /** All keys and values, concatenated. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** For each key: its length, and that of the value. */
+  /** The length of each key and of its value. */
   readonly lengths: Uint32Array<ArrayBuffer>;
   readonly versions: Float64Array<ArrayBuffer>;
 }
@@ -41,7 +41,7 @@ export function packIngestion({ entries, deletes, floor }: Ingestion): PackedIng
   return { floor, bytes, lengths, versions };
 }
 
-/** The memory that goes over to the other thread. */
+/** The buffers to transfer. */
 export function memoryOf({ bytes, lengths, versions }: PackedIngestion): ArrayBuffer[] {
   return [bytes.buffer, lengths.buffer, versions.buffer];
 }

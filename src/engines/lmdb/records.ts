@@ -18,20 +18,20 @@ export class Records {
     this.#file = file;
   }
 
-  /** The entry in memory of its own. Throws `StoreDamagedError` when it is not what was written. */
+  /** A copy of the entry. Throws `StoreDamagedError` when its checksum does not match. */
   get(key: Bytes): Entry | undefined {
     const found = this.#read(key);
     if (found === undefined) return undefined;
     const version = getLastVersion();
     const stored = viewOf(found);
     if (!isIntact(key, version, stored)) throw this.damaged(key);
-    // A copy: the package's buffer is overwritten by the next read.
+    // The package's buffer is overwritten by the next read.
     const value = Buffer.allocUnsafe(found.length - checksumBytes);
     value.set(new Uint8Array(found.buffer, found.byteOffset, value.length));
     return { key, value, version };
   }
 
-  /** The version of an entry, for less than the entry. Throws as `get` does. */
+  /** The version of an entry, cheaper than the entry. Throws as `get` does. */
   versionOf(key: Bytes): number | undefined {
     const found = this.#read(key);
     if (found === undefined) return undefined;
@@ -40,7 +40,7 @@ export class Records {
     return version;
   }
 
-  /** Whether what is stored under the key is, byte for byte, what `sealed` has made. */
+  /** True when the stored bytes equal those that `sealed` made. */
   holds(key: Bytes, stored: Bytes): boolean {
     const found = this.#read(key);
     if (found?.length !== stored.length) return false;
@@ -48,7 +48,7 @@ export class Records {
     return true;
   }
 
-  /** In the package's buffer, until the next read. */
+  /** A view of the package's buffer, valid until the next read. */
   #read(key: Bytes): Bytes | undefined {
     try {
       return this.database.getBinaryFast(key);
@@ -65,12 +65,12 @@ export class Records {
     this.database.removeSync(key);
   }
 
-  /** Ends the snapshot that reads outside of a transaction have begun. */
+  /** Ends the snapshot of reads outside of a transaction. */
   endRead(): void {
     this.database.resetReadTxn();
   }
 
-  /** Runs a read. What the package finds broken in the file is told as such. */
+  /** Runs a read. Reports damage that the package finds as `StoreDamagedError`. */
   guard<Result>(read: () => Result): Result {
     try {
       return read();
@@ -96,7 +96,7 @@ export class Records {
   }
 }
 
-/** Not the buffer itself, which the package has told to be shorter than it is. */
+/** A new view: the package has overwritten the `length` of its buffer. */
 function viewOf({ buffer, byteOffset, length }: Bytes): Bytes {
   return new Uint8Array(buffer, byteOffset, length);
 }

@@ -3,10 +3,10 @@ import type { StoreSnapshot } from '../../kv/snapshots.js';
 import { EntryGatherer } from './entry-gatherer.js';
 import type { Environment } from './environment.js';
 
-/** A snapshot is held in memory: it is meant for the data of tests. */
+/** A snapshot is held in memory; it is meant for test data. */
 export const snapshotBytesMax = 1 << 30;
 
-/** A dump of all entries, read in one transaction. */
+/** A copy of all entries, read in one transaction. */
 export class LmdbSnapshot implements StoreSnapshot {
   readonly content: readonly Entry[];
   readonly entries: number;
@@ -17,11 +17,11 @@ export class LmdbSnapshot implements StoreSnapshot {
   }
 }
 
-/** Throws when the entries are larger than a snapshot may be. */
+/** Throws when the entries exceed the size limit of a snapshot. */
 export function dumpEntries({ entries, row }: Environment): LmdbSnapshot {
   const content = new EntryGatherer();
   let bytes = 0;
-  // Without a start the package passes over keys that begin with a byte below 5.
+  // Without a start, the package skips keys that begin with a byte below 5.
   const found = entries.database.getRange({ start: Buffer.of(0) });
   const iterator: Iterator<unknown> = found[Symbol.iterator]();
   try {
@@ -42,7 +42,7 @@ export function dumpEntries({ entries, row }: Environment): LmdbSnapshot {
   return new LmdbSnapshot(content.entries());
 }
 
-/** Replaces all entries by these; in a transaction. Versions given out so far stay noted. */
+/** Replaces all entries; inside a transaction. The last version stays recorded. */
 export function replaceEntries({ entries }: Environment, content: readonly Entry[]): void {
   entries.database.clearSync();
   for (const { key, value, version } of content) entries.put(key, value, version);

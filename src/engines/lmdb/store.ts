@@ -51,25 +51,25 @@ export interface LmdbStoreOptions {
   readonly clock: Clock;
   /**
    * `durable` (the default): a commit resolves when it is synced. `relaxed`: when the operating
-   * system has it. It then outlives a crash of this process; a crash of the machine may lose the
-   * last commits or damage the data file.
+   * system has the data; a crash of this process then loses nothing, but a crash of the machine may
+   * lose the last commits or damage the data file.
    */
   readonly durability?: 'durable' | 'relaxed';
   /**
-   * `exclusive` (the default) owns the directory and refuses a second owner. `join` works on a
-   * directory that another process owns, as a worker of that process.
+   * `exclusive` (the default): this process owns the directory, and a second owner is refused.
+   * `join`: this process is a worker on a directory that another process owns.
    */
   readonly sharing?: 'exclusive' | 'join';
-  /** Ingestions are written by a thread of their own. Absent: they take their turn with commits. */
+  /** A separate thread writes ingestions. When absent, they are queued with commits. */
   readonly ingestsInThread?: boolean;
   readonly events?: Partial<StoreEvents>;
   readonly timers?: Timers;
 }
 
-/** How long `close` waits for commits under way, and then for the engine. */
+/** How long `close` waits for commits in progress, and then for the engine. */
 const closeMs = 10_000;
 
-/** Opens the store in a data directory. Throws `DataDirectoryError` when that is refused. */
+/** Opens the store in a data directory. Throws `DataDirectoryError` when it cannot be opened. */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<LmdbStore> {
   try {
     return await openStore(options);
@@ -98,7 +98,7 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
       ? await lockDirectory(environment, { directory, clock, timers, waiting })
       : await joinDirectory(environment, directory);
     closing.unshift(() => lock.release().catch((error: unknown) => events.unreleased?.(error)));
-    // The data file may be new; its own syncs do not cover its name.
+    // The data file may be new; its own syncs do not make its directory entry durable.
     await syncDirectory(directory);
     if (isNew && isOwner) await noteDataFile(directory);
     const files = filesOf(resolve(directory));
@@ -128,14 +128,14 @@ interface StoreParts {
   readonly condition: StoreCondition;
   readonly lock: DirectoryLock;
   readonly ingester: ThreadIngester | undefined;
-  /** Give back what the store works with, in order. */
+  /** Cleanup functions, in order. */
   readonly closing: readonly (() => unknown)[];
 }
 
 /**
  * A store over one LMDB environment, which several processes may have open. Reads are synchronous
- * memory-mapped reads; each begins a snapshot of its own and ends it before it returns, so that no
- * snapshot keeps freed pages from being used again. Commits run in groups.
+ * and memory-mapped; each begins and ends its own snapshot before it returns, so that no snapshot
+ * keeps freed pages from reuse. Commits run in groups.
  */
 export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
   readonly versionsGlobal = true;
@@ -184,7 +184,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     let iterator: Iterator<unknown> | undefined;
     try {
       this.#assertGuard(options.guard);
-      // The package takes an empty bound for none.
+      // The package treats an empty bound as no bound.
       if (range.end?.length === 0) return { entries: [], more: false };
       const found = this.#entries.database.getRange(
         options.reverse === true ? backward(range) : forward(range),
@@ -205,7 +205,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     return this.#commits.carryOut({ kind: 'commit', batch });
   }
 
-  /** Commits of all processes are applied one by one, each reading its guard as it is then. */
+  /** Commits of all processes are serialised, and each reads its guard when it is applied. */
   fence(batch: CommitBatch): Promise<CommitResult> {
     return this.commit(batch);
   }
@@ -255,13 +255,13 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     return this.#parts.condition.trouble;
   }
 
-  /** Resolves within a bounded time, also when the engine is stuck; the store has failed then. */
+  /** Resolves within a bounded time. When the engine is stuck, the store has failed. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  /** Commits settled since the store was opened, and the groups that wrote them. */
+  /** The number of settled commits since the store was opened, and of groups that wrote them. */
   stats(): CommitStats {
     return this.#commits.stats();
   }
@@ -277,7 +277,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     } catch (error) {
       if (condition.failure === undefined) throw error;
     }
-    // The environment stays open: a writer that is stuck in it would meet what is gone.
+    // The environment stays open: a stuck writer would use freed memory.
     if (condition.failure !== undefined) await lock.abandon();
   }
 
@@ -305,7 +305,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     return { entries: page.entries(), more: false };
   }
 
-  /** Or a damaged row would be missing without a word. */
+  /** Verifies skipped rows, because a damaged row may be skipped by mistake. */
   #verifyPassedOver(row: CursorRow, page: EntryGatherer): void {
     const checksum = storedChecksum(row);
     if (this.#verified.has(checksum)) return;
@@ -313,7 +313,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     this.#verified.note(checksum);
   }
 
-  /** With the reads that it is of: their snapshot begins with it. */
+  /** Called with the guarded reads, in the same snapshot. */
   #assertGuard(guard: Guard | undefined): void {
     if (guard === undefined) return;
     assertKey(guard.key);
@@ -333,8 +333,8 @@ function contentOf(snapshot: StoreSnapshot): readonly Entry[] {
 }
 
 /**
- * A bound may be longer than any key. Then no key equals it, and the keys before and behind it are
- * those before and behind its longest legal beginning, which itself is before it.
+ * A bound may be longer than any key. No key equals it then, and it is replaced by its longest
+ * legal prefix, which is less than the bound.
  */
 function bound(key: Bytes): { readonly at: Bytes; readonly cut: boolean } {
   const cut = key.length > keyBytesMax;

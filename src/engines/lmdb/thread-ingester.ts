@@ -17,13 +17,13 @@ export interface ThreadIngesterOptions extends WriterThreadData {
 }
 
 /**
- * Writes ingestions in a thread of its own, one transaction after the other, so that large ones
- * keep nobody waiting who uses the main thread.
+ * Writes ingestions in a separate thread, one transaction after the other, so that large ones do
+ * not block the main thread.
  */
 export class ThreadIngester {
   readonly #options: ThreadIngesterOptions;
   readonly #thread: Worker;
-  /** One request is with the thread at a time. */
+  /** One request is in the thread at a time. */
   readonly #gate = new Gate(1);
   #settle: ((reply: ThreadReply) => void) | undefined;
   #hasEnded = false;
@@ -48,7 +48,7 @@ export class ThreadIngester {
     return new ThreadIngester(options, thread);
   }
 
-  /** Applies all of it or nothing, durably; as `MemberStore.ingest`, without a guard. */
+  /** Applies all of it or nothing, durably, as `MemberStore.ingest` without a guard. */
   async ingest(ingestion: Ingestion): Promise<void> {
     const { condition, timers } = this.#options;
     const refusal = condition.refusal();
@@ -67,7 +67,7 @@ export class ThreadIngester {
     if (detachment !== undefined) throw unknownOutcome(detachment.cause);
   }
 
-  /** Resolves when the thread has ended. Whatever was to be written has been by then. */
+  /** Resolves when the thread has ended; all accepted work has been written by then. */
   async close(): Promise<void> {
     await this.#gate.run(async () => {
       if (this.#hasEnded) return;
@@ -82,7 +82,7 @@ export class ThreadIngester {
 
   async #send(ingestion: Ingestion): Promise<ThreadReply> {
     if (this.#hasEnded) return { kind: 'failed', reason: 'the thread that writes has ended' };
-    // A process must not end while it waits for an answer.
+    // Keeps the process alive while it waits for an answer.
     this.#thread.ref();
     try {
       return await new Promise((resolve) => {

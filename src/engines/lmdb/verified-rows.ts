@@ -1,41 +1,39 @@
 import type { Clock } from '../../base/clock.js';
 
-/** How long a row counts as verified, at most. */
+/** How long a row counts as verified. */
 export const verifiedMs = 1_000;
-/** A power of two, as many as 16 bits tell apart. One that is overwritten is verified again. */
+/** A power of two, addressable with 16 bits. An overwritten row is verified again. */
 const rowsMax = 65_536;
 const factor = 0x9e3779b1;
 
 /**
- * The rows that have lately been read, found intact, and not been returned: those that a filter
- * passes over. Summing a row takes longer than passing over it, so one that query after query
- * passes over is summed once a second. A row is known by its checksum, which is over key and
- * version as well.
+ * A cache of recently verified rows that were not returned, such as those that a filter skips. A
+ * checksum costs more than a skip, so a row that many queries skip is verified once a second. The
+ * checksum, which covers key and version, identifies a row.
  *
- * Rows are kept in the order in which they were read. The next query meets them in that order
- * again, so the next of them is looked at first: to look for each on its own would miss the
- * processor's cache every time.
+ * Rows are kept in the order in which they were read. The next query usually reads them in the same
+ * order, so the next row is tried first: a lookup of each row would miss the processor's cache.
  */
 export class VerifiedRows {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  /** Marks of rows, one behind the other; the newest overwrite the oldest. */
+  /** Marks of rows in a ring buffer; the newest overwrite the oldest. */
   readonly #marks = new Int32Array(rowsMax);
-  /** Where the mark of a row may be, by its checksum. */
+  /** The position of a row's mark, by checksum. */
   readonly #places = new Uint16Array(rowsMax);
-  /** Behind the newest mark. */
+  /** The position after the newest mark. */
   #end = 0;
-  /** Behind the mark of the row that was met last. */
+  /** The position after the mark of the last row found. */
   #next = 0;
-  /** What makes marks of the current second out of checksums. */
+  /** The current second, mixed into each checksum to make a mark. */
   #stamp = 0;
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock;
   }
 
-  /** Before rows are looked at, and again after a while. */
+  /** Called before rows are checked, and periodically during a long read. */
   begin(): void {
-    // The marks of a second ago become those of no row.
+    // Marks of earlier seconds no longer match any row.
     this.#stamp = Math.imul(Math.floor(this.#clock.monotonicMs() / verifiedMs) + 1, factor);
   }
 

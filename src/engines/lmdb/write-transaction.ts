@@ -2,18 +2,19 @@ import type { RootDatabase } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import { commitReason } from './commit-error.js';
 
-/** Write transactions of this process that have begun and not ended, whatever their environment. */
+/** Write transactions of this process in progress, in any environment. */
 let underWay = 0;
 let isHalted = false;
 const waiting: (() => void)[] = [];
 
 /**
- * Runs one write transaction; resolves when it is committed, and rejects with why it is not. All of
- * this process go through here.
+ * Runs one write transaction. Resolves when it is committed, and rejects with the reason when it is
+ * not. All write transactions of this process use this function.
  *
- * A thread of the pool runs the transaction, and waits in the middle of it for `change`, which the
- * main thread runs. A main thread that exits meanwhile joins the pool: both then wait for ever, and
- * so does every other process that wants to write. Whoever ends the process calls `haltWrites` first.
+ * A pool thread runs the transaction and waits in the middle for `change`, which runs on the main
+ * thread. If the main thread exits meanwhile, it waits for the pool, and the pool for it: a
+ * deadlock that also blocks writers of other processes. So call `haltWrites` before the process
+ * exits.
  */
 export async function writeTransaction<Result>(
   root: RootDatabase<Bytes, Bytes>,
@@ -28,12 +29,14 @@ export async function writeTransaction<Result>(
   });
 }
 
-/** Write transactions of another thread of this process: they end as those of this one do. */
+/**
+ * Counts write transactions of another thread of this process, which end as those of this one do.
+ */
 export function writeInThread<Result>(work: () => Promise<Result>): Promise<Result> {
   return counted(work);
 }
 
-/** Runs one write transaction in a thread that does nothing else, and waits for it. */
+/** Runs one write transaction synchronously, in a thread that does nothing else. */
 export function writeAtOnce<Result>(
   root: RootDatabase<Bytes, Bytes>,
   change: () => Result,
@@ -53,8 +56,8 @@ async function counted<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 /**
- * From now on no write transaction begins in this process, and no write is acknowledged. Resolves
- * when those under way have ended, which another process can delay without bound.
+ * Starts no more write transactions in this process and acknowledges no more writes. Resolves when
+ * those in progress have ended, which another process can delay without limit.
  */
 export async function haltWrites(): Promise<void> {
   isHalted = true;

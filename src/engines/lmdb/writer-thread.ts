@@ -9,19 +9,19 @@ import { GroupWriter } from './group-writer.js';
 import { unpackIngestion, type PackedIngestion } from './packed-ingestion.js';
 import { writeAtOnce } from './write-transaction.js';
 
-// The entry of a thread that writes ingestions: see `ThreadIngester`.
+// The entry point of the thread that writes ingestions: see `ThreadIngester`.
 
-/** What the thread is started with. */
+/** The data that the thread is started with. */
 export interface WriterThreadData {
   readonly directory: string;
   readonly sync: boolean;
-  /** Of the process's ownership of the directory. */
+  /** The record of the process that owns the directory. */
   readonly ownerRecord: Bytes;
 }
 
 export type ThreadRequest = PackedIngestion | 'close';
 
-/** `taken-over`: nothing was written, as another process owns the directory. */
+/** `taken-over`: nothing was written, because another process owns the directory. */
 export type ThreadReply =
   | { readonly kind: 'written' }
   | { readonly kind: 'taken-over' }

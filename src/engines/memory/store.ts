@@ -31,12 +31,12 @@ export interface MemoryStoreOptions {
   readonly clock: Clock;
 }
 
-/** A store that forgets everything when it is closed; the oracle of the other engines. */
+/** A store in memory that is empty again after `close`; the reference for other engines. */
 export function openMemoryStore(options: MemoryStoreOptions): Promise<MemoryStore> {
   return Promise.resolve(new MemoryStore(options.clock));
 }
 
-/** Entries are never changed, only replaced, so a snapshot shares them with the store. */
+/** Entries are immutable, so a snapshot shares them with the store. */
 class MemorySnapshot implements StoreSnapshot {
   readonly content: SortedByKey<Entry>;
   readonly entries: number;
@@ -101,7 +101,7 @@ export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
       const holds = check.version === 'present' ? actual !== 'absent' : actual === check.version;
       if (!holds) return { ok: false, failedCheck: index, actual };
     }
-    // Before anything is written: an addition may be refused.
+    // Computed before any write, because an addition may be refused.
     const sums = batch.adds?.map(({ key, delta }) => ({
       key,
       value: addToCounter(this.#entries.get(key)?.value, delta),
@@ -114,7 +114,7 @@ export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
     return { ok: true, version };
   }
 
-  /** Every commit is done when it has begun, so none is left that saw another guard. */
+  /** Commits are synchronous, so none is in progress that saw an older guard. */
   fence(batch: CommitBatch): Promise<CommitResult> {
     return this.commit(batch);
   }
@@ -163,7 +163,7 @@ export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
 
   #put(puts: readonly Put[], version: number): void {
     for (const { key, value } of puts) {
-      // Copies, because what is handed over is often a small part of a large buffer.
+      // Copies, because the given bytes may be a small part of a large buffer.
       this.#entries.put({ key: Buffer.from(key), value: Buffer.from(value), version });
     }
   }

@@ -12,7 +12,7 @@ import { withCallLimits } from './call-limits.js';
 import type { TestScope } from './suite-test.js';
 import type { ConformanceSuite, OpenedStore, SpawnedStore } from './suite.js';
 
-/** Enough for any page of these tests. */
+/** Larger than any page of these tests. */
 export const wholeRange = { limit: 100_000, bytesMax: 1_000_000_000 } as const;
 
 export interface Setting extends OpenedStore {
@@ -20,8 +20,8 @@ export interface Setting extends OpenedStore {
 }
 
 /**
- * A new store that is disposed of when the test ends, with whatever was spawned beside it. No call
- * takes longer than the suite allows.
+ * Opens a new store and disposes of it, and of spawned processes, after the test. Calls have the
+ * suite's time limit.
  */
 export async function setUp(suite: ConformanceSuite, t: TestScope): Promise<Setting> {
   const clock = manualClock();
@@ -52,20 +52,20 @@ export function bytes(text: string): Buffer {
   return Buffer.from(text, 'latin1');
 }
 
-/** What the keys of the suite begin with, unless a test is about several partitions. */
+/** The partition of the suite's keys, unless a test is about several partitions. */
 const partition = partitionPrefix('tables', 'account', 1, 'partition');
 
-/** A key of the suite's partition. In Latin-1, so that any byte can follow. */
+/** A key of the suite's partition. Latin-1, so that any byte can occur. */
 export function keyNamed(name: string): Buffer {
   return Buffer.concat([partition, bytes(name)]);
 }
 
-/** A key of another partition: those of one name are neighbours. */
+/** A key of another partition. Keys with the same partition name are neighbours. */
 export function keyIn(partitionName: string, name: string): Buffer {
   return Buffer.concat([partitionPrefix('tables', 'account', 2, partitionName), bytes(name)]);
 }
 
-/** The name that `keyNamed` made the key of. */
+/** The inverse of `keyNamed`. */
 export function nameOf(key: Bytes): string {
   assert.ok(startsWith(key, partition), `${String(key)} is of another partition`);
   return Buffer.from(key.subarray(partition.length)).toString('latin1');
@@ -75,7 +75,7 @@ export function put(name: string, value = `value of ${name}`): Put {
   return { key: keyNamed(name), value: bytes(value) };
 }
 
-/** A batch of one partition: a test that wants what no caller may ask for builds it otherwise. */
+/** A batch of one partition. Tests of illegal batches build them otherwise. */
 export function batch(parts: Partial<CommitBatch>): CommitBatch {
   const whole = { checks: [], puts: [], deletes: [], ...parts };
   assertPartitionRule(whole);

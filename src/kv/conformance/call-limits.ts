@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { canBeMember, type MemberStore } from '../member-store.js';
 import type { Store } from '../store.js';
 
-/** Far beyond what any call takes: a call that does not settle by then never will. */
+/** Much longer than any call takes: a call that has not settled by then is stuck. */
 const callMillisDefault = 20_000;
 
 /** The same store, whose calls are rejected when they take longer than `callMillisMax`. */

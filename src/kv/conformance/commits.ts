@@ -64,7 +64,7 @@ export function commitsConformance(suite: ConformanceSuite): void {
     const { store } = await setUp(suite, t);
     await commit(store, { puts: [put('counter', '0')] });
     const count = 40;
-    // Each conflict of one means that another has applied.
+    // A conflict of one attempt means that another commit was applied.
     const increment = async (attemptsLeft: number): Promise<void> => {
       assert.ok(attemptsLeft > 0, 'commits conflict with none that applied');
       const entry = await store.get(keyNamed('counter'));

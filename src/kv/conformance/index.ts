@@ -11,8 +11,8 @@ import { transfersConformance } from './transfers.js';
 import { versionsConformance } from './versions.js';
 
 /**
- * The contract of `Store` as tests of node:test. Every engine, and every store made of stores, runs
- * it from a test file of its own; what it may leave out is in its capabilities.
+ * The contract of `Store` as tests of node:test. Every engine and every composed store runs it from
+ * its own test file; its capabilities say which optional parts apply.
  */
 export function storeConformance(suite: ConformanceSuite): void {
   describe(`${suite.name} keeps the contract of a store`, () => {

@@ -1,7 +1,9 @@
 import type { TestContext } from 'node:test';
 import * as runner from 'node:test';
 
-/** Far beyond what any test of an engine takes. A broken engine then fails, and does not hang. */
+/**
+ * Much longer than any test of an engine takes, so that a broken engine fails and does not hang.
+ */
 export const testMillisMax = 60_000;
 
 /** The test function of node:test, with a limit on the time that the test may take. */

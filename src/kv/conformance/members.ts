@@ -21,13 +21,13 @@ import {
 import { it } from './suite-test.js';
 import type { ConformanceSuite } from './suite.js';
 
-/** Of the writers that a fence stops, so that an engine that stops none does not run on. */
+/** Limits the writers of the fence test, so that they end when an engine does not fence them. */
 const commitsMax = 1_000;
 const fenceRounds = 6;
 const writersMax = 8;
 const guardKey = storeKey('guard', 1);
 
-/** Guards, and the fence that makes sure of them. */
+/** Guards, and the fence that makes them reliable. */
 export function guardsConformance(suite: ConformanceSuite): void {
   it('carries out calls whose guard stands', async (t) => {
     const store = memberOf((await setUp(suite, t)).store);
@@ -66,7 +66,7 @@ export function guardsConformance(suite: ConformanceSuite): void {
         );
       }
     }
-    // A guard comes before the checks.
+    // The guard is checked first.
     const [[guard] = []] = refused;
     const failing = { ...batch({ checks: [check('a', 'absent')] }), ...(guard && { guard }) };
     await assert.rejects(store.commit(failing), GuardError);
@@ -115,10 +115,10 @@ async function putGuard(store: Store, value: string, key = guardKey): Promise<Gu
   return { key, version: await commit(store, { puts: [{ key, value: bytes(value) }] }) };
 }
 
-/** What is read under a guard is of the commit that wrote the guard, or refused. */
+/** A guarded read returns the state of the commit that wrote the guard, or is refused. */
 async function readGuarded(store: MemberStore, key: Bytes, turns: number): Promise<void> {
   const version = (await store.get(guardKey))?.version ?? 0;
-  // The guard may be an old one by then.
+  // The guard may be outdated by then.
   for (let count = 0; count < turns; count += 1) await turn();
   const guard = { key: guardKey, version };
   const page = { limit: 1, bytesMax: 0, guard };
@@ -134,7 +134,7 @@ async function readGuarded(store: MemberStore, key: Bytes, turns: number): Promi
   await turn();
 }
 
-/** Each would be seen in the store if it was carried out. */
+/** Calls whose effect would be visible in the store. */
 function* guardedCalls(store: MemberStore, guard: Guard): Generator<Promise<unknown>> {
   const key = keyNamed('a');
   const end = { start: key, end: bytes('') };
@@ -149,7 +149,7 @@ function* guardedCalls(store: MemberStore, guard: Guard): Generator<Promise<unkn
   yield store.ingest({ entries, deletes: [key], floor: 0, guard });
 }
 
-/** Writers write under a guard until a fence stops them: nothing is applied from then on. */
+/** Writers commit under a guard until a fence stops them; nothing is applied afterwards. */
 async function fenceOff(
   store: MemberStore,
   writers: readonly MemberStore[],
@@ -175,7 +175,7 @@ async function fenceOff(
   const writing = Promise.all(writers.map(write));
   writing.catch(() => undefined);
   for (let turns = 0; acknowledged.length < 40 && turns < 1_000_000; turns += 1) await turn();
-  // Not in step with the writers.
+  // Runs at varying distances to the writers.
   await pause(round);
   const checks = [{ key: guardKey, version: guard.version }];
   const fence = batch({ checks, puts: [{ key: guardKey, value: bytes('fenced') }] });

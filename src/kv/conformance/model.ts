@@ -9,7 +9,7 @@ import { prefixRange } from '../tuple.js';
 import { setUp, wholeRange } from './batches.js';
 import type { ConformanceSuite } from './suite.js';
 
-/** A key of the model: few different ones, so that operations meet. */
+/** A key of the model. There are few keys, so that operations collide. */
 type Letters = readonly number[];
 
 type Operation =
@@ -151,7 +151,7 @@ class Model {
     };
   }
 
-  /** What is put is never a counter, so a key takes additions until a put, and after a delete. */
+  /** Puts never store a counter, so a key accepts additions only when absent or created by one. */
   #takesAdditions(key: Buffer): boolean {
     const value = this.#find(key)?.value;
     return value === undefined || (value.length === counterBytes && value[0] !== counterBytes);
@@ -162,7 +162,7 @@ class Model {
     return { key, value: encodeCounter((before ? decodeCounter(before) : 0) + delta) };
   }
 
-  /** Mostly what holds, so that most commits apply. */
+  /** Mostly holds, so that most commits apply. */
   #check(key: Buffer, demand: number): CommitBatch['checks'][number] {
     const actual = this.#find(key)?.version;
     if (demand === 0) return { key, version: 'absent' };

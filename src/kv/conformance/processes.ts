@@ -91,7 +91,7 @@ export function processesConformance(suite: ConformanceSuite): void {
   });
 }
 
-/** Of one writer, so that an engine that acknowledges nothing does not keep it busy forever. */
+/** Limits one writer, so that it ends when an engine acknowledges nothing. */
 const commitsMax = 10_000;
 
 interface Acknowledged {
@@ -121,7 +121,10 @@ async function writeUntilKilled(
   return acknowledged;
 }
 
-/** Each conflict of one means that another has applied, so `attemptsMax` is the sum of all `times`. */
+/**
+ * A conflict of one attempt means that another commit was applied, so `attemptsMax` is the sum of
+ * all `times`.
+ */
 async function increment(
   store: Store,
   { times, attemptsMax }: { readonly times: number; readonly attemptsMax: number },

@@ -18,7 +18,7 @@ import {
 } from './batches.js';
 import type { ConformanceSuite } from './suite.js';
 
-/** Single keys: what was put is what is read. */
+/** Single keys: a read returns what was put. */
 export function readsConformance(suite: ConformanceSuite): void {
   it('returns what was committed, and undefined for what was not', async (t) => {
     const { store } = await setUp(suite, t);

@@ -48,8 +48,8 @@ function errorOf({ error, guard }: Refusal): Error {
 }
 
 /**
- * In the parent: the store of a child that runs `serveStore`. The child must have been forked with
- * `serialization: 'advanced'`, which carries bytes. Calls are rejected once the child is gone.
+ * In the parent: a store that forwards calls to a child that runs `serveStore`. Fork the child with
+ * `serialization: 'advanced'`, which transfers bytes. Calls are rejected once the child has exited.
  */
 export async function remoteStore(child: ChildProcess): Promise<SpawnedStore> {
   const exited = once(child, 'exit');

@@ -1,6 +1,6 @@
 import * as limited from './limited-test.js';
 
-/** What a test of the suite asks of its runner. */
+/** The parts of a test context that the suite uses. */
 export interface TestScope {
   after(done: () => Promise<void>): void;
 }
@@ -10,7 +10,7 @@ export interface TestCase {
   readonly body: (scope: TestScope) => Promise<void>;
 }
 
-/** Where tests go instead of to the runner, while they are collected. */
+/** While tests are collected, they are added here instead of to the runner. */
 let collected: TestCase[] | undefined;
 
 /** Defines a test of the suite. */
@@ -19,7 +19,7 @@ export function it(name: string, body: TestCase['body']): void {
   else collected.push({ name, body });
 }
 
-/** The tests that `define` would have given to the runner: for tests of the suite itself. */
+/** The tests that `define` defines, without running them: for tests of the suite itself. */
 export function casesOf(define: () => void): readonly TestCase[] {
   const cases: TestCase[] = [];
   collected = cases;

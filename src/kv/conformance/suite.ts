@@ -1,14 +1,14 @@
 import type { Clock } from '../../base/clock.js';
 import type { Store } from '../store.js';
 
-/** A store under test, and the ways to disturb it that the engine has. */
+/** A store under test, and what the engine offers to disturb it. */
 export interface OpenedStore {
   readonly store: Store;
-  /** Closes the store and opens the same data again. Absent when the engine forgets its data. */
+  /** Closes the store and reopens the same data. Absent when the engine keeps no data. */
   readonly reopen?: () => Promise<Store>;
   /**
-   * Opens the same data in a new process: as a further one beside this, or as the only one after
-   * `store` was closed. Absent when one process is all that the engine serves.
+   * Opens the same data in a new process: beside this one, or alone after `store` was closed.
+   * Absent when an engine supports a single process.
    */
   readonly spawn?: (role: 'beside' | 'alone') => Promise<SpawnedStore>;
   /** Commits made, and the syncs that made them durable. Absent when the engine does not sync. */
@@ -21,7 +21,7 @@ export interface SpawnedStore {
   readonly store: Store;
   /** Ends the process at once, as the system would (SIGKILL). */
   readonly kill: () => Promise<void>;
-  /** Leaves the process to itself, with its store open; resolves when it has ended. */
+  /** Disconnects from the process, which keeps its store open; resolves when it has exited. */
   readonly disconnect: () => Promise<void>;
 }
 
@@ -30,14 +30,17 @@ export interface ConformanceSuite {
   readonly name: string;
   /** Opens a new, empty store. */
   readonly open: (options: { readonly clock: Clock }) => Promise<OpenedStore>;
-  /** How long a call may take, where that is not 20 seconds. */
+  /** The time limit of a call, when not 20 seconds. */
   readonly callMillisMax?: number;
-  /** What the engine is able to do; tests of the rest are not defined. */
+  /** The abilities of the engine; tests of others are not defined. */
   readonly capabilities: {
     readonly persistent: boolean;
     readonly processes: boolean;
     readonly groupsCommits: boolean;
-    /** Guards, `fence`, `ingest` and `sample`: it can be a member of a store made of stores. */
+    /**
+     * Supports guards, `fence`, `ingest` and `sample`, so that it can be a member of a composed
+     * store.
+     */
     readonly member: boolean;
     /** Versions rise over all partitions, as `versionsGlobal` of a served store says. */
     readonly versionsGlobal: boolean;

@@ -24,7 +24,7 @@ import type { ConformanceSuite } from './suite.js';
 const hourMicros = 3_600_000_000;
 const nothing = { entries: [], deletes: [], floor: 0 };
 
-/** What moves between stores: entries that keep their versions, and where a range may be cut. */
+/** Transfers between stores: entries that keep their versions, and the cuts of a range. */
 export function transfersConformance(suite: ConformanceSuite): void {
   ingestConformance(suite);
   sampleConformance(suite);

@@ -6,24 +6,24 @@ import { readSnapshotHead, treeHeadOf, treeHeadBytes } from './snapshot-head.js'
 import type { SnapshotHead, TreeHead } from './snapshot-head.js';
 import { Walk, type FoundEntry, type TreeVisitor } from './walk.js';
 
-/** Further damage is counted, not told. */
+/** Further damage is counted but not reported. */
 export const findingsMax = 20;
 const versionBytes = 8;
-/** The trees of a data file beside those that the engine itself needs. */
+/** The trees of a data file, LMDB's own aside. */
 const treeNames = ['entries', 'meta'] as const;
 type TreeName = (typeof treeNames)[number];
 
 export interface CheckReport {
-  /** Entries of the store. */
+  /** The number of entries of the store. */
   readonly entries: number;
   readonly bytes: number;
-  /** What is damaged, for people: `findingsMax` at most. Empty: nothing is. */
+  /** Descriptions of damage for people, at most `findingsMax`. Empty: none was found. */
   readonly findings: readonly string[];
-  /** How many there are in all. */
+  /** The number of all damages. */
   readonly damages: number;
-  /** Of what the engine notes for itself. */
+  /** The keys of the engine's own records. */
   readonly notes: ReadonlySet<string>;
-  /** The last commit in the file: another one afterwards means that somebody writes to it. */
+  /** The id of the last transaction in the file. When it changes, somebody is writing. */
   readonly transaction: number;
 }
 
@@ -38,10 +38,10 @@ export interface CheckProgress {
 }
 
 /**
- * Reads a data file that nobody writes to, from its first to its last page in use, and holds it to
- * what an intact one is. Nothing in the file can make this fail or run for ever. `entries` false
- * leaves out the pages with entries of the store, which are nearly all. `isNew`: whoever made the file
- * may have died before it had all of its trees.
+ * Checks a data file that nobody writes to, page by page. No content of the file can make this
+ * throw or loop for ever. When `entries` is false, pages with entries of the store, which are
+ * nearly all, are not read. `isNew`: the process that created the file may have died before it had
+ * created all trees.
  */
 export function* checkDataFile(
   path: string,
@@ -58,7 +58,7 @@ export function* checkDataFile(
     found.add(messageOf(error));
     return { entries: 0, bytes, ...found.told(), notes, transaction: -1 };
   }
-  // A file that tells a size beyond all measure must not have memory reserved for it.
+  // A corrupt size must not cause a huge allocation.
   const pages = head.lastPage + 1;
   if (pages * pageBytes > bytes + growthBytesMax) {
     found.add(`the file has ${bytes} bytes where ${pages * pageBytes} should be`);
@@ -69,7 +69,7 @@ export function* checkDataFile(
   return { entries, bytes, ...found.told(), notes, transaction: head.transaction };
 }
 
-/** Pages at the end of a file may not have been written if nothing is in them. */
+/** Unused pages at the end of a file may never have been written. */
 const growthBytesMax = 1 << 30;
 
 class Findings {
@@ -93,7 +93,7 @@ interface WalkParts {
   readonly found: Findings;
 }
 
-/** Returns how many entries the store has. */
+/** Returns the number of entries. */
 function* walkAll(walk: Walk, parts: WalkParts): Generator<CheckProgress, number> {
   const { head, notes, options, found } = parts;
   const trees = new Map<TreeName, TreeHead>();
@@ -141,7 +141,7 @@ function treeOf({ page, node, key, data }: FoundEntry): [TreeName, TreeHead] {
   return [name, treeHeadOf(data)];
 }
 
-/** A version, the value, a checksum. */
+/** A record is a version, the value and a checksum. */
 function checkRecord({ page, node, key, data }: FoundEntry): void {
   if (page.nodeFlagsOf(node) === nodeFlags.tree) throw new Error('has a tree for a value');
   if (data.length < versionBytes + checksumBytes) throw new Error('has a value without a checksum');
@@ -150,7 +150,10 @@ function checkRecord({ page, node, key, data }: FoundEntry): void {
   throw new Error(`has a value that does not match its checksum, under the key ${hexOf(key)}`);
 }
 
-/** A count, and so many numbers: a page, nothing (0), or the length of a run and its first page. */
+/**
+ * A count followed by page entries: a page number, 0 for a hole, or the length of a run and its
+ * first page.
+ */
 function freePages({ data, key }: FoundEntry, walk: Walk, head: SnapshotHead): void {
   const view = new DataView(data.buffer, data.byteOffset, data.length);
   const numberAt = (index: number): bigint => view.getBigInt64(8 * index, true);
@@ -182,7 +185,7 @@ function compareNumbers(left: Bytes, right: Bytes): number {
   return leftNumber < rightNumber ? -1 : 1;
 }
 
-/** Keys of another length are none; those before and behind them tell. */
+/** A key of another length has no number; the order check reports it. */
 function numberOf(key: Bytes): bigint {
   if (key.length !== 8) return -1n;
   return new DataView(key.buffer, key.byteOffset, 8).getBigUint64(0, true);

@@ -9,29 +9,29 @@ import { checkFileKinds, dataFile } from '../directory/file-kinds.js';
 import { checkDataFile, type CheckOptions, type CheckProgress, type CheckReport } from './check.js';
 
 /**
- * A larger data file is gone through at the start only if its last owner did not close it: without
- * the pages that hold entries otherwise.
+ * At a start, a larger data file is checked completely only if its last owner did not close it.
+ * Otherwise pages with entries are not read.
  */
 const fullCheckBytesMax = 1 << 30;
-/** What a check reads before it lets others run, and tells how far it is. */
+/** Pages read before the check yields and reports progress. */
 const pagesAtOnce = 1_000;
-/** How often a file that changes while it is read is read again. */
+/** Attempts when a file changes while it is read. */
 const attemptsMax = 3;
-/** What the engine notes while a directory has an owner. */
+/** The engine's record of the owner. */
 const ownerNote = 'owner';
 
-/** What is known of a directory that may be opened. */
+/** The state of a directory that may be opened. */
 export interface IntactDirectory {
-  /** Its last owner has not given it up: that one died, or is at its end. */
+  /** The last owner has not released it: it died, or is ending now. */
   readonly wasLeft: boolean;
 }
 
 export type ProgressListener = (progress: CheckProgress) => void;
 
 /**
- * Makes sure that a data file can be opened and holds all that was written to it, before the engine
- * maps it: a damaged one could end the process, or have entries that are out of reach. Throws
- * `DataDirectoryError`. A directory that has an owner is left to that.
+ * Checks that a data file can be opened and is complete before the engine maps it: damage could
+ * crash the process or make entries unreachable. Throws `DataDirectoryError`. Does not check a
+ * directory that has an owner.
  */
 export async function assertIntact(
   directory: string,
@@ -53,8 +53,8 @@ export async function assertIntact(
 }
 
 /**
- * Reads all of the data file of a directory that no server uses. Throws `DataDirectoryError` when
- * there is one, or no data file.
+ * Checks the whole data file of a directory that no server uses. Throws `DataDirectoryError` when a
+ * server uses it, or when there is no data file.
  */
 export async function checkDirectory(
   directory: string,
@@ -71,7 +71,7 @@ export async function checkDirectory(
   return checkSettled(join(directory, dataFile), { entries: true }, progress);
 }
 
-/** A file that somebody writes to meanwhile looks damaged; it is looked at again. */
+/** A file that changes during the check looks damaged, so it is checked again. */
 async function checkSettled(
   path: string,
   options: CheckOptions,

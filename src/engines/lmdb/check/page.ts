@@ -1,14 +1,14 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import type { Bytes } from '../../../base/bytes.js';
 
-/** Keys up to 4,026 bytes need pages of 8 KiB; rows of 1 KB also scan faster than with 4 KiB. */
+/** Keys of up to 4,026 bytes need pages of 8 KiB; rows of 1 KB also scan faster than with 4 KiB. */
 export const pageBytes = 8192;
-/** Offsets of nodes count from behind the header. */
+/** Node offsets are relative to the end of the header. */
 export const headerBytes = 24;
 export const nodeBytes = 8;
 
 export const pageFlags = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const;
-/** Of a node in a leaf: its data are on pages of their own, or are the head of a tree. */
+/** Flags of a leaf node: its data are on overflow pages, or are the head of a tree. */
 export const nodeFlags = { overflow: 1, tree: 2 } as const;
 
 const highStep = 0x1_0000_0000;
@@ -18,17 +18,17 @@ export class Page {
   readonly bytes: Buffer = Buffer.alloc(pageBytes);
   readonly #words = new Uint16Array(this.bytes.buffer, this.bytes.byteOffset, pageBytes >> 1);
 
-  /** Two bytes at an even offset. */
+  /** A 16-bit number at an even offset. */
   word(at: number): number {
     return this.#words[at >> 1] ?? 0;
   }
 
-  /** Four bytes. */
+  /** A 32-bit number. */
   long(at: number): number {
     return this.word(at) + this.word(at + 2) * 0x1_0000;
   }
 
-  /** Eight bytes. What is no safe integer is larger than each of them. */
+  /** A 64-bit number. Values beyond the safe integers are rounded, and stay beyond them. */
   number(at: number): number {
     return this.long(at) + this.long(at + 4) * highStep;
   }
@@ -42,15 +42,15 @@ export class Page {
   get flags(): number {
     return this.word(18);
   }
-  /** Where the offsets of the nodes end, counted from behind the header. */
+  /** The end of the node offsets, relative to the end of the header. */
   get lower(): number {
     return this.word(20);
   }
-  /** Where the nodes begin. */
+  /** The start of the nodes. */
   get upper(): number {
     return this.word(22);
   }
-  /** Of the first page of an overflow value: how many pages it has. */
+  /** The page count of an overflow value, on its first page. */
   get overflowPages(): number {
     return this.long(20);
   }
@@ -75,7 +75,7 @@ export class Page {
   }
 }
 
-/** A data file, read without mapping it: one that ends too early then cannot end the process. */
+/** Reads a data file without mapping it, so that a truncated file cannot crash the process. */
 export class PageFile implements Disposable {
   readonly #file: number;
 
@@ -87,7 +87,7 @@ export class PageFile implements Disposable {
     return fstatSync(this.#file).size;
   }
 
-  /** False where the file ends before the page does. */
+  /** Returns false when the file ends before the page does. */
   read(pageNumber: number, into: Page): boolean {
     return this.readBytes(pageNumber * pageBytes, into.bytes);
   }

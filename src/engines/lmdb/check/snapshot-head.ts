@@ -1,7 +1,7 @@
 import type { Bytes } from '../../../base/bytes.js';
 import { Page, pageBytes, pageFlags, type PageFile } from './page.js';
 
-/** What the data file says of one tree. */
+/** The root record of a tree in the data file. */
 export interface TreeHead {
   readonly pad: number;
   readonly flags: number;
@@ -28,21 +28,21 @@ const metaAt = 24;
 const mark = 0xbeefc0de;
 const version = 2;
 const at = { version: 4, mapBytes: 16, free: 24, main: 72, lastPage: 120, transaction: 128 };
-/** Of the flags of the free tree: those that say how its keys compare. */
+/** The flags of the free tree that describe its key order. */
 const treeFlagsMask = 0x3fff;
 const integerKeys = 8;
-/** Of the environment that made the file. */
+/** The flags of the environment that created the file. */
 const environmentFlags = 0x4000;
-/** How much of a new file is mapped; the package maps more as it grows. */
+/** The map size of a new file; the package grows it as needed. */
 const firstMapBytes = 0x20000;
-/** What eight bytes of ones are as a number. */
+/** The page number 2^64 − 1 (all bits set), rounded to a double. */
 const noRoot = 2 ** 64;
 
 export function isEmptyTree(head: TreeHead): boolean {
   return head.root >= noRoot;
 }
 
-/** In a value, which may begin at any byte. */
+/** Reads the head from a value at any alignment. */
 export function treeHeadOf(bytes: Bytes): TreeHead {
   const view = new DataView(bytes.buffer, bytes.byteOffset, treeHeadBytes);
   const numberAt = (offset: number): number => Number(view.getBigUint64(offset, true));
@@ -59,8 +59,8 @@ export function treeHeadOf(bytes: Bytes): TreeHead {
 }
 
 /**
- * The newer of the two states that a data file keeps. Throws an error that says what is wrong when
- * it cannot be told which one that is, or when the file is too short for it.
+ * The newer of the two meta pages of a data file. Throws an error that says what is wrong when
+ * neither can be used or the file is too short.
  */
 export function readSnapshotHead(file: PageFile): SnapshotHead {
   const [first, second] = [readHead(file, 0), readHead(file, 1)];
@@ -79,7 +79,7 @@ export function readSnapshotHead(file: PageFile): SnapshotHead {
   return head;
 }
 
-/** A data file of nothing but its first two pages, as LMDB makes it on little endian machines. */
+/** A data file with only its two meta pages, as LMDB creates it on little endian machines. */
 export function emptyDataFile(): Bytes {
   const bytes = Buffer.alloc(2 * pageBytes);
   for (const number of [0, 1]) {

@@ -6,10 +6,10 @@ import { isEmptyTree, type SnapshotHead, type TreeHead } from './snapshot-head.j
 
 const roomBytes = pageBytes - headerBytes;
 const overflowReferenceBytes = 24;
-/** Deeper trees would hold more than any file does. */
+/** No data file has deeper trees. */
 const depthMax = 32;
 
-/** Where a value is: in the leaf, or on pages of its own. */
+/** The location of a value: in the leaf, or on overflow pages. */
 export interface FoundEntry {
   readonly page: Page;
   readonly node: number;
@@ -17,15 +17,15 @@ export interface FoundEntry {
   readonly data: Bytes;
 }
 
-/** How keys of a tree compare, and what is done with its entries. */
+/** The key order of a tree, and the check of its entries. */
 export interface TreeVisitor {
   readonly name: string;
   compare(left: Bytes, right: Bytes): number;
-  /** Throws an error that says what is wrong. Absent: pages with entries are not read. */
+  /** Throws an error that says what is wrong. When absent, pages with entries are not read. */
   readonly entry?: (found: FoundEntry) => void;
 }
 
-/** The bounds that the pages above give to the keys of a page. */
+/** The bounds that the parent pages give to the keys of a page. */
 interface Bounds {
   readonly from: Bytes | undefined;
   readonly to: Bytes | undefined;
@@ -39,19 +39,18 @@ interface Counts {
 }
 
 /**
- * Goes through the trees of a data file, page by page, and holds each page to everything that LMDB
- * relies on: its number, the room that its nodes fill, the order of its keys, and that it is used
- * once. So whoever maps a file that passed meets nothing that would end the process, and no entry
- * is out of reach.
+ * Walks the trees of a data file page by page and checks each page for everything that LMDB relies
+ * on: its number, the space of its nodes, the order of its keys, and that it is used once. A file
+ * that passes cannot crash a process that maps it, and all its entries are reachable.
  */
 export class Walk {
-  /** One for each page of the file: whether it was come across. */
+  /** A flag for each page of the file: set once the page was visited. */
   readonly #used: Uint8Array;
   #count = 0;
   readonly #file: PageFile;
   readonly #head: SnapshotHead;
   readonly #found: (what: string) => void;
-  /** One a level, so that the keys of the pages above stay in memory. */
+  /** One page per level, so that the keys of the parent pages stay in memory. */
   readonly #pages: Page[] = [];
 
   constructor(file: PageFile, head: SnapshotHead, found: (what: string) => void) {
@@ -61,7 +60,7 @@ export class Walk {
     this.#used = new Uint8Array(head.lastPage + 1);
   }
 
-  /** Yields after each page with entries. What is wrong is reported, and the rest gone through. */
+  /** Yields after each page with entries. Reports damage and continues with the rest. */
   *tree(head: TreeHead, visitor: TreeVisitor): Generator<void, void> {
     const counts: Counts = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 };
     if (!isEmptyTree(head)) {
@@ -161,12 +160,12 @@ export class Walk {
     if (transaction > this.#head.transaction) throw new Error('is of a transaction to come');
   }
 
-  /** How many pages were come across. */
+  /** The number of visited pages. */
   get pages(): number {
     return this.#count;
   }
 
-  /** Notes that a page has its place, which it can have once only. */
+  /** Marks a page as used, which may happen only once. */
   use(number: number): void {
     if (!(number >= 2 && number <= this.#head.lastPage)) throw new Error('is not in the file');
     if (this.#used[number] !== 0) throw new Error('is used twice');
@@ -183,7 +182,7 @@ interface Place {
   readonly counts: Counts;
 }
 
-/** Nodes stand one behind the other up to the end of the page, in any order. */
+/** Nodes fill the space up to the end of the page without gaps, in any order. */
 function checkNodes(page: Page, flags: number): void {
   const { lower, upper, count } = page;
   if (lower % 2 !== 0 || lower > upper || upper > roomBytes || count === 0) {
@@ -211,7 +210,7 @@ function nodeDataBytes(page: Page, node: number, flags: number): number {
   return keyBytes + (isOverflow ? overflowReferenceBytes : page.dataBytesOf(node));
 }
 
-/** The first key of a branch means nothing. */
+/** The first key of a branch page is not used. */
 function checkKeys(page: Page, bounds: Bounds, visitor: TreeVisitor, first: number): void {
   let before = first === 0 ? undefined : bounds.from;
   for (let index = first; index < page.count; index += 1) {

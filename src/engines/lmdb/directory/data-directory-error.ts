@@ -1,9 +1,9 @@
 /**
  * Why a data directory was refused. `in-use`: another server owns it. `no-owner`: it was to be
- * joined, but nobody owns it. `newer-format`: a later release wrote it. `older-format`: an earlier
- * one did, in a way that is not read any more. `foreign`: it holds other things. `damaged`: its
- * files cannot be read as what they should be. `disk`: the disk failed or is full. `place`: there
- * can be no directory, or none that this user may use.
+ * joined, but has no owner. `newer-format`: a later release wrote it. `older-format`: an earlier
+ * release wrote it in a format that is no longer supported. `foreign`: it holds other files.
+ * `damaged`: its files cannot be read. `disk`: the disk failed or is full. `place`: a directory
+ * cannot exist there, or this user may not use it.
  */
 export type DataDirectoryProblem =
   | 'in-use'

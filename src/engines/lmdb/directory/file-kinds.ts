@@ -7,9 +7,9 @@ export const dataFile = 'data.mdb';
 export const lockFile = `${dataFile}-lock`;
 
 /**
- * Makes sure that what the engine opens in a directory are regular files of that directory, as far
- * as they exist: it would wait for the writer of a pipe and heed no signal meanwhile, crash on a
- * device, and write into whatever file a link names. Throws `DataDirectoryError`.
+ * Checks that the files which the engine opens are regular files of the directory, as far as they
+ * exist. With a pipe the engine would wait for a writer and ignore signals; with a device it would
+ * crash; with a link it would write to any file. Throws `DataDirectoryError`.
  */
 export async function checkFileKinds(directory: string): Promise<void> {
   for (const name of [formatFile, dataFile, lockFile]) {

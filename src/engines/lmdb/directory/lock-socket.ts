@@ -7,12 +7,12 @@ import { privateFileMode } from '../../../base/private-files.js';
 
 /** Socket addresses hold 104 to 108 bytes; a longer path is reached through a short link. */
 const addressBytesMax = 100;
-/** A living owner's kernel answers at once, even while the process itself is busy. */
+/** The kernel of a living owner answers at once, even while the process is busy. */
 const connectWaitMs = 2_000;
 
-/** A socket that only says, by existing, that its process is alive. */
+/** A socket whose existence shows that its process is alive. */
 export interface LockSocket {
-  /** How others find it: a name in the data directory, or an absolute address. */
+  /** The address for others: a name in the data directory, or an absolute address. */
   readonly name: string;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export async function listenOn(directory: string, token: string): Promise<LockSo
   }
 }
 
-/** Whether a living process listens there. When in doubt it does. */
+/** True when a living process listens there. Also true when that is uncertain. */
 export function isListening(directory: string, name: string): Promise<boolean> {
   return withAddress(directory, name, (address) => {
     const { promise, resolve: settle } = withResolver<boolean>();
@@ -47,7 +47,7 @@ export function isListening(directory: string, name: string): Promise<boolean> {
   });
 }
 
-/** Removes what a dead owner left. */
+/** Removes the socket file of a dead owner. */
 export async function removeSocket(directory: string, name: string): Promise<void> {
   if (!isPipe(name)) await rm(resolve(directory, name), { force: true });
 }
@@ -69,7 +69,7 @@ async function listen(directory: string, name: string): Promise<LockSocket> {
 function listening(server: Server, path: string): Promise<void> {
   return new Promise((done, fail) => {
     server.once('error', fail);
-    // Exclusive, so that a worker of node:cluster listens itself and not its primary.
+    // Exclusive, so that a worker of node:cluster listens itself instead of its primary.
     server.listen({ path, exclusive: true }, () => {
       server.off('error', fail);
       done();
@@ -77,7 +77,7 @@ function listening(server: Server, path: string): Promise<void> {
   });
 }
 
-/** Those of Windows are no files. */
+/** Named pipes of Windows are not files. */
 function isPipe(name: string): boolean {
   return name.startsWith('\\\\');
 }
@@ -87,7 +87,7 @@ function outsideName(token: string): string {
   return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), `${name}.sock`);
 }
 
-/** Calls with an address short enough for a socket. */
+/** Passes an address that is short enough for a socket. */
 async function withAddress<T>(
   directory: string,
   name: string,

@@ -1,20 +1,20 @@
 import type { Bytes } from '../../../base/bytes.js';
 
-/** Views are longer than asked for by less than this. */
+/** Views exceed the requested length by less than this. */
 export const viewStepBytes = 64;
-/** Longer ones are made each time: making one is little beside reading it. */
+/** Longer views are not cached: creating one is cheap compared with reading it. */
 const keptBytesMax = 32_768;
 
 /**
- * Views of the beginning of a buffer that is written over again and again. Making a view costs as
- * much as copying a kilobyte, so each is kept for all lengths within a step.
+ * A cache of views of the beginning of a reused buffer. Creating a view costs as much as copying a
+ * kilobyte, so one view serves all lengths within a step.
  */
 export class BeginningViews {
   #source: Bytes = new Uint8Array(0);
   #start = 0;
   #views: (Bytes | undefined)[] = [];
 
-  /** A view of at least so many bytes from `start` on, where the memory reaches so far. */
+  /** A view of at least `length` bytes from `start` on, as far as the memory reaches. */
   of(source: Bytes, start: number, length: number): Bytes {
     if (source !== this.#source || start !== this.#start) {
       this.#source = source;
@@ -31,7 +31,7 @@ export class BeginningViews {
   }
 }
 
-/** Not `subarray`: LMDB's package shortens the `length` of its buffers without moving their end. */
+/** Not `subarray`: the package overwrites the `length` of its buffers. */
 function viewOf({ buffer, byteOffset }: Bytes, start: number, length: number): Bytes {
   const from = byteOffset + start;
   return new Uint8Array(buffer, from, Math.min(length, buffer.byteLength - from));

@@ -1,37 +1,37 @@
 import type { Bytes } from '../../../base/bytes.js';
 import { viewStepBytes } from './beginning-views.js';
 
-/** Behind each value stands its checksum, little endian. */
+/** A checksum follows each value, little endian. */
 export const checksumBytes = 4;
 
-/** A record as it is read. Key and value may be followed by bytes that mean nothing. */
+/** A record as it is read. Bytes after the key and the value are undefined. */
 export interface StoredRecord {
   readonly key: Bytes;
   readonly keyLength: number;
   readonly version: number;
-  /** The value, and its checksum behind it. */
+  /** The value, followed by its checksum. */
   readonly value: Bytes;
   readonly valueLength: number;
 }
 
 /**
- * Records are laid out here to be summed: the version as a float64, the lengths of key and value,
- * the key, the value. Zeros fill up the key to whole words and the end to whole steps of the sum.
- * What is here is valid until the next call of this module. The memory is the module's own, because
- * compiled code that knows where its memory is reads it half as fast again.
+ * The buffer in which records are laid out for the checksum: version as a float64, lengths of key
+ * and value, key, value. Zeros pad the key to whole words and the end to whole steps. The content
+ * is valid until the next call of this module. The memory belongs to the module, because compiled
+ * code reads memory at a constant address much faster.
  */
 export const blockBytes = 65_536;
 export const block = Buffer.from(new ArrayBuffer(blockBytes + viewStepBytes));
 const words = new Int32Array(block.buffer);
 const doubles = new Float64Array(block.buffer);
 const headBytes = 16;
-/** Four words: a step of the sum. Each record begins at one. */
+/** Four words: one step of the checksum. Each record begins at a step. */
 const stepBytes = 16;
 
 const factor = 0x9e3779b1;
 const firstSeed = 0x85ebca6b;
 
-/** The value with its checksum, as it is stored. Valid until the next call. */
+/** The value with its checksum, as stored. Valid until the next call. */
 export function sealed(key: Bytes, version: number, value: Bytes): Bytes {
   const [keyLength, valueLength] = [key.length, value.length];
   const sum = checksumOf({ key, keyLength, version, value, valueLength });
@@ -47,30 +47,33 @@ export function sealed(key: Bytes, version: number, value: Bytes): Bytes {
   return target;
 }
 
-/** Whether key, version and value are those for which the checksum behind the value was made. */
+/** True when the checksum after the value matches key, version and value. */
 export function isIntact(key: Bytes, version: number, stored: Bytes): boolean {
   const valueLength = stored.length - checksumBytes;
   return isIntactRecord({ key, keyLength: key.length, version, value: stored, valueLength });
 }
 
-/** The same of a record. */
+/** The same for a record. */
 export function isIntactRecord(record: StoredRecord): boolean {
   return record.valueLength >= 0 && checksumOf(record) === storedChecksum(record);
 }
 
-/** The checksum that stands behind the value. */
+/** The stored checksum. */
 export function storedChecksum({ value, valueLength: at }: StoredRecord): number {
   const [a = 0, b = 0] = [value[at], value[at + 1]];
   const [c = 0, d = 0] = [value[at + 2], value[at + 3]];
   return a | (b << 8) | (c << 16) | (d << 24);
 }
 
-/** Bytes that a record takes in the block. */
+/** The bytes that a record takes in the buffer. */
 export function laidOutBytes({ keyLength, valueLength }: StoredRecord): number {
   return valueStart(0, keyLength) + valueLength;
 }
 
-/** Lays out a record from a step on, where there is room for it. Whether it is intact. */
+/**
+ * Lays out a record at a step; the caller has checked that it fits. Returns whether its checksum
+ * matches.
+ */
 export function layOut(record: StoredRecord, at: number): boolean {
   const { value, valueLength } = record;
   if (valueLength < 0) return false;
@@ -79,7 +82,7 @@ export function layOut(record: StoredRecord, at: number): boolean {
   return wordSum(at, fillUp(start + valueLength), firstSeed) === storedChecksum(record);
 }
 
-/** Where things are of a record that is laid out at `at`. */
+/** Offsets of the parts of a record that is laid out at `at`. */
 export function versionLaidOut(at: number): number {
   return doubles[at >> 3] ?? 0;
 }
@@ -93,7 +96,7 @@ export function valueLaidOut(at: number): { readonly start: number; readonly end
   return { start, end: start + (words[(at >> 2) + 3] ?? 0) };
 }
 
-/** The step behind the last byte. */
+/** The first step boundary at or after an offset. */
 export function nextStep(end: number): number {
   return (end + stepBytes - 1) & -stepBytes;
 }
@@ -102,7 +105,7 @@ function valueStart(at: number, keyLength: number): number {
   return (at + headBytes + keyLength + 3) & -4;
 }
 
-/** All but the value, and where that begins. */
+/** Lays out all but the value; returns the offset of the value. */
 function layOutHead({ key, keyLength, version, valueLength }: StoredRecord, at: number): number {
   block.set(key, at + headBytes);
   clearRest(at + headBytes + keyLength);
@@ -112,7 +115,7 @@ function layOutHead({ key, keyLength, version, valueLength }: StoredRecord, at: 
   return valueStart(at, keyLength);
 }
 
-/** Leaves a record that is no larger than the block at its beginning. */
+/** A record that fits stays laid out at the start of the buffer. */
 function checksumOf(record: StoredRecord): number {
   const { value, valueLength } = record;
   const start = layOutHead(record, 0);
@@ -121,7 +124,7 @@ function checksumOf(record: StoredRecord): number {
   return wordSum(0, fillUp(start + valueLength), firstSeed);
 }
 
-/** What fills the block is summed on from the sum of what filled it before. */
+/** A longer value is summed in pieces, each seeded with the sum before. */
 function sumOfPieces(start: number, value: Bytes, valueLength: number): number {
   let sum = firstSeed;
   let at = start;
@@ -135,7 +138,7 @@ function sumOfPieces(start: number, value: Bytes, valueLength: number): number {
   return sum;
 }
 
-/** Zeros up to the next step. */
+/** Pads with zeros to the next step. */
 function fillUp(end: number): number {
   clearRest(end);
   const next = nextStep(end);
@@ -143,17 +146,17 @@ function fillUp(end: number): number {
   return next;
 }
 
-/** Zeros behind the last byte of a word. */
+/** Pads the last word with zeros. */
 function clearRest(end: number): void {
   const used = end & 3;
   if (used > 0) words[end >> 2] = (words[end >> 2] ?? 0) & ((1 << (8 * used)) - 1);
 }
 
 /**
- * A sum over the words from one step to another. Each step can be undone, so a change in a single
- * word always shows; others go unnoticed once in four thousand million. Four sums side by side,
- * because a processor computes them at once. The turn brings bits back from where a product moves
- * them.
+ * The checksum of the words of several steps. Each step is invertible, so a change in a single word
+ * is always detected; other changes are missed once in four thousand million. Four independent
+ * sums, because a processor computes them in parallel. The rotation returns bits that a
+ * multiplication shifts up.
  */
 function wordSum(from: number, to: number, seed: number): number {
   let [a, b, c, d] = [seed | 0, seed ^ factor, ~seed, ~seed ^ factor];
@@ -167,7 +170,7 @@ function wordSum(from: number, to: number, seed: number): number {
   return mixed(mixed(mixed(mixed(a) ^ b) ^ c) ^ d);
 }
 
-/** Each of the 32 bits goes into those above and below; no two words give the same. */
+/** A bijection that spreads each of the 32 bits upwards and downwards. */
 function mixed(word: number): number {
   const product = Math.imul(word, factor);
   return product ^ (product >>> 15);
