@@ -24,40 +24,40 @@ import { binaryBytesMax, propertyNameLengthMax, stringLengthMax } from '../edm/l
 import { textBytesPerUnitMax } from './text.js';
 import type { EdmType, EdmValue, Property, PropertyBag } from '../edm/value.js';
 
-/** A source of up to this many bytes can be copied from. */
+/** Sources of up to this many bytes can be copied from. */
 const sourceBytesMax = 64 * 1024;
-/** Memory that a builder keeps: a source, and behind it the text of a bag. */
+/** The buffer of a builder: the source, followed by the text of a bag. */
 const keptBytes = 320 * 1024;
 
 const headerWords = 4;
 const keptHeaders = 256;
 
-/** Bytes of a fragment besides its names and a string or binary value, at most. */
+/** The maximum bytes of a fragment without its name and string or binary value. */
 const fragmentOverheadBytes = 64 + instantBytesMax;
 
 const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
 
-/** Types whose canonical text is digits, letters and signs. */
+/** Types whose canonical text is ASCII without quotes. */
 type PlainType = Exclude<EdmType, 'Edm.String'>;
 
 /**
- * Puts one bag after another together: `begin`, properties, `finish`. Names differ and follow the
- * name rules, of which the format needs that JSON escapes nothing in them and that 16 bits hold
- * their lengths. What is larger than an entity may be is written too, and told by the result.
+ * Builds one bag after another: `begin`, properties, `finish`. Names must be distinct and follow
+ * the name rules, so that they need no JSON escapes and their lengths fit into 16 bits. Bags over
+ * the limits of an entity are built too; the result tells.
  */
 export class BagBuilder {
   #buffer = Buffer.allocUnsafeSlow(keptBytes);
   #end = sourceBytesMax;
-  /** Of each property: offset of its fragment, tag, bytes of its name and its annotation. */
+  /** Per property: the offset of its fragment, tag, bytes of its name and of its annotation. */
   #headers = new Uint32Array(keptHeaders * headerWords);
   #count = 0;
   #bytes = 0;
   #nameTooLong = false;
   #valueTooLarge = false;
 
-  /** Starts a bag, whether the one before was finished or not. */
+  /** Starts a bag and discards an unfinished one. */
   begin(): void {
     if (this.#buffer.length > keptBytes) this.#buffer = Buffer.allocUnsafeSlow(keptBytes);
     if (this.#headers.length > keptHeaders * headerWords) {
@@ -71,8 +71,8 @@ export class BagBuilder {
   }
 
   /**
-   * Takes a text whose parts `copy` may be asked for until the next one is taken. False when it is
-   * too long or not all ASCII: then nothing of it can be copied.
+   * Sets the source for `copy` until the next call. Returns false when the text is too long or not
+   * ASCII; nothing can be copied from it then.
    */
   takeSource(text: string): boolean {
     const { length } = text;
@@ -81,7 +81,7 @@ export class BagBuilder {
     );
   }
 
-  /** The same text as a string that keeps no longer one alive, which a part of a text does. */
+  /** A copy of a text that does not keep a longer parent string alive, as a substring would. */
   ownText(text: string): string {
     this.#reserve(text.length * textBytesPerUnitMax);
     const end = this.#end + this.#buffer.write(text, this.#end, 'utf8');
@@ -202,7 +202,7 @@ export class BagBuilder {
     this.#buffer = larger;
   }
 
-  /** Notes the header of the fragment that begins at the end of the text. */
+  /** Appends the header of the fragment at the end of the text. */
   #account(name: string, tag: number, nameBytes: number, annotationBytes: number): void {
     const word = this.#count * headerWords;
     if (word === this.#headers.length) {
@@ -232,7 +232,7 @@ export class BagBuilder {
     this.#bytes += propertySize(name.length, bytes);
   }
 
-  /** Writes a fragment up to its value, for which there is room then; returns the end. */
+  /** Writes a fragment up to its value, whose space it reserves; returns the end. */
   #open(name: string, type: EdmType, annotated: boolean, valueBytesMax: number): number {
     this.#reserve(fragmentOverheadBytes + name.length * 2 * textBytesPerUnitMax + valueBytesMax);
     const target = this.#buffer;
@@ -260,7 +260,7 @@ function valueUnits(value: EdmValue): number {
   return value.type === 'Edm.String' || value.type === 'Edm.Binary' ? value.value.length : 0;
 }
 
-/** Where something stands in a source; `end` is exclusive. */
+/** A range of offsets in a source; `end` is exclusive. */
 export interface SourceRange {
   readonly start: number;
   readonly end: number;
@@ -268,19 +268,19 @@ export interface SourceRange {
 
 const shared = new BagBuilder();
 
-/** The bag of some properties, whose names are as `BagBuilder` wants them. */
+/** The bag of properties whose names follow the rules of `BagBuilder`. */
 export function propertyBagOf(properties: readonly Property[]): PropertyBag {
   shared.begin();
   for (const { name, value } of properties) shared.add(name, value);
   return shared.finish();
 }
 
-/** The same without what limits need. */
+/** The same bag without the sizes for limits. */
 export function encodeBag(properties: readonly Property[]): Bytes {
   return propertyBagOf(properties).bag;
 }
 
-/** Up to this length a loop beats a call into native code. */
+/** Up to this length a loop is faster than a call into native code. */
 const shortNameLength = 24;
 
 function writeName(target: Buffer, at: number, name: string): number {
@@ -305,7 +305,7 @@ const tags: Readonly<Record<EdmType, number>> = {
   'Edm.Binary': propertyTags.binary,
 };
 
-/** What stands between the two spellings of an annotated property's name. */
+/** The text between the two spellings of the name of an annotated property. */
 function annotationText(type: EdmType): Buffer {
   return Buffer.from(`@odata.type":"${type}","`, 'latin1');
 }
@@ -322,8 +322,8 @@ const annotations: Readonly<Record<EdmType, Buffer>> = {
 };
 
 /**
- * Characters between the two spellings of a property's name; 0 where there is one spelling, since
- * the JSON shows the type. A Double is taken for a finite one.
+ * The characters between the two spellings of a property's name; 0 when there is one spelling,
+ * because the JSON shows the type. Assumes that a Double is finite.
  */
 export const annotationLengths: Readonly<Record<EdmType, number>> = {
   'Edm.String': 0,
@@ -336,7 +336,7 @@ export const annotationLengths: Readonly<Record<EdmType, number>> = {
   'Edm.Binary': annotations['Edm.Binary'].length,
 };
 
-/** Whether the JSON of a value does not show its type by itself (table-service §4.3). */
+/** True when the JSON of a value does not show its type (table-service §4.3). */
 function isAnnotated(value: EdmValue): boolean {
   if (value.type === 'Edm.Double') return !Number.isFinite(value.value);
   return annotationLengths[value.type] > 0;
@@ -366,7 +366,7 @@ const wordView = new DataView(new ArrayBuffer(8));
 function writeQuoted(target: Buffer, at: number, value: EdmValue): number {
   switch (value.type) {
     case 'Edm.DateTime':
-      // Halves are read from memory, because shifting would make bigints.
+      // Reads the two 32-bit halves from memory; shifts would allocate bigints.
       wordView.setBigInt64(0, value.value);
       return writeTicks(target, at, wordView.getUint32(0), wordView.getUint32(4));
     case 'Edm.Guid':

@@ -5,19 +5,19 @@ import { invariant } from '../../base/invariant.js';
  * The encoded properties of an entity. This is a storage format: docs/internals/value-layout.md is
  * its grammar. All numbers are big endian; offsets count from the first byte of the bag.
  *
- *     bag      = u8 format, u16 count, header*, u32 end, fragment*
- *     header   = u32 fragment offset, u8 tag, u16 nameBytes, u16 annotationBytes
- *     fragment = "," annotation? '"' name '":' value
+ * bag      = u8 format, u16 count, header*, u32 end, fragment*
+ * header   = u32 fragment offset, u8 tag, u16 nameBytes, u16 annotationBytes
+ * fragment = "," annotation? '"' name '":' value
  *
  * The fragments are the JSON of the properties with minimal metadata. A property is addressed by
  * the offset of its header: `for (let at = firstProperty; at < headersEnd(bag); at +=
  * propertyHeaderBytes)`.
  *
- * The bytes may be a view of memory that is longer than the bag and is written over later: no
- * reader looks at their length, and none keeps them.
+ * The bytes may be a view of a longer buffer that is overwritten later: readers must not use the
+ * length of the bytes and must not keep them.
  */
 
-/** The type of a stored value. Permanent: a number is never given another meaning. */
+/** The type of a stored value. Permanent: a number never gets another meaning. */
 export const propertyTags = {
   string: 1,
   int32: 2,

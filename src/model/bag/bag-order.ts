@@ -19,8 +19,8 @@ import { writeBytes } from './json-bytes.js';
 import type { PropertyBag } from '../edm/value.js';
 
 /**
- * The bag with its properties in ordinal order of their names, which is how an entity keeps them
- * after any PUT or MERGE (table-service §2.6). The bag itself when it is in order already.
+ * The bag with its properties in ordinal order of their names, the order of an entity after any PUT
+ * or MERGE (table-service §2.6). Returns the same bag when it is in order.
  */
 export function sortedBag(bag: Bytes): Bytes {
   if (isSorted(bag)) return bag;
@@ -41,7 +41,9 @@ export function sortedBag(bag: Bytes): Bytes {
 
 const builder = new BagBuilder();
 
-/** The stored properties with the given ones laid over them, in ordinal order of their names. */
+/**
+ * The stored properties, replaced or extended by the given ones, in ordinal order of their names.
+ */
 export function mergedBag(stored: Bytes, given: Bytes): PropertyBag {
   const sides = [sortedHeaders(given), sortedHeaders(stored)] as const;
   builder.begin();
@@ -58,7 +60,7 @@ export function mergedBag(stored: Bytes, given: Bytes): PropertyBag {
   return builder.finish();
 }
 
-/** As `compareNames`; a side that has ended comes last. */
+/** As `compareNames`; an exhausted side comes last. */
 function compareEntries(
   left: Bytes,
   leftAt: number | undefined,
@@ -112,7 +114,7 @@ function compareNames(left: Bytes, leftAt: number, right: Bytes, rightAt: number
   return leftLength - rightLength;
 }
 
-/** Lead bytes of U+E000…U+FFFF come behind those of pairs of surrogates, unlike in UTF-8. */
+/** In UTF-16, unlike in UTF-8, U+E000…U+FFFF come after surrogate pairs. */
 function unitOrder(byte: number): number {
   return byte === 0xee || byte === 0xef ? byte + 0x10 : byte;
 }

@@ -39,7 +39,7 @@ export function propertyName(bag: Bytes, at: number): string {
   return asBuffer(bag).toString('utf8', start, start + nameLength(bag, at));
 }
 
-/** The value of the property whose header is at `at`, exactly. It shares no memory with the bag. */
+/** A copy of the value of the property whose header is at `at`. */
 export function readValue(bag: Bytes, at: number): EdmValue {
   const tag = propertyTag(bag, at);
   if (tag === propertyTags.string) return { type: 'Edm.String', value: readString(bag, at) };
@@ -71,13 +71,13 @@ function readString(bag: Bytes, at: number): string {
   return jsonText(bag, valueStart(bag, at) + 1, fragmentEnd(bag, at) - 1);
 }
 
-/** What the content of a stored string, or whole characters and escapes of it, stands for. */
+/** Decodes the content of a stored string, or a part that cuts no character and no escape. */
 export function jsonText(bag: Bytes, start: number, end: number): string {
   const text = asBuffer(bag).toString('utf8', start, end);
   return text.includes('\\') ? String(JSON.parse(`"${text}"`)) : text;
 }
 
-/** The text of a value that is no string, without quotes. */
+/** The text of a non-string value, without quotes. */
 function valueText(bag: Bytes, at: number): string {
   const start = valueStart(bag, at);
   const end = fragmentEnd(bag, at);

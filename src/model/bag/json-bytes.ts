@@ -2,16 +2,16 @@ import type { Bytes } from '../../base/bytes.js';
 import { isPlainText } from './text.js';
 
 /**
- * Writers of JSON straight into a buffer. Each writes at an offset and returns the end of what it
- * wrote; the caller has made room for the longest result.
+ * Writers of JSON into a buffer. Each writes at an offset and returns the end; the caller has
+ * reserved the space of the longest result.
  */
 
 /** Bytes that one UTF-16 code unit takes in a JSON string, at most: `\u001f`. */
 export const jsonBytesPerUnitMax = 6;
 
-/** Up to this length a loop beats a call into native code. */
+/** Up to this length a loop is faster than a call into native code. */
 const shortLength = 24;
-/** As long as this for copies, which need a view of the source first. */
+/** The same limit for copies, which need a view of the source first. */
 const shortCopyLength = 48;
 
 /** Copies a range of bytes. */
@@ -28,7 +28,7 @@ export function writeBytes(
   return at + length;
 }
 
-/** Copies a range of few bytes. */
+/** Copies a short range of bytes. */
 function copyShort(target: Buffer, at: number, source: Bytes, start: number, end: number): number {
   const length = end - start;
   for (let index = 0; index < length; index++) target[at + index] = source[start + index] ?? 0;
@@ -43,7 +43,7 @@ export function writeAscii(target: Buffer, at: number, text: string): number {
   return at + length;
 }
 
-/** Writes what stands between the quotes of a JSON string. */
+/** Writes the content of a JSON string, without its quotes. */
 export function writeJsonText(target: Buffer, at: number, text: string): number {
   const length = text.length;
   if (length > shortLength) return writeEscaped(target, at, text);
@@ -61,7 +61,7 @@ function writeEscaped(target: Buffer, at: number, text: string): number {
   return at + target.write(isPlainText(text) ? text : jsonText(text), at, 'utf8');
 }
 
-/** What stands between the quotes of a JSON string; surrogates without partners are escaped. */
+/** The content of a JSON string, without its quotes; lone surrogates are escaped. */
 export function jsonText(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

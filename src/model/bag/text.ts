@@ -1,8 +1,8 @@
 import { asBuffer, type Bytes } from '../../base/bytes.js';
 
 /**
- * Text as bytes that lose nothing: UTF-8, and a surrogate without its partner as the three bytes
- * that UTF-8 would give its number. (Plain UTF-8 conversion turns those into U+FFFD.)
+ * Lossless text encoding: UTF-8, with a lone surrogate as three bytes (WTF-8). Plain UTF-8
+ * conversion replaces lone surrogates by U+FFFD.
  */
 
 /** Bytes that one UTF-16 code unit takes, at most. */
@@ -11,18 +11,18 @@ export const textBytesPerUnitMax = 3;
 const surrogate = /[\ud800-\udfff]/;
 const loneSurrogate = /\p{Surrogate}/u;
 
-/** Whether a text holds a surrogate without its partner. */
+/** True when a text has a lone surrogate. */
 export function hasLoneSurrogate(text: string): boolean {
   return surrogate.test(text) && loneSurrogate.test(text);
 }
 
-/** What JSON must escape, and surrogates, which it may have to. */
+/** Characters that JSON must escape, and surrogates, which may be lone. */
 // oxlint-disable-next-line no-control-regex -- JSON forbids exactly these characters
 const special = /["\\\u0000-\u001f\ud800-\udfff]/;
 // oxlint-disable-next-line no-control-regex -- JSON forbids exactly these characters
 const escaped = /["\\\u0000-\u001f]/;
 
-/** Whether a text stands in a JSON string as it is, without escapes. */
+/** True when a text needs no escapes in a JSON string. */
 export function isPlainText(text: string): boolean {
   return !special.test(text) || !(escaped.test(text) || loneSurrogate.test(text));
 }

@@ -40,10 +40,12 @@ interface Day {
 let lastDays = 0;
 let lastDay: Day = { year: 1, month: 1, day: 1 };
 
-/** The date of a day count. Remembers the last one: rows of a page tend to share theirs. */
+/**
+ * The date of a day count. Caches the last one, because rows of a page tend to have the same date.
+ */
 function dateOfDays(days: number): Day {
   if (days === lastDays) return lastDay;
-  // Counted from 0000-03-01, so that the leap day ends its year.
+  // Years are counted from March, so that the leap day is their last day.
   const shifted = days + 306;
   const era = Math.floor(shifted / 146_097);
   const dayOfEra = shifted - era * 146_097;
@@ -78,20 +80,20 @@ function digitsAt(text: string, at: number, count: number): number {
   return value;
 }
 
-/** An instant as it was written. */
+/** A parsed instant. */
 export interface Instant {
-  /** Since 0001-01-01; may lie outside what a property can hold. */
+  /** Seconds since 0001-01-01; may be outside the range of a property. */
   readonly seconds: number;
   /** 100 ns units. */
   readonly fraction: number;
-  /** Whether the text is the one that is written for the instant, its range aside. */
+  /** True when the text is the canonical one of the instant, its range aside. */
   readonly isCanonical: boolean;
 }
 
 /**
- * An instant, from `yyyy-MM-dd[THH:mm[:ss[.f…]]][Z|±hh:mm]`; undefined when the text is
- * anything else. Without a zone the text is UTC. Digits of the fraction beyond the seventh must be
- * zero, so that nothing is cut off silently.
+ * An instant, from `yyyy-MM-dd[THH:mm[:ss[.f…]]][Z|±hh:mm]`; undefined for any other text. Without
+ * a zone the text is UTC. Fraction digits beyond the seventh must be zero, so that no precision is
+ * lost silently.
  */
 export function parseInstant(text: string): Instant | undefined {
   if (text.charCodeAt(4) !== 0x2d || text.charCodeAt(7) !== 0x2d) return undefined;
@@ -125,12 +127,12 @@ export function parseDateTime(text: string): bigint | undefined {
   return BigInt(instant.seconds) * ticksPerSecond + BigInt(instant.fraction);
 }
 
-/** Date alone, or with a time to the minute, second or a part of it, and then with its zone. */
+/** A date alone, or with a time to the minute, second or fraction and a zone. */
 const utcTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,7})?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
 /**
- * Ticks of a time as stored policies and shared access signatures write it: a time of day always
- * has a zone (queue-service §4.3 and §7.5). Undefined for any other text.
+ * Ticks of a time in stored policies and shared access signatures, where a time of day always has a
+ * zone (queue-service §4.3 and §7.5). Undefined for any other text.
  */
 export function parseUtcTime(text: string): bigint | undefined {
   return utcTime.test(text) ? parseDateTime(text) : undefined;
@@ -152,7 +154,7 @@ interface TimeOfDay {
 }
 
 const dateLength = 10;
-/** Where the text of seconds ends. */
+/** The end of the seconds in the text. */
 const secondsEnd = 19;
 
 function isDateSeparator(code: number): boolean {
@@ -190,7 +192,7 @@ function parseFraction(text: string, seconds: number): TimeOfDay | undefined {
   return { seconds, fraction, end: at };
 }
 
-/** Seconds east of UTC that the rest of a text names; undefined when it is malformed. */
+/** The zone offset in seconds east of UTC; undefined when it is malformed. */
 function parseOffset(text: string, at: number): number | undefined {
   const rest = text.length - at;
   if (rest === 0) return 0;
@@ -224,7 +226,7 @@ function writeColon(target: Uint8Array, at: number, escaped: boolean): number {
 }
 
 /**
- * Writes `yyyy-MM-ddTHH:mm:ss[.f…]Z` with the fraction's trailing zeros cut off; returns the end.
+ * Writes `yyyy-MM-ddTHH:mm:ss[.f…]Z` without trailing zeros of the fraction; returns the end.
  * `seconds` counts from 0001-01-01, `fraction` is in 100 ns units. With `escaped`, colons are
  * written as `%3A`. The target must have room for `instantBytesMax` bytes.
  */
@@ -281,28 +283,28 @@ function writeFraction(target: Uint8Array, at: number, fraction: number): number
 }
 
 /**
- * The seventh digit of a version's fraction: 1 to 9, so that each Timestamp has seven digits and
- * none is cut off as a trailing zero. Versions are microseconds, because ticks since 1970 exceed
- * the safe integers; whatever the digit, instants differ and are ordered as versions are.
+ * The seventh fraction digit of a version's instant: 1 to 9, so that each Timestamp has seven
+ * digits and no trailing zero. Versions are microseconds, because ticks since 1970 exceed the safe
+ * integers; the added digit keeps instants distinct and in the order of versions.
  */
 function seventhDigit(version: number): number {
   const seconds = Math.floor(version / 1_000_000);
   return seventhDigitOf(seconds, version - seconds * 1_000_000);
 }
 
-/** The digits of a million add up to one, so the sum has the same remainder as the version. */
+/** Uses the digit sum: 10 ≡ 1 (mod 9), so the sum has the same remainder as the version. */
 function seventhDigitOf(seconds: number, micros: number): number {
   const sum = seconds + micros;
-  // Not `%`: of numbers beyond 32 bits it is a call of the system's library.
+  // Not `%`, which calls the system's library for numbers beyond 32 bits.
   return 1 + (sum - 9 * Math.floor(sum / 9));
 }
 
-/** The instant that a version is shown as, in ticks: in ETags, Timestamps and filters alike. */
+/** The instant that represents a version in ETags, Timestamps and filters, in ticks. */
 export function ticksOfVersion(version: number): bigint {
   return ticksFromMicros(version) + BigInt(seventhDigit(version));
 }
 
-/** The version that is shown as an instant; undefined when none is. */
+/** The version that an instant represents; undefined when there is none. */
 export function versionOfTicks(ticks: bigint): number | undefined {
   const sinceEpoch = ticks - ticksFromMicros(0);
   if (sinceEpoch < 0n) return undefined;
@@ -324,8 +326,8 @@ export function writeTimestamp(
 }
 
 /**
- * Writes the instant of a tick count given in two 32-bit halves; returns the end. For ticks from 0
- * to `dateTimeMax`, without making a bigint.
+ * Writes the instant of ticks given as two 32-bit halves, without bigints; returns the end. For
+ * ticks from 0 to `dateTimeMax`.
  */
 export function writeTicks(target: Uint8Array, at: number, high: number, low: number): number {
   // 2^32 = 429 * 10^7 + 4,967,296, and both sums below stay under 2^53.
@@ -343,7 +345,7 @@ export function formatDateTime(ticks: bigint): string {
   return scratch.toString('latin1', 0, writeInstant(scratch, 0, seconds, fraction, false));
 }
 
-/** The same with exactly seven fraction digits: how error bodies and access policies write it. */
+/** The same with exactly seven fraction digits, for error bodies and access policies. */
 export function formatFullDateTime(ticks: bigint): string {
   const text = formatDateTime(ticks);
   return `${text.slice(0, secondsEnd)}.${text.slice(secondsEnd + 1, -1).padEnd(7, '0')}Z`;
@@ -354,7 +356,7 @@ export function formatTimestamp(version: number): string {
   return scratch.toString('latin1', 0, writeTimestamp(scratch, 0, version, false));
 }
 
-/** The version as its ETag spells it: the Timestamp with colons as `%3A`. */
+/** The version as in an ETag: the Timestamp with colons as `%3A`. */
 export function formatEscapedTimestamp(version: number): string {
   return scratch.toString('latin1', 0, writeTimestamp(scratch, 0, version, true));
 }
@@ -367,7 +369,7 @@ function twoDigits(value: number): string {
   return String(value).padStart(2, '0');
 }
 
-/** `MM/dd/yyyy HH:mm:ss`: how the message about a date out of range names the date. */
+/** `MM/dd/yyyy HH:mm:ss`, for the message about a date out of range. */
 export function formatUsDateTime(ticks: bigint): string {
   const daysAndTime = Number(ticks / ticksPerSecond);
   const days = Math.floor(daysAndTime / secondsPerDay);

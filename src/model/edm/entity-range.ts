@@ -1,7 +1,7 @@
 /**
- * The entities that a signature is good for: from one key to another, both inside, in key order
- * (table-service §8.3). Without a row key a bound takes in its whole partition; an absent
- * bound is none. A row key means nothing without its partition key.
+ * The entities that a signature grants: from one key to another, both included, in key order
+ * (table-service §8.3). A bound without a row key includes its whole partition; an absent bound is
+ * open. A row key needs its partition key.
  */
 export interface EntityRange {
   readonly startPartitionKey?: string;

@@ -26,8 +26,8 @@ export function propertySize(nameUnits: number, valueBytes: number): number {
 }
 
 /**
- * An entity's size in bytes by the service's published formula (table-service §2.2), which is
- * what the limit of 1 MiB is measured by; from the sum of its properties. Timestamp does not count.
+ * An entity's size in bytes by the service's published formula (table-service §2.2), which the
+ * limit of 1 MiB uses; from the sum of its properties. Timestamp does not count.
  */
 export function entitySize(partitionKey: string, rowKey: string, propertyBytes: number): number {
   return 4 + 2 * (partitionKey.length + rowKey.length) + propertyBytes;

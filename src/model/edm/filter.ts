@@ -3,10 +3,9 @@ import type { EdmValue } from './value.js';
 export type ComparisonOperator = 'eq' | 'ne' | 'gt' | 'ge' | 'lt' | 'le';
 
 /**
- * A parsed `$filter` (table-service §5). Never changed once parsed. The property of a
- * comparison always stands on its left: the parser mirrors `3 lt Age`. `and` and `or` have two or
- * more operands and are flattened, so a chain of hundreds of comparisons stays shallow; the order
- * of their operands means nothing.
+ * A parsed `$filter` (table-service §5). Immutable. The property of a comparison is always on its
+ * left: the parser mirrors `3 lt Age`. `and` and `or` have two or more operands and are flattened,
+ * so a chain of hundreds of comparisons stays shallow; the order of operands is irrelevant.
  */
 export type Filter =
   | { readonly kind: 'and'; readonly operands: readonly Filter[] }

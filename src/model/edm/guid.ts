@@ -17,7 +17,7 @@ export function parseGuid(text: string): string | undefined {
 
 const canonicalShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Whether a text is the one that a guid is written as. */
+/** True when a text is in the canonical form of a guid. */
 export function isCanonicalGuid(text: string): boolean {
   return text.length === guidTextLength && canonicalShape.test(text);
 }

@@ -20,8 +20,8 @@ export function isPropertyName(name: string): boolean {
 const wideName = /^[\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}_.:$ -]+$/u;
 
 /**
- * A wider rule than that of the service: dots, colons, dollar signs, spaces and hyphens as well,
- * and digits in front. JSON escapes none of them, and none ends a name in `$select`.
+ * The wider rule of `--lenient property-names`: also dots, colons, dollar signs, spaces and
+ * hyphens, and leading digits. JSON escapes none of them, and none ends a name in `$select`.
  */
 export function isWidePropertyName(name: string): boolean {
   return wideName.test(name);

@@ -1,7 +1,7 @@
 import { propertiesMax } from './limits.js';
 import { isPropertyName, isWidePropertyName } from './property-name.js';
 
-/** What the properties of an entity must keep to, beyond what their storage demands. */
+/** The rules for the properties of an entity, beyond those of its storage. */
 export interface PropertyRules {
   /** Properties besides the keys and Timestamp. */
   readonly countMax: number;
@@ -9,13 +9,13 @@ export interface PropertyRules {
   readonly isName: (text: string) => boolean;
 }
 
-/** Those of the cloud service (table-service §2.2 and §2.4). */
+/** The rules of the cloud service (table-service §2.2 and §2.4). */
 export const cloudPropertyRules: PropertyRules = Object.freeze({
   countMax: propertiesMax,
   isName: isPropertyName,
 });
 
-/** Far beyond what fits into an entity, and well within what its storage can count. */
+/** More than fits into an entity, and less than the storage format can count. */
 const manyPropertiesMax = 10_000;
 
 export function propertyRulesOf(allows: {

@@ -4,9 +4,9 @@ import type { Bytes } from '../../base/bytes.js';
 export type EdmType = EdmValue['type'];
 
 /**
- * One typed value. Constructors in this folder are the only makers, so a value in hand is in the
- * range of its type: Int32 and Int64 fit, a guid is canonical lower case, a date lies in 1601…9999,
- * though in a filter it may lie in any year from 1.
+ * A typed value. Only the constructors in this folder create one, so it is in the range of its
+ * type: Int32 and Int64 fit, a guid is canonical lower case, a date lies in 1601…9999, or in a
+ * filter in any year from 1.
  */
 export type EdmValue =
   | { readonly type: 'Edm.String'; readonly value: string }
@@ -24,25 +24,25 @@ export interface Property {
   readonly value: EdmValue;
 }
 
-/** An entity as a client holds it: keys and its own properties, in the order given. */
+/** An entity on the client's side: keys and its own properties, in the order given. */
 export interface Entity {
   readonly partitionKey: string;
   readonly rowKey: string;
   readonly properties: readonly Property[];
 }
 
-/** Encoded properties, and what the limits of an entity are measured by. */
+/** Encoded properties, and the measures for the limits of an entity. */
 export interface PropertyBag {
-  /** As `bag.ts` reads it, in the order given. Sound only when `count` is within its limit. */
+  /** As `bag.ts` reads it, in the order given. Valid only when `count` is within its limit. */
   readonly bag: Bytes;
   readonly count: number;
-  /** The sum over the properties by the service's formula; the keys are not in it. */
+  /** The sum of the properties by the service's formula, without the keys. */
   readonly propertyBytes: number;
   readonly nameTooLong: boolean;
   readonly valueTooLarge: boolean;
 }
 
-/** What a client asks to store. */
+/** An entity to store. */
 export interface EntityInput {
   readonly partitionKey: string;
   readonly rowKey: string;

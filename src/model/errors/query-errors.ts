@@ -1,9 +1,9 @@
 import { StorageError, type ErrorDetail } from './storage-error.js';
 
-// Errors about one part of a request that name the part and its value in extra elements of the
-// body (queue-service §3.3).
+// Errors about one part of a request; extra elements of the body name the part and its value
+// (queue-service §3.3).
 
-/** A number outside its range, both ends of which are allowed. */
+/** A number outside of an inclusive range. */
 export function outOfRangeQueryParameter(
   name: string,
   value: string,
@@ -49,18 +49,18 @@ export function missingHeader(name: string): StorageError {
   return new StorageError('MissingRequiredHeader', { details: [['HeaderName', name]] });
 }
 
-/** `limitBytes`: what would have been accepted. */
+/** `limitBytes`: the largest accepted size. */
 export function requestBodyTooLarge(limitBytes: number): StorageError {
   return new StorageError('RequestBodyTooLarge', { details: [['MaxLimit', String(limitBytes)]] });
 }
 
-/** Where in a document something is wrong, both counted from 1. */
+/** A position in a document; both numbers count from 1. */
 export interface XmlPlace {
   readonly line: number;
   readonly column: number;
 }
 
-/** A body that is no XML, or no document that the operation can mean. */
+/** A body that is not XML, or not a document that the operation accepts. */
 export function invalidXmlDocument(reason: string, place?: XmlPlace): StorageError {
   const where: readonly ErrorDetail[] =
     place === undefined

@@ -1,13 +1,13 @@
 /**
- * How the table service writes the body: OData JSON, front-door XML or OData XML, by the layer that
- * fails (table-service §3.1). Queues write every error as storage XML (queue-service
+ * The shape of an error body of the table service: OData JSON, front-door XML or OData XML, by the
+ * layer that fails (table-service §3.1). Queues write every error as storage XML (queue-service
  * §3.3); a code that tables never answer has that shape.
  */
 export type ErrorShape = 'odata-json' | 'front-door-xml' | 'odata-xml' | 'storage-xml';
 
 /**
- * Which layer finds the error inside a changeset (table-service §9.5). A validation error always
- * carries the index of its operation, a storage error only when the changeset has more than one.
+ * The layer that finds an error in a changeset (table-service §9.5). A validation error always
+ * carries the index of its operation, a storage error only in a changeset of several operations.
  */
 export type ErrorLayer = 'validation' | 'storage';
 
@@ -16,9 +16,9 @@ export interface ErrorDefinition {
   readonly message: string;
   readonly shape: ErrorShape;
   readonly layer: ErrorLayer;
-  /** Whether the answer, in JSON, says `Cache-Control: no-cache` (table-service §3.1). */
+  /** The JSON answer has `Cache-Control: no-cache` (table-service §3.1). */
   readonly noCache: boolean;
-  /** The code as the table service sends it, where that is another one. */
+  /** The code that the table service sends, when it differs. */
   readonly tableCode?: string;
 }
 
@@ -26,7 +26,7 @@ function validation(status: number, message: string): ErrorDefinition {
   return { status, message, shape: 'odata-json', layer: 'validation', noCache: false };
 }
 
-/** An error of an operation that was understood: found before storage, and answered like it. */
+/** An error in a well-formed operation, found before storage and rendered like a storage error. */
 function operation(status: number, message: string): ErrorDefinition {
   return { ...validation(status, message), noCache: true };
 }
@@ -43,7 +43,7 @@ function format(status: number, message: string): ErrorDefinition {
   return { status, message, shape: 'odata-xml', layer: 'validation', noCache: false };
 }
 
-/** A code of the services whose every error is `<Error>`. */
+/** A code of the services that render every error as `<Error>`. */
 function storageXml(status: number, message: string): ErrorDefinition {
   return { status, message, shape: 'storage-xml', layer: 'storage', noCache: false };
 }
@@ -168,7 +168,7 @@ export const errorRegistry = {
     400,
     'A required XML node was not specified in the request body.',
   ),
-  /** No credentials at all. Tables call it what they call a malformed header. */
+  /** No credentials. The table service uses its code for a malformed header. */
   NoAuthenticationInformation: {
     ...frontDoor(
       401,
@@ -252,7 +252,7 @@ export const errorRegistry = {
 
 export type ErrorCode = keyof typeof errorRegistry;
 
-/** The definition of a code, typed alike for all codes. */
+/** The definition of a code, with one type for all codes. */
 export function errorDefinition(code: ErrorCode): ErrorDefinition {
   return errorRegistry[code];
 }

@@ -6,34 +6,34 @@ import {
   type ErrorShape,
 } from './registry.js';
 
-/** An extra child of an `<Error>` body: what the error is about (queue-service §3.3). */
+/** An extra child of an `<Error>` body with a detail of the error (queue-service §3.3). */
 export type ErrorDetail = readonly [element: string, value: string];
 
 export interface StorageErrorOptions {
-  /** Replaces the registry's message where the protocol words it per case. */
+  /** Replaces the registry's message where the protocol's wording depends on the case. */
   readonly message?: string;
   /** Zero-based position of the operation that failed in an entity group transaction. */
   readonly operationIndex?: number;
-  /** The layer that found it, where that is not the one that finds its code otherwise. */
+  /** The layer that found the error, when not the usual one of its code. */
   readonly layer?: ErrorLayer;
-  /** Whether its answer forbids caching, where that is not so for its code otherwise. */
+  /** Overrides whether the answer forbids caching. */
   readonly noCache?: boolean;
-  /** How tables write it, where that is not the shape of its code otherwise. */
+  /** Overrides the shape in which tables render the error. */
   readonly shape?: ErrorShape;
-  /** In the order written. The shapes of the table service leave them out. */
+  /** In the order written. The shapes of the table service omit them. */
   readonly details?: readonly ErrorDetail[];
-  /** What to authenticate with instead, the value of `WWW-Authenticate`. The status is then 401. */
+  /** The value of `WWW-Authenticate`: accepted ways to authenticate. The status is then 401. */
   readonly challenge?: string | undefined;
-  /** The methods that the addressed resource has, when it does not have that of the request. */
+  /** The methods of the addressed resource, when the method of the request is not among them. */
   readonly allowed?: readonly string[] | undefined;
-  /** After how long to try again. */
+  /** The time until a retry. */
   readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
 }
 
 /**
- * A request that cannot be served, as a value: what went wrong, not how it is rendered. Status,
- * body shape and headers are decided by `render.ts` at the edge.
+ * A failed request as a value: says what went wrong, not how it is rendered. `render.ts` decides on
+ * status, body shape and headers.
  */
 export class StorageError extends Error {
   override readonly name = 'StorageError';
@@ -60,7 +60,7 @@ export class StorageError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
-  /** The same error, of one operation of an entity group transaction. */
+  /** The same error as that of one operation of an entity group transaction. */
   atOperation(operationIndex: number): StorageError {
     const { code, message, layer, shape, noCache, details } = this;
     const options = { message, layer, shape, noCache, details, operationIndex, cause: this };

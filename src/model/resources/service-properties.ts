@@ -15,7 +15,7 @@ export interface LoggingProperties {
   readonly retention: RetentionPolicy;
 }
 
-/** What hour or minute metrics count. */
+/** Hour or minute metrics. */
 export interface MetricsProperties {
   /** `1.0`. */
   readonly version: string;
@@ -30,7 +30,7 @@ export interface CorsRule {
   /** Origins, or `*`. */
   readonly allowedOrigins: readonly string[];
   readonly allowedMethods: readonly string[];
-  /** Header names; one that ends in `*` stands for all that begin so. */
+  /** Header names; one that ends in `*` is a prefix. */
   readonly allowedHeaders: readonly string[];
   readonly exposedHeaders: readonly string[];
   readonly maxAgeSeconds: number;

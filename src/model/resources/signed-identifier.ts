@@ -2,8 +2,8 @@
 export const signedIdentifiersMax = 5;
 
 /**
- * A stored access policy (queue-service §7.5). A signature that names it takes from it what
- * its own fields leave out. An absent member was not given.
+ * A stored access policy (queue-service §7.5). It supplies the fields that a signature which names
+ * it leaves out. An absent member was not given.
  */
 export interface SignedIdentifier {
   /** Up to 64 characters, unique within the resource. */

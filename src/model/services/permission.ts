@@ -1,6 +1,6 @@
 /**
- * What a credential may allow, by the letters of `sp`, in the order in which clients write them
- * (table-service §8.4, queue-service §4.4). Other letters mean nothing to the services here.
+ * The permissions of a credential, by the letters of `sp`, in the order in which clients write them
+ * (table-service §8.4, queue-service §4.4). Other letters are ignored.
  */
 export const permissionLetters = {
   r: 'read',
@@ -15,7 +15,7 @@ export const permissionLetters = {
 export type Permission = (typeof permissionLetters)[keyof typeof permissionLetters];
 
 /**
- * What an operation touches, by the letters of `srt`: a container is a table or a queue, an object
+ * The scope of an operation, by the letters of `srt`: a container is a table or a queue, an object
  * an entity or message.
  */
 export const scopeLetters = { s: 'service', c: 'container', o: 'object' } as const;
@@ -24,12 +24,12 @@ export type Scope = (typeof scopeLetters)[keyof typeof scopeLetters];
 const permissions: ReadonlyMap<string, Permission> = new Map(Object.entries(permissionLetters));
 const scopes: ReadonlyMap<string, Scope> = new Map(Object.entries(scopeLetters));
 
-/** What letters of `sp` permit. Letters without a meaning permit nothing. */
+/** The permissions of the letters of `sp`. Unknown letters grant nothing. */
 export function permissionsOfLetters(letters: string): ReadonlySet<Permission> {
   return meaningsOf(letters, permissions);
 }
 
-/** What letters of `srt` name. */
+/** The scopes of the letters of `srt`. */
 export function scopesOfLetters(letters: string): ReadonlySet<Scope> {
   return meaningsOf(letters, scopes);
 }

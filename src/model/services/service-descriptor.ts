@@ -1,43 +1,45 @@
 import type { Scope } from './permission.js';
 
-/** What the whole server knows of a storage service: what it is called, and where it differs. */
+/** The declaration of a storage service: its names, and how it differs from others. */
 export interface ServiceDescriptor {
   /**
-   * In records, flags and options, in host names of the cloud (`account.table.…`), in texts that
-   * signatures are over. The first element of its keys: permanent, it is in every data directory.
+   * The name in records, flags and options, in host names of the cloud (`account.table.…`) and in
+   * signed texts. It is the first element of the service's keys, so it is permanent.
    */
   readonly name: string;
-  /** The name as it begins members of connection strings (`TableEndpoint`) and names of roles. */
+  /**
+   * The name as a prefix of members of connection strings (`TableEndpoint`) and in names of roles.
+   */
   readonly title: string;
-  /** What it serves, for people; its member in configuration files. */
+  /** The plural of its containers, for people; also its member in configuration files. */
   readonly plural: string;
-  /** Where clients look for the service of an emulator. */
+  /** The default port of the service in an emulator. */
   readonly emulatorPort: number;
   readonly container: ContainerDescriptor;
   readonly signature: SignatureDescriptor;
 }
 
-/** What a service keeps its data in. */
+/** The containers of a service. */
 export interface ContainerDescriptor {
-  /** `table`, `queue`. Also the member of a fault rule that selects some. */
+  /** `table`, `queue`. Also the member of a fault rule that selects containers. */
   readonly noun: string;
-  /** Whether names that differ only in case are one name. */
+  /** True when container names are compared without case. */
   readonly ignoresCase: boolean;
-  /** How data are spread: each PartitionKey is a partition, or the whole container is one. */
+  /** The partitioning of data: by PartitionKey, or the whole container as one partition. */
   readonly partitions: 'by-key' | 'whole';
 }
 
 /** The shared access signatures of a service. */
 export interface SignatureDescriptor {
-  /** Of the service in `ss` and `sks`. */
+  /** The letter of the service in `ss` and `sks`. */
   readonly letter: string;
   /**
    * The letters of `sp` in signatures and stored policies for one container, in the order in which
    * they are written.
    */
   readonly permissions: string;
-  /** What the operations touch that a signature for one container can allow. */
+  /** The scopes of the operations that a signature for one container can allow. */
   readonly scopes: readonly Scope[];
-  /** The field that names the container. Absent: the signature is for that of the URL. */
+  /** The field that names the container. Absent: the URL names it. */
   readonly containerField?: string;
 }

@@ -6,13 +6,13 @@ const declared = { table: tableService, queue: queueService } as const;
 
 /** The storage services of this server. */
 export type ServiceName = keyof typeof declared;
-/** What a service keeps its data in. */
+/** The container of a service. */
 export type ContainerNoun = (typeof declared)[ServiceName]['container']['noun'];
 
 export const services: { readonly [Name in ServiceName]: ServiceDescriptor & { name: Name } } =
   declared;
 
-/** In the order in which they are shown. */
+/** In display order. */
 export const serviceNames: readonly ServiceName[] = Object.values(services).map(({ name }) => name);
 
 /** Services of the cloud that this server does not have. */
@@ -31,15 +31,15 @@ export function containerNounOf(service: ServiceName): ContainerNoun {
   return declared[service].container.noun;
 }
 
-/** The member of a connection string that says where a service is. */
+/** The member of a connection string with the endpoint of a service. */
 export function endpointMember(service: ServiceName): string {
   return `${services[service].title}Endpoint`;
 }
 
-/** What two names have in common that mean the same container. */
+/** The identity of a container: equal for all names that mean the same container. */
 export function containerIdentity(service: ServiceName, name: string): string {
   return services[service].container.ignoresCase ? name.toLowerCase() : name;
 }
 
-/** Behind the name of an account, this means the secondary endpoint of its services. */
+/** After the name of an account, this suffix means its secondary endpoint. */
 export const secondarySuffix = '-secondary';

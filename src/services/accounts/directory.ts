@@ -1,15 +1,15 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 
-/** A storage account that the server answers for. */
+/** A storage account of this server. */
 export interface Account {
   readonly name: string;
-  /** Secrets of its signatures, all equally valid. */
+  /** The secrets for signatures, all equally valid. */
   readonly keys: readonly KeyObject[];
-  /** Everybody knows one of its keys, so that a signature proves nothing. */
+  /** One of its keys is published, so a signature proves nothing. */
   readonly isPublic: boolean;
 }
 
-/** An account as a person configures it. Keys are base64. */
+/** An account as configured. Keys are base64. */
 export interface AccountSettings {
   readonly name: string;
   readonly keys: readonly string[];
@@ -19,14 +19,14 @@ export interface AccountDirectory {
   find(name: string): Account | undefined;
 }
 
-/** An account that cannot be served as configured. The message tells the person what to change. */
+/** An account with invalid settings. The message says what to change. */
 export class AccountSettingsError extends Error {
   override readonly name = 'AccountSettingsError';
 }
 
 /**
- * The account that every storage emulator has; its key is public (table-service §8). Clients
- * mean it by `UseDevelopmentStorage=true`.
+ * The account that every storage emulator has; its key is published (table-service §8). Clients use
+ * it with `UseDevelopmentStorage=true`.
  */
 export const developmentAccount: AccountSettings = Object.freeze({
   name: 'devstoreaccount1',
@@ -35,7 +35,7 @@ export const developmentAccount: AccountSettings = Object.freeze({
   ]),
 });
 
-/** Whether everybody knows one of the keys, in whatever account it is. */
+/** True when one of the keys is published, in any account. */
 export function hasPublicKey({ keys }: Pick<AccountSettings, 'keys'>): boolean {
   return keys.some((key) => developmentAccount.keys.includes(key));
 }
@@ -64,8 +64,8 @@ export function makeAccountDirectory(accounts: readonly AccountSettings[]): Acco
 }
 
 /**
- * The accounts of another directory, which can change to those of a third one, all at once. Who has
- * found an account before keeps it as it was.
+ * A directory whose accounts can be replaced, all at once. An `Account` that was looked up before
+ * does not change.
  */
 export class CurrentAccounts implements AccountDirectory {
   #directory: AccountDirectory;
@@ -78,7 +78,9 @@ export class CurrentAccounts implements AccountDirectory {
     return this.#directory.find(name);
   }
 
-  /** Data of an account that is gone stay, and are there again when it comes back. */
+  /**
+   * The data of a removed account stay, and are available again when the account is added again.
+   */
   replace(directory: AccountDirectory): void {
     this.#directory = directory;
   }
@@ -98,7 +100,7 @@ function makeAccount({ name, keys }: AccountSettings): Account {
   });
 }
 
-/** What is longer than any name may be a key in its place. */
+/** A text longer than any name may be a misplaced key and is not shown. */
 function shownName(name: string): string {
   return name.length <= accountNameLengthMax ? `'${name}'` : `A text of ${name.length} characters`;
 }

@@ -10,12 +10,12 @@ import { servicePropertiesKey } from '../containers/keys.js';
 // Permanent: this value is in every data directory. See docs/internals/container-keys.md.
 const propertiesFormat = 1;
 
-/** Tries to change properties while others change them too. */
+/** Attempts to change properties against concurrent changes. */
 const attemptsMax = 100;
 
 const keepNothing = Object.freeze({ enabled: false });
 
-/** What a service of a new account answers (queue-service §6.2, table-service §3.15). */
+/** The properties of a new account (queue-service §6.2, table-service §3.15). */
 export const defaultServiceProperties: ServiceProperties = Object.freeze({
   logging: Object.freeze({
     version: '1.0',
@@ -34,23 +34,23 @@ export const defaultServiceProperties: ServiceProperties = Object.freeze({
   cors: Object.freeze([]),
 });
 
-/** Rules that are not asked of the store each time are asked for again when they are older. */
+/** Cached rules that are older are refreshed. */
 const recentMs = 1_000;
 
-/** Rules as this process has last seen them. */
+/** Cached rules of this process. */
 interface SeenRules {
   rules: readonly CorsRule[];
-  /** When they were last asked for. */
+  /** The time of the last refresh. */
   askedMs: number;
 }
 
 /**
- * What an account has set for each of its services. The values are the caller's to check: they are
- * kept as they are.
+ * The properties of an account's services. The caller validates the values; they are stored as
+ * given.
  */
 export class ServicePropertiesService {
   readonly #store: Store;
-  /** By service, then by account. An entry that is replaced is written to by nobody any more. */
+  /** By service, then by account. A replaced entry is never written again. */
   readonly #seen = new Map<string, Map<string, SeenRules>>();
 
   constructor(store: Store) {
@@ -62,7 +62,7 @@ export class ServicePropertiesService {
     return entry === undefined ? defaultServiceProperties : decodeProperties(entry.value);
   }
 
-  /** Replaces the members that are present, atomically; the others keep what they have. */
+  /** Replaces the members that are present, atomically; the others keep their values. */
   async set(
     service: ServiceName,
     account: string,
@@ -83,15 +83,16 @@ export class ServicePropertiesService {
     }
   }
 
-  /** The rules about origins, as the store has them. */
+  /** The CORS rules in the store. */
   async corsRules(service: ServiceName, account: string): Promise<readonly CorsRule[]> {
     return (await this.get(service, account)).cors;
   }
 
   /**
-   * The rules about origins as this process knows them, without waiting for the store. What it has
-   * set itself is known at once. What other processes set is known to who asks a second later, or
-   * asks again after a pause: rules older than a second are asked for behind the answer.
+   * The CORS rules from this process's cache, without waiting for the store. Changes by this
+   * process are visible at once. Changes by other processes are visible within a second under
+   * steady load, or with the second request after a pause: rules older than a second are refreshed
+   * in the background.
    *
    * @param nowMs on the monotonic clock
    */
@@ -109,7 +110,10 @@ export class ServicePropertiesService {
     return seen.rules;
   }
 
-  /** A read that fails is tried again in a second; who needs the store now finds out by itself. */
+  /**
+   * A failed read is retried after a second; requests that need the store report the failure
+   * themselves.
+   */
   async #refresh(service: ServiceName, account: string, seen: SeenRules): Promise<void> {
     seen.rules = await this.corsRules(service, account).catch(() => seen.rules);
   }

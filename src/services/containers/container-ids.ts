@@ -4,7 +4,7 @@ import { transact } from '../../kv/transact.js';
 import { decodeTuple, encodeTuple } from '../../kv/tuple.js';
 import { containerIdKey } from './keys.js';
 
-/** Ids that a process takes at once; those it does not use are never used. */
+/** The size of a block of ids; unused ids of a block are lost. */
 const blockSize = 100;
 
 interface Block {
@@ -13,14 +13,17 @@ interface Block {
 }
 
 /**
- * Gives out container ids of an account: 1, 2, 3, … each once, ever, in whatever process. A stored
- * counter hands whole blocks to processes, so that creating containers does not contend for it.
+ * Assigns container ids of an account: 1, 2, 3, …, each only once across all processes. Processes
+ * take blocks of ids from a stored counter, so that concurrent creations do not conflict on it.
  */
 export class ContainerIds {
   readonly #store: Store;
   readonly #service: string;
   readonly #blocks = new Map<string, Block>();
-  /** The last request for an id in each account: they take turns, so a block is fetched once. */
+  /**
+   * The last id request of each account. Requests of an account run in order, so a block is fetched
+   * once.
+   */
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(store: Store, service: string) {

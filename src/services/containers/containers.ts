@@ -15,39 +15,39 @@ import {
 } from './keys.js';
 import { accountsOf, entriesOf } from './walk.js';
 
-/** Tries to change a directory entry while others change it too. */
+/** Attempts to change a directory entry against concurrent changes. */
 const attemptsMax = 100;
 
-/** Containers whose keys are remembered; beyond it all are forgotten. */
+/** The size of the cache of container keys; when it is full, it is cleared. */
 const knownContainersMax = 10_000;
 
-/** No identity is longer, in UTF-16 code units, so that every directory entry has a legal key. */
+/** The longest identity in UTF-16 code units, so that every directory entry has a legal key. */
 const identityLengthMax = 1024;
 
-/** A page ends here too, which is far beyond what any one record takes. */
+/** The byte limit of a page, far more than any one record. */
 const pageBytesMax = 1 << 20;
 
-/** What is no longer is read without asking for a place. */
+/** Pages up to this size are read without reserving memory. */
 const shortPageBytesMax = 64 * 1024;
 
-/** What is stored of every container. `name` is as created. */
+/** The stored fields common to all containers. `name` is as created. */
 export interface ContainerRecord {
   readonly id: number;
   readonly name: string;
 }
 
-/** What one service keeps of its containers, and where. */
+/** How one service stores its containers. */
 export interface ContainerKind<R extends ContainerRecord> {
   /** First element of every key: `table`, `queue`. */
   readonly service: string;
   /**
-   * The identity of what a client calls so; undefined when nothing can have this name. Absent where
-   * the name is the identity.
+   * The identity of a name; undefined when no container can have the name. Absent: the name is the
+   * identity.
    */
   readonly identityOf?: (name: string) => string | undefined;
   encode(record: R): Bytes;
   decode(value: Bytes): R;
-  /** The id in a record, found without decoding the rest, which may be long. */
+  /** Reads the id in a record without decoding the rest, which may be long. */
   idOf(value: Bytes): number;
 }
 
@@ -59,34 +59,34 @@ export interface IdentityRange {
 }
 
 export interface ContainerPage<R extends ContainerRecord> {
-  /** Each is decoded when it is asked for: they take several times the bytes that are stored. */
+  /** Decoded on access, because decoded records take several times the stored bytes. */
   readonly records: List<R>;
-  /** The identity of the first record that is not in the page; absent when there is none. */
+  /** The identity of the first record after the page; absent on the last page. */
   readonly next?: string;
 }
 
 interface KnownContainer {
-  /** Of the directory entry. */
+  /** The key of the directory entry. */
   readonly key: Bytes;
   readonly version: number;
   readonly prefix: Bytes;
 }
 
-/** What is written in place of a directory entry, in one commit with the check that it stands. */
+/** The writes that replace a directory entry, in one commit that checks the entry. */
 interface Replacement<T> extends Pick<CommitBatch, 'puts' | 'deletes'> {
   readonly result: T;
 }
 
 /**
  * The named containers of all accounts in one service: tables, queues. A name maps to an id that is
- * never used again, and what a container holds is stored under its id; so dropping or emptying one
- * is a single commit whatever it holds, and `droppedContainersSweep` frees the space later.
+ * never reused, and the content of a container is stored under its id; so dropping or emptying one
+ * is a single commit of constant size, and `droppedContainersSweep` frees the space later.
  *
- * The _identity_ is what tells the containers of an account apart and orders them: the name, or for
- * names that differ by more than case, the name in lower case.
+ * The _identity_ distinguishes and orders the containers of an account: the name, or, where names
+ * are compared without case, the name in lower case.
  *
- * Every change is atomic. One that meets concurrent changes of the same container is tried again,
- * and throws `ServerBusy` after a hundred of them.
+ * Every change is atomic. One that conflicts with concurrent changes of the same container is
+ * retried, and throws `ServerBusy` after a hundred attempts.
  */
 export class Containers<R extends ContainerRecord> {
   readonly #store: Store;
@@ -94,7 +94,10 @@ export class Containers<R extends ContainerRecord> {
   readonly #ids: ContainerIds;
   /** Absent: a name is free as soon as its container is dropped. */
   readonly #reservations: NameReservations | undefined;
-  /** By account and name as spelled. Only saves encoding: each use checks the stored version. */
+  /**
+   * A cache by account and name as spelled. It only saves encoding: each use checks the stored
+   * version.
+   */
   readonly #known = new Map<string, KnownContainer>();
 
   constructor(store: Store, kind: ContainerKind<R>, reservation?: NameReservation) {
@@ -114,8 +117,8 @@ export class Containers<R extends ContainerRecord> {
   }
 
   /**
-   * Makes the record with a fresh id. Returns what is there instead when the identity is taken.
-   * Throws the refusal of the hold while the name of a dropped one is held.
+   * Creates the record with a fresh id. Returns the existing record when the identity is taken.
+   * Throws the refusal of a reservation of the name.
    */
   async create(
     account: string,
@@ -126,7 +129,7 @@ export class Containers<R extends ContainerRecord> {
     const key = this.#nameKey(account, identity);
     let id: number | undefined;
     for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-      // Looked up first because clients create what exists all day long, and ids are not free.
+      // Looked up first, because clients often create existing containers, and ids are not free.
       const entry = await this.#store.get(key);
       if (entry !== undefined) return { created: false, record: this.#kind.decode(entry.value) };
       const held = await this.#reservations?.taken(account, identity);
@@ -157,8 +160,8 @@ export class Containers<R extends ContainerRecord> {
   }
 
   /**
-   * One commit. The name is free when it resolves, unless names are held. False when there was no
-   * such container.
+   * One commit. The name is free when it resolves, unless names are reserved. False when there was
+   * no such container.
    */
   async drop(account: string, identity: string): Promise<boolean> {
     const dropped = await this.#replace(account, identity, (entry) => ({
@@ -173,7 +176,7 @@ export class Containers<R extends ContainerRecord> {
   }
 
   /**
-   * Empties a container in one commit: its name gets a fresh id, the old one goes to the dropped
+   * Empties a container in one commit: its name gets a fresh id, and the old id goes to the dropped
    * list. `change` makes the new record and may be called several times, with the same id.
    * Undefined when there is no such container.
    */
@@ -193,8 +196,8 @@ export class Containers<R extends ContainerRecord> {
   }
 
   /**
-   * The prefix of what the container of this name holds, the name spelled as a client does;
-   * undefined when there is no such container. One read: any process may have dropped it.
+   * The prefix of the container's content, for a name in any accepted spelling; undefined when
+   * there is no such container. Takes one read, because any process may have dropped it.
    */
   async prefixOf(account: string, name: string): Promise<Bytes | undefined> {
     const spelled = `${account}/${name}`;
@@ -227,7 +230,7 @@ export class Containers<R extends ContainerRecord> {
     return this.#page(names, { ...wanted, start }, { limit, room });
   }
 
-  /** One page of a range, in order of identity. `limit` may be 0: then only `next` is found. */
+  /** One page of a range, in order of identity. With a `limit` of 0, only `next` is found. */
   range(
     account: string,
     { start, end }: IdentityRange,
@@ -240,9 +243,8 @@ export class Containers<R extends ContainerRecord> {
   }
 
   /**
-   * Every account that has containers, in order, and the ids of its containers, in order of
-   * identity; for housekeeping. Read in bounded pages, so it shows each part as it is when it gets
-   * there.
+   * Every account with containers, in order, and the ids of its containers, in order of identity;
+   * for housekeeping. Read in bounded pages, so there is no common snapshot.
    */
   async *all(): AsyncGenerator<{ readonly account: string; readonly id: number }> {
     for await (const account of accountsOf(this.#store, this.#kind.service)) {
@@ -266,7 +268,7 @@ export class Containers<R extends ContainerRecord> {
     return isLast ? { records } : { records, next: stringAt(last.key, names.length) };
   }
 
-  /** One more than the page holds, which starts the next page. */
+  /** Reads one entry more than the page holds; it starts the next page. */
   async #entries(
     range: KeyRange,
     { limit, room }: { readonly limit: number; readonly room: ReadRoom | undefined },
@@ -274,14 +276,15 @@ export class Containers<R extends ContainerRecord> {
     const options = { limit: limit + 1, bytesMax: shortPageBytesMax };
     const short = await this.#store.range(range, options);
     if (!short.more || short.entries.length > limit) return short;
-    // Who waits holds nothing. What it reads then is from one snapshot.
+    // Waits before the read, so that a waiting request holds no data. All it reads then is from one
+    // snapshot.
     await room?.enter(pageBytesMax);
     const page = await this.#store.range(range, { ...options, bytesMax: pageBytesMax });
     room?.hold(bytesOf(page.entries));
     return page;
   }
 
-  /** Commits what `plan` makes of a directory entry, on condition that the entry still stands. */
+  /** Commits the plan for a directory entry, with a check that the entry is unchanged. */
   async #replace<T>(
     account: string,
     identity: string,
@@ -300,7 +303,7 @@ export class Containers<R extends ContainerRecord> {
     throw new StorageError('ServerBusy');
   }
 
-  /** The entry of the dropped list that a directory entry becomes. */
+  /** The entry of the dropped list for a removed directory entry. */
   #dropped(account: string, { value }: Entry): { readonly key: Bytes; readonly value: Bytes } {
     const id = this.#kind.idOf(value);
     return { key: droppedContainerKey(this.#kind.service, account, id), value };
@@ -322,7 +325,7 @@ function bytesOf(entries: readonly Entry[]): number {
   return entries.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
 }
 
-/** The directory entries of identities that begin with a text: its key without the terminator. */
+/** The directory entries of identities that begin with a text. */
 function beginningWith(names: Bytes, text: string): KeyRange {
   return text === '' ? prefixRange(names) : prefixRange(appendString(names, text).subarray(0, -1));
 }

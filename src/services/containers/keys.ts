@@ -38,7 +38,7 @@ function directoryPrefix(service: string, account: string): Bytes {
   return partitionPrefix(service, account, directoryContainer, directoryPartition);
 }
 
-/** Where an account keeps the next free container id. */
+/** The counter of an account's container ids. */
 export function containerIdKey(service: string, account: string): Bytes {
   return appendNumber(directoryPrefix(service, account), idKind);
 }
@@ -62,7 +62,7 @@ export function droppedContainerKey(service: string, account: string, id: number
   return appendNumber(droppedContainersPrefix(service, account), id);
 }
 
-/** The id in a key of the dropped list that begins with this prefix. */
+/** The id in a key of the dropped list with this prefix. */
 export function droppedIdOfKey(key: Bytes, prefix: Bytes): number {
   const [id] = decodeTuple(key, prefix.length);
   invariant(typeof id === 'number', 'an entry of the dropped list ends with an id');
@@ -74,7 +74,7 @@ export function servicePropertiesKey(service: string, account: string): Bytes {
   return appendNumber(directoryPrefix(service, account), servicePropertiesKind);
 }
 
-/** The prefix of the names of an account that nobody may use yet. An identity follows. */
+/** The prefix of an account's name reservations. An identity follows. */
 export function reservedNamesPrefix(service: string, account: string): Bytes {
   return appendNumber(directoryPrefix(service, account), reservedNameKind);
 }
@@ -83,7 +83,7 @@ export function reservedNameKey(service: string, account: string, identity: stri
   return appendString(reservedNamesPrefix(service, account), identity);
 }
 
-/** The prefix of everything that a container holds. A partition follows. */
+/** The prefix of a container's content. A partition follows. */
 export function containerPrefix(service: string, account: string, id: number): Bytes {
   return encodeTuple([service, account, id]);
 }

@@ -1,15 +1,15 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 
-/** Of all names and values together, in bytes of UTF-8. */
+/** The UTF-8 bytes of all names and values together. */
 const metadataBytesMax = 8 * 1024;
 
-/** What the service accepts as a C# identifier: HTTP lets a header name be nothing but ASCII. */
+/** A C# identifier, as the service requires, restricted to the ASCII of header names. */
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * Refuses metadata that no container may have (queue-service §5.2): an empty name, a name that
- * is no identifier, two names that differ in nothing but case, more than 8 KiB.
+ * Refuses invalid metadata (queue-service §5.2): an empty name, a name that is no identifier, two
+ * names that differ only in case, more than 8 KiB.
  */
 export function checkMetadata(metadata: Metadata): void {
   const names = new Set<string>();
@@ -25,7 +25,7 @@ export function checkMetadata(metadata: Metadata): void {
   if (bytes > metadataBytesMax) throw new StorageError('MetadataTooLarge');
 }
 
-/** Whether both have the same names, in any case and order, with exactly the same values. */
+/** True when both have the same names, in any case and order, with exactly the same values. */
 export function sameMetadata(left: Metadata, right: Metadata): boolean {
   if (left.length !== right.length) return false;
   const values = new Map(left.map(([name, value]) => [name.toLowerCase(), value]));

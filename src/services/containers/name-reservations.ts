@@ -9,18 +9,17 @@ import { reservedNameKey, reservedNamesPrefix } from './keys.js';
 import { SweepCursor } from './sweep-cursor.js';
 import { accountsOf, entriesOf } from './walk.js';
 
-/** For how long a name stays taken after its container was dropped. */
+/** How long a name stays reserved after its container was dropped. */
 export interface NameReservation {
   readonly clock: Clock;
   readonly micros: number;
-  /** The code of the error for who wants the name meanwhile. */
+  /** The error code for a request that wants the name meanwhile. */
   readonly refusal: ErrorCode;
 }
 
 /**
- * Names of dropped containers that nobody may use yet. They are stored, so that they stay held
- * whatever process is asked, and after a restart. When a name is free again is decided when it is
- * dropped.
+ * Reservations of names of dropped containers. They are stored, so they hold for all processes and
+ * across restarts. The end of a reservation is fixed when the container is dropped.
  */
 export class NameReservations {
   readonly #store: Store;
@@ -33,7 +32,7 @@ export class NameReservations {
     this.#reservation = reservation;
   }
 
-  /** What the commit that drops a container puts beside. */
+  /** The reservation that the commit which drops a container adds. */
   held(account: string, identity: string): { readonly key: Bytes; readonly value: Bytes } {
     const { clock, micros } = this.#reservation;
     const key = reservedNameKey(this.#service, account, identity);
@@ -41,8 +40,8 @@ export class NameReservations {
   }
 
   /**
-   * What the commit that takes a name has to check and delete. Throws the refusal of the hold while
-   * the name is held.
+   * The check and delete for the commit that takes a name. Throws the refusal while the name is
+   * reserved.
    */
   async taken(account: string, identity: string): Promise<Pick<CommitBatch, 'checks' | 'deletes'>> {
     const key = reservedNameKey(this.#service, account, identity);
@@ -55,7 +54,7 @@ export class NameReservations {
   }
 }
 
-/** Forgets the held names of a service, all accounts, whose time is over. */
+/** Deletes the expired name reservations of a service, all accounts. */
 export function nameReservationSweep(
   store: Store,
   clock: Clock,

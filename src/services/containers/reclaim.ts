@@ -8,28 +8,28 @@ import { SweepCursor, type Reclaimed } from './sweep-cursor.js';
 import { accountsOf, entriesOf } from './walk.js';
 
 /**
- * How long what was dropped stays on the list. A write looks its container up and then commits,
- * which are two steps: one that looked before the drop may commit after it, and after a sweep. No
- * request lives this long, so a sweep later than this finds the last of them. In microseconds.
+ * How long a dropped container stays on the list, in microseconds. A write looks up its container
+ * and then commits, in two steps: a write that began before the drop may commit after it, and even
+ * after a sweep. No request lives this long, so a sweep after this time finds all late writes.
  */
 export const droppedGraceMicros = 10 * 60 * 1_000_000;
 
 const pageEntriesMax = 1000;
 const pageBytesMax = 4 << 20;
 
-/** A container that has no name any more. */
+/** A container without a name. */
 export interface DroppedContainer {
-  /** Of the dropped list. Its version says when the container was dropped. */
+  /** The entry of the dropped list. Its version is the time of the drop. */
   readonly entry: Entry;
-  /** Of what the container holds. */
+  /** The prefix of the container's content. */
   readonly prefix: Bytes;
 }
 
 /**
- * Frees the space of a service's dropped containers, all accounts. Every commit only deletes, in one
- * partition, what no name reaches any more. So a step may be interrupted anywhere and be repeated,
- * or run in several processes at once. A container leaves the list when a sweep finds it empty
- * after the grace time.
+ * Frees the space of a service's dropped containers, all accounts. Every commit only deletes
+ * unreachable entries of one partition, so a step may be interrupted anywhere, be repeated, or run
+ * in several processes at once. A container leaves the list when a sweep finds it empty after the
+ * grace time.
  */
 export function droppedContainersSweep(
   store: Store,
@@ -57,12 +57,12 @@ async function* droppedContainers(store: Store, service: string): AsyncGenerator
   }
 }
 
-/** Deletes what is left of a container, up to so many entries; one commit a partition. */
+/** Deletes up to `entriesMax` remaining entries of a container; one commit per partition. */
 async function sweep(store: Store, prefix: Bytes, entriesMax: number): Promise<Reclaimed> {
   const range = prefixRange(prefix);
   let deleted = 0;
   for (;;) {
-    // One more than may be deleted shows whether anything is left.
+    // One extra entry shows whether anything is left.
     const limit = Math.min(entriesMax - deleted, pageEntriesMax - 1) + 1;
     const { entries } = await store.range(range, { limit, bytesMax: pageBytesMax });
     const doomed = entries.slice(0, entriesMax - deleted);
@@ -75,7 +75,7 @@ async function sweep(store: Store, prefix: Bytes, entriesMax: number): Promise<R
   }
 }
 
-/** Keys in groups of one partition each. They come sorted, so those of one are neighbours. */
+/** Groups sorted keys by partition. */
 function byPartition(entries: readonly Entry[]): Bytes[][] {
   const groups: Bytes[][] = [];
   let group: Bytes[] = [];
@@ -92,7 +92,7 @@ function byPartition(entries: readonly Entry[]): Bytes[][] {
   return groups;
 }
 
-/** Takes a container off the list. Whoever else did so already has done the same. */
+/** Removes a container from the list. A concurrent removal has the same effect. */
 async function forget(store: Store, { key, version }: Entry): Promise<void> {
   await store.commit({ checks: [{ key, version }], puts: [], deletes: [key] });
 }

@@ -3,8 +3,7 @@ import { invariant } from '../../base/invariant.js';
 import { decodeTuple } from '../../kv/tuple.js';
 
 /**
- * The id in a stored record of a container, whatever else is in it: records of every kind begin
- * with their format and the id.
+ * The id in a stored container record of any kind: every record begins with its format and the id.
  */
 export function recordId(value: Bytes, recordFormat: number): number {
   const [format, id] = decodeTuple(value, 0, 2);

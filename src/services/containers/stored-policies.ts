@@ -10,10 +10,10 @@ export interface PolicedRecord extends ContainerRecord {
 
 // Permanent: these elements are in every data directory. See docs/internals/container-keys.md.
 const elementsOfPolicy = 4;
-/** Stands for a part that a policy does not have; an empty one is an empty string. */
+/** Marks an absent part of a policy; an empty part is an empty string. */
 const absent = 0;
 
-/** Policies as the last elements of a record: four for each. */
+/** Policies as the last elements of a record: four each. */
 export function policyElements(identifiers: readonly SignedIdentifier[]): TupleElement[] {
   const elements: TupleElement[] = [];
   for (const { id, start, expiry, permission } of identifiers) {
@@ -22,7 +22,7 @@ export function policyElements(identifiers: readonly SignedIdentifier[]): TupleE
   return elements;
 }
 
-/** The policies that `policyElements` made these elements of; none of no elements. */
+/** Decodes the elements of `policyElements`; no elements mean no policies. */
 export function policiesOf(elements: readonly TupleElement[]): readonly SignedIdentifier[] {
   const identifiers: SignedIdentifier[] = [];
   for (let at = 0; at < elements.length; at += elementsOfPolicy) {

@@ -1,30 +1,30 @@
 import { invariant } from '../../base/invariant.js';
 
 export interface Reclaimed {
-  /** Entries whose space is free now. */
+  /** The number of freed entries. */
   readonly deleted: number;
-  /** Whether another step would find something to do at once. */
+  /** True when another step would find work at once. */
   readonly more: boolean;
 }
 
-/** Places that one step looks at, so that no step keeps requests waiting long. */
+/** The places that one step visits, so that no step blocks requests for long. */
 const visitsMax = 500;
 
 /**
- * Goes round all places that may hold what nobody needs any more and deletes it, a bounded number
- * of entries and places a step. A step begins where the one before it ended, so a place with much
- * to delete does not keep the others from their turn. Steps may run side by side.
+ * Sweeps all places that may hold garbage, with a bounded number of entries and places per step. A
+ * step begins where the last one ended, so a place with much garbage does not starve the others.
+ * Steps may run concurrently.
  */
 export class SweepCursor<Place> {
   readonly #places: () => AsyncGenerator<Place>;
   readonly #clear: (place: Place, entriesMax: number) => Promise<Reclaimed>;
   #walk: AsyncGenerator<Place> | undefined;
-  /** Whether a place of this round had more to delete than its step allowed. */
+  /** True when a place of this round had more to delete than its step allowed. */
   #left = false;
 
   /**
-   * `places` walks over all of them. `clear` deletes up to so many entries of one, and says whether
-   * there are more.
+   * `places` iterates over all of them. `clear` deletes up to `entriesMax` entries of a place, and
+   * returns whether there are more.
    */
   constructor(
     places: () => AsyncGenerator<Place>,
@@ -34,10 +34,10 @@ export class SweepCursor<Place> {
     this.#clear = clear;
   }
 
-  /** `more`: this round is not over, or it has left something. `entriesMax` is at least 1. */
+  /** `more`: the round is not over, or it has left garbage. `entriesMax` is at least 1. */
   async step(entriesMax: number): Promise<Reclaimed> {
     invariant(entriesMax >= 1, 'a step of reclaiming deletes at least one entry');
-    // Another step may run beside this one: it can end the round, and one of its own can begin.
+    // A concurrent step can end the round and begin a new one.
     const walk = (this.#walk ??= this.#places());
     try {
       return await this.#go(walk, entriesMax);
@@ -59,7 +59,7 @@ export class SweepCursor<Place> {
     return { deleted, more: true };
   }
 
-  /** Whether there is something to do at once. */
+  /** Ends a round. Returns true when there is work left. */
   #end(walk: AsyncGenerator<Place>): boolean {
     if (this.#walk !== walk) return true;
     const left = this.#left;

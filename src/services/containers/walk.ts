@@ -6,7 +6,7 @@ import { accountOfKey, accountPrefix, servicePrefix } from './keys.js';
 const pageEntriesMax = 1000;
 const pageBytesMax = 4 << 20;
 
-/** The accounts that have anything in a service, in order. One read an account. */
+/** The accounts with any data in a service, in order. One read per account. */
 export async function* accountsOf(store: Store, service: string): AsyncGenerator<string> {
   const everything = prefixRange(servicePrefix(service));
   let start: Bytes | undefined = everything.start;
@@ -21,8 +21,8 @@ export async function* accountsOf(store: Store, service: string): AsyncGenerator
 }
 
 /**
- * The entries of a range, read page by page: what changes behind the current page while the caller
- * is at work is seen as it is then.
+ * The entries of a range, read page by page. Later pages show changes that happen while the caller
+ * works.
  */
 export async function* entriesOf(store: Store, range: KeyRange): AsyncGenerator<Entry> {
   let start: Bytes | undefined = range.start;

@@ -1,38 +1,38 @@
 import { createHash } from 'node:crypto';
 
 /**
- * What one page of results looks like, beyond what the query asks for. Every combination is one
- * that clients must understand (table-service §6).
+ * The shape of one page of results, beyond the query's own limits. Clients must accept every
+ * combination (table-service §6).
  */
 export interface PageShape {
-  /** Results in the page, at most. 0: none, but a token, where that is possible. */
+  /** The maximum number of results. 0: no results and a token, where that is possible. */
   readonly countMax: number;
-  /** The page has results of one partition only. */
+  /** The page ends where the partition of its first result ends. */
   readonly endsWithPartition: boolean;
   /**
-   * How the token is written. `next`: it names the next result. `between`: a key behind the last
-   * result, which need not exist. `partition`: a partition alone, where the next result is the
-   * first one of it.
+   * The position in the token. `next`: the next result. `between`: a key between the last and the
+   * next result, which need not exist. `partition`: a partition without a row key, when the next
+   * result is its first.
    */
   readonly token: 'next' | 'between' | 'partition';
-  /** There is a token even when nothing follows. */
+  /** There is a token even when no results follow. */
   readonly promisesMore: boolean;
 }
 
-/** Decides over the shape of pages. */
+/** Chooses the shapes of pages. */
 export interface PagingPolicy {
-  /** The shape of the page that answers a request, told apart by all that it asks for. */
+  /** The shape of the page for a request, which is identified by all its parameters. */
   shapeOf(request: readonly unknown[]): PageShape;
 }
 
 const shortPageMax = 12;
 
-/** Bytes of the hash that decide over each part of a shape. */
+/** The bytes of the hash that choose the parts of a shape. */
 const [kindByte, countByte, tokenByte, promiseByte] = [0, 1, 2, 3];
 
 /**
- * Shapes that look random and are decided by the seed and the request alone: the same request has
- * the same answer in every process, however many run beside it.
+ * Pseudo-random shapes that depend only on the seed and the request, so every process gives the
+ * same answer.
  */
 export function pagingTestPolicy(seed: string): PagingPolicy {
   return {

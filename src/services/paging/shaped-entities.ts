@@ -4,9 +4,9 @@ import type { EntityPage, EntityPosition, EntityQuery } from '../tables/types.js
 import type { PageShape } from './paging-policy.js';
 
 /**
- * A page of a query of entities in a given shape. `read` answers the query plainly. Pages in a row
- * give every entity once and in order: each has an entity or moves the position, and of three in a
- * row at least one has an entity or is the last.
+ * A page of an entity query in a given shape. `read` runs the query without a shape. Consecutive
+ * pages return every entity once and in order: each page has an entity or advances the position,
+ * and of any three in a row one has an entity or is the last.
  */
 export async function shapedEntities(
   read: (query: EntityQuery) => Promise<EntityPage>,
@@ -15,7 +15,7 @@ export async function shapedEntities(
 ): Promise<EntityPage> {
   const top = pageSize(query.top);
   if (top === 0) return read(query);
-  // At least one, so that the next entity is known when the page is to have none.
+  // Reads at least one entity, so that the next one is known for an empty page.
   const plain = await read({ ...query, top: Math.min(top, Math.max(shape.countMax, 1)) });
   const page = cut(plain, keptCount(plain, query.from, shape));
   const next = tokenOf(page, query.from, shape);
@@ -30,7 +30,7 @@ function keptCount(
 ): number {
   const [first] = entities;
   if (first === undefined) return 0;
-  // A position that names the next entity cannot be moved any further without it.
+  // A position at the next entity cannot advance without returning it.
   if (countMax === 0) return isAt(first, from) ? 1 : 0;
   if (!endsWithPartition) return entities.length;
   const end = entities.findIndex(({ partitionKey }) => partitionKey !== first.partitionKey);
@@ -44,7 +44,7 @@ function isAt(
   return from !== undefined && from.partitionKey === partitionKey && from.rowKey === rowKey;
 }
 
-/** The page up to a count of entities; the one behind them is the next. */
+/** The page cut to a number of entities; the one after them is the next. */
 function cut(page: EntityPage, count: number): EntityPage {
   const { entities, report } = page;
   const next = entities[count];
@@ -57,7 +57,7 @@ function cut(page: EntityPage, count: number): EntityPage {
   };
 }
 
-/** Where the next page starts: behind the last entity, and not behind the next one. */
+/** The position of the next page: after the last entity and not after the next one. */
 function tokenOf(
   { entities, next }: EntityPage,
   from: EntityPosition | undefined,
@@ -67,7 +67,7 @@ function tokenOf(
   if (next === undefined) {
     if (!promisesMore) return undefined;
     if (last !== undefined) return behind(last);
-    // Nothing at all is found, which one more request may have to find out.
+    // There are no results, but it may take the client one more request to find out.
     return from === undefined ? { partitionKey: '', rowKey: '' } : undefined;
   }
   switch (token) {
@@ -82,14 +82,14 @@ function tokenOf(
   }
 }
 
-/** No character of a key is lower, so no entity stands between the last one and this. */
+/** The lowest character of keys: no entity is between the last one and its key followed by this. */
 const lowestCharacter = ' ';
 
 function behind({ partitionKey, rowKey }: Required<EntityPosition>): EntityPosition {
   return { partitionKey, rowKey: `${rowKey}${lowestCharacter}` };
 }
 
-/** Whether the next page may start where the partition of its first entity does. */
+/** True when the next page may start at the beginning of its first entity's partition. */
 function startsPartition(
   next: EntityPosition,
   last: EntityPosition | undefined,

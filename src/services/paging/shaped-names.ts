@@ -7,25 +7,27 @@ export interface NamePage<T> {
   readonly next?: string;
 }
 
-/** How a list is read. */
+/** The source of a list. */
 export interface NameList<T> {
-  /** The plain page: up to so many. */
+  /** Reads an unshaped page of up to `limit` names. */
   readonly read: (limit: number) => Promise<NamePage<T>>;
   readonly identityOf: (item: T) => string;
-  /** An identity behind one and not behind any that follows it; undefined when there is none. */
+  /**
+   * A position after one identity and not after any that follows it; undefined when there is none.
+   */
   readonly behind: (identity: string) => string | undefined;
 }
 
-/** What a request asks of a list. */
+/** The position of a request in a list. */
 export interface PlaceInList {
   readonly limit: number;
-  /** The identity that it names as the next one. */
+  /** The identity that the request continues from. */
   readonly from: string | undefined;
 }
 
 /**
- * A page of a list in a given shape; of two in a row at least one has something or is the last.
- * Lists have no partitions: those shapes are full pages.
+ * A page of a list in a given shape. Of two pages in a row, one has an element or is the last.
+ * Lists have no partitions: those shapes give full pages.
  */
 export async function shapedNames<T>(
   { read, identityOf, behind }: NameList<T>,
@@ -35,7 +37,7 @@ export async function shapedNames<T>(
   const plain = await read(Math.min(limit, Math.max(countMax, 1)));
   const [first] = plain.items;
   if (first === undefined) return plain;
-  // A position that names the next one cannot be moved any further without it.
+  // A position at the next name cannot advance without returning it.
   if (countMax === 0 && identityOf(first) !== from) return { items: [], next: identityOf(first) };
   const last = identityOf(plain.items.at(-1) ?? first);
   const isBetween = plain.next === undefined ? promisesMore : token === 'between';

@@ -4,7 +4,7 @@ import type { QueuePage, QueueQuery } from '../queues/types.js';
 import type { PagingPolicy } from './paging-policy.js';
 import { shapedQueues } from './shaped-queues.js';
 
-/** A queue service whose lists have the shapes of a policy. Everything else is as it is. */
+/** A queue service that shapes its lists by a policy. All other operations are unchanged. */
 export class ShapedQueueService extends QueueService {
   readonly #paging: PagingPolicy;
 

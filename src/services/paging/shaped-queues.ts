@@ -3,10 +3,10 @@ import type { QueuePage, QueueQuery } from '../queues/types.js';
 import type { PageShape } from './paging-policy.js';
 import { shapedNames } from './shaped-names.js';
 
-/** No character of a queue's name is lower. */
+/** The lowest character of a queue's name. */
 const lowestCharacter = '-';
 
-/** A page of a list of queues in a given shape. `read` lists plainly. */
+/** A page of a list of queues in a given shape. `read` lists without a shape. */
 export async function shapedQueues(
   read: (query: QueueQuery) => Promise<QueuePage>,
   query: QueueQuery,
@@ -19,7 +19,7 @@ export async function shapedQueues(
         return { items: [...queues], ...next };
       },
       identityOf: ({ name }) => name,
-      // A marker is no longer than a name can be.
+      // A marker must not be longer than a name.
       behind: (name) =>
         name.length < queueNameLengthMax ? `${name}${lowestCharacter}` : undefined,
     },

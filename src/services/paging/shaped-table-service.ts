@@ -5,7 +5,7 @@ import type { PagingPolicy } from './paging-policy.js';
 import { shapedEntities } from './shaped-entities.js';
 import { shapedTables } from './shaped-tables.js';
 
-/** A table service whose pages have the shapes of a policy. Everything else is as it is. */
+/** A table service that shapes its pages by a policy. All other operations are unchanged. */
 export class ShapedTableService extends TableService {
   readonly #paging: PagingPolicy;
 

@@ -4,10 +4,10 @@ import type { TablePage, TableQuery } from '../tables/types.js';
 import type { PageShape } from './paging-policy.js';
 import { shapedNames } from './shaped-names.js';
 
-/** No character of a table's name is lower. */
+/** The lowest character of a table's name. */
 const lowestCharacter = '0';
 
-/** A page of a query of tables in a given shape. `read` answers the query plainly. */
+/** A page of a query of tables in a given shape. `read` runs the query without a shape. */
 export async function shapedTables(
   read: (query: TableQuery) => Promise<TablePage>,
   query: TableQuery,

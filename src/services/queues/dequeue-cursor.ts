@@ -4,37 +4,37 @@ import type { Candidate, Entry, KeyRange, Store } from '../../kv/store.js';
 import type { MessageKeys } from './message-keys.js';
 import { expiryOfState } from './message-state.js';
 
-/** How long a search may begin where the one before it ended instead of at the oldest message. */
+/** How long searches may resume where the last one ended instead of at the oldest message. */
 const resumeMsMax = 1_000;
 
-/** How long a run of expired messages is passed over without being looked at again. */
+/** How long a run of expired messages is skipped before it is checked again. */
 const expiredRunMsMax = 60_000;
-/** No process is so late to store a message that became visible this long ago. In microseconds. */
+/** The longest delay, in microseconds, between the visible time of a message and its commit. */
 const settledMicros = 10_000_000;
-/** Expired messages between two notes of how far their run goes. */
+/** Expired messages between two updates of the end of their run. */
 const expiredRunStride = 64;
 
 export interface ClaimOptions {
   readonly nowMicros: number;
   readonly count: number;
-  /** Messages to leave to others first. */
+  /** The number of messages to leave to competitors. */
   readonly passOver: number;
 }
 
 /**
- * The visible end of one queue as this process sees it: which messages its own requests are about
- * to take. Requests that run side by side so take different messages instead of all competing for
- * the first; a message is still only taken by the commit that checks its version.
+ * The dequeue position of this process in one queue: claims keep its own concurrent requests from
+ * competing for the same messages. A claim is only a hint; a message is taken by the commit that
+ * checks its version.
  */
 export class DequeueCursor {
   readonly #store: Store;
   readonly #keys: MessageKeys;
   readonly #clock: Clock;
   readonly #claimed = new Set<string>();
-  /** Everything visible before this key is claimed, taken or expired, as far as is known. */
+  /** All visible messages before this key are claimed, taken or expired, as far as is known. */
   #resumeAt: Bytes | undefined;
   #resumeUntilMs = 0;
-  /** Everything visible before this key has expired, which never changes. */
+  /** All visible messages before this key have expired, permanently. */
   #expiredBefore: Bytes | undefined;
   #expiredUntilMs = 0;
 
@@ -49,33 +49,35 @@ export class DequeueCursor {
   }
 
   /**
-   * Up to `count` states of visible messages, oldest first, that no other claim has. Each must be
-   * released. Fewer than there are when others are being taken.
+   * Claims up to `count` states of visible messages, oldest first, that no other claim holds. The
+   * caller must release each. Returns fewer while others are being taken.
    */
   async claim(options: ClaimOptions): Promise<readonly Entry[]> {
     const resumeAt = this.#resumePoint();
     if (resumeAt !== undefined) {
       const found = await this.#search(resumeAt, options);
       if (found.length === options.count) return found;
-      // The end was reached: what lies before the resume point may have become free.
+      // The end was reached; messages before the resume point may be free again.
       this.release(found);
     }
     this.#resumeUntilMs = this.#clock.monotonicMs() + resumeMsMax;
     return this.#search(undefined, options);
   }
 
-  /** After the messages were taken. */
+  /** Called after the messages were taken. */
   settle(entries: readonly Entry[]): void {
     for (const { key } of entries) this.#claimed.delete(nameOfBytes(key));
   }
 
-  /** After the messages were not taken: they are there for the next claim. */
+  /** Called when the messages were not taken: the next claim may have them. */
   release(entries: readonly Entry[]): void {
     this.settle(entries);
     this.#resumeAt = undefined;
   }
 
-  /** Alone, a request looks at the oldest message first: nothing is claimed that it must pass. */
+  /**
+   * Without other claims, a request starts at the oldest message, because there is nothing to skip.
+   */
   #resumePoint(): Bytes | undefined {
     const isLate = this.#clock.monotonicMs() >= this.#resumeUntilMs;
     if (isLate || this.isIdle) this.#resumeAt = undefined;
@@ -83,8 +85,8 @@ export class DequeueCursor {
   }
 
   /**
-   * The states of visible messages, without most of those that have expired and are not yet
-   * deleted: there may be very many, and every search would begin with them.
+   * The states of visible messages, without most of the expired ones that are not yet deleted:
+   * there may be very many at the start of every search.
    */
   visible(nowMicros: number): KeyRange {
     const range = this.#keys.visibleAt(nowMicros);
@@ -96,7 +98,9 @@ export class DequeueCursor {
     return this.#expiredBefore === undefined ? range : { ...range, start: this.#expiredBefore };
   }
 
-  /** Notes that all up to `key`, the one at `place` of a search from the start, have expired. */
+  /**
+   * Records that all messages up to `key`, number `place` of a search from the start, have expired.
+   */
   #noteExpired(key: Bytes, place: number, nowMicros: number): void {
     if (place % expiredRunStride !== 0) return;
     if (this.#keys.read(key).micros > nowMicros - settledMicros) return;
@@ -123,7 +127,8 @@ export class DequeueCursor {
         return 'skip';
       }
       if (names.length === count) return 'stop';
-      // At once, not when the page has come: the next request may search before that.
+      // Claimed immediately and not at the end of the page, because another request may search
+      // meanwhile.
       this.#claimed.add(name);
       names.push(name);
       if (names.length === count) this.#resumeAt = Buffer.from(key);

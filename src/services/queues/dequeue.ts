@@ -13,9 +13,9 @@ import type { OpenQueue } from './open-queues.js';
 import { encodePopReceipt } from './pop-receipt.js';
 import type { DequeuedMessage, Dequeue } from './types.js';
 
-/** Tries of one request against the takers of other processes. */
+/** Attempts of one request against consumers in other processes. */
 const attemptsMax = 100;
-/** After a conflict, up to so many messages are left to the others; doubled each time. */
+/** After a conflict, up to this many messages are skipped; doubled each time. */
 const passOverMin = 32;
 const passOverMax = 1_024;
 
@@ -26,10 +26,9 @@ export interface DequeueContext {
 }
 
 /**
- * Hands out up to `count` visible messages, oldest first: those whose visibility begins first, in
- * the order of their insertion where that is equal. One commit checks that nobody has changed any
- * of them and hides them all, so a message goes to one caller only. A caller that loses to another
- * process tries again a little further on.
+ * Takes up to `count` visible messages, oldest first: by the start of their visibility, then by
+ * insertion. One commit checks that none of them has changed and hides them all, so only one caller
+ * gets a message. After a conflict with another process, the next attempt starts further on.
  */
 export async function dequeue(
   context: DequeueContext,
@@ -62,7 +61,7 @@ interface Taking extends RoomToRead {
   readonly visibilitySeconds: number;
 }
 
-/** undefined when somebody else has changed one of the messages; then none is taken. */
+/** Returns undefined, and takes nothing, when one of the messages has changed. */
 async function takeClaimed(
   context: DequeueContext,
   queue: OpenQueue,
@@ -129,7 +128,7 @@ async function take(
   });
 }
 
-/** A whole number from 1 to `limit`. */
+/** A random integer from 1 to `limit`. */
 function below(limit: number, randomness: Randomness): number {
   const bytes = randomness.bytes(2);
   return 1 + ((((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) % limit);

@@ -2,20 +2,20 @@ import { nameOfBytes } from '../../base/bytes.js';
 import type { Store } from '../../kv/store.js';
 import type { MessageKeys } from './message-keys.js';
 
-/** Queues that are remembered; beyond it all are forgotten and looked at once more. */
+/** The size of the cache; when it is full, it is cleared and queues are looked at again. */
 const queuesMax = 100_000;
 
 interface Known {
-  /** Of the queue's count, which every message that is put or deleted changes. */
+  /** The version of the queue's count, which every put or delete of a message changes. */
   readonly version: number | undefined;
   /** When the next message expires; Infinity when there is none. */
   readonly nextMicros: number;
 }
 
 /**
- * When the next message of each queue expires, as far as it was looked at. The expiry of a message
- * never changes, so while a queue's count stands nothing expires earlier, whoever else is at work.
- * To know that of many queues takes one read of their counts.
+ * A cache of the next expiry of each queue. The expiry of a message never changes, so while the
+ * version of a queue's count is the same, nothing expires earlier. One read of the counts checks
+ * many queues.
  */
 export class ExpirySchedule {
   readonly #store: Store;
@@ -25,7 +25,7 @@ export class ExpirySchedule {
     this.#store = store;
   }
 
-  /** Those of the queues in which a message may have expired by now. */
+  /** The queues in which a message may have expired. */
   async due(queues: readonly MessageKeys[], nowMicros: number): Promise<readonly MessageKeys[]> {
     const counts = await this.#store.getMany(queues.map(({ count }) => count));
     return queues.filter(({ count }, index) => {
@@ -36,10 +36,10 @@ export class ExpirySchedule {
     });
   }
 
-  /** Looks at a queue and remembers when its next message expires. */
+  /** Reads the next expiry of a queue into the cache. */
   async look(queue: MessageKeys): Promise<void> {
     if (this.#known.size >= queuesMax) this.#known.clear();
-    // The count first: what is put after it makes another version.
+    // Read first: a later put changes the version.
     const count = await this.#store.get(queue.count);
     const { entries } = await this.#store.range(queue.expiries(), { limit: 1, bytesMax: 0 });
     const [first] = entries;

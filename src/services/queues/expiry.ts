@@ -6,14 +6,14 @@ import type { Entry, KeyRange, Store } from '../../kv/store.js';
 import { decodeMoment, type MessageKeys } from './message-keys.js';
 import type { Reclaimed } from '../containers/sweep-cursor.js';
 
-/** Messages that one commit deletes, so that no commit keeps others waiting long. */
+/** The messages that one commit deletes, so that no commit takes long. */
 const commitMessagesMax = 100;
-/** Entries counted before others get their turn. */
+/** The entries counted before yielding to others. */
 const countedMax = 10_000;
 
 /**
- * One bounded step of deleting expired messages of a queue. A commit only deletes messages that
- * still are where they were read, so steps may run in several processes at once.
+ * One bounded step of deleting expired messages of a queue. A commit only deletes messages whose
+ * entries are unchanged, so steps may run in several processes at once.
  */
 export async function deleteExpired(
   store: Store,
@@ -33,7 +33,7 @@ export async function deleteExpired(
   return { deleted, more: page.more || deleted < page.entries.length };
 }
 
-/** Each place in the order of expiry is checked: whoever changes a message writes its place. */
+/** Checks each expiry entry, because every change of a message rewrites it. */
 async function deletePlaces(
   store: Store,
   keys: MessageKeys,
@@ -52,13 +52,13 @@ async function deletePlaces(
   return result.ok;
 }
 
-/** Messages that are stored, expired ones included. */
+/** The number of stored messages, expired ones included. */
 export async function countStored(store: Store, keys: MessageKeys): Promise<number> {
   const entry = await store.get(keys.count);
   return entry === undefined ? 0 : decodeCounter(entry.value);
 }
 
-/** Messages that have expired and are still stored. */
+/** The number of expired messages that are still stored. */
 export async function countExpired(
   store: Store,
   keys: MessageKeys,

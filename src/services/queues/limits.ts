@@ -2,7 +2,7 @@
 
 /** UTF-8 bytes of a message's text. */
 export const messageTextBytesMax = 65_536;
-/** Also what a message cannot be hidden longer than, on any way. */
+/** Also the longest time that a message can be hidden by any operation. */
 export const visibilitySecondsMax = 604_800;
 export const timeToLiveSecondsDefault = 604_800;
 /** Messages that one request may get or peek. */

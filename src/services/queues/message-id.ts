@@ -9,9 +9,9 @@ const timeMax = 2 ** 48 - 1;
 const countMax = 2 ** 32 - 1;
 
 /**
- * Gives out message ids: version 7 UUIDs (RFC 9562), which sort by time. The ids of one source rise
- * strictly, so messages that come within one tick of the clock keep their order. Sources in other
- * processes differ in 42 random bits.
+ * Generates message ids: version 7 UUIDs (RFC 9562), which sort by time. The ids of one source
+ * strictly increase, so messages within one clock tick keep their order. Sources in other processes
+ * differ in 42 random bits.
  *
  * Layout: 48 bits of milliseconds, version, the upper 12 bits of a counter, variant, its lower 20
  * bits, 42 bits of the source.
@@ -54,14 +54,14 @@ export class MessageIds {
   }
 }
 
-/** As clients see it: lower-case hexadecimal in the groups of a GUID. */
+/** The text form: lower-case hexadecimal in the groups of a GUID. */
 export function formatMessageId(id: Bytes): string {
   const hex = asBuffer(id).toString('hex', 0, messageIdBytes);
   const groups = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
   return `${groups.join('-')}-${hex.slice(20)}`;
 }
 
-/** The bytes of an id, whatever the case of its digits; undefined for text that is no GUID. */
+/** The bytes of an id in any case; undefined for text that is no GUID. */
 export function parseMessageId(text: string): Bytes | undefined {
   return guid.test(text) ? Buffer.from(text.replaceAll('-', ''), 'hex') : undefined;
 }

@@ -16,20 +16,20 @@ const textKind = 1;
 const visibilityKind = 2;
 const expiryKind = 3;
 
-/** The greatest moment that a key can hold; nobody waits for it. */
+/** The greatest time that a key can hold. */
 const momentMax = Number.MAX_SAFE_INTEGER;
 
 /**
  * The keys of one queue's messages. A message has three entries, all of one partition:
  *
  * - its text, by id;
- * - its state, by the moment it is visible from and id: the order in which messages are handed out;
- * - its place in the order of expiry, which says where the state is.
+ * - its state, by visible time and id: the order of dequeueing;
+ * - its expiry entry, by expiry and id, with the visible time that locates the state.
  *
- * Handing a message out moves its state and leaves the text alone.
+ * Dequeueing a message moves its state and does not touch the text.
  */
 export class MessageKeys {
-  /** Counts the messages that are stored. */
+  /** The counter of stored messages. */
   readonly count: Bytes;
   readonly #text: Bytes;
   readonly #visibility: Bytes;
@@ -56,22 +56,22 @@ export class MessageKeys {
     return appendTuple(this.#expiry, [Math.min(expiresMicros, momentMax), id]);
   }
 
-  /** States of messages that are visible now, unless they have expired; oldest first. */
+  /** States of messages that are visible now, expired ones included; oldest first. */
   visibleAt(nowMicros: number): KeyRange {
     return { start: this.#visibility, end: appendNumber(this.#visibility, nowMicros + 1) };
   }
 
-  /** Places of messages that have expired by now. */
+  /** Expiry entries of messages that have expired by now. */
   expiredAt(nowMicros: number): KeyRange {
     return { start: this.#expiry, end: appendNumber(this.#expiry, nowMicros + 1) };
   }
 
-  /** Places of all messages in the order of expiry. */
+  /** All expiry entries, in order. */
   expiries(): KeyRange {
     return prefixRange(this.#expiry);
   }
 
-  /** The moment and the id in the key of a state or of a place in the order of expiry. */
+  /** The time and the id in the key of a state or an expiry entry. */
   read(key: Bytes): { readonly micros: number; readonly id: Bytes } {
     const [micros, id] = decodeTuple(key, this.#visibility.length);
     invariant(typeof micros === 'number' && typeof id === 'object', 'a message key is malformed');
@@ -79,7 +79,7 @@ export class MessageKeys {
   }
 }
 
-/** The value of a place in the order of expiry: from when the message is visible. */
+/** The value of an expiry entry: the time from which the message is visible. */
 export function encodeMoment(micros: number): Bytes {
   const bytes = Buffer.allocUnsafe(8);
   bytes.writeDoubleBE(micros, 0);

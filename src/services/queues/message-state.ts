@@ -1,7 +1,7 @@
 import { asBuffer, type Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 
-/** What changes or is asked about a message without its text. */
+/** The state of a message, without its text. */
 export interface MessageState {
   readonly insertedMicros: number;
   readonly expiresMicros: number;
@@ -35,7 +35,7 @@ export function decodeMessageState(value: Bytes): MessageState {
   };
 }
 
-/** Read in place: `value` begins with a state and may be longer. */
+/** Reads in place: `value` begins with a state and may be longer. */
 export function expiryOfState(value: Bytes): number {
   return asBuffer(value).readDoubleBE(expiresAt);
 }

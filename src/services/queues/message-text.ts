@@ -3,14 +3,14 @@ import type { Entry } from '../../kv/store.js';
 import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
 import { messageTextBytesMax } from './limits.js';
 
-/** A text as it is stored. Throws `RequestBodyTooLarge` when it is longer than a message may be. */
+/** The stored form of a text. Throws `RequestBodyTooLarge` when it is too long for a message. */
 export function encodeMessageText(text: string): Bytes {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= messageTextBytesMax) return bytes;
   throw requestBodyTooLarge(messageTextBytesMax);
 }
 
-/** What texts take as they are stored. */
+/** The stored bytes of texts. */
 export function textBytes(texts: readonly (Entry | undefined)[]): number {
   return texts.reduce((sum, text) => sum + (text?.value.length ?? 0), 0);
 }

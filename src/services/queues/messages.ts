@@ -26,7 +26,7 @@ export interface MessageContext {
   readonly ids: MessageIds;
 }
 
-/** Adds a message: one commit, no read. */
+/** Adds a message with one commit and no read. */
 export async function putMessage(
   { store, clock, ids }: MessageContext,
   keys: MessageKeys,
@@ -64,7 +64,10 @@ export async function putMessage(
   };
 }
 
-/** The first visible messages as they are. One that is deleted between two reads is left out. */
+/**
+ * The first visible messages, without changing them. A message that is deleted between the two
+ * reads is left out.
+ */
 export async function peekMessages(
   { store, clock }: MessageContext,
   { keys, cursor }: OpenQueue,
@@ -96,9 +99,9 @@ export async function peekMessages(
 }
 
 /**
- * Changes when a held message is visible again, and its text if one is given. Its receipt is used
- * up; the new one is returned. Throws `MessageNotFound` when the message is gone or no longer held
- * under this receipt.
+ * Changes when a dequeued message is visible again, and its text if one is given. Invalidates its
+ * receipt and returns a new one. Throws `MessageNotFound` when the message is gone or the receipt
+ * is not the current one.
  */
 export async function updateMessage(
   { store, clock }: MessageContext,
@@ -127,7 +130,7 @@ export async function updateMessage(
   return { popReceipt, nextVisibleMicros };
 }
 
-/** Removes a held message. Throws as `updateMessage` does. */
+/** Deletes a dequeued message. Throws as `updateMessage` does. */
 export async function deleteMessage(
   { store, clock }: MessageContext,
   keys: MessageKeys,
@@ -145,7 +148,7 @@ export async function deleteMessage(
   if (!result.ok) throw new StorageError('MessageNotFound');
 }
 
-/** The receipt that a request presents for a message, once it is known to be one and its own. */
+/** The decoded receipt of a request, checked to belong to its message. */
 function receiptOf({ id, popReceipt }: HeldMessage): PopReceipt {
   const receipt = decodePopReceipt(popReceipt);
   if (receipt === undefined) {

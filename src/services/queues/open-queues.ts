@@ -4,16 +4,16 @@ import type { Store } from '../../kv/store.js';
 import { MessageKeys } from './message-keys.js';
 import { DequeueCursor } from './dequeue-cursor.js';
 
-/** Queues that are remembered; beyond it those nobody takes messages from are forgotten. */
+/** The size of the cache; when it is full, queues without concurrent dequeues are removed. */
 const openQueuesMax = 10_000;
 
-/** What a process keeps of a queue that it works with. Nothing in it is the truth: the store is. */
+/** Cached knowledge of a queue. The store is authoritative. */
 export interface OpenQueue {
   readonly keys: MessageKeys;
   readonly cursor: DequeueCursor;
 }
 
-/** The queues that this process works with, by the prefix of their containers. */
+/** The queues in use by this process, by the prefix of their containers. */
 export class OpenQueues {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class OpenQueues {
     this.#clock = clock;
   }
 
-  /** The same object for the same prefix, as long as someone takes messages. */
+  /** Returns the same object for the same prefix while dequeues are in progress. */
   open(prefix: Bytes): OpenQueue {
     const name = nameOfBytes(prefix);
     const known = this.#queues.get(name);

@@ -2,8 +2,8 @@ import { equalBytes, type Bytes } from '../../base/bytes.js';
 import { messageIdBytes } from './message-id.js';
 
 /**
- * What proves that a message is held in its present state. `nextVisibleMicros` finds the state,
- * `version` is the commit that made it: whoever changes the state in between makes a new version.
+ * Identifies the state of a dequeued message. `nextVisibleMicros` locates the state, `version` is
+ * the commit that wrote it: any later change has a new version.
  */
 export interface PopReceipt {
   readonly id: Bytes;
@@ -18,7 +18,7 @@ const receiptBytes = versionAt + 8;
 
 const receiptText = /^[A-Za-z0-9_-]{44}$/;
 
-/** Base64 without the characters that a URL would have to escape: clients forget to. */
+/** Base64 without the characters that a URL must escape, because clients forget to. */
 export function encodePopReceipt({ id, nextVisibleMicros, version }: PopReceipt): string {
   const bytes = Buffer.allocUnsafe(receiptBytes);
   bytes[0] = receiptFormat;
@@ -28,7 +28,7 @@ export function encodePopReceipt({ id, nextVisibleMicros, version }: PopReceipt)
   return bytes.toString('base64url');
 }
 
-/** undefined for text that no receipt has. */
+/** Undefined for a malformed receipt. */
 export function decodePopReceipt(text: string): PopReceipt | undefined {
   if (!receiptText.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64url');

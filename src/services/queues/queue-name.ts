@@ -4,9 +4,7 @@ const nameLengthMin = 3;
 export const queueNameLengthMax = 63;
 const nameCharacters = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-/**
- * Refuses a name that no queue can have, with the code of the rule it breaks (queue-service §5.1).
- */
+/** Refuses an illegal queue name with the code of the broken rule (queue-service §5.1). */
 export function checkQueueName(name: string): void {
   if (name.length < nameLengthMin || name.length > queueNameLengthMax) {
     throw new StorageError('OutOfRangeInput', {

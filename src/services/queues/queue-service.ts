@@ -41,23 +41,25 @@ import type {
   Renewal,
 } from './types.js';
 
-/** Idle queues that one read looks at before others get their turn. */
+/** Idle queues per read, before yielding to others. */
 const queuesPerLook = 200;
 
 export interface QueueServiceOptions {
   readonly store: Store;
-  /** Never steps back, so that no message stays hidden when a machine's clock does. */
+  /**
+   * Never steps back, so that messages are not hidden longer when the machine's clock is set back.
+   */
   readonly clock: ForwardClock;
   readonly randomness: Randomness;
 }
 
 /**
  * Azure Queue storage over any store: no HTTP, no XML. Every method throws `StorageError` for a
- * request that cannot be served. A change is durable when it resolves, and every read that begins
- * afterwards sees it. Several processes may serve one store.
+ * request that fails. A change is durable when it resolves, and every read that begins afterwards
+ * sees it. Several processes may share one store.
  *
- * Times are those of the clock: a message is visible from `nextVisibleMicros` on and until
- * `expiresMicros`, and at its expiry it is gone (queue-service §9.1).
+ * Times are those of the clock: a message is visible from `nextVisibleMicros` until
+ * `expiresMicros`, when it is gone (queue-service §9.1).
  */
 export class QueueService {
   readonly #context: MessageContext & DequeueContext;
@@ -84,8 +86,8 @@ export class QueueService {
   }
 
   /**
-   * `existed`: there was one with the same metadata, and it stays as it is. Throws
-   * `QueueAlreadyExists` when its metadata differ.
+   * `existed`: a queue with the same metadata exists and is unchanged. Throws `QueueAlreadyExists`
+   * when its metadata differ.
    */
   async createQueue(
     account: string,
@@ -101,7 +103,7 @@ export class QueueService {
     throw new StorageError('QueueAlreadyExists');
   }
 
-  /** Atomic, whatever the queue holds; the name can be used again at once. */
+  /** Atomic and independent of the number of messages; the name can be reused at once. */
   async deleteQueue(account: string, name: string): Promise<void> {
     if (!(await this.#queues.drop(account, name))) throw notFound(name);
   }
@@ -128,7 +130,7 @@ export class QueueService {
     const { keys } = this.#open.open(containerPrefix(queueKind.service, account, id));
     const stored = await countStored(store, keys);
     const expired = await countExpired(store, keys, clock.nowMicros());
-    // Two reads: messages may have been deleted between them.
+    // Two separate reads; messages may be deleted between them.
     return { name, metadata, approximateMessageCount: Math.max(0, stored - expired) };
   }
 
@@ -151,7 +153,7 @@ export class QueueService {
     await this.#change(account, name, (record) => ({ ...record, identifiers }));
   }
 
-  /** What signatures for a queue may take their fields from; nothing when there is no queue. */
+  /** The stored policies that signatures for a queue may use; none when there is no queue. */
   async storedPolicies(account: string, name: string): Promise<readonly SignedIdentifier[]> {
     return (await this.#queues.find(account, name))?.identifiers ?? [];
   }
@@ -162,8 +164,8 @@ export class QueueService {
   }
 
   /**
-   * Up to `count` visible messages, oldest first. Each is handed to this caller alone until its
-   * visibility timeout has passed, or somebody shows its receipt. Fewer than there are when other
+   * Takes up to `count` visible messages, oldest first. No other caller gets them until their
+   * visibility timeout has passed or an update shows them earlier. Returns fewer while other
    * callers are taking the rest.
    */
   async getMessages(
@@ -176,7 +178,7 @@ export class QueueService {
     return dequeue(this.#context, opened, { ...options, room });
   }
 
-  /** Up to `count` visible messages, oldest first, as they are. */
+  /** Up to `count` visible messages, oldest first, without changing them. */
   async peekMessages(
     account: string,
     queue: string,
@@ -197,7 +199,7 @@ export class QueueService {
     return deleteMessage(this.#context, keys, message);
   }
 
-  /** Removes all messages in one commit, whatever their number; also one that is just being put. */
+  /** Deletes all messages in one commit, whatever their number; also one that is just being put. */
   async clearMessages(account: string, queue: string): Promise<void> {
     const record = await this.#queues.replaceId(account, queue, (old, id) => ({ ...old, id }));
     if (record === undefined) throw notFound(queue);
@@ -214,7 +216,7 @@ export class QueueService {
     return { deleted: dropped.deleted + expired.deleted, more: dropped.more || expired.more };
   }
 
-  /** The queues in which a message may have expired. Idle ones are looked at many at a time. */
+  /** The queues in which a message may have expired. Idle ones are checked many at a time. */
   async *#dueQueues(): AsyncGenerator<MessageKeys> {
     let looked: MessageKeys[] = [];
     for await (const { account, id } of this.#queues.all()) {
@@ -249,7 +251,7 @@ export class QueueService {
   }
 }
 
-/** A queue that is not there; or its name breaks a rule, which is the better thing to say. */
+/** The error for a missing queue; for an illegal name, the error of the broken rule instead. */
 function notFound(name: string): StorageError {
   checkQueueName(name);
   return new StorageError('QueueNotFound');

@@ -9,30 +9,30 @@ export interface QueueInfo {
 }
 
 export interface QueueStatus extends QueueInfo {
-  /** Stored messages that have not expired, visible or not. */
+  /** The number of stored, unexpired messages, visible or not. */
   readonly approximateMessageCount: number;
 }
 
 export interface QueueQuery {
-  /** Only names that begin with it. */
+  /** Lists only names with this prefix. */
   readonly prefix?: string;
-  /** The first name to return. */
+  /** The position to continue from: the first name to return. */
   readonly from?: string;
   readonly limit: number;
 }
 
 export interface QueuePage {
-  /** Each is made when it is asked for: of metadata there may be much. */
+  /** Decoded on access: metadata may be large. */
   readonly queues: List<QueueInfo>;
-  /** The first name not returned. */
+  /** The first name of the next page. */
   readonly next?: string;
 }
 
 export interface NewMessage {
   readonly text: string;
-  /** How long it stays invisible at first; less than it lives. */
+  /** The initial invisibility; less than the time to live. */
   readonly visibilitySeconds: number;
-  /** At least 1; `Infinity` for a message that never expires. */
+  /** At least 1; `Infinity`: the message never expires. */
   readonly timeToLiveSeconds: number;
 }
 
@@ -41,13 +41,13 @@ export interface PeekedMessage {
   readonly id: string;
   readonly insertedMicros: number;
   readonly expiresMicros: number;
-  /** How often it has been handed out. */
+  /** How often the message was dequeued. */
   readonly dequeueCount: number;
   readonly text: string;
 }
 
 export interface DequeuedMessage extends PeekedMessage {
-  /** What an update or a deletion has to present. */
+  /** The receipt that an update or a delete must present. */
   readonly popReceipt: string;
   readonly nextVisibleMicros: number;
 }
@@ -55,9 +55,9 @@ export interface DequeuedMessage extends PeekedMessage {
 export type PutReceipt = Omit<DequeuedMessage, 'dequeueCount' | 'text'>;
 
 export interface Dequeue {
-  /** Messages wanted, 1 to 32. */
+  /** The number of messages, 1 to 32. */
   readonly count: number;
-  /** How long each stays invisible to others, 1 to 604,800. */
+  /** The visibility timeout, 1 to 604,800. */
   readonly visibilitySeconds: number;
 }
 
@@ -69,7 +69,7 @@ export interface HeldMessage {
 export interface MessageChange extends HeldMessage {
   /** From now, 0 to 604,800. */
   readonly visibilitySeconds: number;
-  /** The text stays when it is absent. */
+  /** Absent: the text is unchanged. */
   readonly text?: string;
 }
 

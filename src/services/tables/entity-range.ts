@@ -25,7 +25,7 @@ function keysToEnd({ endPartitionKey: end, endRowKey }: EntityRange): KeySet {
   return [...keyProduct(before, allStrings), ...keyProduct(onlyPartition(end), rows)];
 }
 
-/** Nothing where no legal key is the partition's. */
+/** Empty when no legal key is in the partition. */
 function onlyPartition(partitionKey: string): StringSet {
   return stringRange(keyBound(partitionKey), keyBound(stringAfter(partitionKey)));
 }

@@ -18,17 +18,20 @@ import type { WriteOperation, WriteResult } from './types.js';
 /** Changes in one entity group transaction (table-service §9.1). */
 export const changesMax = 100;
 
-/** Tries of a write that builds on what it read, against other writers of the same entity. */
+/** Attempts of a write that depends on what it read, against concurrent writers. */
 const attemptsMax = 1000;
 
-/** Where entities are written, and what may be. */
+/** The store and the rules of writes. */
 export interface WriteContext {
   readonly store: Store;
   /** Properties of an entity besides the keys and Timestamp. */
   readonly propertiesMax: number;
 }
 
-/** Writes one entity of the table with this prefix: one commit, after a read only for a merge. */
+/**
+ * Writes one entity of the table with this prefix: one commit, with a read before it only for a
+ * merge.
+ */
 export async function writeEntity(
   { store, propertiesMax }: WriteContext,
   tablePrefix: Bytes,
@@ -49,8 +52,8 @@ export async function writeEntity(
 }
 
 /**
- * Refuses a group of writes that is no entity group transaction, whatever is stored. The error
- * carries the index of the first operation that breaks a rule.
+ * Refuses writes that do not form an entity group transaction; needs no store. The error carries
+ * the index of the first operation that breaks a rule.
  */
 export function checkGroup(operations: readonly WriteOperation[]): void {
   const [first] = operations;
@@ -75,8 +78,8 @@ export function checkGroup(operations: readonly WriteOperation[]): void {
 }
 
 /**
- * Writes a checked group in one commit: all or nothing, one version for all, results in order. A
- * failure is that of the first operation whose condition does not hold, with its index.
+ * Writes a checked group in one commit: all or nothing, one version for all, results in order. The
+ * failure is that of the first operation whose condition fails, with its index.
  */
 export async function writeGroup(
   context: WriteContext,
@@ -108,7 +111,7 @@ function groupKeys(tablePrefix: Bytes, operations: readonly WriteOperation[]): B
   });
 }
 
-/** Stages each write; those staged before are kept unless they build on what is stored. */
+/** Stages each write. Writes staged before are reused unless they depend on the stored entity. */
 async function stageGroup(
   { store, propertiesMax }: WriteContext,
   operations: readonly WriteOperation[],
@@ -133,7 +136,7 @@ async function stageGroup(
   });
 }
 
-/** The position of the write that has the `failedCheck`th check. */
+/** The index of the write that owns check number `failedCheck`. */
 function indexOfCheck(writes: readonly StagedWrite[], failedCheck: number): number {
   let checks = 0;
   return writes.findIndex((write) => {
@@ -142,7 +145,7 @@ function indexOfCheck(writes: readonly StagedWrite[], failedCheck: number): numb
   });
 }
 
-/** Runs a part of one operation; its errors get the operation's index. */
+/** Runs a part of one operation; adds the operation's index to its errors. */
 function attempt<T>(operationIndex: number, run: () => T): T {
   try {
     return run();

@@ -2,7 +2,7 @@ import { unreachable } from '../../base/invariant.js';
 import type { Filter } from '../../model/edm/filter.js';
 import type { EdmValue } from '../../model/edm/value.js';
 
-/** The parts of one filter, equal ones known as the same: each has one number. */
+/** Numbers the distinct parts of a filter; equal parts have the same number. */
 export class FilterParts {
   readonly #numbers = new Map<string, number>();
   readonly #uses = new Map<number, number>();
@@ -12,17 +12,17 @@ export class FilterParts {
     this.#count(filter);
   }
 
-  /** The same for parts that are equal, however their operands are ordered. */
+  /** Equal parts have the same number, in whatever order their operands are. */
   numberOf(part: Filter): number {
     return this.#known.get(part) ?? this.#count(part);
   }
 
-  /** Whether the part occurs in several places. */
+  /** True when the part occurs several times. */
   isShared(part: Filter): boolean {
     return (this.#uses.get(this.numberOf(part)) ?? 0) > 1;
   }
 
-  /** The operands without those that occur before. */
+  /** The operands without duplicates. */
   distinct(operands: readonly Filter[]): readonly Filter[] {
     const seen = new Set<number>();
     return operands.filter((operand) => {

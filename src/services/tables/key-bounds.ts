@@ -6,8 +6,8 @@ import type { StringSet } from './string-set.js';
 
 /**
  * A bound that divides the legal keys as `bound` does and fits into a key of the store. A legal key
- * has at most 512 code units and no U+0000. So a bound that is longer, or that has U+0000 in it,
- * lies directly behind its longest legal prefix: no legal key is between the two.
+ * has at most 512 code units and no U+0000. A longer bound, or one that contains U+0000, directly
+ * follows its longest legal prefix: no legal key is between the two.
  */
 export function keyBound(bound: string): string {
   const nul = bound.indexOf('\u0000');

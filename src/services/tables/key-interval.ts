@@ -6,15 +6,15 @@ import type { KeyInterval } from './query-plan.js';
 
 export type { KeyInterval };
 
-/** Intervals in a plan. Beyond it, neighbours are read as one interval and filtered. */
+/** The maximum number of intervals in a plan. Beyond it, neighbours are merged and filtered. */
 export const intervalsMax = 1000;
 
-/** The intervals to read so that every key of the set is read, at most `intervalsMax`. */
+/** Intervals that cover every key of the set, at most `intervalsMax`. */
 export function keyIntervals(set: KeySet): readonly KeyInterval[] {
   return boundIntervals(exactIntervals(set));
 }
 
-/** The intervals to read so that every key of the set is read and no other. */
+/** Intervals that cover exactly the keys of the set. */
 export function exactIntervals(set: KeySet): KeyInterval[] {
   const intervals: KeyInterval[] = [];
   for (const { partitions, rows } of set) {
@@ -44,8 +44,8 @@ function appendPartitions(intervals: KeyInterval[], partitions: StringInterval):
 }
 
 /**
- * The same keys and more, in at most `intervalsMax` intervals. Neighbours of one partition are read
- * as one; when there are too many partitions for that, neighbouring partitions too.
+ * A superset in at most `intervalsMax` intervals. Neighbours in one partition are merged; when that
+ * is not enough, neighbouring partitions too.
  */
 function boundIntervals(intervals: readonly KeyInterval[]): readonly KeyInterval[] {
   if (intervals.length <= intervalsMax) return intervals;
@@ -55,7 +55,7 @@ function boundIntervals(intervals: readonly KeyInterval[]): readonly KeyInterval
   return grouped(wholePartitions(rows), groupSize, () => true);
 }
 
-/** Hulls of runs of neighbours, each run at most so long and of neighbours that may be joined. */
+/** Merges runs of neighbours, each up to a length and only where neighbours may be merged. */
 function grouped(
   intervals: readonly KeyInterval[],
   groupSize: number,
@@ -96,8 +96,8 @@ function wholePartitions(intervals: readonly KeyInterval[]): KeyInterval[] {
 }
 
 /**
- * Everything from the start of one interval to the end of a later one; whole partitions unless both
- * are in the same one.
+ * The smallest interval from the start of one to the end of a later one; whole partitions unless
+ * both are in the same one.
  */
 function hull(first: KeyInterval, last: KeyInterval): KeyInterval {
   if (first.kind !== 'partitions' && arePartOfOne(first, last)) {
@@ -128,7 +128,7 @@ function rowsOf(interval: KeyInterval): StringInterval {
 
 const wholePartition: StringInterval = { start: '', end: undefined };
 
-/** The keys that intervals cover. They are sorted, so those of one partition are neighbours. */
+/** The keys in sorted intervals. Those of one partition are neighbours. */
 export function keySetOf(intervals: readonly KeyInterval[]): KeySet {
   const bands: { partitions: StringInterval; rows: StringInterval[] }[] = [];
   for (const interval of intervals) {

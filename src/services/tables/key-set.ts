@@ -31,7 +31,7 @@ export const allKeys: KeySet = Object.freeze([
 
 export const noKeys: KeySet = Object.freeze([]);
 
-/** Sorting an interval among those that overlap takes as long as so many steps. */
+/** The cost of sorting an interval into a union, in steps. */
 const unionStepWeight = 4;
 
 export function isAllKeys(set: KeySet): boolean {
@@ -78,7 +78,7 @@ export function intersectKeys(left: KeySet, right: KeySet): KeySet {
   return shared;
 }
 
-/** The intersection, or `undefined` when there are not enough steps for it. */
+/** The intersection, or `undefined` when the steps do not suffice. */
 export function intersectKeysWithin(
   left: KeySet,
   right: KeySet,
@@ -107,12 +107,12 @@ export function intersectKeysWithin(
   }
 }
 
-/** What it takes to intersect two sets of row keys; next to nothing when one of them is all. */
+/** The cost of intersecting two sets of row keys; close to none when one is all keys. */
 function rowSteps(left: StringSet, right: StringSet): number {
   return isAllStrings(left) || isAllStrings(right) ? 1 : left.length + right.length;
 }
 
-/** The union, or `undefined` when there are not enough steps for it. */
+/** The union, or `undefined` when the steps do not suffice. */
 export function uniteKeys(sets: readonly KeySet[], steps: PlanningSteps): KeySet | undefined {
   if (sets.some(isAllKeys)) return allKeys;
   const [only] = sets;
@@ -145,7 +145,7 @@ function sizeOf(parts: readonly StringSet[]): number {
   return size;
 }
 
-/** Whether every key of `inner` is in `outer`; `undefined` when there are not enough steps. */
+/** True when `outer` contains every key of `inner`; `undefined` when the steps do not suffice. */
 export function isKeySubset(
   inner: KeySet,
   outer: KeySet,
@@ -156,7 +156,7 @@ export function isKeySubset(
   return outside === undefined ? undefined : outside.length === 0;
 }
 
-/** Where the partitions of any band start or end, in order. */
+/** The starts and ends of the bands' partitions, in order. */
 function partitionCuts(bands: readonly Band[]): string[] {
   const cuts = new Set<string>();
   for (const { partitions } of bands) {
@@ -166,7 +166,7 @@ function partitionCuts(bands: readonly Band[]): string[] {
   return Array.from(cuts).sort((a, b) => (a < b ? -1 : 1));
 }
 
-/** Adds a band behind the others, joined with the last one where the two continue each other. */
+/** Appends a band, merged with the last one where the two are continuous. */
 function appendBand(bands: Band[], band: Band): void {
   const last = bands.at(-1);
   if (last?.partitions.end === band.partitions.start && sameStrings(last.rows, band.rows)) {

@@ -4,10 +4,10 @@ import { entitySizeMax, keyLengthMax, propertiesMax } from '../../model/edm/limi
 import type { EntityInput, PropertyBag } from '../../model/edm/value.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 
-/** For how long the name of a deleted table can stay taken, at most; in milliseconds. */
+/** The longest time, in milliseconds, that the name of a deleted table can stay reserved. */
 export const tableDeleteDelayMsMax = 10 * 60 * 1000;
 
-/** Whether an entity can be stored under these keys, so that looking for one makes sense. */
+/** True when an entity can have these keys, so that a lookup is worthwhile. */
 export function areKeysPossible(partitionKey: string, rowKey: string): boolean {
   return isKeyPossible(partitionKey) && isKeyPossible(rowKey);
 }
@@ -16,7 +16,7 @@ function isKeyPossible(key: string): boolean {
   return key.length <= keyLengthMax && forbiddenKeyCharacterAt(key) === -1;
 }
 
-/** Refuses keys under which nothing may be created (table-service §2.3). */
+/** Refuses illegal keys of a new entity (table-service §2.3). */
 export function checkNewKeys(partitionKey: string, rowKey: string): void {
   checkNewKey('PartitionKey', partitionKey);
   checkNewKey('RowKey', rowKey);
@@ -32,8 +32,8 @@ function checkNewKey(name: 'PartitionKey' | 'RowKey', key: string): void {
 }
 
 /**
- * Refuses what may not be stored: too many properties, a name too long, an entity too large, a
- * value too large; in this order, as the service looks at the whole entity first (table-service
+ * Refuses an entity over the limits: too many properties, a name too long, the entity too large, a
+ * value too large; in this order, as the service checks the whole entity first (table-service
  * §2.2).
  */
 export function checkEntity(
@@ -47,7 +47,7 @@ export function checkEntity(
   if (properties.valueTooLarge) throw new StorageError('PropertyValueTooLarge');
 }
 
-/** The first half of `checkEntity`, without which a bag need not be sound. */
+/** The first half of `checkEntity`; a bag that fails it may be invalid. */
 export function checkNames({ count, nameTooLong }: PropertyBag, countMax = propertiesMax): void {
   if (count > countMax) throw new StorageError('TooManyProperties');
   if (nameTooLong) throw new StorageError('PropertyNameTooLong');

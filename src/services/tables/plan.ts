@@ -36,13 +36,13 @@ const fullScan: QueryPlan = Object.freeze({
   residual: undefined,
 } satisfies QueryPlan);
 
-/** Size of a key set on the way to a plan. Beyond it, the plan becomes wider. */
+/** The size limit of key sets during planning. Beyond it, the plan reads a superset. */
 const keySetSizeMax = 10_000;
 
 /**
- * Plans a query over entities from its filter and the range that it is kept within; pure.
- * Conditions on PartitionKey and RowKey become key intervals, exactly, however they are nested in
- * `and`, `or` and `not`, as far as the steps that planning may take allow: beyond them, more is read.
+ * Plans an entity query from its filter and a key range; pure. Conditions on PartitionKey and
+ * RowKey become exact key intervals, whatever their nesting in `and`, `or` and `not`, within a
+ * budget of planning steps; beyond it, the plan reads more.
  */
 export function planQuery(filter: Filter | undefined, within?: EntityRange): QueryPlan {
   if (filter === undefined && within === undefined) return fullScan;
@@ -61,7 +61,7 @@ export function planQuery(filter: Filter | undefined, within?: EntityRange): Que
   };
 }
 
-/** The plan, made when it is asked for first: long filters take milliseconds. */
+/** The plan, computed on first use: long filters take milliseconds. */
 export function planOnce(filter: Filter | undefined, within?: EntityRange): () => QueryPlan {
   let plan: QueryPlan | undefined;
   return () => (plan ??= planQuery(filter, within));
@@ -72,9 +72,8 @@ function intervalsOf(mays: readonly KeySet[], steps: PlanningSteps): readonly Ke
 }
 
 /**
- * Planning may widen what is read and leaves the rest to the residual. A range is no part of the
- * filter, so what was planned is cut to it in the end. That splits the intervals at its two edges
- * alone.
+ * Planning may widen the intervals; the residual filters the rest. A key range is no part of the
+ * filter, so the plan is cut to it at the end, which splits at most two intervals.
  */
 function intervalsWithin(
   range: EntityRange,
@@ -86,7 +85,7 @@ function intervalsWithin(
   return exactIntervals(intersectKeys(keySetOf(planned), permitted));
 }
 
-/** False also where it would take too long to find out: to test a row once more is not wrong. */
+/** Also false when the steps do not suffice: an unneeded test is not wrong. */
 function guarantees(read: KeySet, must: KeySet, steps: PlanningSteps): boolean {
   if (isAllKeys(must)) return true;
   return must.length > 0 && isKeySubset(read, must, steps) === true;
@@ -98,8 +97,8 @@ function conjunction(operands: readonly Filter[]): Filter | undefined {
 }
 
 /**
- * What the keys say about a condition: it can only hold for keys in `may`, and it does hold for all
- * keys in `must`. Negation swaps the two complements, so `not` stays exact over keys.
+ * The keys for which a condition can hold (`may`) and does hold (`must`). Negation swaps the two
+ * complements, so `not` stays exact over keys.
  */
 interface KeyBounds {
   readonly may: KeySet;
@@ -148,7 +147,7 @@ function exactly(keys: KeySet): KeyBounds {
   return { may: keys, must: keys };
 }
 
-/** Makes a set that has grown too large smaller, at the price of being only a bound. */
+/** Replaces a key set that has grown too large by a bound. */
 type Approximate = (set: KeySet) => KeySet;
 
 type Join = (sets: readonly KeySet[], approximate: Approximate, steps: PlanningSteps) => KeySet;
@@ -166,7 +165,7 @@ function combine(operands: readonly KeyBounds[], join: Join, steps: PlanningStep
   return { may, must: join(musts, () => noKeys, steps) };
 }
 
-/** In pairs, then pairs of those, so that a long chain is not gone through for each of its sets. */
+/** Combines in a balanced tree, so that a long chain is not traversed for each of its sets. */
 const narrowAll: Join = (sets, approximate, steps) => {
   let left = sets;
   while (left.length > 1) {
@@ -186,7 +185,7 @@ function narrow(
   steps: PlanningSteps,
 ): KeySet {
   const shared = intersectKeysWithin(left, right, steps);
-  // Either of the two holds all that they share.
+  // Each of the two contains the intersection.
   const found = shared ?? (keySetSize(left) < keySetSize(right) ? left : right);
   const isTooMuch = shared === undefined || keySetSize(found) > keySetSizeMax;
   return isTooMuch ? approximate(found) : found;
@@ -198,7 +197,7 @@ const joinAll: Join = (sets, approximate, steps) => {
   return keySetSize(united) > keySetSizeMax ? approximate(united) : united;
 };
 
-/** A superset: whole stretches of rows, or else everything. */
+/** A superset: merged runs of rows, or all keys. */
 function widen(set: KeySet): KeySet {
   if (set.length > keySetSizeMax) return allKeys;
   return set.map(({ partitions, rows }) => ({

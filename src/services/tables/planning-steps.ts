@@ -1,7 +1,7 @@
-/** Steps of planning one query: well within the time that one request may keep others waiting. */
+/** The budget of planning one query: much less time than one request may block others. */
 export const planningStepsMax = 100_000;
 
-/** What is left of the work that planning one query may take. A step looks at one interval. */
+/** The remaining budget of planning one query. A step visits one interval. */
 export class PlanningSteps {
   #left: number;
 
@@ -9,7 +9,7 @@ export class PlanningSteps {
     this.#left = stepsMax;
   }
 
-  /** Takes so many steps; says whether there were that many. */
+  /** Takes steps from the budget; false when they do not suffice. */
   take(steps: number): boolean {
     this.#left -= steps;
     return this.#left >= 0;

@@ -10,7 +10,7 @@ import { orderTest, timestampOrder, valueTest, type PropertyTest } from './value
 import { isTrue } from './value-order.js';
 import { membershipTest } from './value-set.js';
 
-/** Tests one row. The keys are only looked at when `readsKeys`; else anything may be given. */
+/** Tests one row. The keys are only read when `readsKeys`; otherwise any value may be passed. */
 export type RowTest = (
   partitionKey: string,
   rowKey: string,
@@ -20,38 +20,38 @@ export type RowTest = (
 
 export interface Predicate {
   readonly test: RowTest;
-  /** Whether the test needs the keys, so that others need not be decoded for it. */
+  /** True when the test needs the keys; otherwise they need not be decoded. */
   readonly readsKeys: boolean;
-  /** What a row costs at worst, in the tests of single values that take as long. At least 1. */
+  /** The worst cost of a row, in tests of single values. At least 1. */
   readonly weight: number;
 }
 
 /**
- * Compiles a filter to a test of stored rows that decodes nothing but the compared values
- * (table-service §5.4). Logic is two-valued: a comparison with a missing property is false,
- * whatever its operator, and `not` turns it around.
+ * Compiles a filter to a test of stored rows that decodes only the compared values (table-service
+ * §5.4). Logic is two-valued: a comparison with a missing property is false, whatever its operator,
+ * and `not` negates it.
  *
- * However long the filter, a row is searched for its properties once, equal parts are tested once,
- * and many values that one property may equal are one set.
+ * A row is searched for its properties once, common parts are tested once, and many equality tests
+ * of one property become one set.
  */
 export function compilePredicate(filter: Filter): Predicate {
   return new Compiler(filter).compile();
 }
 
-/** Up to this many equalities, comparing beats a set. */
+/** Up to this many equality tests, comparing is faster than a set. */
 const comparedMax = 3;
-/** Searching a row for one more name costs as much as this many tests. */
+/** The cost of searching a row for one more name, in tests. */
 const nameWeight = 4;
-/** Characters of literals that are compared in the time of one test. */
+/** The literal characters that are compared in the time of one test. */
 const charactersPerTest = 64;
 
 class Compiler {
   readonly #filter: Filter;
   readonly #parts: FilterParts;
   readonly #finder = new PropertyFinder();
-  /** The tests of parts that occur in several places. */
+  /** The tests of common parts. */
   readonly #shared = new Map<number, RowTest>();
-  /** Counts the rows: a shared result is that of the row it was found for. */
+  /** The row number, which tells whether a cached result is of the current row. */
   #row = 0;
   #tests = 0;
   #characters = 0;
@@ -122,7 +122,7 @@ class Compiler {
     }
   }
 
-  /** Comparisons of one property by an operator that sets have become one test. */
+  /** The operand tests; many equality tests of one property become one set. */
   #operandTests(operands: readonly Filter[], operator: 'eq' | 'ne'): readonly RowTest[] {
     const { sets, others } = equalities(this.#parts.distinct(operands), operator);
     const tests = Array.from(sets, ([property, literals]) =>
@@ -131,7 +131,7 @@ class Compiler {
     return [...tests, ...others.map((operand) => this.#rowTest(operand))];
   }
 
-  /** `eq`: whether the value is one of these; `ne`: whether it is there and none of them. */
+  /** `eq`: the value is in the set; `ne`: the property exists and its value is not in the set. */
   #setTest(property: string, operator: 'eq' | 'ne', literals: readonly EdmValue[]): RowTest {
     const [first] = literals;
     if (first !== undefined) this.#note(property, first);
@@ -183,7 +183,7 @@ class Compiler {
     };
   }
 
-  /** The keys and Timestamp are there but never Boolean. */
+  /** The keys and Timestamp exist but are never Boolean. */
   #isTrueTest(property: string): RowTest {
     this.#tests += 1;
     if (isSystemProperty(property)) return constantTest(false);
@@ -221,7 +221,7 @@ type Comparison = Extract<Filter, { kind: 'comparison' }>;
 
 function isSettable(filter: Filter, operator: 'eq' | 'ne'): filter is Comparison {
   if (filter.kind !== 'comparison' || filter.operator !== operator) return false;
-  // A literal of another type never equals a key; times are compared as numbers already.
+  // A literal of another type never equals a key; times are compared as numbers.
   if (filter.property === 'Timestamp') return false;
   return !isSystemProperty(filter.property) || filter.literal.type === 'Edm.String';
 }

@@ -12,38 +12,38 @@ import {
 /** The offset of a property's header in the bag of the current row; -1 where it is missing. */
 export type Locate = (bag: Bytes) => number;
 
-/** Up to this many names are each looked for; more are found together, in one pass of a bag. */
+/** Up to this many names are searched one by one; more are found in one pass over the bag. */
 const soughtMax = 32;
 
 interface Sought {
   readonly name: Bytes;
-  /** Tests that ask for it. */
+  /** The number of tests that use it. */
   uses: number;
-  /** The row for which it was looked for last, and where it was. */
+  /** The last row that was searched, and the result. */
   row: number;
   offset: number;
-  /** Where it was when it was found last: most rows of a table have the same properties. */
+  /** The offset where it was found last: most rows of a table have the same layout. */
   usual: number;
 }
 
 /**
- * Where the properties of a filter are in a row, found once a row whatever the number of
- * comparisons. All names are asked for before the first row; `begin` announces each row.
+ * Finds the properties of a filter in a row, once per row whatever the number of comparisons. All
+ * names are registered before the first row; `begin` starts each row.
  */
 export class PropertyFinder {
   /** By UTF-8 bytes. */
   readonly #sought = new Map<string, Sought>();
   readonly #lengths = new Set<number>();
   #row = 0;
-  /** The row through which a pass has gone. */
+  /** The last row of a complete pass. */
   #passed = 0;
 
-  /** How many names there are. */
+  /** The number of names. */
   get count(): number {
     return this.#sought.size;
   }
 
-  /** Whether anything is remembered within a row, so that rows have to be announced. */
+  /** True when results are cached per row, so that `begin` must be called. */
   get remembers(): boolean {
     if (this.count > soughtMax) return true;
     for (const { uses } of this.#sought.values()) if (uses > 1) return true;
@@ -86,7 +86,7 @@ export class PropertyFinder {
     return sought.row === this.#row ? sought.offset : -1;
   }
 
-  /** Notes where each name is that the bag has. */
+  /** Records the offset of each name in the bag. */
   #pass(bag: Bytes): void {
     this.#passed = this.#row;
     const end = headersEnd(bag);

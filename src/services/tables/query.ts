@@ -12,13 +12,15 @@ import { RowSource, type RowPage } from './row-source.js';
 import { roomInTurn, Slice } from '../../base/async/slice.js';
 import type { EntityPage, EntityPosition, EntityQuery } from './types.js';
 
-/** What one page of results may cost (table-service §6). */
+/** The cost limits of one page of results (table-service §6). */
 export interface QueryBudget {
-  /** Stored values in the page, or what their rows count as; the first is always returned. */
+  /**
+   * Stored bytes in the page, or `rowBytesMin` for smaller rows; the first row is always returned.
+   */
   readonly bytesMax: number;
-  /** Milliseconds of reading, after which the page ends where it is. */
+  /** Milliseconds of reading; the page ends when they are over. */
   readonly timeMsMax: number;
-  /** Rows read behind a full page, to name the next one that matches. */
+  /** Rows read after a full page to find the next match. */
   readonly lookaheadRowsMax: number;
 }
 
@@ -35,18 +37,18 @@ export interface QueryContext {
   readonly room: ReadRoom;
 }
 
-/** What one read looks at, at most, before others get their turn. */
+/** The rows that one read visits before yielding to others. */
 const sliceRowsMax = 1024;
 const sliceBytesMax = 4 << 20;
-/** Weight of rows judged between two looks at the clock: well within a slice. */
+/** The weight of rows between two checks of the clock: much less than a slice. */
 const weightBetweenLooks = 512;
-/** Weight of reading and taking a row, beside that of its predicate. */
+/** The weight of reading a row, without its predicate. */
 const rowWeight = 3;
 
 /**
  * One page of the entities of the table with this prefix, in key order. Reads only the intervals of
- * the plan. `next` is the next matching entity where that is known, else the next one to look at;
- * it is absent exactly when nothing is left to read.
+ * the plan. `next` is the next matching entity if known, else the position to continue reading; it
+ * is absent exactly when nothing is left to read.
  */
 export async function queryEntities(
   context: QueryContext,
@@ -87,7 +89,7 @@ interface PageOptions {
   readonly rowBytesMin: number;
 }
 
-/** Fills one page of results from the rows read. */
+/** Builds one page of results from rows. */
 class PageBuilder {
   readonly #plan: QueryPlan;
   readonly #predicate: Predicate | undefined;
@@ -100,7 +102,7 @@ class PageBuilder {
   #bytes = 0;
   #keyBytes = 0;
   #rowsScanned = 0;
-  /** Rows that may still be looked at; the next one behind them becomes `next`. */
+  /** The rows left for the lookahead; the row after them becomes `next`. */
   #rowsLeft = Infinity;
   #sliceRows = 0;
   #sliceBytes = 0;
@@ -125,12 +127,14 @@ class PageBuilder {
     this.#rowsToLook = this.#rowsBetweenLooks;
   }
 
-  /** The next row starts the next page, whatever it is. */
+  /** Ends the page: the next row starts the next page, whether it matches or not. */
   close(): void {
     this.#rowsLeft = 0;
   }
 
-  /** Takes what belongs to the page. Stops at the row that starts the next, and between slices. */
+  /**
+   * Takes the rows of the page. Stops at the first row of the next page, and at the end of a slice.
+   */
   readonly filter = (row: Candidate): Decision => {
     if (this.#rowsLeft === 0) return this.#stopBefore(row);
     if (this.#isSliceOver()) return 'stop';
@@ -149,7 +153,7 @@ class PageBuilder {
     return 'take';
   };
 
-  /** Adds the rows taken in one read; says whether the page is complete. */
+  /** Adds the rows of one read; returns true when the page is complete. */
   take(read: RowPage): boolean {
     for (const { key, version, value: bag } of read.entries) {
       const { partitionKey, rowKey } = this.#keys.position(key);
@@ -176,7 +180,7 @@ class PageBuilder {
     return this.#next === undefined ? page : { ...page, next: this.#next };
   }
 
-  /** Never before the first row of a slice, so that each gets somewhere. */
+  /** Never true before the first row of a slice, so that each slice makes progress. */
   #isSliceOver(): boolean {
     if (this.#sliceRows >= sliceRowsMax || this.#sliceBytes > sliceBytesMax) return true;
     if (this.#rowsToLook > 0) return false;
@@ -198,7 +202,9 @@ class PageBuilder {
   }
 }
 
-/** Reads the two keys of a row. Rows of one partition come together, so its key is read once. */
+/**
+ * Decodes the two keys of a row. Rows of one partition are neighbours, so its key is decoded once.
+ */
 class KeyReader {
   readonly #tablePrefixLength: number;
   #prefix: Bytes | undefined;
@@ -211,7 +217,7 @@ class KeyReader {
   position(key: Bytes): Required<EntityPosition> {
     const prefix = this.#prefix;
     if (prefix === undefined || !startsWith(key, prefix)) {
-      // A copy: the key may be one that is only there while it is judged.
+      // A copy: the key may be valid only during the filter call.
       this.#prefix = Buffer.from(key.subarray(0, partitionPrefixLength(key)));
       this.#partitionKey = stringAt(key, this.#tablePrefixLength);
     }
@@ -220,7 +226,7 @@ class KeyReader {
   }
 }
 
-/** A loop, because prefixes are short and a native comparison needs a view of the key first. */
+/** A loop, because prefixes are short and a native comparison needs a view of the key. */
 function startsWith(key: Bytes, prefix: Bytes): boolean {
   const { length } = prefix;
   if (key.length <= length) return false;

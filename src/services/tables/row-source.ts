@@ -7,20 +7,20 @@ import type { KeyInterval } from './plan.js';
 import type { StringInterval } from './string-set.js';
 import type { EntityPosition } from './types.js';
 
-/** Points that one read asks for: few at first, as their values may be large, then more. */
+/** Points per read: few at first, because their values may be large, then more. */
 const pointsMin = 4;
 const pointsMax = 128;
-/** Bytes of values that one read of points should bring, at most. */
+/** The target bytes of one read of points. */
 const pointBytesMax = 1 << 20;
 
-/** Rows taken, in key order, all of one interval of the plan or of neighbouring points. */
+/** Rows taken, in key order, from one interval of the plan or from neighbouring points. */
 export interface RowPage {
   readonly entries: readonly Entry[];
-  /** Points at which no row is stored. */
+  /** The number of points without a stored row. */
   readonly pointsMissed: number;
 }
 
-/** Decides over each row in turn. What it stops at is the first row of the next page. */
+/** Decides about each row in turn. A row that it stops at is the first row of the next page. */
 export type RowFilter = (candidate: Candidate) => Decision;
 
 /** The rows of a plan's intervals, page by page, from a position on. */
@@ -28,11 +28,11 @@ export class RowSource {
   readonly #store: Store;
   readonly #tablePrefix: Bytes;
   readonly #intervals: readonly KeyInterval[];
-  /** Keys before it are not read; moves behind each page. */
+  /** The keys before it are done; advances with each page. */
   #from: Bytes;
   #interval = 0;
   #points = pointsMin;
-  /** Points that were read and not judged: the last page ended before them. */
+  /** Points that were read but not yet filtered, because the last page ended before them. */
   #unfiltered: readonly Entry[] = [];
 
   constructor(
@@ -47,7 +47,7 @@ export class RowSource {
     this.#from = from === undefined ? tablePrefix : positionKey(tablePrefix, from);
   }
 
-  /** `undefined` behind the last row. A page may be empty. Ends where `filter` stops. */
+  /** `undefined` after the last row. A page may be empty. Ends where `filter` stops. */
   async next(filter: RowFilter): Promise<RowPage | undefined> {
     if (this.#unfiltered.length > 0) return this.#filterPoints(this.#unfiltered, filter);
     for (;;) {
@@ -83,7 +83,7 @@ export class RowSource {
     return this.#filterPoints(found, filter, keys.length - found.length);
   }
 
-  /** Twice as many points next time, as long as that can't be too much. */
+  /** Doubles the points of the next read while their bytes stay within the target. */
   #pace(bytes: number): void {
     if (bytes > pointBytesMax) this.#points = pointsMin;
     else if (2 * bytes <= pointBytesMax) this.#points = Math.min(pointsMax, 2 * this.#points);
@@ -122,14 +122,14 @@ export class RowSource {
     });
     const last = entries.at(-1);
     if (stoppedAt !== undefined) this.#from = stoppedAt;
-    // The page ended with a partition.
+    // The page ended at the end of a partition.
     else if (more && last !== undefined) this.#from = keyAfter(last.key);
     else this.#interval += 1;
     return { entries, pointsMissed: 0 };
   }
 }
 
-/** The first key that is at or behind a position, which need not be one of the table's. */
+/** The first key at or after a position, which may be outside of the table. */
 function positionKey(tablePrefix: Bytes, { partitionKey, rowKey = '' }: EntityPosition): Bytes {
   const partition = keyBound(partitionKey);
   const prefix = appendString(tablePrefix, partition);
@@ -144,7 +144,7 @@ function intervalRange(tablePrefix: Bytes, interval: RangeInterval): KeyRange {
     : stringRangeOf(tablePrefix, interval.partitions);
 }
 
-/** The keys whose element behind the prefix lies in an interval of strings. */
+/** The keys whose next element after the prefix lies in an interval of strings. */
 function stringRangeOf(prefix: Bytes, { start, end }: StringInterval): KeyRange {
   const from = appendString(prefix, start);
   if (end !== undefined) return { start: from, end: appendString(prefix, end) };

@@ -7,20 +7,20 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { areKeysPossible, checkEntity, checkNames, checkNewKeys } from './limits.js';
 import type { Condition, WriteOperation, WriteResult } from './types.js';
 
-/** What a write does to the store, ready to commit. */
+/** The effect of a write on the store, ready to commit. */
 export interface StagedWrite {
   readonly operation: WriteOperation;
   readonly key: Bytes;
-  /** What must hold of the key; absent when the write does not care. */
+  /** The check of the key; absent when the write is unconditional. */
   readonly check: number | 'absent' | 'present' | undefined;
   /** The bag to store; absent for a delete. */
   readonly bag: Bytes | undefined;
 }
 
-/** A version that no entry has, so a check of it fails and reports what is there. */
+/** A version that no entry has, so a check of it always fails and returns the actual version. */
 const noVersion = 0;
 
-/** Whether a write builds on the stored entity, and must be staged again when that changes. */
+/** True when a write depends on the stored entity and must be staged again after a conflict. */
 export function readsFirst(operation: WriteOperation): boolean {
   return operation.kind === 'merge' || operation.kind === 'insert-or-merge';
 }
@@ -35,8 +35,8 @@ export function keysOf(operation: WriteOperation): EntityKeys {
 }
 
 /**
- * Refuses keys that the store cannot have: what would create an entity gets the code of the broken
- * rule, what needs an existing one does not find it (table-service §2.3).
+ * Refuses keys that cannot be stored: a write that would create an entity gets the code of the
+ * broken rule, one that needs an existing entity gets not-found (table-service §2.3).
  */
 export function checkKeys(operation: WriteOperation): void {
   const { partitionKey, rowKey } = keysOf(operation);
@@ -53,12 +53,12 @@ export function checkKeys(operation: WriteOperation): void {
   }
 }
 
-/** Where a write goes. */
+/** The target of a write. */
 export interface WritePlace {
   readonly key: Bytes;
-  /** What was read at the key; only asked for when `readsFirst`. */
+  /** The entry read at the key; only needed when `readsFirst`. */
   readonly stored?: Entry | undefined;
-  /** Properties that an entity may have there. */
+  /** The maximum number of properties of an entity. */
   readonly propertiesMax: number;
 }
 
@@ -131,8 +131,8 @@ function allows(condition: Condition, version: number): boolean {
 }
 
 /**
- * Why the check of a write failed, given what was there instead; `undefined` when the write only
- * built on an entity that has changed since, and should be staged again.
+ * The error of a failed check, given the actual version; `undefined` when the write only depended
+ * on an entity that has changed, and should be staged again.
  */
 export function failureOf(
   operation: WriteOperation,
@@ -159,7 +159,7 @@ function missingOrChanged(actual: number | 'absent'): StorageError {
   return new StorageError(actual === 'absent' ? 'ResourceNotFound' : 'UpdateConditionNotSatisfied');
 }
 
-/** One commit for all writes. Check `n` is that of the `n`th write that has one. */
+/** One commit for all writes. Check `n` belongs to the `n`th write that has one. */
 export function commitOf(writes: readonly StagedWrite[]): CommitBatch {
   const checks: { key: Bytes; version: number | 'absent' | 'present' }[] = [];
   const puts: { key: Bytes; value: Bytes }[] = [];
@@ -172,7 +172,7 @@ export function commitOf(writes: readonly StagedWrite[]): CommitBatch {
   return { checks, puts, deletes };
 }
 
-/** What a committed write left behind. */
+/** The result of a committed write. */
 export function resultOf({ operation, bag }: StagedWrite, version: number): WriteResult {
   if (bag === undefined) return undefined;
   const { partitionKey, rowKey } = keysOf(operation);

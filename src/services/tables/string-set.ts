@@ -1,8 +1,7 @@
 /**
- * A half-open interval of strings in ordinal order of UTF-16 code units, which is the order of
- * JavaScript's `<`. `start` is inside, `end` is not; an absent end is beyond every string. What
- * follows a string directly is that string with U+0000 behind it, so open and closed bounds of
- * either side need no flags.
+ * A half-open interval of strings in ordinal order of UTF-16 code units, the order of JavaScript's
+ * `<`. `start` is included, `end` is not; an absent end is open. The direct successor of a string
+ * is that string followed by U+0000, so bounds need no open and closed flags.
  */
 export interface StringInterval {
   readonly start: string;

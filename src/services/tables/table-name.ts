@@ -6,7 +6,7 @@ const nameLengthMax = 63;
 const nameCharacters = /^[A-Za-z][A-Za-z0-9]*$/;
 const reservedName = 'tables';
 
-/** What identifies a table in its account: names differ by more than case. */
+/** The identity of a table in its account: names are compared without case. */
 export function tableIdentity(name: string): string {
   return containerIdentity('table', name);
 }

@@ -13,11 +13,11 @@ import {
 import { tableIdentity } from './table-name.js';
 
 /**
- * The table identities that a filter over TableName selects, exactly: nothing is left to test.
+ * The table identities that a filter over TableName selects, exactly, without a residual.
  *
  * Names are compared without case, as tables are identified: `TableName eq 'MyTable'` finds the
- * table however it was spelled, and ranges follow the order of the listing (table-service
- * §3.5, where the case of comparisons is unconfirmed).
+ * table in any spelling, and ranges follow the order of the listing (table-service §3.5, where the
+ * case of comparisons is unconfirmed).
  */
 export function planTables(filter: Filter | undefined): StringSet {
   if (filter === undefined) return allStrings;

@@ -8,7 +8,7 @@ import { tableIdentity } from './table-name.js';
 import { planTables } from './table-plan.js';
 import type { TableInfo, TablePage, TableQuery } from './types.js';
 
-/** Records that are decoded without giving way in between: with policies they are long. */
+/** Records decoded before yielding: with policies they are long. */
 const tablesAtOnceMax = 200;
 
 /** One page of an account's tables, ordered by lower-case name (table-service §3.5). */
@@ -27,7 +27,7 @@ export async function queryTableNames(
   const from = stringRange(keyBound(tableIdentity(query.from ?? '')));
   const tables: TableInfo[] = [];
   for (const interval of intersectStrings(wanted, from)) {
-    // A full page still looks for the name that starts the next one.
+    // A full page still looks for the name that starts the next page.
     const limit = top - tables.length;
     const page = await containers.range(account, interval, { limit, room });
     for (const { name } of page.records) {

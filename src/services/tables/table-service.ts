@@ -26,18 +26,18 @@ import type {
 export interface TableServiceOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** What one page of a query may cost; the service's own limits when absent. */
+  /** The cost limits of a query page; the service's own when absent. */
   readonly budget?: QueryBudget;
   /** Properties of an entity besides the keys and Timestamp. */
   readonly propertiesMax?: number;
-  /** For how long the name of a deleted table stays taken; 0, the default: not at all. */
+  /** How long the name of a deleted table stays reserved; 0, the default: not at all. */
   readonly deleteDelayMs?: number;
 }
 
 /**
  * Azure Table storage over any store: no HTTP, no JSON. Every method throws `StorageError` for a
- * request that cannot be served. A write is durable when it resolves, and every read that begins
- * afterwards sees it.
+ * request that fails. A write is durable when it resolves, and every read that begins afterwards
+ * sees it.
  */
 export class TableService {
   readonly #store: Store;
@@ -59,7 +59,7 @@ export class TableService {
     this.#dropped = droppedContainersSweep(store, clock, tableKind.service);
   }
 
-  /** Names are told apart without case and keep the spelling they were created with. */
+  /** Names are compared without case and keep the spelling of their creation. */
   createTable(account: string, name: string): Promise<TableInfo> {
     return this.#tables.create(account, name);
   }
@@ -69,8 +69,8 @@ export class TableService {
   }
 
   /**
-   * Atomic, whatever the table holds. The name can be used again at once, or after the delay that
-   * the service was given: creating throws `TableBeingDeleted` until then.
+   * Atomic, whatever the table holds. The name can be reused at once, or after the configured
+   * delay: until then, creating throws `TableBeingDeleted`.
    */
   deleteTable(account: string, name: string): Promise<void> {
     return this.#tables.drop(account, name);
@@ -85,7 +85,7 @@ export class TableService {
     return this.#tables.getSignedIdentifiers(account, table);
   }
 
-  /** Replaces all. A table that is dropped takes its identifiers with it. */
+  /** Replaces all identifiers. Deleting a table deletes them. */
   setSignedIdentifiers(
     account: string,
     table: string,
@@ -94,7 +94,7 @@ export class TableService {
     return this.#tables.setSignedIdentifiers(account, table, identifiers);
   }
 
-  /** What signatures for a table may take their fields from; nothing when there is no table. */
+  /** The stored policies that signatures for a table may use; none when there is no table. */
   storedPolicies(account: string, table: string): Promise<readonly SignedIdentifier[]> {
     return this.#tables.storedPolicies(account, table);
   }
@@ -142,8 +142,8 @@ export class TableService {
   }
 
   /**
-   * One bounded step of freeing the space of dropped tables and of names that are no longer held;
-   * safe to stop or repeat anywhere.
+   * One bounded step of freeing the space of dropped tables and of expired name reservations; safe
+   * to stop or repeat anywhere.
    */
   async reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
     const dropped = await this.#dropped.step(entriesMax);

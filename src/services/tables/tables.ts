@@ -11,11 +11,11 @@ import { queryTableNames } from './table-query.js';
 import { tableKind } from './table-record.js';
 import type { TableInfo, TablePage, TableQuery } from './types.js';
 
-/** The tables of all accounts: which exist, and under which prefix their entities are. */
+/** The tables of all accounts, and the prefixes of their entities. */
 export class Tables {
   readonly #containers: Containers<PolicedRecord>;
 
-  /** `hold`: what keeps the names of dropped tables taken for a while. */
+  /** `reservation`: keeps the names of dropped tables reserved for a while. */
   constructor(store: Store, reservation?: NameReservation) {
     this.#containers = new Containers(store, tableKind, reservation);
   }
@@ -40,7 +40,7 @@ export class Tables {
     if (!dropped) throw new StorageError('ResourceNotFound');
   }
 
-  /** None of a table that does not exist. */
+  /** Empty when the table does not exist. */
   async storedPolicies(account: string, name: string): Promise<readonly SignedIdentifier[]> {
     return (await this.#find(account, name))?.identifiers ?? [];
   }
@@ -79,7 +79,7 @@ export class Tables {
   }
 }
 
-/** Why the entities and policies of a table are not there: it is missing, or no table's name. */
+/** The error for a missing table or an illegal table name. */
 function missing(name: string): StorageError {
   try {
     checkTableName(name);

@@ -2,8 +2,8 @@ import { unreachable } from '../../base/invariant.js';
 import type { ComparisonOperator } from '../../model/edm/filter.js';
 
 /**
- * Whether a comparison holds when the property is there but has another type than the literal
- * (table-service §5.4 rule 4). The values do not matter.
+ * The result of a comparison with a property of another type than the literal (table-service §5.4
+ * rule 4), whatever the values.
  */
 export function typeMismatchResult(operator: ComparisonOperator): boolean {
   switch (operator) {

@@ -10,15 +10,15 @@ export interface TableInfo {
 }
 
 /**
- * What `If-Match` demands of the stored entity (table-service §2.8). `never` is a well-formed
- * etag that no entity of this server can carry: it fails like any other stale etag.
+ * The condition of `If-Match` on the stored entity (table-service §2.8). `never` is a well-formed
+ * etag that no entity of this server can have: it fails like any stale etag.
  */
 export type Condition =
   | { readonly kind: 'any' }
   | { readonly kind: 'version'; readonly version: number }
   | { readonly kind: 'never' };
 
-/** One write of one entity. `replace` and `merge` demand that the entity exists. */
+/** One write of one entity. `replace` and `merge` require that the entity exists. */
 export type WriteOperation =
   | { readonly kind: 'insert'; readonly entity: EntityInput }
   | { readonly kind: 'replace'; readonly entity: EntityInput; readonly condition: Condition }
@@ -32,15 +32,15 @@ export type WriteOperation =
       readonly condition: Condition;
     };
 
-/** What a write left behind; `undefined` after a delete. */
+/** The written entity; `undefined` after a delete. */
 export type WriteResult = StoredEntity | undefined;
 
 export interface TableQuery {
-  /** May only mention `TableName`. */
+  /** May only refer to `TableName`. */
   readonly filter?: Filter;
   /** 0…1,000; 1,000 when absent. */
   readonly top?: number;
-  /** The first table name to consider, any case. */
+  /** The first table name to return, in any case. */
   readonly from?: string;
 }
 
@@ -50,7 +50,7 @@ export interface TablePage {
   readonly next?: string;
 }
 
-/** The next entity to return. Without a row key: the beginning of that partition. */
+/** The next entity to return. Without a row key: the beginning of the partition. */
 export interface EntityPosition {
   readonly partitionKey: string;
   readonly rowKey?: string;
@@ -61,11 +61,11 @@ export interface EntityQuery {
   /** 0…1,000; 1,000 when absent. */
   readonly top?: number;
   readonly from?: EntityPosition;
-  /** Nothing outside of it is read, whatever the filter and the position say. */
+  /** Nothing outside of it is read, whatever the filter and the position are. */
   readonly within?: EntityRange;
-  /** The plan of `filter` and `within`, where somebody else needs it as well. */
+  /** The plan of `filter` and `within`, when the caller has computed it already. */
   readonly plan?: () => QueryPlan;
-  /** What a row counts as at least against the bytes of a page: what its answer costs. */
+  /** The least bytes that a row counts as in a page: the size of its rendered form. */
   readonly rowBytesMin?: number;
 }
 

@@ -17,7 +17,7 @@ import {
 /** Tests the property whose header is at an offset of a bag. */
 export type PropertyTest = (bag: Bytes, at: number) => boolean;
 
-/** Compares a stored property with a literal by the rules of table-service §5.4. */
+/** A test of a stored property against a literal by the rules of table-service §5.4. */
 export function valueTest(operator: ComparisonOperator, literal: EdmValue): PropertyTest {
   const holds = orderTest(operator);
   const mismatch = typeMismatchResult(operator);
@@ -69,8 +69,8 @@ export function orderTest(operator: ComparisonOperator): (order: number) => bool
 }
 
 /**
- * How the Timestamp of a version stands to an instant in ticks of 100 ns. Of all versions, only the
- * one of the instant's own microsecond takes a look at the seventh digit.
+ * The order of a version's Timestamp and an instant in ticks of 100 ns. Only the version of the
+ * instant's own microsecond needs the seventh digit.
  */
 export function timestampOrder(ticks: bigint): (version: number) => number {
   const since1970 = ticks - ticksFromMicros(0);

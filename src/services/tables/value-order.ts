@@ -13,9 +13,9 @@ import { dateTimeMax, dateTimeMin } from '../../model/edm/date-time.js';
 import type { EdmValue } from '../../model/edm/value.js';
 
 /**
- * How a stored value, of the property whose header is at an offset of a bag, stands to a literal:
- * negative, zero, positive, or NaN for neither. Like the accessors of bags, no order looks at the
- * length of the bytes or keeps them.
+ * The order of a stored value, of the property whose header is at an offset of a bag, and a
+ * literal: negative, zero, positive, or NaN for unordered. Like the accessors of bags, orders do
+ * not use the length of the bytes and do not keep them.
  */
 export type PropertyOrder = (bag: Bytes, at: number) => number;
 
@@ -32,7 +32,7 @@ export function int32Order(literal: number): PropertyOrder {
   };
 }
 
-/** By sign, then count of digits, then digits: exact, and without making a bigint. */
+/** Compares sign, then number of digits, then digits: exact, and without bigints. */
 export function int64Order(literal: bigint): PropertyOrder {
   const digits = quotedBytes({ type: 'Edm.Int64', value: literal });
   const negative = digits[0] === minus;
@@ -66,7 +66,7 @@ export function sameTypeOrder(literal: OrderedLiteral): PropertyOrder {
     case 'Edm.String':
       return stringOrder(literal.value, quotedBytes(literal));
     case 'Edm.DateTime':
-      // Beyond four-digit years, and before those that are stored, texts need not be comparable.
+      // Dates in stored entities are from 1601 to 9999; the texts of other years do not sort.
       if (literal.value < dateTimeMin) return () => 1;
       return literal.value > dateTimeMax ? () => -1 : dateTimeOrder(quotedBytes(literal));
     case 'Edm.Guid':
@@ -80,7 +80,7 @@ export function sameTypeOrder(literal: OrderedLiteral): PropertyOrder {
   }
 }
 
-/** Zero when the stored text is that of the literal; each value has one text. */
+/** Zero when the stored text equals that of the literal; each value has one text. */
 export function textEquality(literal: EdmValue): PropertyOrder {
   const expected = valueBytes(literal);
   const { length } = expected;
@@ -109,7 +109,7 @@ export function isTrue(bag: Bytes, at: number): boolean {
   return bag[valueStart(bag, at)] === 0x74;
 }
 
-/** Decodes no more of a stored value than decides: one byte beyond the literal. */
+/** Decodes only as much of a stored value as decides: one byte more than the literal. */
 function binaryOrder(literal: Bytes): PropertyOrder {
   const charactersMax = Math.ceil((literal.length + 1) / 3) * 4;
   return (bag, at) => {
@@ -138,12 +138,12 @@ function quotedBytes(value: EdmValue): Bytes {
   return valueBytes(value).subarray(1, -1);
 }
 
-/** Texts of dates, all of them with four-digit years, are in order once their `Z` is cut off. */
+/** Texts of dates, all with four-digit years, sort without their `Z`. */
 function dateTimeOrder(literal: Bytes): PropertyOrder {
   return quotedOrder(literal.subarray(0, -1), 2);
 }
 
-/** Byte order of the content of stored strings, whose last `cut` bytes do not count. */
+/** Byte order of the content of stored strings, without their last `cut` bytes. */
 function quotedOrder(literal: Bytes, cut: number): PropertyOrder {
   return (bag, at) => {
     const start = valueStart(bag, at) + 1;
@@ -154,7 +154,7 @@ function quotedOrder(literal: Bytes, cut: number): PropertyOrder {
   };
 }
 
-/** Where some stored bytes first differ from others; -1 when one begins with the other. */
+/** The offset where stored bytes first differ from others; -1 when one is a prefix of the other. */
 function firstDifference(bag: Bytes, start: number, length: number, literal: Bytes): number {
   const shared = Math.min(length, literal.length);
   for (let index = 0; index < shared; index += 1) {
@@ -171,8 +171,8 @@ const pairLead = 0xf0;
 const escapeBytesMax = 6;
 
 /**
- * Ordinal order of UTF-16 code units. That of the stored bytes is the same, except where a pair of
- * surrogates meets U+E000…U+FFFF, and in or at an escape; only there the text is decoded.
+ * Ordinal order of UTF-16 code units. It equals the order of the stored bytes except where a
+ * surrogate pair meets U+E000…U+FFFF, and in or next to an escape; only there the text is decoded.
  */
 function stringOrder(literal: string, literalBytes: Bytes): PropertyOrder {
   return (bag, at) => {
@@ -190,7 +190,7 @@ function stringOrder(literal: string, literalBytes: Bytes): PropertyOrder {
   };
 }
 
-/** Whether a byte may belong to an escape; what stands before it is the same on both sides. */
+/** True when a byte may be part of an escape; the bytes before it are the same on both sides. */
 function isNearEscape(text: Bytes, at: number): boolean {
   for (let index = Math.max(0, at - escapeBytesMax + 1); index <= at; index += 1) {
     if (text[index] === backslash) return true;
@@ -199,8 +199,8 @@ function isNearEscape(text: Bytes, at: number): boolean {
 }
 
 /**
- * The order of the texts, of which no more is decoded than decides: up to two units of code behind
- * the one that holds the first different byte.
+ * The order of the decoded texts. Decodes only as much as decides: up to two units after the one
+ * with the first different byte.
  */
 function decodedOrder(
   bag: Bytes,
@@ -215,7 +215,10 @@ function decodedOrder(
   return jsonText(bag, start, start + at) < literal ? -1 : 1;
 }
 
-/** Bytes of what begins with these two in the content of a JSON string: a character, an escape. */
+/**
+ * The bytes of one unit in the content of a JSON string, a character or an escape, from its first
+ * two.
+ */
 function unitBytes(first: number, second: number | undefined): number {
   if (first === backslash) return second === letterU ? escapeBytesMax : 2;
   if (first < 0x80) return 1;
@@ -257,12 +260,12 @@ function wholeNumber(bag: Bytes, start: number, end: number): number {
 
 const powersOfTen = Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
 
-/** Up to this many bytes, digits are a whole number that a double holds exactly. */
+/** Up to this many bytes, digits are an integer that a double represents exactly. */
 const exactDigitsMax = 15;
 
 /**
- * The number of a stored Double. Few digits are a whole number over a power of ten, both exact, so
- * that their quotient is the nearest double, as it must be; the platform reads all others.
+ * The number of a stored Double. Few digits are an exact integer over an exact power of ten, so
+ * their quotient is correctly rounded; the platform parses all others.
  */
 function doubleNumber(bag: Bytes, start: number, end: number): number {
   const negative = bag[start] === minus;

@@ -6,8 +6,8 @@ import type { PropertyTest } from './value-comparison.js';
 import { doubleAt, int32At, tagOf, valueBytes } from './value-order.js';
 
 /**
- * Whether a stored property equals one of the literals, by the rules of `eq`: one look into a set,
- * however many there are.
+ * True when a stored property equals one of the literals, by the rules of `eq`. One set lookup,
+ * whatever the number of literals.
  */
 export function membershipTest(literals: readonly EdmValue[]): PropertyTest {
   const texts = new Map<number, TextSet>();
@@ -38,7 +38,7 @@ function quoted(value: number | bigint): string {
   return `"${value}"`;
 }
 
-/** A literal widens to the types of the properties that it may equal. */
+/** Adds a literal under all numeric types that may equal it. */
 function addLiteral(literal: EdmValue, { int32s, doubles, addText }: Sets): void {
   switch (literal.type) {
     case 'Edm.Int32':
@@ -66,12 +66,12 @@ function addLiteral(literal: EdmValue, { int32s, doubles, addText }: Sets): void
   }
 }
 
-/** Stored texts of values of one type; each value has one text. */
+/** Stored texts of one type; each value has one text. */
 class TextSet {
   readonly #texts = new Set<string>();
   readonly #lengths = new Set<number>();
 
-  /** Bytes of a stored value as characters. */
+  /** The bytes of a stored value as Latin-1 characters. */
   add(text: string): void {
     this.#texts.add(text);
     this.#lengths.add(text.length);
@@ -80,7 +80,7 @@ class TextSet {
   has(bag: Bytes, at: number): boolean {
     const start = valueStart(bag, at);
     const end = fragmentEnd(bag, at);
-    // Only a text as long as one of the literals is copied.
+    // Copies only a text with the length of a literal.
     return this.#lengths.has(end - start) && this.#texts.has(nameOfBytes(bag, start, end));
   }
 }
