@@ -1,3 +1,19 @@
-/** The check of a data directory that no server uses, for commands. */
-export { checkDirectory as checkDataDirectory } from '../engines/lmdb/check/directory-check.js';
-export type { CheckReport } from '../engines/lmdb/check/check.js';
+import { checkJournal, noteKey, type JournalReport } from '../engines/journal/check.js';
+import { checkDirectory, type ProgressListener } from '../engines/lmdb/check/directory-check.js';
+import type { CheckReport as DataFileReport } from '../engines/lmdb/check/check.js';
+
+/** What was found in a data directory. */
+export interface CheckReport extends DataFileReport {
+  /** Undefined where no journal was left, and where the data file does not tell. */
+  readonly journal: JournalReport | undefined;
+}
+
+/** The check of a data directory that no server uses, for commands. Throws `DataDirectoryError`. */
+export async function checkDataDirectory(
+  directory: string,
+  progress: ProgressListener,
+): Promise<CheckReport> {
+  const report = await checkDirectory(directory, progress, { wanted: noteKey });
+  if (report.damages > 0) return { ...report, journal: undefined };
+  return { ...report, journal: await checkJournal(directory, report.wanted) };
+}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { runCli } from '../../test/support/cli-process.js';
@@ -46,4 +46,44 @@ void it('tells whether a data directory is intact, and lists what is not', async
   const start = await runCli(['start', '--location', location, ...freePorts]);
   assert.equal(start.code, 1);
   assert.match(start.stderr, /data\.mdb is damaged: page \d+ .* tabularium check --location /);
+});
+
+void it('tells what a server that was killed has left of its journal', async () => {
+  await using directory = await temporaryDirectory();
+  const location = join(directory.path, 'data');
+  const check = () => runCli(['check', '--location', location]);
+  const server = await startCli(['--location', location, '--journal', 'on']);
+  const row = ['-t', 'people', '--create', 'PartitionKey=a', 'RowKey=b'];
+  await runCli(['table', 'insert', ...row, '-c', connectionStringOf(server)]);
+  server.child.kill('SIGKILL');
+  await server.result;
+  const left = await check();
+  assert.equal(left.code, 0, left.stderr);
+  assert.match(left.stdout, /No damage: .*\n.* has left its journal: \d+ frames with changes/);
+
+  const file = join(location, 'journal', '1', '000001');
+  const content = await readFile(file);
+  const spoilt = Buffer.from(content);
+  // The first frame, in the first block behind the head.
+  spoilt.fill(7, 4_096, 4_196);
+  await writeFile(file, spoilt);
+  const damaged = await check();
+  assert.equal(damaged.code, 1);
+  assert.match(
+    damaged.stderr,
+    /error: The journal is damaged: .* lacks frame 1\. Restore a backup/,
+  );
+  const start = await runCli(['start', '--location', location, ...freePorts]);
+  assert.equal(start.code, 1);
+  assert.match(start.stderr, /error: The journal is damaged: .* lacks frame 1/);
+
+  // That start had put it out of the way of a process that might still write to it.
+  await writeFile(join(location, 'journal', '1.old', '000001'), content);
+  await rename(join(location, 'journal'), join(location, 'elsewhere'));
+  assert.match((await check()).stderr, /error: The journal is missing: /);
+  await rename(join(location, 'elsewhere'), join(location, 'journal'));
+  const again = await startCli(['--location', location]);
+  assert.equal(await stopCli(again), 0);
+  const settled = await check();
+  assert.deepEqual([settled.code, /journal/.test(settled.stdout)], [0, false]);
 });

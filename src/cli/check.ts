@@ -40,7 +40,9 @@ async function run({ location }: CheckFlags): Promise<void> {
   );
   begin();
   tell(report);
-  if (report.damages === 0) return;
+  const { damage } = report.journal ?? {};
+  if (report.damages === 0 && damage === undefined) return;
+  if (damage !== undefined) throw new CommandFailure(damage);
   throw new CommandFailure(
     `The data file ${file} is damaged in ${counted(report.damages, 'place')}. Restore a backup of ` +
       'the data directory.',
@@ -67,9 +69,15 @@ function progressLines(begin: () => void): (progress: { pages: number; pagesMax:
   };
 }
 
-function tell({ entries, findings, damages }: CheckReport): void {
+function tell({ entries, findings, damages, journal }: CheckReport): void {
   for (const finding of findings) process.stdout.write(`${printable(finding)}\n`);
   const rest = damages - findings.length;
   if (rest > 0) process.stdout.write(`and ${grouped(rest)} more\n`);
   if (damages === 0) process.stdout.write(`No damage: ${grouped(entries)} entries are intact.\n`);
+  if (journal === undefined || journal.damage !== undefined) return;
+  const frames = counted(journal.frames, 'frame');
+  process.stdout.write(
+    `A server did not end in order and has left its journal: ${frames} with changes that the data ` +
+      'file may lack, intact. The next start reads them.\n',
+  );
 }

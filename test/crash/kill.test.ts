@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { it } from 'node:test';
+import { it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { byLength } from '../support/run-length.js';
 import { ServerProcess } from '../support/crash-server.js';
@@ -23,12 +23,25 @@ function clientsOf(server: ServerProcess): WireClient[] {
   return Array.from({ length: connections }, () => server.client());
 }
 
-it(`keeps every promise when it is killed ${rounds} times under load (seed ${seed})`, async (t) => {
+/** How the next server of a data directory is started. */
+const starts: Readonly<Record<string, (random: SimRandom) => readonly string[]>> = {
+  'on the data file': () => [],
+  'with a journal, and without one or by workers in between': (random) =>
+    random.weighted({ '--journal on': 8, '--journal off': 1, '--workers 2': 1 }).split(' '),
+};
+
+for (const [how, flagsOf] of Object.entries(starts)) {
+  const times = `${rounds} times under load (seed ${seed})`;
+  it(`keeps every promise ${how} when it is killed ${times}`, (t) => killRounds(t, flagsOf));
+}
+
+async function killRounds(t: TestContext, flagsOf: (random: SimRandom) => readonly string[]) {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-crash-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const ledger = new Ledger();
   const random = new SimRandom(seed);
-  let server = await ServerProcess.start(join(directory, 'data'));
+  const start = () => ServerProcess.start(join(directory, 'data'), { flags: flagsOf(random) });
+  let server = await start();
   try {
     await createMainTable(server.client(), ledger);
     for (let round = 1; round <= rounds; round += 1) {
@@ -39,7 +52,7 @@ it(`keeps every promise when it is killed ${rounds} times under load (seed ${see
       load.isOver = true;
       await done;
       assert.deepEqual(load.surprises, [], `round ${round}`);
-      server = await ServerProcess.start(join(directory, 'data'));
+      server = await start();
       const client = server.client();
       await settle(ledger, client);
       client.close();
@@ -49,7 +62,7 @@ it(`keeps every promise when it is killed ${rounds} times under load (seed ${see
   } finally {
     await server.end('SIGKILL');
   }
-});
+}
 
 it(`loses nothing and ends with 0 when SIGTERM stops it under load (seed ${seed})`, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-stop-'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { byLength } from '../support/run-length.js';
-import { numberSetting } from '../support/sim-settings.js';
+import { seedSetting } from '../support/sim-settings.js';
 import { simulate } from './simulation.js';
 import { protections } from './life.js';
 
@@ -9,7 +9,7 @@ const images = byLength({ short: 400, long: 10_000 });
 const canaryImages = 300;
 
 describe('losses of power', () => {
-  const seed = numberSetting('TABULARIUM_SIM_SEED', Math.floor(Math.random() * 2 ** 31));
+  const seed = seedSetting('TABULARIUM_POWER_SEED');
 
   it(`leave what a journal has acknowledged, in ${images} images of a disk`, async () => {
     for (let image = seed; image < seed + images; image += 1) {

@@ -59,8 +59,13 @@ export class DiskFiles implements JournalFiles {
     return generations;
   }
 
+  /** Whether anything is there that a journal has left. */
+  async isPresent(): Promise<boolean> {
+    return (await this.#generations()).length > 0;
+  }
+
   async *retired(): AsyncGenerator<{ name: string; content: Buffer }, void, void> {
-    for (const folder of await this.#retiredFolders()) {
+    for (const folder of await this.#generations()) {
       for (const name of await namesIn(folder)) {
         const path = join(folder, name);
         await assertKind(path, 'file');
@@ -114,9 +119,12 @@ export class DiskFiles implements JournalFiles {
     }
   }
 
-  async #retiredFolders(): Promise<string[]> {
+  async #generations(): Promise<string[]> {
+    await assertKind(this.#folder, 'directory');
     const names = await namesIn(this.#folder);
-    return names.filter((name) => name.endsWith('.old')).map((name) => join(this.#folder, name));
+    return names
+      .filter((name) => generationForm.test(name))
+      .map((name) => join(this.#folder, name));
   }
 }
 

@@ -1,5 +1,5 @@
 import { messageOf } from '../../../base/thrown.js';
-import type { Bytes } from '../../../base/bytes.js';
+import { equalBytes, type Bytes } from '../../../base/bytes.js';
 import { checksumBytes, isIntact } from '../rows/record.js';
 import { nodeFlags, PageFile, pageBytes } from './page.js';
 import { readSnapshotHead, treeHeadOf, treeHeadBytes } from './snapshot-head.js';
@@ -23,6 +23,8 @@ export interface CheckReport {
   readonly damages: number;
   /** The keys of the engine's own records. */
   readonly notes: ReadonlySet<string>;
+  /** The value at the key that was asked for. */
+  readonly wanted?: Bytes;
   /** The id of the last transaction in the file. When it changes, somebody is writing. */
   readonly transaction: number;
 }
@@ -30,6 +32,8 @@ export interface CheckReport {
 export interface CheckOptions {
   readonly entries: boolean;
   readonly isNew?: boolean;
+  /** A key whose value is of use. */
+  readonly wanted?: Bytes;
 }
 
 export interface CheckProgress {
@@ -65,8 +69,11 @@ export function* checkDataFile(
     return { entries: 0, bytes, ...found.told(), notes, transaction: head.transaction };
   }
   const walk = new Walk(file, head, (what) => found.add(what));
-  const entries = yield* walkAll(walk, { head, notes, options, found });
-  return { entries, bytes, ...found.told(), notes, transaction: head.transaction };
+  const values: Bytes[] = [];
+  const entries = yield* walkAll(walk, { head, notes, options, found, values });
+  const [wanted] = values;
+  const report = { entries, bytes, ...found.told(), notes, transaction: head.transaction };
+  return wanted === undefined ? report : { ...report, wanted };
 }
 
 /** Unused pages at the end of a file may never have been written. */
@@ -91,11 +98,13 @@ interface WalkParts {
   readonly notes: Set<string>;
   readonly options: CheckOptions;
   readonly found: Findings;
+  /** Gets the value that is wanted. */
+  readonly values: Bytes[];
 }
 
 /** Returns the number of entries. */
 function* walkAll(walk: Walk, parts: WalkParts): Generator<CheckProgress, number> {
-  const { head, notes, options, found } = parts;
+  const { head, notes, options, found, values } = parts;
   const trees = new Map<TreeName, TreeHead>();
   const main: TreeVisitor = {
     name: 'main',
@@ -111,6 +120,9 @@ function* walkAll(walk: Walk, parts: WalkParts): Generator<CheckProgress, number
     const entry = (each: FoundEntry): void => {
       checkRecord(each);
       if (name === 'meta') notes.add(textOfKey(each.key));
+      else if (options.wanted !== undefined && equalBytes(each.key, options.wanted)) {
+        values.push(Buffer.from(each.data.subarray(versionBytes, -checksumBytes)));
+      }
     };
     const isRead = options.entries || name === 'meta';
     const visitor = { name, compare: compareBytes, ...(isRead ? { entry } : {}) };

@@ -54,11 +54,13 @@ export async function assertIntact(
 
 /**
  * Checks the whole data file of a directory that no server uses. Throws `DataDirectoryError` when a
- * server uses it, or when there is no data file.
+ * server uses it, or when there is no data file. The report has the value
+ * at the key `wanted`.
  */
 export async function checkDirectory(
   directory: string,
   progress: ProgressListener,
+  options: Pick<CheckOptions, 'wanted'> = {},
 ): Promise<CheckReport> {
   if (endianness() === 'BE') throw new Error('Data files are checked on other machines only.');
   if (await hasLivingOwner(directory)) {
@@ -68,7 +70,7 @@ export async function checkDirectory(
     );
   }
   await checkFileKinds(directory);
-  return checkSettled(join(directory, dataFile), { entries: true }, progress);
+  return checkSettled(join(directory, dataFile), { ...options, entries: true }, progress);
 }
 
 /** A file that changes during the check looks damaged, so it is checked again. */
