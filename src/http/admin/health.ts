@@ -2,8 +2,8 @@ import type { Endpoint } from '../pipeline/endpoint.js';
 import type { Reply } from '../exchange/service.js';
 
 /**
- * `GET /healthz`: 200 while the server can serve, 503 while it closes or when its store fails. Not
- * authenticated. A signed request is not meant: a table may have this name.
+ * `GET /healthz`: 200 while the server can serve, 503 while it closes or when its store has failed.
+ * Not authenticated. Ignores signed requests: a table may have this name.
  */
 export function healthEndpoint(check: () => Promise<boolean>): Endpoint {
   return {

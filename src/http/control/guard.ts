@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 const loopback = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/i;
 
 /**
- * Why a request is not from a program of this machine, or undefined. Only a page in a browser has
- * an origin, and only one whose name was made to point here has a host of another name.
+ * Why a request is not from a local program; undefined when it is. Only a web page sends an origin,
+ * and only DNS rebinding brings a host with another name.
  */
 export function foreignness({ headers }: IncomingMessage): string | undefined {
   const { host = '', origin } = headers;

@@ -7,7 +7,7 @@ export interface ControlReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A request that the control API refuses. */
+/** A request that the control API refuses. The message says why. */
 export class ControlError extends Error {
   override readonly name = 'ControlError';
   readonly status: number;

@@ -4,7 +4,9 @@ import type { Faults } from '../faults/injector.js';
 import type { ThrottleSetting } from '../throttle/limits.js';
 import { ControlError, type ControlReply } from './reply.js';
 
-/** What the control API controls. It checks rules and limits, whatever their type says. */
+/**
+ * The server as the control API sees it. It validates rules and limits, whatever their static type.
+ */
 export interface ControlTarget {
   readonly faults: Faults;
   readonly throttle: {
@@ -13,7 +15,7 @@ export interface ControlTarget {
     set(setting: ThrottleSetting): void;
   };
   readonly snapshots: readonly { readonly name: string }[];
-  /** What the server is and does, for people. */
+  /** The state of the server, for people. */
   status(): Readonly<Record<string, unknown>>;
   reset(): Promise<void>;
   snapshot(name: string): Promise<void>;
@@ -21,7 +23,7 @@ export interface ControlTarget {
   deleteSnapshot(name: string): boolean;
 }
 
-/** A request that has been read. `body` is what its JSON says; undefined without one. */
+/** A parsed request. `body` is its JSON; undefined when there is none. */
 export interface ControlRequest {
   readonly method: string;
   /** Decoded, without the first slash. */
@@ -30,7 +32,7 @@ export interface ControlRequest {
 }
 
 interface ControlRoute extends Routable<ControlRequest> {
-  /** Segments; `*` stands for any, which the answer is given. */
+  /** Segments; `*` matches any, which the handler receives. */
   readonly path: readonly string[];
   answer(target: ControlTarget, request: ControlRequest): Promise<ControlReply> | ControlReply;
 }
@@ -162,7 +164,7 @@ function isAtPath({ path }: ControlRoute, { segments }: ControlRequest): boolean
   return path.every((part, index) => part === '*' || part === segments[index]);
 }
 
-/** Throws `ControlError` for what is not there, and what the target throws. */
+/** Throws `ControlError` for an unknown route, and the errors of the target. */
 export async function answerControl(
   target: ControlTarget,
   request: ControlRequest,

@@ -10,11 +10,11 @@ import { foreignness } from './guard.js';
 import { ControlError, sendReply, type ControlReply } from './reply.js';
 import { answerControl, type ControlTarget } from './routes.js';
 
-/** Only programs of this machine may control a server: the API has no credentials. */
+/** The API has no credentials, so it listens on the loopback address only. */
 export const controlHost = '127.0.0.1';
 
 const bodyBytesMax = 1024 * 1024;
-/** Of JSON: deeper than any rule, and far from what the checks of rules cannot follow. */
+/** The nesting limit of JSON: deeper than any rule, and safe for recursive checks. */
 const depthMax = 64;
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
@@ -22,9 +22,9 @@ const requestTimeoutMs = 30_000;
 export interface ControlServerOptions {
   readonly target: ControlTarget;
   readonly logger: Logger;
-  /** Whether an error of the target is a mistake of the request, which its message explains. */
+  /** True when an error of the target is the client's mistake, which its message explains. */
   readonly isRefusal: (error: unknown) => boolean;
-  /** Whether an error is that the data cannot be written, which its message explains. */
+  /** True when an error means that data cannot be written, which its message explains. */
   readonly isStoreFailure: (error: unknown) => boolean;
 }
 
@@ -132,7 +132,7 @@ const closing: ReadonlySet<number | undefined> = new Set(Buffer.from(']}'));
 const quote = '"'.charCodeAt(0);
 const backslash = '\\'.charCodeAt(0);
 
-/** Brackets in strings do not count; in what is no JSON they may. */
+/** Ignores brackets in strings; the result for invalid JSON does not matter. */
 function isTooDeep(bytes: Buffer): boolean {
   let depth = 0;
   let isInString = false;

@@ -4,8 +4,8 @@ import { isCacheable } from './load-cors-rules.js';
 import type { CrossOriginRequest } from './deciding-rule.js';
 
 /**
- * What the answer to a request says to browsers, whatever its status (queue-service §10.3,
- * table-service §11.3): name, value, name, value, …
+ * The CORS headers of an answer, whatever its status (queue-service §10.3, table-service §11.3):
+ * name, value, name, value, …
  *
  * @param rules of the service of the account; not empty
  * @param sent the headers that the answer has, name, value, name, value, …
@@ -31,10 +31,10 @@ export function crossOriginHeaders(
   ];
 }
 
-/** What node adds behind the headers of an answer. */
+/** Headers that node appends to an answer. */
 const addedLater = ['Date'];
 
-/** The names that the rule lists, and those of the answer that its prefixes stand for. */
+/** The names that the rule lists, and the headers of the answer that match its prefixes. */
 function exposedHeaders({ exposedHeaders: members }: CorsRule, sent: readonly string[]): string {
   if (members.length === 0) return '';
   const literals = members.filter((member) => !member.endsWith('*'));

@@ -1,15 +1,15 @@
 import type { CorsRule } from '../../model/resources/service-properties.js';
 
-/** What a rule is looked up by. */
+/** The fields of a request that select a rule. */
 export interface CrossOriginRequest {
-  /** As the browser wrote it; undefined when nothing says where the request comes from. */
+  /** As the browser wrote it; undefined when the request has no origin. */
   readonly origin: string | undefined;
   readonly method: string;
 }
 
 /**
- * The rule that decides about a request: the first that has its origin, spelled alike or as `*`,
- * and its method (queue-service §10.2). Only a rule for `*` has a request without an origin.
+ * The first rule with the request's origin, spelled alike or as `*`, and its method (queue-service
+ * §10.2). A request without an origin matches only rules for `*`.
  */
 export function decidingRule(
   rules: readonly CorsRule[],
@@ -27,8 +27,7 @@ export function isForAnyOrigin({ allowedOrigins }: CorsRule): boolean {
 }
 
 /**
- * Whether a name is in a rule's list of headers, in any case: as a member of it, or by beginning
- * with a member that is a prefix.
+ * A predicate: true for names in a rule's list of headers, in any case; a member may be a prefix.
  */
 export function headerCover(members: readonly string[]): (name: string) => boolean {
   const patterns = members.map((member) => member.toLowerCase());

@@ -3,12 +3,12 @@ import type { CorsRuleSource } from '../exchange/cors-rule-source.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { ServiceBackend } from '../operations/request.js';
 
-/** A browser asks whether it may send a request; no service has another use for the method. */
+/** A browser's preflight; services use the method for nothing else. */
 export function isPreflight({ method }: Exchange): boolean {
   return method === 'OPTIONS';
 }
 
-/** Others are kept by no cache between the server and a browser. */
+/** Caches between the server and a browser store the answers to these methods only. */
 export function isCacheable(method: string): boolean {
   return method === 'GET' || method === 'HEAD';
 }
@@ -21,12 +21,11 @@ export function corsRulesOf(service: ServiceName, backend: ServiceBackend): Cors
 }
 
 /**
- * Finds out by which rules the answer to a request is shown to pages of other origins. Every one
- * needs them, refusals included: a page cannot read what does not say that it may. The account must
- * be known.
+ * Loads the CORS rules for an answer. Every answer needs them, refusals included: a page cannot
+ * read an answer without CORS headers. The account must be known.
  *
- * A request that names its origin is judged by what the store has. One without is of no page; its
- * answer may be kept by a cache and be given to a page later, which is worth no read of the store.
+ * For a request with an origin the rules are read from the store. A request without one comes from
+ * no page; its answer may reach a page through a cache, for which the rules in memory are enough.
  *
  * @returns undefined: there is nothing to wait for
  */

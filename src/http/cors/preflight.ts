@@ -7,18 +7,18 @@ import type { Exchange } from '../exchange/exchange.js';
 import type { Operation, Route, Routed } from '../exchange/service.js';
 import { decidingRule, headerCover } from './deciding-rule.js';
 
-/** What a browser asks before it sends a request. */
+/** The question of a browser before it sends a request. */
 interface Preflight {
   readonly origin: string;
   readonly method: string;
-  /** As sent; undefined when the request has none that need leave. */
+  /** As sent; undefined when no header needs permission. */
   readonly headers: string | undefined;
 }
 
 /**
- * `OPTIONS` on any path, whether anything is there or not, for anybody (queue-service §10.1,
- * table-service §11.2). Throws `InvalidHeaderValue` for what is no preflight,
- * `CorsPreflightFailure` when no rule allows it.
+ * `OPTIONS` on any path, existing or not, without authentication (queue-service §10.1,
+ * table-service §11.2). Throws `InvalidHeaderValue` for a malformed preflight,
+ * `CorsPreflightFailure` when no rule allows the request.
  */
 export const preflight: Operation<ServiceRequest, Preflight, CorsRule> = {
   access: publicAccess,
@@ -47,7 +47,7 @@ export const preflight: Operation<ServiceRequest, Preflight, CorsRule> = {
   },
 };
 
-/** A preflight, which no path, query string or credential can keep from its operation. */
+/** Routes a preflight, whatever its path, query string and credential are. */
 export function preflightOf(
   { name, operation }: Route,
   backend: ServiceBackend,

@@ -1,26 +1,26 @@
 import type { Permission, Scope } from '../../model/services/permission.js';
 
-/** What an operation touches and what it needs to be allowed. */
+/** The resource that an operation accesses and the permission that it needs. */
 export type Access = { readonly kind: 'public' } | ProtectedAccess;
 
 export type ProtectedAccess =
   /**
-   * Nothing less than a key of the account will do, or a token as `byRole` says. Without that there
-   * is no such operation for tokens (table-service §3.14).
+   * Needs a key of the account, or a token with the permission `byRole`. Without `byRole`, tokens
+   * cannot use the operation (table-service §3.14).
    */
   { readonly kind: 'owner'; readonly byRole?: GrantedAccess } | GrantedAccess | EachAccess;
 
 export interface GrantedAccess extends Needed {
   readonly kind: 'granted';
-  /** Whether one of `permissions` is enough. */
+  /** True when one of `permissions` suffices. */
   readonly needs: 'all' | 'any';
-  /** What is enough for the bearer of a token as well. */
+  /** A permission that suffices for the bearer of a token. */
   readonly orByRole?: Permission;
 }
 
 /**
- * Of what carries operations that are each judged on their own, against what they are about. It is
- * open to whoever may do any of these at all.
+ * The access of a request that contains several operations, each authorised by itself. It needs any
+ * of their permissions.
  */
 export interface EachAccess extends Needed {
   readonly kind: 'each';
@@ -29,7 +29,7 @@ export interface EachAccess extends Needed {
 
 export interface Needed {
   readonly scope: Scope;
-  /** What a signature for an account may name as the resource type instead. */
+  /** An alternative resource type for account signatures. */
   readonly orScope?: Scope;
   readonly permissions: readonly Permission[];
 }

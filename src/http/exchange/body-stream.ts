@@ -1,24 +1,23 @@
 /**
- * The body of a request whose operation takes it in pieces. It is iterated once, by `run`, and its
- * bytes are read from the connection only as pieces are asked for. A piece has at most 128 KiB,
- * and every one but the last at least 32 KiB, however the client sent it. A piece belongs to the
- * operation until it asks for the next one.
+ * The body of a request whose operation consumes it in pieces. `run` iterates it once; bytes are
+ * read from the connection on demand. A piece has at most 128 KiB, and every one but the last at
+ * least 32 KiB, however the client sent it. A piece is valid until the next one is requested.
  *
- * The body is whole, and may be stored for good, only once the iteration has ended. It throws
- * `RequestBodyTooLarge` where more comes than the operation takes, `Md5Mismatch` at the end of a
- * body that is another, `ServerBusy` where memory is short, what refuses a caller who is not
- * allowed any more at its end, and `AbortedError` when the client has left or has been answered.
+ * The body is complete, and may be committed, only when the iteration has ended. The iteration
+ * throws `RequestBodyTooLarge` when the body exceeds the operation's limit, `Md5Mismatch` at the
+ * end of a corrupt body, `ServerBusy` when memory is short, the refusal of a caller who is no
+ * longer authorised at the end, and `AbortedError` when the client has left or was answered.
  */
 export interface BodyStream extends AsyncIterable<Buffer> {
-  /** By Content-Length; undefined when the body comes in chunks of unknown number. */
+  /** From Content-Length; undefined for a chunked body. */
   readonly bytes: number | undefined;
-  /** The operation waits for bytes of the client: time that is not its own. */
+  /** The operation waits for bytes from the client; that time is not charged to the operation. */
   readonly waitsForClient: boolean;
-  /** Until when on the monotonic clock the client has to send the piece that is waited for. */
+  /** The deadline of the client for the awaited piece, on the monotonic clock. */
   readonly lateAtMs: number;
-  /** The time limit that the server has for whole requests has passed, and watches no more. */
+  /** The time limit for whole requests has passed and is no longer checked. */
   readonly isUnwatched: boolean;
   unwatch(): void;
-  /** Nothing more is taken of it. Idempotent. */
+  /** Stops reading. Idempotent. */
   stop(): void;
 }

@@ -2,7 +2,7 @@ import type { EntityRange } from '../../model/edm/entity-range.js';
 import type { ServiceName } from '../../model/services/services.js';
 import type { Permission, Scope } from '../../model/services/permission.js';
 
-/** How the caller was known; `none` also when nothing that was sent proved who it is. */
+/** How the caller was authenticated; `none` also when no credential was valid. */
 export type AuthKind =
   | 'none'
   | 'shared-key'
@@ -12,19 +12,19 @@ export type AuthKind =
   | 'user-delegation-sas'
   | 'bearer';
 
-/** Holds a signature for one container (table-service §8.3, queue-service §4.3). */
+/** The bearer of a signature for one container (table-service §8.3, queue-service §4.3). */
 export interface ContainerSasCaller {
   readonly kind: 'container-sas';
   readonly authKind: 'service-sas' | 'user-delegation-sas';
   readonly service: ServiceName;
   readonly permissions: ReadonlySet<Permission>;
-  /** Its identity: see `containerIdentity`. */
+  /** The identity of the container: see `containerIdentity`. */
   readonly container: string;
-  /** Absent: all that the container holds. */
+  /** Absent: the whole container. */
   readonly range?: EntityRange;
 }
 
-/** Holds a signature for the account that is good for this service. */
+/** The bearer of an account signature that covers this service. */
 export interface AccountSasCaller {
   readonly kind: 'account-sas';
   readonly authKind: 'account-sas';
@@ -32,25 +32,25 @@ export interface AccountSasCaller {
   readonly resourceTypes: ReadonlySet<Scope>;
 }
 
-/** What somebody may do, by what an operation touches. */
+/** The permissions of a caller, by scope. */
 export type ScopedPermissions = Readonly<Record<Scope, ReadonlySet<Permission>>>;
 
-/** Holds an access token (table-service §8.5, queue-service §4.6). */
+/** The bearer of an access token (table-service §8.5, queue-service §4.6). */
 export interface BearerCaller {
   readonly kind: 'bearer';
   readonly authKind: 'bearer';
   readonly permissions: ScopedPermissions;
-  /** Who made the token. */
+  /** The issuer of the token. */
   readonly issuer: string;
-  /** Whose token it is, and in which tenant, as far as it says. */
+  /** The user and the tenant of the token, if it has these claims. */
   readonly objectId?: string | undefined;
   readonly tenantId?: string | undefined;
 }
 
-/** Who sends the request, as far as the credential proves it. */
+/** The authenticated sender of a request. */
 export type Caller =
   | { readonly kind: 'anonymous' }
-  /** Holds a key of the account: may do everything. */
+  /** The holder of an account key: may do everything. */
   | { readonly kind: 'owner'; readonly authKind: 'shared-key' | 'shared-key-lite' }
   | ContainerSasCaller
   | AccountSasCaller

@@ -2,8 +2,8 @@ import type { CorsRule } from '../../model/resources/service-properties.js';
 
 /** The CORS rules that accounts have set for one service. */
 export interface CorsRuleSource {
-  /** What the store has. */
+  /** The rules in the store. */
   read(account: string): Promise<readonly CorsRule[]>;
-  /** What this process knows without asking the store; `nowMs` is on the monotonic clock. */
+  /** The rules in the cache of this process; `nowMs` is on the monotonic clock. */
   recent(account: string, nowMs: number): readonly CorsRule[];
 }

@@ -13,22 +13,25 @@ import type { ResponseFault } from './response-fault.js';
 import type { AnswerStream } from './reply-stream.js';
 import type { PartitionLoad } from './request-load.js';
 
-/** How a request came in: over TLS or without. */
+/** The transport of a request: with or without TLS. */
 export type Protocol = 'http' | 'https';
 
-/** The memory and the place of an answer, until it is there. Throws `ServerBusy` without room. */
+/**
+ * The memory budget and the work slot of an answer until it is complete. Throws `ServerBusy` when
+ * memory is short.
+ */
 export interface AnswerRoom extends ReadRoom {
   leave(): void;
 }
 
 export interface ExchangeStart {
-  /** The service that is asked. */
+  /** The addressed service. */
   readonly service: ServiceName;
   readonly requestId: string;
   readonly timeMicros: number;
   readonly startMs: number;
   readonly protocol: Protocol;
-  /** The client waits for `100 Continue` before it sends its body. */
+  /** The client waits for `100 Continue` before it sends the body. */
   readonly awaitsContinue: boolean;
 }
 
@@ -55,8 +58,8 @@ export class Exchange {
   queryText = '';
   host = '';
   /**
-   * Of the protocol. Set by receive, and by authenticate for a signature in the query string, which
-   * brings its own. Empty: answers name none.
+   * The protocol version. Set by receive, and by authenticate for a signature in the query string,
+   * which has its own version. Empty: answers name none.
    */
   version = '';
   clientRequestId: string | undefined = undefined;
@@ -71,24 +74,26 @@ export class Exchange {
   account: Account | undefined = undefined;
   /** The path after the account, beginning with a slash, as sent. */
   resourcePath = '/';
-  /** Scheme, authority and, in path style, the account: what links in answers begin with. */
+  /** Scheme, authority and, in path style, the account: the prefix of links in answers. */
   base = '';
   secondary = false;
 
-  /** Set before authenticate, where it matters: what decides which pages may read the answer. */
+  /** Set before authenticate, where needed: the rules for the CORS headers of the answer. */
   corsRules: readonly CorsRule[] = noRules;
 
   /** Set by authenticate. */
   caller: Caller = { kind: 'anonymous' };
 
-  /** Set by route, and by the pipeline from what operations say of themselves, for the record. */
+  /** Set by route, and refined by the operation's description, for the record. */
   operation = 'Unknown';
   resource: string | undefined = undefined;
   partitionKey: string | undefined = undefined;
   query: QueryReport | undefined = undefined;
   operationCount = 1;
 
-  /** Set before run by whoever intercepts: the names of injected faults, and what they do. */
+  /**
+   * Set before run by an interceptor: the names of injected faults, and their effect on the answer.
+   */
   fault: string | undefined = undefined;
   responseFault: ResponseFault | undefined = undefined;
   /** Set after run. */
@@ -96,30 +101,30 @@ export class Exchange {
 
   /** Set by parse. Empty when the request has no body. */
   body: Buffer = noBody;
-  /** Set before parse instead, for an operation that takes its body in pieces. */
+  /** Set before parse instead, for an operation that consumes its body in pieces. */
   bodyStream: BodyStream | undefined = undefined;
   bytesReceived = 0;
   awaitsContinue: boolean;
 
-  /** Bytes of its body and its answer that are in memory, as `HeldMemory` counts them. */
+  /** Bytes in memory of the request's body and answer, as `HeldMemory` counts them. */
   heldBytes = 0;
-  /** Those of them that are for an answer which is still being put together. */
+  /** The part of them that is reserved for an unfinished answer. */
   reservedBytes = 0;
-  /** Set before run: makes the room that those ask who read much. */
+  /** Set before run: creates the memory budget for large reads. */
   openRoom: ((exchange: Exchange) => AnswerRoom) | undefined = undefined;
   #room: AnswerRoom | undefined = undefined;
-  /** It has its record: nothing of it is held any more. */
+  /** The record was made and all memory is released. */
   concluded = false;
 
-  /** Set before run, on the monotonic clock. */
+  /** The time limit, on the monotonic clock. Set before run. */
   deadlineMs = Infinity;
-  /** Set once its answer has been seen waiting for the client: when that has to have taken it. */
+  /** Set when the sent answer was first found unread: the deadline of the client to read it. */
   takenByMs = Infinity;
 
-  /** Set by send. 0 as long as no response has begun. */
+  /** Set by send. 0 until a response has begun. */
   status = 0;
   errorCode: ErrorCode | undefined = undefined;
-  /** Set while an answer goes in pieces. */
+  /** Set while an answer is sent in pieces. */
   answerStream: AnswerStream | undefined = undefined;
   bytesSent = 0;
 
@@ -146,7 +151,7 @@ export class Exchange {
     return this.request.rawHeaders;
   }
 
-  /** How long its target and its header fields are together. */
+  /** The characters of the target and the header fields together. */
   get headCharacters(): number {
     if (this.#headCharacters >= 0) return this.#headCharacters;
     const { url = '', rawHeaders } = this.request;
@@ -168,7 +173,7 @@ export class Exchange {
     return this.#queryOptionsByLowerName;
   }
 
-  /** Takes over what an operation says of itself. */
+  /** Adds the description of an operation. */
   note(description: Description): void {
     const { operation, container, partitionKey, operationCount, query, errorCode } = description;
     if (operation !== undefined) this.operation = operation;
@@ -179,18 +184,18 @@ export class Exchange {
     if (errorCode !== undefined) this.errorCode = errorCode;
   }
 
-  /** Asked for memory and a place by what reads much. */
+  /** The memory budget for large reads. */
   get room(): ReadRoom {
     this.#room ??= this.openRoom?.(this);
     return this.#room ?? unboundedRoom;
   }
 
-  /** The answer is there, or there will be none. */
+  /** The answer is complete, or there will be none. */
   leaveRoom(): void {
     this.#room?.leave();
   }
 
-  /** The storage work has begun. */
+  /** True once the storage work has begun. */
   get running(): boolean {
     return this.deadlineMs !== Infinity;
   }

@@ -1,7 +1,7 @@
-/** Facts beside a log message. Never credentials, never values of entities. */
+/** Facts beside a log message. Must not contain credentials or values of entities. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** What the server tells its operator apart from request records. */
+/** Messages for the operator of the server, apart from request records. */
 export interface Logger {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;

@@ -1,6 +1,6 @@
 /**
- * Hears errors of a connection or an answer. Whoever owns it hears of its close; writing into it
- * meanwhile is no news. Every accepted connection has this listener from its first moment, because
- * an error that nobody hears ends the process.
+ * Handles errors of a connection or an answer by ignoring them: its owner also receives the close
+ * event, and late writes do not matter. Every accepted connection has this listener from the start,
+ * because an unhandled error event ends the process.
  */
 export function ignoreLostClient(): void {}

@@ -7,8 +7,8 @@ import type { PartitionLoad } from './request-load.js';
 export type { AuthKind };
 
 /**
- * What one request was and cost. Made once, when the response has ended, and given to observers:
- * logs, metrics, throttling and balancing feed on it and on nothing else. Never holds property
+ * The facts and the cost of one request. Made once, when the response has ended, and passed to
+ * observers: logs, metrics, throttling and balancing use nothing else. Never contains property
  * values, keys of accounts or signatures.
  */
 export interface RequestRecord {
@@ -21,7 +21,7 @@ export interface RequestRecord {
   /** The REST operation, e.g. `QueryEntities`; `Unknown` when the request named none. */
   readonly operation: string;
   readonly method: string;
-  /** The path as sent, without the query string and whatever looks like a signature. */
+  /** The path as sent, without the query string and anything that looks like a signature. */
   readonly path: string;
   readonly account: string | undefined;
   /** The table or queue that the request addressed. */
@@ -35,9 +35,9 @@ export interface RequestRecord {
   readonly bytesSent: number;
   readonly status: number;
   readonly errorCode: ErrorCode | undefined;
-  /** The injected faults that met the request, by name and joined by commas. */
+  /** The names of the injected faults that affected the request, joined by commas. */
   readonly fault: string | undefined;
-  /** What the request has written or returned; undefined where it did nothing that is counted. */
+  /** The entities or messages written or returned; undefined when none are counted. */
   readonly load: readonly PartitionLoad[] | undefined;
   /** From the arrival of the header to the end of the response. */
   readonly serverTimeMs: number;

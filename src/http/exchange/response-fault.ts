@@ -1,5 +1,5 @@
-/** What is to become of an answer instead of being sent whole. */
+/** How an answer is altered instead of being sent whole. */
 export type ResponseFault =
   | { readonly kind: 'drop' }
-  /** Sent up to so many bytes of its body; half of them when absent. */
+  /** Sends up to `bytes` of the body; half of it when absent. */
   | { readonly kind: 'truncate'; readonly bytes?: number | undefined };

@@ -1,15 +1,15 @@
-/** What a router knows of a route. */
+/** The fields of a route that a router uses. */
 export interface Routable<Request> {
   readonly methods: readonly string[];
-  /** It is at every address, and none of what is at one. Absent: it has an address. */
+  /** Matches every address. Absent: the route has an address. */
   readonly everywhere?: true;
-  /** What else a request must show. Absent: nothing. A method, so that any request fits. */
+  /** A further condition. Absent: none. A method, so that any request type fits. */
   when?(request: Request): boolean;
 }
 
 /**
- * Finds the route of a request by what it addresses and by its method: an operation of a storage
- * service, a path of the control API, an endpoint of the server itself.
+ * Finds the route of a request by address and method: an operation of a storage service, a path of
+ * the control API, an endpoint of the server itself.
  */
 export class Router<Request extends { readonly method: string }, Route extends Routable<Request>> {
   /** In the order in which they are tried. */
@@ -21,7 +21,7 @@ export class Router<Request extends { readonly method: string }, Route extends R
     this.#isAddressed = isAddressed;
   }
 
-  /** The first route that fits a request; undefined when none does. */
+  /** The first matching route; undefined when there is none. */
   find(request: Request): Route | undefined {
     for (const route of this.routes) {
       if (!route.methods.includes(request.method)) continue;
@@ -31,7 +31,7 @@ export class Router<Request extends { readonly method: string }, Route extends R
     return undefined;
   }
 
-  /** The methods that what a request addresses has, each once; none where nothing is. */
+  /** The methods of the addressed resource, each once; empty when there is none. */
   methodsOf(request: Request): string[] {
     const there = this.routes.filter(
       (route) => route.everywhere !== true && this.#isAddressed(route, request),

@@ -30,8 +30,8 @@ export interface StreamedReply extends ReplyHead {
 
 /**
  * One REST operation of a service. Its parts run in the order of the pipeline; each may throw a
- * `StorageError`, which becomes the answer. `Request` is what the service's routing made of the
- * exchange. (Written as methods, so that an operation fits where its type arguments are unknown.)
+ * `StorageError`, which becomes the answer. `Request` is the service's view of the exchange.
+ * (Declared as methods, so that an operation is assignable when its type arguments are unknown.)
  */
 export interface Operation<
   Request = unknown,
@@ -40,32 +40,32 @@ export interface Operation<
   Answer extends Reply | StreamedReply = Reply,
 > {
   readonly access: Access;
-  /** Bodies beyond this are refused with 413. 0: a body is not read. */
+  /** Larger bodies are refused with 413. 0: the body is not read. */
   readonly bodyBytesMax: number;
   /**
-   * The body is not gathered before parse: `run` takes it from `exchange.bodyStream`. What `run`
-   * leaves of it is not read. Absent: false.
+   * `run` consumes the body from `exchange.bodyStream` instead of receiving it whole. Any rest is
+   * not read. Absent: false.
    */
   readonly streamsBody?: boolean;
-  /** Validates; no storage. */
+  /** Validates the request without storage. */
   parse(request: Request): Input;
   /**
-   * The storage work, under the request's time limit. While it waits for a piece of a streamed body
-   * the limit does not run, and each piece renews it.
+   * The storage work, under the request's time limit. Waiting for a piece of a streamed body stops
+   * the limit, and each piece restarts it.
    */
   run(input: Input, request: Request): Promise<Output>;
-  /** What may be long of it is done in slices. */
+  /** Long rendering is done in slices. */
   render(output: Output, input: Input, request: Request): Answer | Promise<Answer>;
   /**
-   * What the record of the request says beyond its route. Asked after parse, and again with the
-   * output after run. Absent: nothing.
+   * Further facts for the record of the request. Called after parse, and again with the output
+   * after run. Absent: none.
    */
   describe?(input: Input, output?: Output): Description;
-  /** Whether this input changes nothing. Absent: by `access` alone. */
+  /** True when this input changes nothing. Absent: derived from `access`. */
   isReadOnly?(input: Input): boolean;
-  /** The entities and partitions that the input names. Absent: it names none. */
+  /** The entities and partitions that the input names. Absent: none. */
   entities?(input: Input): readonly EntityName[];
-  /** What was written or returned. Absent: nothing that a limit of a partition or queue counts. */
+  /** The load written or returned. Absent: none that a partition or queue limit counts. */
   load?(output: Output, input: Input): readonly PartitionLoad[];
 }
 
@@ -76,7 +76,7 @@ export type AnyOperation = Operation<unknown, unknown, unknown, Reply | Streamed
 export interface AddressedRequest {
   /** The table or queue that the address names, as it spells it. */
   readonly container?: string | undefined;
-  /** Of the entity that the address names. */
+  /** The partition key of the addressed entity. */
   readonly partitionKey?: string | undefined;
 }
 
@@ -86,32 +86,34 @@ export interface Route {
   readonly operation: AnyOperation;
 }
 
-/** An operation and what it is asked. */
+/** A route and the parsed request for it. */
 export interface Routed extends Route {
   readonly request: AddressedRequest;
 }
 
-/** What the shared access signatures of a service are for. */
+/** The containers of a service that shared access signatures refer to. */
 export interface SignedContainers {
-  /** What the address names, for signatures that do not name it; undefined when it names none. */
+  /**
+   * The addressed container, for signatures that do not name theirs; undefined when there is none.
+   */
   containerOf(exchange: Exchange): string | undefined;
-  /** From the store; none when there is no such container. */
+  /** The policies in the store; none when there is no such container. */
   storedPolicies(account: string, container: string): Promise<readonly SignedIdentifier[]>;
 }
 
-/** What a storage service plugs into the pipeline. */
+/** The interface of a storage service to the pipeline. */
 export interface HttpService {
   readonly name: ServiceName;
   readonly signatures: SignedContainers;
-  /** A body must match its `Content-MD5`, if the request has one. */
+  /** True when a body is checked against `Content-MD5`. */
   readonly verifiesContentMd5: boolean;
   readonly corsRules: CorsRuleSource;
   /** The operation that answers OPTIONS on any path. Must not throw. */
   preflight(exchange: Exchange): Routed;
-  /** Reads the address. The body has not been read. */
+  /** Parses the address. The body has not been read. */
   requestOf(exchange: Exchange): AddressedRequest;
-  /** Finds the operation, by method, address and query string, of a request from `requestOf`. */
+  /** Finds the operation of a request from `requestOf` by method, address and query string. */
   route(request: AddressedRequest): Route;
-  /** An error in the shape that the service gives it. Must not throw. */
+  /** Renders an error in the shape of the service. Must not throw. */
   renderError(error: StorageError, exchange: Exchange): Reply;
 }

@@ -1,6 +1,6 @@
 import type { Randomness } from '../../base/randomness.js';
 
-/** Fractions from 0, included, to 1, excluded. */
+/** Random numbers from 0 (inclusive) to 1 (exclusive). */
 export type Chance = () => number;
 
 export function chanceOf(randomness: Randomness): Chance {
@@ -10,7 +10,7 @@ export function chanceOf(randomness: Randomness): Chance {
   };
 }
 
-/** The same fractions in the same order for the same seed (mulberry32). */
+/** A reproducible generator: the same seed gives the same numbers (mulberry32). */
 export function seededChance(seed: number): Chance {
   let state = seed | 0;
   return () => {

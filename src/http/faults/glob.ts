@@ -1,11 +1,11 @@
-/** A pattern of texts, read once. Matching takes at most the product of both lengths. */
+/** A parsed pattern. Matching takes at most the product of both lengths. */
 export type Glob = readonly GlobPart[];
 
 type GlobPart = { readonly kind: 'unit'; readonly unit: string } | { readonly kind: 'any' | 'run' };
 
 /**
- * `*` stands for any text, `?` for any one UTF-16 code unit, and a backslash takes the special
- * meaning from what follows. Undefined for a backslash at the end.
+ * `*` matches any text, `?` any one UTF-16 code unit, and a backslash escapes the next character.
+ * Undefined for a backslash at the end.
  */
 export function parseGlob(text: string): Glob | undefined {
   const parts: GlobPart[] = [];
@@ -29,7 +29,9 @@ export function parseGlob(text: string): Glob | undefined {
   return parts;
 }
 
-/** Whether the pattern fits the whole text. Going back to the last `*` is enough, so it is cheap. */
+/**
+ * True when the pattern matches the whole text. Backtracks only to the last `*`, which suffices.
+ */
 export function matchesGlob(glob: Glob, text: string): boolean {
   let part = 0;
   let at = 0;

@@ -16,27 +16,24 @@ import { parseRule, type FaultScope, type ParsedRule } from './parse-rule.js';
 import type { FaultRule } from './rule.js';
 import { faultRulesShape, rulesMax } from './rule-shape.js';
 
-/** A rule of a running server and how often it has been of use. */
+/** A rule of a running server and its counters. */
 export interface FaultState {
   readonly name: string;
   readonly rule: FaultRule;
-  /** Requests that fitted. */
+  /** The number of matching requests. */
   readonly matched: number;
   readonly fired: number;
 }
 
-/** The fault rules of a running server. Changes are in force for the next request. */
+/** The fault rules of a running server. Changes apply from the next request. */
 export interface Faults {
   /** In the order in which they are tried. */
   list(): readonly FaultState[];
-  /**
-   * Adds a rule behind the others. Throws `InvalidSettingError` when it is malformed or its name is
-   * taken.
-   */
+  /** Appends a rule. Throws `InvalidSettingError` when it is malformed or its name is taken. */
   add(rule: FaultRule): FaultState;
-  /** Puts these in the place of all rules; their counters begin at 0. Throws as `add` does. */
+  /** Replaces all rules; their counters begin at 0. Throws as `add` does. */
   replace(rules: readonly FaultRule[]): void;
-  /** Whether there was one. */
+  /** Removes a rule; returns false when there was none. */
   remove(name: string): boolean;
   clear(): void;
 }
@@ -44,7 +41,7 @@ export interface Faults {
 export interface FaultInjectorOptions {
   readonly randomness: Randomness;
   readonly timers: Timers;
-  /** Names that operations can have. */
+  /** The operation names that rules may use. */
   readonly operations: readonly string[];
 }
 
@@ -55,8 +52,8 @@ interface ArmedRule extends ParsedRule {
 }
 
 /**
- * Lets requests meet faults. Rules are tried in order. Those that fire add their latencies, and the
- * first with another effect is the last. A rule counts as fired when its effect comes.
+ * Injects faults. Rules are tried in order. The latencies of the rules that fire add up, and the
+ * first rule with another effect ends the search. A rule counts as fired when its effect happens.
  */
 export class FaultInjector implements Faults, Interceptor {
   readonly #options: FaultInjectorOptions;
@@ -86,7 +83,7 @@ export class FaultInjector implements Faults, Interceptor {
     this.prepare(rules)();
   }
 
-  /** As `replace`, but only the function returned makes the change; it cannot fail. */
+  /** Validates as `replace` does; the returned function makes the change and cannot fail. */
   prepare(rules: readonly FaultRule[]): () => void {
     checkedSetting(faultRulesShape, rules, 'faults');
     const armed: ArmedRule[] = [];
@@ -207,7 +204,7 @@ function fits(
 ): boolean {
   const { service, method, account, resource } = exchange;
   if (scope.service !== undefined && scope.service !== service) return false;
-  // A get or a peek of one message has a name of its own in records.
+  // Records use a separate name for a get or a peek of one message.
   const named = any(scope.operation, operation) || any(scope.operation, exchange.operation);
   if (!named || !any(scope.method, method) || !any(scope.account, account?.name)) return false;
   const container = resource && containerIdentity(service, resource);

@@ -11,7 +11,7 @@ import { matchesGlob, parseGlob, type Glob } from './glob.js';
 import type { FaultEffect, FaultPattern, FaultRange, FaultRule } from './rule.js';
 import { faultRuleShape, type SaidEffect, type SaidRule } from './rule-shape.js';
 
-/** What a request must fit, read once. Absent members fit every request. */
+/** The parsed conditions of a rule. Absent members match every request. */
 export interface FaultScope {
   readonly service: ServiceName | undefined;
   readonly operation: readonly Glob[] | undefined;
@@ -23,9 +23,9 @@ export interface FaultScope {
   readonly rowKey: readonly Glob[] | undefined;
 }
 
-/** A rule that has been checked. */
+/** A validated rule. */
 export interface ParsedRule {
-  /** As given, without what it does not say. */
+  /** As given, without absent members. */
   readonly rule: FaultRule & { readonly name: string };
   readonly scope: FaultScope;
   readonly probability: number;
@@ -37,11 +37,11 @@ export interface ParsedRule {
 }
 
 export interface ParseRuleContext {
-  /** Where the rule stands, for messages. */
+  /** The path of the rule, for messages. */
   readonly place: string;
-  /** The name of a rule that has none. */
+  /** The name of a rule without one. */
   readonly defaultName: string;
-  /** Names that operations can have. */
+  /** The operation names that rules may use. */
   readonly operations: readonly string[];
 }
 
@@ -92,7 +92,7 @@ function scopeOf(said: SaidRule, { place, operations }: ParseRuleContext): Fault
   };
 }
 
-/** Which containers of which service a rule names. */
+/** The containers and their service that a rule names. */
 function containersOf(said: SaidRule, place: string): Pick<FaultScope, 'service' | 'resource'> {
   const named = serviceNames.flatMap((service) => {
     const noun = containerNounOf(service);
@@ -161,7 +161,7 @@ const effectMembers: Readonly<Record<SaidEffect['kind'], readonly string[]>> = {
   latency: ['kind', 'ms'],
 };
 
-/** The members of its kind, all that it needs and no others. */
+/** The members of an effect's kind; refuses missing and extra ones. */
 function parseEffect(said: SaidEffect, place: string): FaultEffect {
   const { kind, code, retryAfterSeconds, bytes, ms } = said;
   const members = effectMembers[kind];

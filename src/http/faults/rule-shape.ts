@@ -25,10 +25,10 @@ const patternCharactersMax = 2048;
 const patternsMax = 100;
 const effectsMax = 10;
 const seedMax = 2 ** 32 - 1;
-/** More rules than anybody writes: each is tried with every request. */
+/** A limit on the rules, because each is tried for every request. */
 export const rulesMax = 1000;
 
-/** What is said of any effect; which members belong to which kind is checked behind. */
+/** The members of any effect; `parseEffect` checks which belong to which kind. */
 export interface SaidEffect {
   readonly kind: (typeof faultEffectKinds)[number];
   readonly code?: FaultErrorCode;
@@ -94,7 +94,7 @@ const effect: Shape<SaidEffect> = object<SaidEffect>(
   },
 );
 
-/** What is known of a rule without knowing which operations there are. */
+/** The shape of a rule, without a check of the operation names. */
 export const faultRuleShape: Shape<SaidRule> = object<SaidRule>(
   {
     name: member(

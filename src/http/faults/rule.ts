@@ -1,26 +1,29 @@
 import type { ServiceName } from '../../model/services/services.js';
 
-/** A text in which `*` stands for any text and `?` for any character, or a list: any of them. */
+/** A text in which `*` matches any text and `?` any character, or a list of alternatives. */
 export type FaultPattern = string | readonly string[];
 
-/** What a fault does to a request. */
+/** The effect of a fault on a request. */
 export type FaultEffect =
-  /** Answered instead of being executed. `retryAfterSeconds`: 1 for `ServerBusy`, else none. */
+  /**
+   * Answers with this error and does not execute the request. `retryAfterSeconds`: 1 for
+   * `ServerBusy`, else none.
+   */
   | {
       readonly kind: 'error';
       readonly code: FaultErrorCode;
       readonly retryAfterSeconds?: number;
     }
-  /** Executed and committed; then the connection closes without an answer. */
+  /** Executes and commits the request, then closes the connection without an answer. */
   | { readonly kind: 'drop-response' }
-  /** Not executed: the connection is reset. */
+  /** Resets the connection without executing the request. */
   | { readonly kind: 'reset' }
   /**
-   * Executed; the connection closes behind so many bytes of the answer's body, by default half of
-   * it, and always before its end. An answer without a body is cut in its header.
+   * Executes the request and closes the connection after `bytes` of the answer's body, by default
+   * half of it, and always before its end. An answer without a body is cut in its header.
    */
   | { readonly kind: 'truncate'; readonly bytes?: number }
-  /** Executed later, in milliseconds. */
+  /** Delays the request by so many milliseconds. */
   | { readonly kind: 'latency'; readonly ms: number | FaultRange };
 
 export interface FaultRange {
@@ -34,14 +37,14 @@ export const faultErrorCodes = ['ServerBusy', 'OperationTimedOut', 'InternalErro
 export type FaultErrorCode = (typeof faultErrorCodes)[number];
 
 /**
- * Which requests meet a fault, and which. Members that are absent fit every request; the others
- * must all fit. Only requests that are allowed and well-formed meet faults.
+ * The conditions and effects of a fault. All members that are present must match; absent members
+ * match every request. Only authorised and well-formed requests are affected.
  */
 export interface FaultRule {
-  /** Default: `fault-1`, `fault-2`, … Stands in records and logs. */
+  /** The name in records and logs. Default: `fault-1`, `fault-2`, … */
   readonly name?: string;
   readonly service?: ServiceName;
-  /** Names of docs/reference/compatibility.md. */
+  /** Operation names, as in docs/reference/compatibility.md. */
   readonly operation?: FaultPattern;
   /** As on the request line. */
   readonly method?: FaultPattern;
@@ -51,18 +54,18 @@ export interface FaultRule {
   readonly queue?: FaultPattern;
   /**
    * Keys of an entity that the request names: by its path, its body, an operation of its batch or
-   * the filter of a query. A query over whole partitions names partition keys alone.
+   * the filter of a query. A query over whole partitions names only partition keys.
    */
   readonly partitionKey?: FaultPattern;
   readonly rowKey?: FaultPattern;
-  /** From 0 to 1, the default. */
+  /** From 0 to 1. Default 1. */
   readonly probability?: number;
-  /** Makes probability and latency the same in every run. */
+  /** Makes probability and latency reproducible. */
   readonly seed?: number;
-  /** How many fitting requests pass first. */
+  /** The number of matching requests to skip first. */
   readonly skip?: number;
-  /** How often it fires, at most. */
+  /** The maximum number of times that it fires. */
   readonly count?: number;
-  /** Several: latencies, and at most one other. */
+  /** One effect, or several: latencies, and at most one other. */
   readonly effect: FaultEffect | readonly FaultEffect[];
 }

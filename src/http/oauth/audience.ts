@@ -1,12 +1,12 @@
 import type { BearerTarget } from './bearer-verifier.js';
 
-/** The service as a whole: the audience that client libraries ask tokens for. */
+/** The storage service as a whole: the audience that client libraries request tokens for. */
 export const storageAudience = 'https://storage.azure.com';
 
-/** The same by the id of its application. */
+/** The same as an application id. */
 const storageApplication = 'e406a681-f3d4-42a8-90b6-c2b029497af1';
 
-/** Domains of the clouds in which an account has endpoints. */
+/** The domains of cloud endpoints. */
 const domains = [
   'core.windows.net',
   'core.chinacloudapi.cn',
@@ -15,9 +15,9 @@ const domains = [
 ];
 
 /**
- * Whether one of the audiences of a token means this request (table-service §8.5): one of
- * `configured`, or else the storage service or the endpoint of the account and service that are
- * asked. A slash at the end makes no difference.
+ * True when an audience of a token covers this request (table-service §8.5): one of `configured`,
+ * or else the storage service or the endpoint of the addressed account and service. Ignores a
+ * trailing slash.
  */
 export function isMeantFor(
   audiences: readonly string[],

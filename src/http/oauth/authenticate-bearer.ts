@@ -7,9 +7,9 @@ import type { Exchange } from '../exchange/exchange.js';
 import type { BearerVerifier } from './bearer-verifier.js';
 
 interface BearerVersions {
-  /** The first version of the protocol that has bearer tokens. */
+  /** The first protocol version with bearer tokens. */
   readonly since: string;
-  /** The first one that answers a bad token with 401 and a challenge instead of 403. */
+  /** The first version in which a bad token gets 401 and a challenge instead of 403. */
   readonly challengedSince: string;
 }
 
@@ -23,11 +23,11 @@ const bearerVersions: Readonly<Record<ServiceName, BearerVersions>> = {
 };
 
 /**
- * Who sends a token (table-service §8.5, queue-service §4.6). Throws
- * `AuthenticationFailed` where no token would do, `InvalidAuthenticationInfo` with a challenge for
- * a token that proves nothing, `ServerBusy` while the keys of the issuer cannot be had.
+ * Authenticates the sender of a token (table-service §8.5, queue-service §4.6). Throws
+ * `AuthenticationFailed` when tokens are not accepted, `InvalidAuthenticationInfo` with a challenge
+ * for an invalid token, `ServerBusy` while the keys of the issuer are unavailable.
  *
- * @param verifier undefined: the server takes no tokens
+ * @param verifier undefined: the server accepts no tokens
  */
 export async function authenticateBearer(
   exchange: Exchange,
@@ -75,7 +75,7 @@ export async function authenticateBearer(
   }
 }
 
-/** Tables show only the message, so it has the reason as well. */
+/** Tables send only the message, so the reason is added to it. */
 function refusal(code: ErrorCode, reason: string, challenge?: string): StorageError {
   const general = errorDefinition(
     challenge === undefined ? code : 'NoAuthenticationInformation',

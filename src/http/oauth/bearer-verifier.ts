@@ -1,7 +1,7 @@
 import type { ServiceName } from '../../model/services/services.js';
 import type { ScopedPermissions } from '../exchange/caller.js';
 
-/** What a request asks for, as far as a token can be meant for it. */
+/** The resource that a token must cover. */
 export interface BearerTarget {
   readonly service: ServiceName;
   readonly account: string;
@@ -17,19 +17,19 @@ export type BearerDecision =
       readonly objectId: string | undefined;
       readonly tenantId: string | undefined;
     }
-  /** The token proves nothing. `reason` is for its bearer: a sentence without any part of it. */
+  /** The token is invalid. `reason` is a sentence for its bearer, without any part of the token. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** The keys of the issuer cannot be had, so that nothing can be said about the token. */
+  /** The keys of the issuer are unavailable, so the token cannot be verified. */
   | { readonly kind: 'undecided' };
 
-/** Decides about bearer tokens for every service of a server (table-service §8.5). */
+/** Verifies bearer tokens for every service of a server (table-service §8.5). */
 export interface BearerVerifier {
-  /** Whose tokens are good. */
+  /** The trusted issuer. */
   readonly issuer: string;
-  /** The value of `WWW-Authenticate`: where a token is to be had, and for what. */
+  /** The value of `WWW-Authenticate`: where to get a token, and for which resource. */
   readonly challenge: string;
-  /** Whether tokens are taken over connections that anybody on the way can read. */
+  /** True when tokens are accepted over unencrypted connections. */
   readonly allowHttp: boolean;
-  /** Never rejects because of what is in the token. */
+  /** Never rejects because of the content of the token. */
   verify(token: string, target: BearerTarget): Promise<BearerDecision>;
 }

@@ -1,23 +1,23 @@
 import type { JWTVerifyGetKey } from 'jose';
 
-/** The public keys of an issuer at one time. Read again, the same keys are the same object. */
+/** The public keys of an issuer at one time. Rereading unchanged keys gives the same object. */
 export interface KeySet {
-  /** Finds the key that a token names; rejects when there is none or no single one. */
+  /** Finds the key that a token names; rejects when there is none or more than one. */
   readonly find: JWTVerifyGetKey;
 }
 
-/** Where the keys of the issuer come from. Both methods throw `KeysUnavailableError`. */
+/** The source of the issuer's keys. Both methods throw `KeysUnavailableError`. */
 export interface IssuerKeys {
-  /** The keys as far as they are known, read again from time to time. */
+  /** The cached keys, refreshed periodically. */
   current(): Promise<KeySet>;
   /**
-   * The keys after a look whether there are others than `known`: a token names one that is not
-   * among them. Looks no more often than the source can bear, whatever tokens come.
+   * Refreshes the keys for a token whose key is not in `known`. Rate-limited, whatever tokens
+   * arrive.
    */
   renewed(known: KeySet): Promise<KeySet>;
 }
 
-/** The keys of the issuer cannot be had; the cause says why. */
+/** The keys of the issuer are unavailable; the cause says why. */
 export class KeysUnavailableError extends Error {
   override readonly name = 'KeysUnavailableError';
 }

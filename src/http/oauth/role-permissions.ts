@@ -3,7 +3,7 @@ import type { Permission } from '../../model/services/permission.js';
 import { serviceNames, services, type ServiceName } from '../../model/services/services.js';
 import type { ScopedPermissions } from '../exchange/caller.js';
 
-/** What a role or a scope is good for. */
+/** The rights of a role or a scope. */
 export const tokenRights = ['read', 'write', 'delete'] as const;
 export type TokenRight = (typeof tokenRights)[number];
 
@@ -19,18 +19,18 @@ export interface TokenNames {
 interface Role {
   readonly service: ServiceName;
   readonly rights: readonly TokenRight[];
-  /** What the role allows with messages beside its rights. */
+  /** Permissions for messages beside the role's rights. */
   readonly messages?: readonly Permission[];
 }
 
 const all: readonly TokenRight[] = tokenRights;
 
-/** Roles by what follows `Storage Table Data`. */
+/** Roles by the text after `Storage Table Data`. */
 type NamedRoles = Readonly<Record<string, Omit<Role, 'service'>>>;
 
 const commonRoles: NamedRoles = { Reader: { rights: ['read'] }, Contributor: { rights: all } };
 
-/** What a service has besides. */
+/** Further roles of a service. */
 const ownRoles: Readonly<Record<ServiceName, NamedRoles>> = {
   table: {},
   queue: {
@@ -39,7 +39,7 @@ const ownRoles: Readonly<Record<ServiceName, NamedRoles>> = {
   },
 };
 
-/** The roles that the cloud service has for the data of its services. */
+/** The built-in data roles of the cloud service. */
 const builtInRoles: ReadonlyMap<string, Role> = new Map(
   serviceNames.flatMap((service) =>
     Object.entries({ ...commonRoles, ...ownRoles[service] }).map(([name, role]): [string, Role] => [
@@ -49,7 +49,7 @@ const builtInRoles: ReadonlyMap<string, Role> = new Map(
   ),
 );
 
-/** A scope that delegates all that the roles of the user allow, and nothing beyond. */
+/** A scope that delegates all that the roles of the user allow, and no more. */
 const impersonation = 'user_impersonation';
 
 class Granted implements ScopedPermissions {
@@ -63,11 +63,10 @@ class Granted implements ScopedPermissions {
 }
 
 /**
- * What the names in a token allow on a service. Roles grant. Scopes grant when there are no roles;
- * beside roles they limit what these grant to what they name. Names that nobody has given a
- * meaning to grant nothing.
+ * The permissions of a token's roles and scopes on a service. Roles grant. Without roles, scopes
+ * grant; beside roles, scopes limit what the roles grant. Unknown names grant nothing.
  *
- * @param configured goes before the built-in meaning of the same name
+ * @param configured overrides the built-in meaning of a name
  */
 export function permissionsOf(
   { roles, scopes }: TokenNames,
@@ -107,7 +106,7 @@ function grantRights(to: Granted, rights: readonly TokenRight[]): void {
   for (const granted of to.scopes) {
     for (const permission of rights.flatMap(permissionsOfRight)) granted.add(permission);
   }
-  // To take a message is to read it and to hide it from everybody else.
+  // Dequeueing a message reads it and hides it from others.
   if (to.object.has('read') && to.object.has('delete')) to.object.add('process');
 }
 

@@ -1,13 +1,13 @@
 import type { JWTPayload } from 'jose';
 import type { TokenNames } from './role-permissions.js';
 
-/** What a token whose signature, issuer and period are good says. */
+/** The claims of a token with a valid signature, issuer and period. */
 export interface TokenClaims extends TokenNames {
   readonly audiences: readonly string[];
   /** Seconds since 1970. */
   readonly notBefore: number;
   readonly expires: number;
-  /** Whose token it is, and in which tenant; undefined when it does not say. */
+  /** The user and the tenant of the token; undefined when these claims are absent. */
   readonly objectId: string | undefined;
   readonly tenantId: string | undefined;
 }
@@ -15,12 +15,12 @@ export interface TokenClaims extends TokenNames {
 const namesMax = 100;
 const nameCharactersMax = 256;
 
-/** A token that is signed well and cannot be used; the message says why, for its bearer. */
+/** A well-signed token that cannot be used; the message tells its bearer why. */
 export class TokenClaimsError extends Error {
   override readonly name = 'TokenClaimsError';
 }
 
-/** Reads the claims that this server acts on. Throws `TokenClaimsError`. */
+/** Reads the claims that this server uses. Throws `TokenClaimsError`. */
 export function readClaims(payload: JWTPayload): TokenClaims {
   const { nbf, exp } = payload;
   if (nbf === undefined || exp === undefined) {
@@ -37,7 +37,7 @@ export function readClaims(payload: JWTPayload): TokenClaims {
   };
 }
 
-/** A list of texts, or one text; that of scopes has its names between spaces. */
+/** A claim with a list of texts, or one text; a text of scopes is split at spaces. */
 function namesOf(claim: 'aud' | 'roles' | 'scp', value: unknown): readonly string[] {
   if (value === undefined) return [];
   const names = typeof value === 'string' ? split(claim, value) : value;

@@ -9,16 +9,16 @@ import { KeysUnavailableError, type IssuerKeys, type KeySet } from './issuer-key
 import { permissionsOf, type RightsByName } from './role-permissions.js';
 import { readClaims, TokenClaimsError, type TokenClaims } from './token-claims.js';
 
-/** Which tokens are good. */
+/** The conditions on accepted tokens. */
 export interface TokenRules {
-  /** What `iss` must be, to the letter. */
+  /** The exact value of `iss`. */
   readonly issuer: string;
-  /** What `aud` may be; undefined: the storage service, or the endpoint that is asked. */
+  /** Accepted values of `aud`; undefined: the storage service, or the addressed endpoint. */
   readonly audiences: readonly string[] | undefined;
-  /** Asymmetric ones only: who can verify must not be able to sign. */
+  /** Asymmetric algorithms only: a verifier must not be able to sign. */
   readonly algorithms: readonly string[];
   readonly clockToleranceSeconds: number;
-  /** Names of roles and scopes beside the built-in ones. */
+  /** Custom role and scope names, beside the built-in ones. */
   readonly rights: RightsByName;
   readonly allowHttp: boolean;
 }
@@ -32,7 +32,7 @@ export interface TokenVerifierParts {
 
 interface VerifiedToken {
   readonly claims: TokenClaims;
-  /** The keys among which the one that signed it is. */
+  /** The key set that verified the signature. */
   readonly by: KeySet;
 }
 
@@ -44,16 +44,16 @@ function refused(reason: string): BearerDecision {
 }
 
 /**
- * Verifies signed JSON web tokens with the keys of their issuer. To check a signature costs as much
- * as several requests, so what a token has been found to say is kept until it expires, is pushed
- * out by others, or the keys of the issuer change.
+ * Verifies JSON web tokens with the keys of their issuer. Checking a signature costs as much as
+ * several requests, so results are cached until the token expires, is evicted, or the keys of the
+ * issuer change.
  */
 export class TokenVerifier implements BearerVerifier {
   readonly issuer: string;
   readonly challenge: string;
   readonly allowHttp: boolean;
   readonly #parts: TokenVerifierParts;
-  /** By the hash of the token; the most recently used last. All signed by keys of `#keySet`. */
+  /** By the hash of the token, least recently used first. All were signed by keys of `#keySet`. */
   readonly #verified = new Map<string, TokenClaims>();
   #keySet: KeySet | undefined;
 
@@ -83,7 +83,7 @@ export class TokenVerifier implements BearerVerifier {
     }
   }
 
-  /** What a token says whose signature, issuer and period are good. */
+  /** The claims of a token, after its signature, issuer and period were verified. */
   async #claimsOf(token: string): Promise<TokenClaims> {
     const keySet = await this.#parts.keys.current();
     this.#keepOnlyOf(keySet);
@@ -94,7 +94,7 @@ export class TokenVerifier implements BearerVerifier {
       ? { claims: known, by: keySet }
       : await this.#verify(token, keySet);
     this.#checkPeriod(claims);
-    // The keys may have changed while the signature was checked.
+    // The keys may have changed during the check.
     if (this.#keySet === by) this.#remember(hash, claims);
     return claims;
   }
@@ -107,7 +107,7 @@ export class TokenVerifier implements BearerVerifier {
     }
   }
 
-  /** A key that the issuer has withdrawn makes no token good any more. */
+  /** Forgets tokens signed with keys that the issuer has withdrawn. */
   #keepOnlyOf(keySet: KeySet): void {
     if (this.#keySet !== keySet) this.#verified.clear();
     this.#keySet = keySet;
@@ -157,7 +157,7 @@ export class TokenVerifier implements BearerVerifier {
 const expired = 'Lifetime validation failed. The token is expired.';
 const notYetValid = 'Lifetime validation failed. The token is not valid yet.';
 
-/** In words that hold nothing of the token, because they end up in answers. */
+/** An error message without any part of the token, because it is sent in answers. */
 function reasonOf(error: errors.JOSEError, { issuer, algorithms }: TokenRules): string {
   if (error instanceof errors.JWTExpired) return expired;
   if (error instanceof errors.JWTClaimValidationFailed) return claimReason(error, issuer);

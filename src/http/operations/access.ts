@@ -3,10 +3,10 @@ import type { Permission } from '../../model/services/permission.js';
 
 export const publicAccess: Access = { kind: 'public' };
 
-/** What no shared access signature can allow. */
+/** Shared access signatures cannot grant this. */
 export const ownerAccess: Access = { kind: 'owner' };
 
-/** The same, or a token whose roles give what is said. */
+/** The same, or a token whose roles grant the given access. */
 export function ownerAccessOr(byRole: GrantedAccess | undefined): Access {
   return byRole === undefined ? ownerAccess : { kind: 'owner', byRole };
 }
@@ -25,7 +25,10 @@ export function objectAccess(...permissions: readonly Permission[]): GrantedAcce
   return { kind: 'granted', scope: 'object', permissions, needs: 'all' };
 }
 
-/** Whoever takes messages deletes them; a role may allow deleting alone. */
+/**
+ * Deleting a message needs the permission to process messages; for a role, the permission to delete
+ * is enough.
+ */
 export const deleteMessageAccess: Access = {
   kind: 'granted',
   scope: 'object',
@@ -34,7 +37,7 @@ export const deleteMessageAccess: Access = {
   orByRole: 'delete',
 };
 
-/** Making a container takes one of two permissions. */
+/** Creating a container needs one of two permissions. */
 export const createContainerAccess: Access = {
   kind: 'granted',
   scope: 'container',

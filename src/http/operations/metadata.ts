@@ -4,8 +4,8 @@ import type { Exchange } from '../exchange/exchange.js';
 const prefix = 'x-ms-meta-';
 
 /**
- * What the request says in `x-ms-meta-` headers, one entry a header field, names spelled as sent
- * (queue-service §5.2). Fields that repeat a name stay apart; nothing is checked.
+ * The metadata in `x-ms-meta-` headers, one entry per header field, names spelled as sent
+ * (queue-service §5.2). Repeated names are kept; nothing is validated.
  */
 export function metadataOf({ rawHeaders }: Pick<Exchange, 'rawHeaders'>): Metadata {
   const metadata: (readonly [string, string])[] = [];

@@ -12,7 +12,7 @@ export function xmlReply(status: number, body: Buffer): Reply {
   };
 }
 
-/** A document that may be long: then it is put together in slices. */
+/** A document that may be long and is rendered in slices. */
 export function longXmlReply(
   document: Pieces<Buffer>,
   isLong: boolean,
@@ -24,7 +24,7 @@ export function longXmlReply(
 
 const byteOrderMark = Buffer.from('\ufeff');
 
-/** What an operation that every service has answers. */
+/** The answer of an operation that every service has. */
 export function documentReply({ service }: Pick<Exchange, 'service'>, document: Buffer): Reply {
   return documentReplies[service](document);
 }

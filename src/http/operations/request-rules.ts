@@ -37,7 +37,7 @@ export interface RequestRules {
   readonly properties: PropertyRules;
 }
 
-/** Names that no item has, in words for people. */
+/** Unknown item names. The message lists the known ones. */
 export class UnknownLenientItemError extends Error {
   override readonly name = 'UnknownLenientItemError';
 }
@@ -62,7 +62,7 @@ export function requestRulesOf(items: boolean | readonly string[]): RequestRules
   });
 }
 
-/** The rules of the cloud service, all of them. */
+/** The rules of the cloud service, without exceptions. */
 export const strictRules: RequestRules = requestRulesOf(false);
 
 function unknownItem(item: string): UnknownLenientItemError {

@@ -4,13 +4,13 @@ import type { ServicePropertiesService } from '../../services/accounts/service-p
 import type { AddressedRequest } from '../exchange/service.js';
 import type { Exchange } from '../exchange/exchange.js';
 
-/** What the operations that every service has work on. */
+/** The backend of the operations that every service has. */
 export interface ServiceBackend {
   readonly properties: ServicePropertiesService;
   readonly clock: Clock;
 }
 
-/** One request to a service, as its operations see it. */
+/** A request to a service, as operations see it. */
 export interface ServiceRequest<
   Backend extends ServiceBackend = ServiceBackend,
 > extends AddressedRequest {
@@ -42,5 +42,5 @@ function isKind<R extends { readonly kind: string }, K extends R['kind']>(
   return resource.kind === kind;
 }
 
-/** The longest body that describes a service or a container: policies, rules. */
+/** The longest body of policies or rules. */
 export const xmlBodyBytesMax = 64 * 1024;

@@ -4,7 +4,7 @@ import type { QueryOptions } from '../../wire/http/query-string.js';
 import { Router, type Routable } from '../exchange/router.js';
 import type { AnyOperation } from '../exchange/service.js';
 
-/** What routing looks at in a request, whatever the service. */
+/** The parts of a request that routing uses, whatever the service. */
 export interface RoutedRequest {
   readonly method: string;
   readonly resource: { readonly kind: string };
@@ -12,25 +12,25 @@ export interface RoutedRequest {
   readonly exchange: { readonly version: string };
 }
 
-/** One REST operation of a service and the requests that mean it. */
+/** One REST operation of a service and the requests that it matches. */
 export interface ServiceRoute<
   R extends RoutedRequest,
   O extends AnyOperation = AnyOperation,
 > extends Routable<R> {
   /** The operation's name in records and in docs/reference/compatibility.md. */
   readonly name: string;
-  /** Absent only everywhere. */
+  /** Absent: the operation applies everywhere. */
   readonly resource?: R['resource']['kind'];
   readonly restype?: 'service';
   readonly comp?: string;
-  /** The first protocol version that has the operation; absent: all have it. */
+  /** The first protocol version with the operation; absent: all versions. */
   readonly since?: string;
   readonly operation: O;
 }
 
 type Target<R extends RoutedRequest> = Omit<ServiceRoute<R>, 'name' | 'operation'>;
 
-/** `operation`, under `name`, for the requests that `target` describes. */
+/** A route to `operation`, under `name`, for requests that match `target`. */
 export function routeTo<R extends RoutedRequest, O extends AnyOperation>(
   name: string,
   target: Target<R>,

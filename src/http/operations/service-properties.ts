@@ -25,7 +25,7 @@ export const getServiceProperties: Operation<ServiceRequest, void, ServiceProper
   },
 };
 
-/** `PUT /?restype=service&comp=properties`: parts that the body leaves out stay as they are. */
+/** `PUT /?restype=service&comp=properties`: absent parts are unchanged. */
 export function setServiceProperties(
   dialect: PropertiesDialect,
 ): Operation<ServiceRequest, Partial<ServiceProperties>, void> {

@@ -9,13 +9,13 @@ import { ownerAccessOr } from './access.js';
 import { documentReply, emptyReply } from './replies.js';
 import { type ServiceRequest, xmlBodyBytesMax } from './request.js';
 
-/** Where a service keeps the access policies of its containers. */
+/** The stored access policies of a service's containers. */
 export interface StoredPolicies<Request extends ServiceRequest> {
-  /** The letters that a policy may grant, in the order in which they are written. */
+  /** The permission letters of a policy, in the order in which they are written. */
   readonly letters: string;
-  /** What the bearer of a token needs; undefined: no token will do. */
+  /** The permissions that a token needs; undefined: tokens are refused. */
   readonly byRole?: { readonly get: GrantedAccess; readonly set: GrantedAccess };
-  /** The name of the container that a request addresses. Throws when none can have it. */
+  /** The addressed container. Throws when the name is illegal. */
   containerOf(request: Request): string;
   read(request: Request, container: string): Promise<readonly SignedIdentifier[]>;
   /** Replaces all. */
@@ -53,7 +53,7 @@ interface Replacement {
   readonly identifiers: readonly SignedIdentifier[];
 }
 
-/** `PUT` of a container with `comp=acl`. Without a body there are no policies any more. */
+/** `PUT` of a container with `comp=acl`. Without a body, all policies are deleted. */
 export function setSignedIdentifiers<Request extends ServiceRequest>(
   policies: StoredPolicies<Request>,
 ): Operation<Request, Replacement, void> {

@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net';
 
-/** What became of a new connection. */
+/** The decision about a new connection. */
 export type Admission = 'admitted' | 'address-full' | 'port-full';
 
 export interface AddressSharesOptions {
   readonly connectionsMax: number;
   readonly connectionsPerAddressMax: number;
-  /** Whether no request is under way on a connection. */
+  /** True when no request is in progress on a connection. */
   readonly isIdle: (socket: Socket) => boolean;
 }
 
 /**
- * How many connections of a port each address has. When the port is full, an address that has fewer
- * than the one with most takes the place of the oldest connection without a request of that one; so
- * nobody locks others out by holding connections open.
+ * Limits the connections of each client address on a port. When the port is full, an address with
+ * fewer connections than the largest holder takes over that holder's oldest idle connection; so
+ * nobody can lock others out by holding connections open.
  */
 export class AddressShares {
   readonly #options: AddressSharesOptions;
@@ -24,7 +24,7 @@ export class AddressShares {
     this.#options = options;
   }
 
-  /** Takes in a connection, or says why not. The caller closes one that is not admitted. */
+  /** Admits a connection, or says why not. The caller closes a refused one. */
   admit(socket: Socket): Admission {
     const { connectionsMax, connectionsPerAddressMax } = this.#options;
     const address = networkOf(socket.remoteAddress ?? '');
@@ -49,7 +49,10 @@ export class AddressShares {
     if (sockets.size === 0) this.#byAddress.delete(address);
   }
 
-  /** For an address with so many. Who has most has two more at least: places are not swapped. */
+  /**
+   * Frees a connection for an address that has `own`. The largest holder must have at least two
+   * more, so that addresses do not take turns.
+   */
   #makePlace(own: number): boolean {
     let [greediest, most] = ['', own + 1];
     for (const [address, { size }] of this.#byAddress)
@@ -64,7 +67,7 @@ export class AddressShares {
   }
 }
 
-/** Who has one address of IPv6 has the 2^64 of its network. */
+/** A holder of one IPv6 address has the 2^64 addresses of its network, so they count as one. */
 function networkOf(address: string): string {
   if (address.startsWith('::ffff:')) return address.slice('::ffff:'.length);
   if (!address.includes(':')) return address;

@@ -3,7 +3,7 @@ import { secondarySuffix } from '../../model/services/services.js';
 import type { Account, AccountDirectory } from '../../services/accounts/directory.js';
 import type { Exchange } from '../exchange/exchange.js';
 
-/** Of a name in the error for an unknown account. */
+/** A longer name is not shown in the error for an unknown account. */
 const nameCharactersMax = 63;
 
 interface Found {
@@ -18,7 +18,7 @@ export interface Address extends Found {
   readonly resourcePath: string;
 }
 
-/** Second stage: which account the request is for. */
+/** Second stage: finds the account of the request. */
 export function address(exchange: Exchange, accounts: AccountDirectory): void {
   const found = resolveAddress(exchange.path, exchange.host, accounts);
   exchange.account = found.account;
@@ -28,9 +28,9 @@ export function address(exchange: Exchange, accounts: AccountDirectory): void {
 }
 
 /**
- * The account is looked for among the known ones, first as the first segment of the path, then as
- * the first label of the host. So any host name works: an address, `localhost`, a container's name,
- * `account.example` (table-service §1.1). Throws `ResourceNotFound`, which says what was tried.
+ * Looks for the account first as the first segment of the path, then as the first label of the
+ * host. So any host name works: an address, `localhost`, a container's name, `account.example`
+ * (table-service §1.1). Throws `ResourceNotFound`, which names the candidates.
  */
 export function resolveAddress(path: string, host: string, accounts: AccountDirectory): Address {
   const end = endOfSegment(path);
@@ -67,7 +67,7 @@ function find(name: string, accounts: AccountDirectory): Found | undefined {
   return primary && { account: primary, secondary: true };
 }
 
-/** Says what was tried, and not what there is: anybody may ask. */
+/** Names the candidates but not the existing accounts, because the caller is not authenticated. */
 function unknownAccount(tried: readonly string[]): StorageError {
   const names = [...new Set(tried.filter((name) => name !== ''))];
   const asked =

@@ -6,25 +6,25 @@ import {
 } from '../../wire/http/api-versions.js';
 import type { Logger } from '../exchange/logger.js';
 
-/** Versions beyond the known ones that are remembered, and told to the log, at most. */
+/** Unknown versions that are remembered and logged, at most. */
 const unknownVersionsMax = 100;
 
-/** Decides which `x-ms-version` a request may have, in front of every service alike. */
+/** Decides which `x-ms-version` is accepted, for all services alike. */
 export class ApiVersionPolicy {
   readonly #strict: boolean;
   readonly #logger: Logger;
   readonly #admitted = new Set<string>(knownApiVersions);
 
-  /** `strict`: only the versions that the cloud service is known to have. */
+  /** `strict`: accepts only the versions that the cloud service is known to have. */
   constructor({ strict, logger }: { readonly strict: boolean; readonly logger: Logger }) {
     this.#strict = strict;
     this.#logger = logger;
   }
 
   /**
-   * The version to execute a request with. Unless the policy is strict, that is any well-formed
-   * date from the first version on, so that a new client release keeps working, and the log says
-   * once that it is unknown. Throws `InvalidHeaderValue`.
+   * The version to execute a request with. Unless the policy is strict, any well-formed date from
+   * the first version on is accepted, so that a new client release keeps working, and an unknown
+   * one is logged once. Throws `InvalidHeaderValue`.
    */
   admit(text: string | undefined): string {
     if (text === undefined) return defaultApiVersion;

@@ -28,22 +28,22 @@ import type { Exchange } from '../exchange/exchange.js';
 import type { SignedContainers } from '../exchange/service.js';
 
 export interface SasContext {
-  /** The service that is asked. */
+  /** The addressed service. */
   readonly service: ServiceName;
   readonly signatures: SignedContainers;
   readonly clock: Clock;
-  /** Whose tokens are good; undefined when nobody's are. */
+  /** The trusted token issuer; undefined when tokens are not accepted. */
   readonly bearer: { readonly issuer: string } | undefined;
 }
 
 /**
- * Who holds a shared access signature, after every check that does not depend on the operation, in
- * the order of queue-service §4.3: signature, time, protocol, address, service. A stored
- * policy is looked up in the store for each request, so that changing it is effective at once in
+ * Authenticates the bearer of a shared access signature with every check that does not depend on
+ * the operation, in the order of queue-service §4.3: signature, time, protocol, address, service. A
+ * stored policy is read from the store for each request, so that a change takes effect at once in
  * every process.
  *
  * @throws {StorageError} `AuthenticationFailed`, `AuthorizationProtocolMismatch`,
- *   `AuthorizationSourceIPMismatch`, `AuthorizationServiceMismatch`
+ * `AuthorizationSourceIPMismatch`, `AuthorizationServiceMismatch`
  */
 export function authenticateSas(
   sas: Sas,
@@ -83,16 +83,16 @@ function accountCaller(
   return { kind: 'account-sas', authKind: 'account-sas', permissions, resourceTypes };
 }
 
-/** What a signature for one container is checked against. */
+/** The container and account that a signature is checked against. */
 interface SignedPlace {
   readonly exchange: Exchange;
   readonly account: KeyHolder;
-  /** That the signature or else the URL names. */
+  /** The container named by the signature, or else by the URL. */
   readonly container: string;
   readonly context: SasContext;
 }
 
-/** A signature that names a stored policy takes a read of the store, others take none. */
+/** Reads the store only for a signature that names a stored policy. */
 function containerCaller(
   sas: TableSas | QueueSas,
   { exchange, account, container, context }: SignedPlace,
@@ -135,7 +135,7 @@ function rangeOf(sas: TableSas): EntityRange | undefined {
   };
 }
 
-/** Signed with a key that the bearer of a token has got (queue-service §4.5). */
+/** A signature made with a user delegation key (queue-service §4.5). */
 function delegatedCaller(
   sas: UserDelegationQueueSas,
   exchange: Exchange,
@@ -171,7 +171,10 @@ function delegatedCaller(
   };
 }
 
-/** The fields of a signature and of the policy that it names, each given in one of the two. */
+/**
+ * The fields of a signature, completed by the policy that it names; each field comes from one of
+ * the two.
+ */
 function completed(
   sas: TableSas | QueueSas,
   policies: readonly SignedIdentifier[],

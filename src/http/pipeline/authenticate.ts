@@ -21,33 +21,32 @@ import type { SignedContainers } from '../exchange/service.js';
 import type { ApiVersionPolicy } from './api-version-policy.js';
 
 export interface AuthenticateContext {
-  /** The service that is asked. */
+  /** The addressed service. */
   readonly service: ServiceName;
   readonly signatures: SignedContainers;
   readonly versions: ApiVersionPolicy;
   readonly clock: Clock;
   readonly checkClockSkew: boolean;
   readonly rules: CredentialRules;
-  /** Undefined: bearer tokens are not taken. */
+  /** Undefined: bearer tokens are refused. */
   readonly bearer: BearerVerifier | undefined;
 }
 
 const owner: Caller = { kind: 'owner', authKind: 'shared-key' };
 const ownerLite: Caller = { kind: 'owner', authKind: 'shared-key-lite' };
 
-/** From this version on, a request without credentials is told which it could have sent. */
+/** From this version on, the answer to a request without credentials has a challenge. */
 const challengeVersion = '2019-12-12';
 
-/** From this version of a signature on, `api-version` and `x-ms-version` have a say. */
+/** From this signature version on, `api-version` and `x-ms-version` select the protocol version. */
 const versionChoiceVersion = '2014-02-14';
 
 /**
- * Third stage: who sends the request, and for a signature in the query string, which version of the
- * protocol it brings. A preflight alone does not pass here: it stays anonymous,
- * whatever credential it has. Every service and every kind of credential passes here and nowhere
- * else: another kind is a member of `Credential`, is verified here and becomes a `Caller`, which
- * `authorise` judges. A promise only where the credential takes more than the request and the keys
- * of the account.
+ * Third stage: authenticates the sender of the request, and for a signature in the query string,
+ * selects the protocol version. Only a preflight skips this stage: it stays anonymous, whatever
+ * credential it has. All services and all kinds of credentials are authenticated here: a new kind
+ * is a member of `Credential`, is verified here and becomes a `Caller`, which `authorise` checks.
+ * Returns a promise only when the credential needs more than the request and the account keys.
  */
 export function authenticate(
   exchange: Exchange,
@@ -81,8 +80,8 @@ function authenticateByEither(
 }
 
 /**
- * What the first credential proves, or else what the second one does, if there is one. When neither
- * proves anything, the refusal is that of the first.
+ * The result of the first credential, or else of the second, if there is one. When both are
+ * invalid, the error is that of the first.
  */
 function firstValid(
   first: () => Caller | Promise<Caller>,
@@ -109,7 +108,7 @@ function firstValid(
   }
 }
 
-/** Throws, or rejects with, a `StorageError` for a credential that proves nothing. */
+/** Throws, or rejects with, a `StorageError` for an invalid credential. */
 function verify(
   exchange: Exchange,
   context: AuthenticateContext,
@@ -141,8 +140,8 @@ function verify(
 }
 
 /**
- * The version that a request with a signature is executed with: that of the signature, unless the
- * request asks for another one (table-service §10.2, queue-service §2).
+ * The protocol version of a request with a signature: that of the signature, unless the request
+ * selects another one (table-service §10.2, queue-service §2).
  */
 function executedVersion({ version }: Sas, exchange: Exchange, versions: ApiVersionPolicy): string {
   if (version < versionChoiceVersion) return versions.admit(version);

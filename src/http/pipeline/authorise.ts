@@ -26,7 +26,7 @@ import {
   type ServiceName,
 } from '../../model/services/services.js';
 
-/** Fifth stage: whether the caller may do what the request asks for. Throws as its parts do. */
+/** Fifth stage: checks that the caller may do what the request asks for. Throws as its parts do. */
 export function authoriseExchange(exchange: Exchange, { operation, request }: Routed): void {
   const { caller } = exchange;
   checkContainer(caller, request.container);
@@ -35,12 +35,12 @@ export function authoriseExchange(exchange: Exchange, { operation, request }: Ro
 }
 
 /**
- * The one place that decides whether a caller may do what an operation does.
+ * The only authorisation check of operations.
  *
- * @param container the table or queue that the operation is about; undefined when it is about none
- * @throws {StorageError} `AuthorizationFailure` for what no credential of the kind can allow, and
- *   for another container; `AuthorizationResourceTypeMismatch`; `AuthorizationPermissionMismatch`;
- *   for the bearer of a token also `ResourceNotFound`
+ * @param container the table or queue of the operation; undefined when it has none
+ * @throws {StorageError} `AuthorizationFailure` when no credential of the kind can grant it, and
+ * for another container; `AuthorizationResourceTypeMismatch`; `AuthorizationPermissionMismatch`;
+ * for the bearer of a token also `ResourceNotFound`
  */
 export function authorise(caller: Caller, access: Access, container: string | undefined): void {
   if (access.kind === 'public' || caller.kind === 'owner') return;
@@ -82,7 +82,10 @@ const ofContainers = byService((service) => {
   return { permissions: permissionsOfLetters(permissions), scopes };
 });
 
-/** What a signature for one container can allow at all (table-service §8.3, queue-service §4.3). */
+/**
+ * The operations that a container signature can grant at all (table-service §8.3, queue-service
+ * §4.3).
+ */
 function isOfContainers(service: ServiceName, { scope, permissions }: Needed): boolean {
   const signed = ofContainers[service];
   return signed.scopes.includes(scope) && permissions.every((each) => signed.permissions.has(each));
@@ -135,9 +138,9 @@ function authoriseBearer(caller: BearerCaller, access: ProtectedAccess): void {
 }
 
 /**
- * A signature that names its container proves nothing about another (table-service §8.3).
+ * A signature that names its container is invalid for any other (table-service §8.3).
  *
- * @param container what the address of the request names
+ * @param container the container in the address of the request
  * @throws {StorageError} `AuthenticationFailed`
  */
 export function checkContainer(caller: Caller, container: string | undefined): void {
@@ -177,12 +180,12 @@ function explained(detail: string): StorageError['details'] {
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * The secondary endpoint only reads (queue-service §1.1). Throws
- * `InsufficientAccountPermissions` for what changes anything.
+ * The secondary endpoint is read-only (queue-service §1.1). Throws `InsufficientAccountPermissions`
+ * for any change.
  */
 function checkEndpoint({ secondary, method }: Exchange, access: Access): void {
   if (!secondary) return;
-  // Getting messages takes them.
+  // A get of messages changes them.
   const takes = access.kind === 'granted' && access.permissions.includes('process');
   if (readingMethods.has(method) && !takes) return;
   throw new StorageError('InsufficientAccountPermissions', {

@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
 import { freeBody, GrowingBody, type OnGrowth } from './growing-body.js';
 
-/** The client went away before its request had arrived: there is nobody to answer. */
+/** The client left before its request had arrived; no answer is possible. */
 export class AbortedError extends Error {
   override readonly name = 'AbortedError';
 }
 
 /**
- * The whole body, at most `bytesMax`. Rejects with `RequestBodyTooLarge` as soon as more has
- * arrived, or with what `onGrowth` throws; the rest is then left unread. However small the pieces
- * are in which a body comes, it takes no more than twice its bytes, and of a large one no more than
- * 64 KiB besides. Who has used it calls `freeBody`. The sender says that it has `bytesDeclared`.
+ * Reads the whole body, at most `bytesMax`. Rejects with `RequestBodyTooLarge` as soon as more has
+ * arrived, or with the error of `onGrowth`; the rest is left unread. However small the chunks are,
+ * memory is at most twice the bytes, and for a large body at most 64 KiB more than its bytes. The
+ * caller frees the body with `freeBody`. `bytesDeclared` is the Content-Length.
  */
 export function readBody(
   request: IncomingMessage,
@@ -20,7 +20,7 @@ export function readBody(
   bytesDeclared = Infinity,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // Its events have passed: the client left while it was found out who it is.
+    // Its events have passed: the client left during authentication.
     if (request.destroyed && !request.complete) return reject(gone());
     const body = new GrowingBody(Math.min(bytesMax, bytesDeclared), onGrowth);
     const onData = (chunk: Buffer) => {
@@ -44,7 +44,7 @@ export function readBody(
   });
 }
 
-/** What whoever waits for a body is told when its client has left. */
+/** The error for those who wait for a body when its client has left. */
 export function gone(): AbortedError {
   return new AbortedError('the client closed the connection');
 }

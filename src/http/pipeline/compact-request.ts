@@ -2,32 +2,32 @@ import { IncomingMessage } from 'node:http';
 import { nextTurn } from '../../base/async/turns.js';
 import { takeIn } from './intake.js';
 
-/** Pieces below this are put together; larger ones are worth an entry of their own. */
+/** Smaller chunks are merged; larger ones are kept as they are. */
 const smallBytesMax = 4096;
 const capacityMin = 1024;
 const capacityMax = 64 * 1024;
 
 /**
- * A request whose body takes little more memory than its bytes, also as long as nobody reads it:
- * one that waits for its turn, or whose sender is not known yet. Node keeps an entry of hundreds of
- * bytes for each chunk; here the small ones that came together are one.
+ * A request whose unread body takes little more memory than its bytes, such as while it waits for
+ * its turn or for authentication. Node keeps hundreds of bytes for each chunk; here small chunks
+ * that arrive together are merged.
  *
- * Nor does it take more than its share of time: of all bodies that arrive at once, one goes on in
- * each turn of the event loop.
+ * It also limits processor time: of all bodies that arrive together, one continues in each turn of
+ * the event loop.
  */
 export class CompactRequest extends IncomingMessage {
   #pieces: Buffer | undefined;
   #length = 0;
-  /** It has had its share of this turn, and is read on in another. */
+  /** The request has used its share of this turn and continues in a later one. */
   #hasHadItsShare = false;
   #waits = false;
 
-  /** The server reads nothing of it for now, whatever its client sends. */
+  /** True while the server pauses reading, whatever the client sends. */
   get waitsForTurn(): boolean {
     return this.#waits;
   }
 
-  /** False: node reads nothing more of the connection until `_read` is called. */
+  /** Returns false to pause reading until `_read` is called. */
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
     if (!Buffer.isBuffer(chunk)) {
       this.#pass();
@@ -63,7 +63,7 @@ export class CompactRequest extends IncomingMessage {
   }
 
   #collect(chunk: Buffer): boolean {
-    // What came in one read of the connection is parsed in this turn of the loop, over many ticks.
+    // Node parses one read of the connection in this turn of the event loop, over many ticks.
     if (this.#pieces === undefined) setImmediate(CompactRequest.#passOf, this);
     else if (this.#length + chunk.length > capacityMax) this.#pass();
     this.#add(chunk);
@@ -86,7 +86,7 @@ export class CompactRequest extends IncomingMessage {
     return grown;
   }
 
-  /** What was put together is there to be read. */
+  /** Passes the merged chunks on. */
   #pass(): void {
     const pieces = this.#pieces?.subarray(0, this.#length);
     this.#pieces = undefined;

@@ -10,12 +10,12 @@ export interface ConnectionEndOptions {
   readonly limits: HttpLimits;
 }
 
-/** So long is read what a client has sent before it has seen that its connection ends. */
+/** How long data that the client sent before it saw the close is still read. */
 const crossingMs = 100;
 
 /**
- * How connections end. A connection that is closed with unread bytes is reset, and its client may
- * lose an answer that is on its way; so both sides end first, within bounds.
+ * Closes connections. A connection that is closed with unread bytes is reset, and its client may
+ * lose an answer in transit; so both sides end first, within time limits.
  */
 export class ConnectionEnd {
   readonly #options: ConnectionEndOptions;
@@ -25,8 +25,8 @@ export class ConnectionEnd {
   }
 
   /**
-   * Ends a connection without a request. A client that is about to send one gets the time to do so,
-   * and its answer; what it sends while both sides end is read and thrown away.
+   * Closes an idle connection. A client that is about to send a request gets time to do so, and an
+   * answer; data that arrives during the close is discarded.
    */
   endIdle(connection: Connection): void {
     const { clock, timers } = this.#options;
@@ -37,25 +37,25 @@ export class ConnectionEnd {
       socket.end();
       this.#destroyAfter(crossingMs, socket);
     };
-    // In a turn of the loop timers come before what has arrived.
+    // Timers run before input in a turn of the event loop.
     const endAfterReading = () => void takeWhatHasArrived().then(end);
     if (waitMs > 0) timers.start(waitMs, endAfterReading, undefined);
     else end();
   }
 
   /**
-   * The client will send no more. It gets the answers to what it has sent whole, within the times
-   * that every answer has; node ends the connection behind the last of them.
+   * The client has closed its side. It still gets the answers to its complete requests, within the
+   * usual time limits; node closes the connection after the last one.
    */
   clientEnded(connection: Connection): void {
     const { socket } = connection;
     if (connection.open.size > 0) return;
-    // Node has ended its side as well. Over TLS that may never be finished.
+    // Node has closed its side as well. Over TLS the close handshake may never finish.
     if (socket.writableLength === 0) socket.destroy();
     else this.#linger(socket);
   }
 
-  /** Writes the refusal of what broke a connection, as its last bytes. */
+  /** Writes the refusal of malformed bytes as the last bytes of the connection. */
   endRefused({ socket, refusal = '', isDetached }: Connection): void {
     this.endWith(socket, refusal);
     if (isDetached) socket.destroySoon();
@@ -63,12 +63,12 @@ export class ConnectionEnd {
 
   endWith(socket: Socket, text: string): void {
     socket.end(text);
-    // Or the client's end would never be read.
+    // Otherwise the end of the client would never be read.
     socket.resume();
     this.#linger(socket);
   }
 
-  /** Gives a connection that is to end the time to do so. */
+  /** Gives a connection time to close. */
   #linger(socket: Socket): void {
     this.#destroyAfter(this.#options.limits.lingerMs, socket);
   }
@@ -79,7 +79,7 @@ export class ConnectionEnd {
   }
 }
 
-/** Connections and requests that the system holds ready are taken in by two turns of the loop. */
+/** Two turns of the event loop accept the connections and requests that the system has ready. */
 export async function takeWhatHasArrived(): Promise<void> {
   for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

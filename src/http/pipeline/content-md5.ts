@@ -7,7 +7,7 @@ const md5Bytes = 16;
 /** Base64 of 16 bytes. */
 const md5Text = /^[A-Za-z0-9+/]{22}==$/;
 
-/** What `Content-MD5` says; undefined without one. Throws `InvalidMd5`. */
+/** The value of `Content-MD5`; undefined when absent. Throws `InvalidMd5`. */
 export function claimedMd5(exchange: Pick<Exchange, 'header'>): Buffer | undefined {
   const text = exchange.header('content-md5');
   if (text === undefined) return undefined;

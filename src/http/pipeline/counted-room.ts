@@ -1,20 +1,20 @@
 import type { AnswerRoom, Exchange } from '../exchange/exchange.js';
 import { AbortedError } from './body.js';
 import type { HeldMemory } from './held-memory.js';
-import { Place } from './large-work.js';
+import { ConcurrencySlot } from './concurrency-limit.js';
 
-/** What is shorter is counted when its answer is there, and never waits. */
+/** Shorter answers are counted when they are complete, and never wait. */
 const longBytesMin = 64 * 1024;
 
 /**
- * The memory and the place that one request has for its answer while it is put together. Long
- * answers of all services wait for each other, and hold no more than what was read for them.
+ * The memory budget and work slot of one request while its answer is produced. Long answers of all
+ * services share the slots; a waiting one holds only what was read for it.
  */
 export class CountedRoom implements AnswerRoom {
   readonly #exchange: Exchange;
   readonly #memory: HeldMemory;
   readonly #bytesMax: number;
-  #place: Place | undefined;
+  #slot: ConcurrencySlot | undefined;
 
   constructor(exchange: Exchange, memory: HeldMemory, bytesMax: number) {
     this.#exchange = exchange;
@@ -33,13 +33,13 @@ export class CountedRoom implements AnswerRoom {
 
   enter(bytes: number): Promise<void> | undefined {
     if (bytes < longBytesMin) return undefined;
-    this.#place ??= new Place(this.#memory.longAnswers);
-    const turn = this.#place.enter();
+    this.#slot ??= new ConcurrencySlot(this.#memory.longAnswers);
+    const turn = this.#slot.enter();
     return turn === undefined ? undefined : this.#waitFor(turn);
   }
 
   leave(): void {
-    this.#place?.leave();
+    this.#slot?.leave();
   }
 
   async #waitFor(turn: Promise<void>): Promise<void> {

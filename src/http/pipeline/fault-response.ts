@@ -4,14 +4,14 @@ import type { ResponseFault } from '../exchange/response-fault.js';
 import { beginAnswer } from './send.js';
 import type { Reply, StreamedReply } from '../exchange/service.js';
 
-/** Closes the connection in the way of a peer that has crashed. Nothing is answered. */
+/** Resets the connection without an answer, as a crashed peer does. */
 export function resetConnection({ request: { socket } }: Exchange): void {
-  // Only a plain socket can be told to reset.
+  // Only a plain socket supports a reset.
   if (socket instanceof TLSSocket) socket.destroy();
   else socket.resetAndDestroy();
 }
 
-/** Instead of send: the answer is lost or cut, and the connection closes. */
+/** Replaces send: drops or cuts the answer and closes the connection. */
 export function sendFaulty(
   exchange: Exchange,
   reply: Reply | StreamedReply,
@@ -25,7 +25,7 @@ export function sendFaulty(
     exchange.status = reply.status;
     socket.destroy();
   } else if (body === undefined || body.length === 0) {
-    // There is no body to cut, so the header is cut.
+    // There is no body, so the header is cut.
     exchange.status = reply.status;
     socket.write(`HTTP/1.1 ${reply.status}`);
     socket.destroySoon();

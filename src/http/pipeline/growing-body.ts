@@ -1,18 +1,18 @@
-/** Called before more memory is taken for a body; what it throws refuses the body. */
+/** Called before more memory is allocated for a body; an error refuses the body. */
 export type OnGrowth = (bytes: number) => void;
 
 const noBytes = Buffer.alloc(0);
 
-/** Many small pieces cost as often as the body doubles, until it is as large as a step. */
+/** The capacity begins here and doubles, so that many small chunks cost few copies. */
 const capacityMin = 16 * 1024;
 const stepBytes = 64 * 1024;
-/** What may become as large grows in place. */
+/** Bodies that may become this large grow in place. */
 const largeBytesMin = 256 * 1024;
 
 /**
- * Bytes while they arrive. What comes in one piece is not copied. What may become large grows where
- * it is: old buffers would wait for the next collection of garbage, which looks at objects and
- * hardly at the megabytes behind them. Who has used it calls `freeBody`.
+ * A growing buffer of received bytes. A body in one chunk is not copied. A body that may become
+ * large grows in place: replaced buffers would wait for a garbage collection, which hardly counts
+ * the memory outside of the heap. The user frees the body with `freeBody`.
  */
 export class GrowingBody {
   readonly #bytesMax: number;
@@ -20,7 +20,7 @@ export class GrowingBody {
   #buffer: Buffer = noBytes;
   #length = 0;
 
-  /** The caller adds no more than `bytesMax`: there is no room for more in advance. */
+  /** The caller appends no more than `bytesMax` in all. */
   constructor(bytesMax: number, onGrowth: OnGrowth) {
     this.#bytesMax = bytesMax;
     this.#onGrowth = onGrowth;
@@ -30,7 +30,7 @@ export class GrowingBody {
     return this.#length;
   }
 
-  /** How much memory it takes. */
+  /** The allocated bytes. */
   get capacity(): number {
     return this.#buffer.length;
   }
@@ -80,7 +80,7 @@ export class GrowingBody {
   }
 }
 
-/** Address space for the largest there may be, of which only `bytes` are memory. */
+/** Reserves address space for the largest size and commits only `bytes`. */
 function resizable(bytes: number, bytesMax: number): Buffer {
   return Buffer.from(new ArrayBuffer(bytes, { maxByteLength: bytesMax }), 0, bytes);
 }
@@ -90,8 +90,8 @@ function isResizable(buffer: ArrayBufferLike): buffer is ArrayBuffer {
 }
 
 /**
- * Gives the memory of a large body back at once: so many bytes. Nothing may read it any more. That
- * of others is given back with other garbage.
+ * Frees the memory of a large body at once and returns its size. Nothing may read it any more. The
+ * memory of small bodies is freed by garbage collection.
  */
 export function freeBody({ buffer }: Buffer): number {
   if (!isResizable(buffer)) return 0;

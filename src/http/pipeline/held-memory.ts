@@ -3,44 +3,43 @@ import type { Clock } from '../../base/clock.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { Logger } from '../exchange/logger.js';
 import { CompactRequest } from './compact-request.js';
-import { LargeWork } from './large-work.js';
+import { ConcurrencyLimit } from './concurrency-limit.js';
 import { SampledWarning } from './sampled-log.js';
 
-/** Whoever holds no more than this is never cut off: it would free too little. */
+/** Requests that hold no more than this are never cut off, because that would free too little. */
 const smallBytesMax = 16 * 1024;
 
-/** One part in so many is for those who hold no more than that, however much the others want. */
+/** One part in so many is reserved for small requests. */
 const smallShare = 16;
 
-/** So long may a client send or take nothing while memory is short. */
+/** How long a client may send or read nothing while memory is short. */
 const patienceMs = 1000;
 
-/** After which a client that was refused may find room. */
+/** When a refused client may retry. */
 const retryAfterSeconds = 1;
 
-/** Who asks for more, and what it has. */
+/** A request and the memory it holds. */
 type Holder = Pick<Exchange, 'heldBytes'>;
 
 /**
- * What request bodies and answers take of the memory of a process, all services together. A body
- * counts until its request has its answer, what is read for an answer and the answer until its
- * client has taken it.
+ * Limits the memory of request bodies and answers of a process, over all services. A body counts
+ * until its request is answered; the data of an answer count until its client has read it.
  *
- * When there is no room, the clients that have kept others waiting longest are cut off: those that
- * send nothing of a body they have begun, and those that do not take their answer. When there are
- * none, what asks for room is refused. A part is kept for requests that take little, so that many
- * large ones do not refuse them.
+ * When there is no room, the clients that have stalled longest are cut off: those that have stopped
+ * sending a body, and those that do not read their answer. When there are none, the request that
+ * needs memory is refused. A part is reserved for small requests, so that many large ones do not
+ * crowd them out.
  */
 export class HeldMemory {
-  /** Places of those who put long answers together. */
-  readonly longAnswers = new LargeWork();
+  /** The work slots for producing long answers. */
+  readonly longAnswers = new ConcurrencyLimit();
   readonly #clock: Clock;
   readonly #refused: SampledWarning;
   readonly #cutOff: SampledWarning;
-  /** Those that hold much, the one that has last moved at the end. */
+  /** Large holders, the most recently active last. */
   readonly #large = new Map<Exchange, number>();
   #bytes = 0;
-  /** Of these, what is held by those who hold little. */
+  /** The part of them that small holders have. */
   #smallBytes = 0;
 
   constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
@@ -56,25 +55,25 @@ export class HeldMemory {
     return this.#bytes;
   }
 
-  /** Counts more bytes of an exchange, whether there is room or not. */
+  /** Counts more bytes of an exchange, even without room. */
   take(exchange: Exchange, bytes: number): void {
-    // A late result of work whose client has left is dropped.
+    // Drops a late result of work whose client has left.
     if (exchange.concluded) return;
     this.#setHeld(exchange, exchange.heldBytes + bytes);
   }
 
-  /** Some of what an exchange holds has gone its way. */
+  /** Releases some of the memory of an exchange. */
   giveBack(exchange: Exchange, bytes: number): void {
-    // What was cut off to make room holds nothing any more.
+    // An exchange that was cut off to make room holds nothing any more.
     this.#setHeld(exchange, Math.max(0, exchange.heldBytes - bytes));
   }
 
-  /** Once an exchange: it has ended. */
+  /** Releases all memory of an exchange; called once, at its end. */
   release(exchange: Exchange): void {
     this.#setHeld(exchange, 0);
   }
 
-  /** Throws `ServerBusy` when an exchange can't have so many more bytes of `bytesMax`. */
+  /** Throws `ServerBusy` when an exchange cannot have so many more bytes of `bytesMax`. */
   ensureRoom(exchange: Holder, bytes: number, bytesMax: number): void {
     if (this.#hasRoom(exchange, bytes, bytesMax)) return;
     if (this.#makeRoom(exchange, bytes, bytesMax)) return;
@@ -89,7 +88,7 @@ export class HeldMemory {
       return sum <= bytesMax || this.#smallBytes + bytes <= share;
     }
     if (sum <= bytesMax - share) return true;
-    // Whoever is alone among those who hold much may have what it needs.
+    // A single large holder may always have what it needs.
     return this.#bytes - this.#smallBytes <= (heldBytes > smallBytesMax ? heldBytes : 0);
   }
 
@@ -124,19 +123,19 @@ export class HeldMemory {
   }
 }
 
-/** What counts of those who hold little. */
+/** The bytes that count as those of a small holder. */
 function smallPart(heldBytes: number): number {
   return heldBytes <= smallBytesMax ? heldBytes : 0;
 }
 
-/** One whose work is under way keeps nobody waiting. */
+/** True when work is in progress, so that the client is not stalling. */
 function isAtWork({ replied, request, bodyStream, answerStream }: Exchange): boolean {
   if (answerStream?.waitsForSource === true) return true;
   if (replied) return false;
   return request.complete || bodyStream?.waitsForClient === false;
 }
 
-/** One whose client would go on with its body, if the server took more of it. */
+/** True when the client could continue its body but the server has paused reading. */
 function waitsForServer({ request }: Exchange): boolean {
   return request instanceof CompactRequest && request.waitsForTurn;
 }

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
- * No other protocol is spoken here, so a request that asks for one is answered as if it did not
- * (RFC 9110, 7.8). But node's parser drops what came behind it in the same read, and does not say
- * so. Where that may be, the answer closes the connection, which tells the client that nothing
- * behind the request was looked at.
+ * No other protocol is supported, so a request to upgrade is answered as if it did not ask (RFC
+ * 9110, 7.8). But node's parser silently drops bytes after the request in the same read. When that
+ * is possible, the answer closes the connection, which tells the client that nothing after the
+ * request was processed.
  *
- * Nothing was dropped where exactly the bytes of the request have come, as clients write them:
- * since the request before it was answered, as the connection counts.
+ * Nothing was dropped when exactly the bytes of the request have arrived since the last answer, as
+ * clients usually write them.
  */
 export function closeWhereBytesMayBeLost(
   request: IncomingMessage,

@@ -1,15 +1,15 @@
 import { atEndOfTurn } from '../../base/async/turns.js';
 
-/** Bytes of bodies that a process takes in before it looks after others. */
+/** Body bytes that a process reads before it turns to other work. */
 const turnBytesMax = 1 << 20;
-/** What a piece of a body costs, however short it is, as bytes. */
+/** The fixed cost of a chunk, in bytes. */
 const pieceBytes = 256;
 
 let bytesOfTurn = 0;
 
 /**
- * Counts a piece of a body that has come, of whichever connection. False: in this turn of the event
- * loop that is enough, and the connection it came from is to be read on in a turn of its own.
+ * Counts a received chunk of any connection. Returns false when the budget of this turn of the
+ * event loop is used up; the connection then continues in a later turn.
  */
 export function takeIn(piece: Uint8Array): boolean {
   if (bytesOfTurn === 0) atEndOfTurn(beginTurn);

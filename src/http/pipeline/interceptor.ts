@@ -1,26 +1,26 @@
 import type { Exchange } from '../exchange/exchange.js';
 import type { EntityName } from '../exchange/request-load.js';
 
-/** A request that is allowed and well-formed, and whose work has not begun. */
+/** An authorised, well-formed request before its work begins. */
 export interface AdmittedRequest {
   readonly exchange: Exchange;
   /** Name of the operation in docs/reference/compatibility.md. */
   readonly operation: string;
-  /** Whether the operation reads or writes entities or messages. */
+  /** True when the operation reads or writes entities or messages. */
   readonly hasLoad: boolean;
-  /** What the request names. Costs: for those who must know. */
+  /** The entities that the request names. Costs time; call only when needed. */
   entities(): readonly EntityName[];
-  /** Waits for something that takes time. What other requests wait for is theirs meanwhile. */
+  /** Waits, and releases the request's work slot meanwhile. */
   standAside(wait: () => Promise<void>): Promise<void>;
 }
 
-/** What may happen to requests besides being served: throttling, injected faults. */
+/** Intercepts requests before their work: throttling, injected faults. */
 export interface Interceptor {
-  /** As long as it is false, nothing else is asked. */
+  /** While false, no other member is used. */
   readonly isActive: boolean;
   /**
-   * Called once a request, before its work. Rejects with a `StorageError` that is to be the answer
-   * instead, or with `AbortedError` when it has broken the connection.
+   * Called once per request, before its work. Rejects with a `StorageError` to answer with, or with
+   * `AbortedError` after it has broken the connection.
    */
   beforeWork(request: AdmittedRequest): Promise<void>;
 }

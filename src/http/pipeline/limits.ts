@@ -6,7 +6,7 @@ interface LimitRow {
   readonly max: number | undefined;
 }
 
-/** What a timer can wait. */
+/** The longest delay of a timer. */
 const timerMsMax = 2_147_483_647;
 
 function bound(standard: number, meaning: string): LimitRow {
@@ -42,14 +42,14 @@ export const limitTable = {
     120_000,
     'Milliseconds from the first byte of a request to the end of its body.',
   ),
-  /** From an answer until its client has taken all of it. */
+  /** From the end of an answer until its client has read all of it. */
   responseTimeoutMs: time(
     120_000,
     'Milliseconds from an answer until its client has taken all of it.',
   ),
-  /** How long an idle connection is kept. Short values make clients write into closed sockets. */
+  /** How long an idle connection is kept. With short values, clients write to closed sockets. */
   keepAliveTimeoutMs: time(60_000, 'Milliseconds that an idle connection is kept.'),
-  /** Connections beyond this are closed unanswered. */
+  /** Further connections are closed unanswered. */
   connectionsMax: bound(10_000, 'Connections at a time; more are closed unanswered.'),
   /** Connections of one address, or one network of IPv6 (/64). More are closed unanswered. */
   connectionsPerAddressMax: bound(
@@ -68,7 +68,7 @@ export const limitTable = {
   ),
   /** The longest and the default time that the storage work of a request may take. */
   operationTimeoutMs: time(30_000, 'Milliseconds that the storage work of a request may take.'),
-  /** How much of a refused body is read, so that the client gets to see the answer. */
+  /** How much of a refused body is read, so that the client can read the answer. */
   lingerBytesMax: bound(
     32 * 1024 * 1024,
     'Bytes of a refused body that are read, so that the client gets to see the answer.',

@@ -1,9 +1,9 @@
-/** More layers of encoding than anything undoes. */
+/** More layers of encoding than are ever decoded. */
 const layersMax = 8;
 
 /**
- * A part of a URL as records may show it. Where a client has put the query string into the path,
- * however often it has encoded it, a signature would stand in the log; it is cut off before.
+ * A part of a URL for records. A client may have put the query string into the path, encoded any
+ * number of times; the text is cut before it, so that no signature is logged.
  */
 export function loggable(text: string): string {
   if (!text.includes('%') && !hasSignature(text)) return text;

@@ -18,8 +18,8 @@ import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
 import { hasLongBody, hasLongHead, isLarge } from './large-request.js';
 import { Router } from '../exchange/router.js';
-import { LargeWork } from './large-work.js';
-import { WorkPlace } from './work-place.js';
+import { ConcurrencyLimit } from './concurrency-limit.js';
+import { WorkSlot } from './work-slot.js';
 import { CountedRoom } from './counted-room.js';
 import type { Logger } from '../exchange/logger.js';
 import { ResponseBatcher } from './response-batcher.js';
@@ -45,37 +45,36 @@ import { strictCredentialRules, type CredentialRules } from '../exchange/credent
 export interface PipelineOptions {
   readonly service: HttpService;
   readonly accounts: AccountDirectory;
-  /** Tried in order before the request is looked up as one of the service. */
+  /** Tried in order before the routes of the service. */
   readonly endpoints: readonly Endpoint[];
   readonly clock: Clock;
   readonly timers: Timers;
   readonly limits: HttpLimits;
-  /** One for all services of a process. */
+  /** Shared by all services of a process. */
   readonly memory: HeldMemory;
   readonly logger: Logger;
-  /** Which versions of the protocol may be asked for. */
+  /** Decides on protocol versions. */
   readonly versions: ApiVersionPolicy;
   /** Refuse signatures over a date more than 15 minutes off. */
   readonly checkClockSkew: boolean;
-  /** Absent: those of the cloud. */
+  /** Absent: the rules of the cloud. */
   readonly credentialRules?: CredentialRules;
-  /** Absent: bearer tokens are not taken. */
+  /** Absent: bearer tokens are refused. */
   readonly bearer?: BearerVerifier | undefined;
-  /** Who keeps pages from accounts with a public key. Absent: no further host is allowed. */
+  /** Protects accounts with a public key from web pages. Absent: no further host is allowed. */
   readonly publicKeyGuard?: PublicKeyGuard;
-  /** What a client is told of a failure that is no `StorageError`. Absent: that the server failed. */
+  /** Maps other failures to a `StorageError`. Absent: all are internal errors. */
   readonly failureOf?: (error: unknown) => StorageError | undefined;
-  /** Asked in order before the work of a request. Absent: nothing intercepts. */
+  /** Called in order before the work of a request. Absent: none. */
   readonly interceptors?: readonly Interceptor[];
-  /** Where the work of requests passes. Absent: nobody else wants to work alone. */
+  /** Readers of this lock do the work of requests. Absent: nothing needs exclusive access. */
   readonly lock?: ReadWriteLock;
 }
 
 /**
- * The way of a request: receive → address → authenticate → route → authorise → parse → run → render
- * → send. Each
- * stage may throw a `StorageError`; the pipeline renders it. Recording is the server's part: also
- * what never gets here must be recorded.
+ * The stages of a request: receive → address → authenticate → route → authorise → parse → run →
+ * render → send. Each stage may throw a `StorageError`; the pipeline renders it. The server makes
+ * the records, because it also records requests that never get here.
  */
 export class Pipeline {
   readonly #options: PipelineOptions;
@@ -89,8 +88,8 @@ export class Pipeline {
     const { memory, limits } = this.#options;
     return new CountedRoom(exchange, memory, limits.heldBytesMax);
   };
-  readonly #longHeads = new LargeWork();
-  readonly #longBodies = new LargeWork();
+  readonly #longHeads = new ConcurrencyLimit();
+  readonly #longBodies = new ConcurrencyLimit();
   #closing = false;
 
   constructor(options: PipelineOptions) {
@@ -111,7 +110,7 @@ export class Pipeline {
     this.#closing = true;
   }
 
-  /** Answers one exchange. Never rejects: whatever goes wrong becomes an answer or a log entry. */
+  /** Answers one exchange. Never rejects: every failure becomes an answer or a log entry. */
   async serve(exchange: Exchange): Promise<void> {
     const { service } = this.#options;
     let isRevocable = false;
@@ -144,57 +143,60 @@ export class Pipeline {
         await receiveBody(exchange, operation.bodyBytesMax, this.#onGrowthOf(exchange));
         if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, routed);
       }
-      const place = this.#placeOf(exchange);
-      const answer = await (place === undefined
-        ? this.#work(exchange, routed, place)
-        : this.#workInTurn(exchange, routed, place));
+      const slot = this.#slotOf(exchange);
+      const answer = await (slot === undefined
+        ? this.#work(exchange, routed, slot)
+        : this.#workInTurn(exchange, routed, slot));
       if (answer !== undefined) await answer.send();
     } catch (error) {
       if (exchange.account === undefined) await this.#loadCorsRulesLate(exchange);
       this.#fail(exchange, error);
     } finally {
-      // Its work has ended, also when its client has long had another answer or has left.
+      // The work has ended, even if the client was answered earlier or has left.
       exchange.leaveRoom();
       const freed = freeBody(exchange.body);
       if (freed > 0) this.#options.memory.giveBack(exchange, freed);
     }
   }
 
-  /** The work of a large request, once it is its turn. */
+  /** Runs the work of a large request when it gets a slot. */
   async #workInTurn(
     exchange: Exchange,
     routed: Routed,
-    place: WorkPlace,
+    slot: WorkSlot,
   ): Promise<StreamedAnswer | undefined> {
     try {
-      await place.enter();
-      return await this.#work(exchange, routed, place);
+      await slot.enter();
+      return await this.#work(exchange, routed, slot);
     } finally {
-      place.leave();
+      slot.leave();
     }
   }
 
-  /** Where it waits for its turn, when its work takes many times the bytes it came in. */
-  #placeOf(exchange: Exchange): WorkPlace | undefined {
-    // Whoever waits for its client keeps no place that others wait for.
+  /**
+   * The work slot of a request whose work takes much more memory than its bytes; undefined for
+   * others.
+   */
+  #slotOf(exchange: Exchange): WorkSlot | undefined {
+    // A request that waits for its client must not occupy a slot.
     if (exchange.bodyStream !== undefined) return undefined;
-    if (hasLongHead(exchange)) return this.#placeAmong(this.#longHeads, exchange);
-    return hasLongBody(exchange) ? this.#placeAmong(this.#longBodies, exchange) : undefined;
+    if (hasLongHead(exchange)) return this.#slotOfLimit(this.#longHeads, exchange);
+    return hasLongBody(exchange) ? this.#slotOfLimit(this.#longBodies, exchange) : undefined;
   }
 
-  #placeAmong(work: LargeWork, exchange: Exchange): WorkPlace {
+  #slotOfLimit(limit: ConcurrencyLimit, exchange: Exchange): WorkSlot {
     const { clock, limits } = this.#options;
-    return new WorkPlace(exchange, work, { clock, waitMsMax: limits.operationTimeoutMs });
+    return new WorkSlot(exchange, limit, { clock, waitMsMax: limits.operationTimeoutMs });
   }
 
   /**
-   * The operation itself. What may take long of a large request has a turn for each stage. Returns
+   * Runs the operation. Stages of a large request that may take long have their own turn. Returns
    * an answer that is still to be sent, in pieces.
    */
   async #work(
     exchange: Exchange,
     routed: Routed,
-    place: WorkPlace | undefined,
+    slot: WorkSlot | undefined,
   ): Promise<StreamedAnswer | undefined> {
     const { service, clock, limits, memory } = this.#options;
     const { operation, request } = routed;
@@ -207,7 +209,7 @@ export class Pipeline {
     const input = operation.parse(request);
     const isReadOnly = changesNothing(operation, input);
     if (operation.describe !== undefined) exchange.note(operation.describe(input));
-    if (this.#hasActiveInterceptor) await this.#intercept(exchange, routed, { input, place });
+    if (this.#hasActiveInterceptor) await this.#intercept(exchange, routed, { input, slot });
     if (large) await nextTurn();
     while (lock.isWriting) await lock.released();
     exchange.openRoom = this.#openRoom;
@@ -236,7 +238,7 @@ export class Pipeline {
   }
 
   /**
-   * Answers an exchange whose time has passed. Storage work that has begun is not undone; its
+   * Answers an exchange whose time limit has passed. Storage work in progress is not undone; its
    * result is dropped.
    */
   expire(exchange: Exchange): void {
@@ -245,7 +247,7 @@ export class Pipeline {
     else exchange.answerStream.fail(error);
   }
 
-  /** Also what was refused before its address was looked at may be shown to a page. */
+  /** Requests that were refused before the address stage need CORS headers as well. */
   async #loadCorsRulesLate(exchange: Exchange): Promise<void> {
     if (exchange.header('origin') === undefined || isPreflight(exchange)) return;
     try {
@@ -256,11 +258,11 @@ export class Pipeline {
     }
   }
 
-  /** Fourth stage: what is asked for. The body has not been read. */
+  /** Fourth stage: finds the operation. The body has not been read. */
   #route(exchange: Exchange): Routed {
     const { service } = this.#options;
     if (isPreflight(exchange)) {
-      // The version that answers name is that of the request to come (table-service §10.1).
+      // Answers to preflights name the version of the request to come (table-service §10.1).
       exchange.version = '';
       const preflight = service.preflight(exchange);
       exchange.operation = preflight.name;
@@ -274,7 +276,7 @@ export class Pipeline {
     return { name, operation, request };
   }
 
-  /** A body that is taken in pieces. What comes of its sender meanwhile shows at its end. */
+  /** Opens a body for reading in pieces. The caller is authorised again at its end. */
   #openBody(exchange: Exchange, routed: Routed, isRevocable: boolean): void {
     const { service, clock, limits, memory } = this.#options;
     const { bodyBytesMax: bytesMax } = routed.operation;
@@ -293,7 +295,7 @@ export class Pipeline {
     });
   }
 
-  /** Bodies are counted in the order in which they grow, so that who stands still is found. */
+  /** Growth counts as activity, so that stalled bodies can be found. */
   #onGrowthOf(exchange: Exchange): OnGrowth {
     const { memory, limits } = this.#options;
     return (bytes) => {
@@ -307,8 +309,8 @@ export class Pipeline {
   }
 
   /**
-   * A client may take its time with a body, and what let it in may be taken back meanwhile: a
-   * stored policy, a key of the account, a token.
+   * Authorises a caller again after a slow body: the stored policy, the account key or the token
+   * may have been revoked meanwhile.
    */
   async #admitAgain(exchange: Exchange, routed: Routed): Promise<void> {
     address(exchange, this.#options.accounts);
@@ -324,17 +326,17 @@ export class Pipeline {
   async #intercept(
     exchange: Exchange,
     { name, operation }: Routed,
-    { input, place }: { readonly input: unknown; readonly place: WorkPlace | undefined },
+    { input, slot }: { readonly input: unknown; readonly slot: WorkSlot | undefined },
   ): Promise<void> {
     const admitted: AdmittedRequest = {
       exchange,
       operation: name,
       hasLoad: operation.load !== undefined,
       entities: () => operation.entities?.(input) ?? [],
-      standAside: (wait) => (place === undefined ? wait() : place.standAside(wait)),
+      standAside: (wait) => (slot === undefined ? wait() : slot.standAside(wait)),
     };
     for (const each of this.#interceptors) if (each.isActive) await each.beforeWork(admitted);
-    // A client that has not waited gets its work done all the same, as long as there is a store.
+    // The work of a client that has left is still done, as long as the store is open.
     if (this.#closing && admitted.exchange.response.destroyed) {
       throw new AbortedError('the server closed while a request waited');
     }
@@ -346,7 +348,7 @@ export class Pipeline {
     const failure = error instanceof StorageError ? error : this.#failureOf(exchange, error);
     if (exchange.replied && !isBroken) return;
     exchange.errorCode = failure.code;
-    // No end of its body may look like the end.
+    // The end of the connection must not look like the end of the body.
     if (isBroken) return resetConnection(exchange);
     exchange.bodyStream?.stop();
     const reply = this.#options.service.renderError(failure, exchange);
@@ -401,7 +403,7 @@ function isAtPath({ path }: Endpoint, exchange: Exchange): boolean {
   return path === exchange.path;
 }
 
-/** Whether its answer may be dropped and asked for again. */
+/** True when the answer may be dropped and the request repeated. */
 function changesNothing(operation: AnyOperation, input: unknown): boolean {
   const { access } = operation;
   if (operation.isReadOnly !== undefined) return operation.isReadOnly(input);

@@ -6,14 +6,14 @@ import type { CorsRuleSource } from '../exchange/cors-rule-source.js';
 import type { Exchange } from '../exchange/exchange.js';
 
 /**
- * Keeps pages of the web from accounts whose key everybody knows. A page can sign requests for them
- * as well as anybody else, and it runs in a browser that reaches this machine. So such an account
- * answers only where the `Host` is no name that a stranger may own and point here, and where the
- * page that asks, if one does, has an origin that the CORS rules of the account allow.
+ * Protects accounts with a public key from web pages. Any page can sign requests for such an
+ * account, and runs in a browser that reaches this machine. So the account answers only when the
+ * `Host` is a name that no stranger can own and point here (DNS rebinding), and when the origin of
+ * the page, if there is one, is allowed by the CORS rules of the account.
  */
 export class PublicKeyGuard {
   readonly #allowed: ReadonlySet<string>;
-  /** The last host that was let in: most requests have the same one. */
+  /** The last accepted host, a cache: most requests have the same one. */
   #lastHost = '';
 
   /** `allowHosts`: names in lower case, `.example.com` for all under it, or `*` for any. */
@@ -30,7 +30,7 @@ export class PublicKeyGuard {
   }
 
   /**
-   * Rejects with `AuthorizationFailure`. The rules that are for the origin must have been read.
+   * Rejects with `AuthorizationFailure`. The rules for the origin must have been loaded.
    *
    * @returns undefined: there is nothing to wait for
    */
@@ -56,24 +56,23 @@ function hostName(host: string): string {
 }
 
 /**
- * Names under these are of this machine, of its networks, or nobody's (RFC 2606, 6762, 8375), or of
- * the cloud service, which points them at its own machines alone.
+ * Suffixes of local names, of reserved names (RFC 2606, 6762, 8375), and of the cloud service,
+ * which resolves them to its own machines.
  */
 const ownSuffix =
   /\.(?:localhost|local|internal|home\.arpa|test|example|invalid|core\.windows\.net)$/;
 
 /**
- * Whether no page of the web can have this name: addresses, which no DNS answer stands behind,
- * names of one label, as containers and machines of a network have, and those that cannot be
- * registered.
+ * True when no web page can have this name: addresses, which need no DNS; names of one label, as
+ * containers and local machines have; and names that cannot be registered.
  */
 function isOutOfReach(name: string): boolean {
   return !name.includes('.') || isIP(name.split('%')[0] ?? '') !== 0 || ownSuffix.test(name);
 }
 
 /**
- * Whether a browser says that a page of another origin has caused the request. Forms, images and
- * links of a page have no `Origin` always; what they are says `Sec-Fetch-Site`.
+ * True when the browser says that a page of another origin caused the request. Forms, images and
+ * links do not always send `Origin`; `Sec-Fetch-Site` covers them.
  */
 function isOfOtherPage(exchange: Exchange): boolean {
   const origin = exchange.header('origin');

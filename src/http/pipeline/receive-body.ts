@@ -5,8 +5,8 @@ import type { OnGrowth } from './growing-body.js';
 import type { Exchange } from '../exchange/exchange.js';
 
 /**
- * POST and PUT say how long their body is, even when it is empty and nobody reads it (table-service
- * §3.2, queue-service §3.1). Throws `MissingContentLengthHeader`.
+ * POST and PUT must declare the length of their body, even when it is empty or unused
+ * (table-service §3.2, queue-service §3.1). Throws `MissingContentLengthHeader`.
  */
 export function checkLengthSaid(exchange: Exchange): void {
   const { bodyBytesDeclared, method } = exchange;
@@ -16,8 +16,8 @@ export function checkLengthSaid(exchange: Exchange): void {
 }
 
 /**
- * Sixth stage, first half: brings the body in. Runs after the caller is known and allowed, so that
- * nobody else's bytes are buffered.
+ * Sixth stage, first half: receives the body. Runs after authorisation, so that bytes of strangers
+ * are not buffered.
  */
 export async function receiveBody(
   exchange: Exchange,
@@ -34,7 +34,7 @@ export async function receiveBody(
   exchange.bytesReceived = exchange.body.length;
 }
 
-/** A length that is too large is refused before a byte is read. */
+/** Refuses a declared length that is too large before reading. */
 export function checkDeclaredBytes({ bodyBytesDeclared }: Exchange, bytesMax: number): void {
   if (bodyBytesDeclared !== Infinity && bodyBytesDeclared > bytesMax) {
     throw requestBodyTooLarge(bytesMax);

@@ -6,8 +6,8 @@ import type { ApiVersionPolicy } from './api-version-policy.js';
 const clientRequestIdCharactersMax = 1024;
 
 /**
- * First stage: what every request must have, whatever it asks for. Splits the target without
- * decoding it, because signatures are over the bytes as sent (table-service §3.3, §10).
+ * First stage: checks what every request must have. Splits the target without decoding it, because
+ * signatures cover the bytes as sent (table-service §3.3, §10).
  */
 export function receive(exchange: Exchange, versions: ApiVersionPolicy): void {
   const { path, query } = splitTarget(exchange.request.url ?? '/');
@@ -38,7 +38,8 @@ function withoutOrigin(target: string): string {
 }
 
 /**
- * An id that may be sent back; one that is too long or not printable is not (table-service §10.1).
+ * A client request id to return; undefined when it is too long or not printable (table-service
+ * §10.1).
  */
 function echoable(id: string | undefined): string | undefined {
   if (id === undefined || id.length > clientRequestIdCharactersMax) return undefined;
@@ -46,7 +47,7 @@ function echoable(id: string | undefined): string | undefined {
 }
 
 function declaredBodyBytes(exchange: Exchange): number {
-  // The parser takes an empty one for none, too: no body comes then.
+  // The parser treats an empty value as absent: no body follows.
   if ((exchange.header('transfer-encoding') ?? '') !== '') return Infinity;
   const length = exchange.header('content-length');
   return length === undefined ? 0 : Number(length);
@@ -55,7 +56,7 @@ function declaredBodyBytes(exchange: Exchange): number {
 let lastHost = '';
 const hostCharactersMax = 300;
 
-/** Host names appear in answers, so only characters that a host can have are let in. */
+/** Host names appear in answers, so only legal host characters are accepted. */
 export function parseHost(text: string | undefined): string {
   if (text === undefined || text === '') throw new StorageError('HostInformationNotPresent');
   if (text === lastHost) return text;

@@ -9,7 +9,9 @@ export interface RecordContext {
   readonly logger: Logger;
 }
 
-/** Last stage: the one record of an exchange, when its response or its connection has ended. */
+/**
+ * Last stage: makes the only record of an exchange, when its response or its connection has ended.
+ */
 export function conclude(
   exchange: Exchange,
   outcome: { readonly aborted: boolean; readonly endMs: number },
@@ -19,7 +21,7 @@ export function conclude(
   observe(recordOf(exchange, outcome), context);
 }
 
-/** Gives a record to every observer. One that throws is logged; the others get theirs. */
+/** Passes a record to every observer. An error of one is logged and does not affect the others. */
 export function observe(record: RequestRecord, { observers, logger }: RecordContext): void {
   for (const observer of observers) {
     try {

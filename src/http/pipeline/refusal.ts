@@ -1,13 +1,13 @@
 import { STATUS_CODES } from 'node:http';
 
-/** Why the HTTP parser gave up on what a client sent. */
+/** Why the HTTP parser rejected a client's bytes. */
 export interface ParserFailure {
   readonly status: 400 | 408 | 431;
 }
 
-/** What node's HTTP parser tells when it gives up. */
+/** The error of node's HTTP parser. */
 export interface ParserError extends NodeJS.ErrnoException {
-  /** The bytes it gave up on. */
+  /** The rejected bytes. */
   readonly rawPacket?: Uint8Array;
 }
 
@@ -18,14 +18,11 @@ export function parserFailure(error: NodeJS.ErrnoException): ParserFailure | und
   return error.code?.startsWith('HPE_') === true ? { status: 400 } : undefined;
 }
 
-/** What a client is told that speaks plain HTTP to a port of TLS. ASCII. */
+/** The answer to plain HTTP on a TLS port. ASCII. */
 export const speakTlsText =
   'This port speaks https, and the request came over http. Begin the URL with https://\n';
 
-/**
- * A whole plain answer for bytes that are not a request any service could be asked to answer.
- * `body` is ASCII.
- */
+/** A complete plain answer to bytes that are no valid request. `body` is ASCII. */
 export function refusalText(status: number, requestId: string, body = ''): string {
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,

@@ -1,21 +1,21 @@
 import type { ServerResponse } from 'node:http';
 import { atEndOfTurn } from '../../base/async/turns.js';
 
-/** Answers that wait for each other, at most: the last does not hold up the first for long. */
+/** The most answers in one batch: the last must not delay the first for long. */
 const waitingMax = 32;
 
 /**
- * Sends answers that become ready in the same turn of the event loop one right after the other.
+ * Sends answers that become ready in the same turn of the event loop together.
  *
- * Every write into a socket may wake the process at its other end, and a wake-up costs as much as
- * the rest of a small request. Written together, the answers of many connections share a few. They
- * go before work that takes a turn of its own.
+ * Every write to a socket may wake up the peer process, and a wake-up costs as much as the rest of
+ * a small request. Answers that are written together share a few wake-ups. They are sent before
+ * work that takes its own turn.
  */
 export class ResponseBatcher {
   #responses: ServerResponse[] = [];
   #bodies: string[] = [];
 
-  /** Ends a response whose head has been written; `body` is Latin-1. */
+  /** Ends a response whose header was written; `body` is Latin-1. */
   end(response: ServerResponse, body: string): void {
     this.#responses.push(response);
     this.#bodies.push(body);

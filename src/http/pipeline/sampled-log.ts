@@ -3,8 +3,8 @@ import type { Logger } from '../exchange/logger.js';
 const every = 1000;
 
 /**
- * A warning about what any client can cause without end: the first and then one of a thousand is
- * logged, with the number of them so far, so that nobody can fill the log.
+ * A sampled warning about events that any client can cause without limit: logs the first and then
+ * one of a thousand, with the total so far, so that clients cannot fill the log.
  */
 export class SampledWarning {
   readonly #logger: Logger;

@@ -8,17 +8,17 @@ import type { Reply, StreamedReply } from '../exchange/service.js';
 export interface SendContext {
   readonly timers: Timers;
   readonly limits: HttpLimits;
-  /** No more requests are wanted on this connection. */
+  /** The connection accepts no more requests. */
   readonly closing: boolean;
   readonly batcher: ResponseBatcher;
 }
 
-/** Bodies up to this go out in one piece with their header instead of as a second buffer. */
+/** Bodies up to this size are joined with their header instead of being a second buffer. */
 const joinedBytesMax = 16 * 1024;
 
 /**
- * Ninth stage: puts a reply on the wire, with the headers that every answer has. The first reply
- * of an exchange wins: one that comes after a time limit has passed is dropped.
+ * Ninth stage: sends a reply with the headers that every answer has. Only the first reply of an
+ * exchange is sent; a later one, such as after a time limit, is dropped.
  */
 export function send(exchange: Exchange, reply: Reply, context: SendContext): void {
   const { response } = exchange;
@@ -37,7 +37,7 @@ export function send(exchange: Exchange, reply: Reply, context: SendContext): vo
   else response.end(body);
 }
 
-/** The end of an answer whose body has been written. */
+/** Completes an answer whose body was written. */
 export function endAnswer(exchange: Exchange, context: SendContext): void {
   const { response } = exchange;
   if (hasUnreadBody(exchange)) {
@@ -84,7 +84,7 @@ function writeHead(
   else response.writeHead(status, reason, headers);
 }
 
-/** A body that nobody has read and that is not certain to be small, or that may never come. */
+/** True when an unread body may be large, or may never arrive. */
 export function hasUnreadBody(exchange: Exchange): boolean {
   const { request, bodyBytesDeclared, bytesReceived, bodyStream } = exchange;
   if (request.complete || bodyBytesDeclared === 0) return false;
@@ -92,17 +92,17 @@ export function hasUnreadBody(exchange: Exchange): boolean {
   return bodyBytesDeclared - bytesReceived > discardedBytesMax;
 }
 
-/** Node throws the rest of a body away only where nothing of it was read. */
+/** Node discards the rest of a body only when none of it was read. */
 function letRestGo({ bodyStream, request }: Exchange): void {
   if (bodyStream !== undefined) request.resume();
 }
 
-/** An unread body up to this is read and thrown away, and the connection is kept. */
+/** An unread body up to this size is discarded, and the connection is kept. */
 const discardedBytesMax = 64 * 1024;
 
 /**
- * Closing a connection with unread bytes destroys an answer that is still on its way. So the answer
- * is sent, what the client still sends is thrown away within bounds, and then the connection ends.
+ * Closing a connection with unread bytes can destroy an answer in transit. So the answer is sent,
+ * further input is discarded within limits, and then the connection is closed.
  */
 function linger(exchange: Exchange, { timers, limits }: SendContext): void {
   const { request, response } = exchange;

@@ -34,28 +34,28 @@ import { SampledWarning } from './sampled-log.js';
 export interface HttpServerOptions extends PipelineOptions {
   readonly randomness: Randomness;
   readonly observers: readonly RequestObserver[];
-  /** Given: the port speaks https alone. */
+  /** When present, the port only speaks https. */
   readonly tls?: TlsIdentity | undefined;
 }
 
 /**
  * One listening port of one service.
  *
- * Every request gets exactly one record: when its response has been handed to the system, or when
- * its connection has closed before that, or when the parser gave up on it.
+ * Every request gets exactly one record: when its response was handed to the system, when its
+ * connection closed before that, or when the parser rejected it.
  */
 export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #pipeline: Pipeline;
   /** Reads requests and writes answers. */
   readonly #server: Server;
-  /** Accepts connections: the server itself, or who hands them to the acceptor. */
+  /** Accepts connections: the HTTP server itself, or a server in front of the TLS acceptor. */
   readonly #listener: NetServer;
   readonly #acceptor: TlsAcceptor | undefined;
   readonly #connections = new Map<Duplex, Connection>();
   readonly #shares: AddressShares;
   readonly #end: ConnectionEnd;
-  /** The secured connection over one that was accepted. */
+  /** The TLS connection over an accepted one. */
   readonly #secured = new WeakMap<Socket, Socket>();
   readonly #spokeTls: SampledWarning;
   readonly #tooManyWaiting: SampledWarning;
@@ -68,7 +68,7 @@ export class HttpServer {
     this.#pipeline = new Pipeline(options);
     this.#end = new ConnectionEnd(options);
     this.#server = createServer(nodeOptions(options.limits));
-    // A client that has sent all and says so gets its answers.
+    // A client that has closed its sending side still gets its answers.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#acceptor = options.tls === undefined ? undefined : this.#acceptorOf(options.tls);
     this.#listener = this.#acceptor === undefined ? this.#server : listenerOf(this.#acceptor);
@@ -83,7 +83,7 @@ export class HttpServer {
     this.#attach();
   }
 
-  /** Requests that have arrived and have no record yet. */
+  /** The number of requests without a record. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -98,7 +98,7 @@ export class HttpServer {
         listener.on('error', (error) =>
           this.#options.logger.error('the listening socket failed', { error }),
         );
-        // A server that is handed connections looks for slow clients from here on.
+        // A server that is handed connections starts its timeout checks with this event.
         if (listener !== this.#server) this.#server.emit('listening');
         this.#sweep();
         resolve((listener.address() as AddressInfo).port);
@@ -121,7 +121,7 @@ export class HttpServer {
     if (!this.#listener.listening) return;
     const timer = timers.start(limits.closeTimeoutMs, () => this.#destroyAll(), undefined);
     await takeWhatHasArrived();
-    // The http server's own close destroys connections whose answer has not been flushed yet.
+    // The http server's own close destroys connections whose answer is not flushed.
     const closed = new Promise<void>((resolve) => {
       NetServer.prototype.close.call(this.#listener, () => resolve());
     });
@@ -135,8 +135,8 @@ export class HttpServer {
   }
 
   /**
-   * Answers exchanges whose time has passed, and cuts off clients that do not take their answers,
-   * again and again until the server has closed.
+   * Periodically answers exchanges whose deadline has passed and cuts off clients that do not read
+   * their answers, until the server is closed.
    */
   readonly #sweep = (): void => {
     const nowMs = this.#options.clock.monotonicMs();
@@ -154,7 +154,7 @@ export class HttpServer {
     this.#sweeper = this.#options.timers.start(deadlineCheckMs, this.#sweep, undefined);
   };
 
-  /** Most answers are gone before anybody looks, so that the time is taken for the others alone. */
+  /** Sets the deadline on the first look, because most answers are gone by then. */
   #waitForTaking(exchange: Exchange, socket: Socket, nowMs: number): void {
     if (exchange.takenByMs === Infinity) {
       exchange.takenByMs = nowMs + this.#options.limits.responseTimeoutMs;
@@ -175,7 +175,7 @@ export class HttpServer {
     server.on('connect', (request, socket) => {
       const connection = this.#connections.get(socket);
       if (connection === undefined) return;
-      // Node has let go of the connection, and nothing reads it any more.
+      // Node no longer reads this connection.
       connection.isDetached = true;
       this.#refuse(connection, 405, request.method ?? '');
     });
@@ -205,7 +205,7 @@ export class HttpServer {
     });
   }
 
-  /** A request without TLS, on a port that speaks it: answered as the client can read it. */
+  /** Answers a plain HTTP request on a TLS port, readably for the client. */
   #refusePlain(socket: Socket): void {
     const requestId = this.#options.randomness.uuid();
     this.#recordRefused(requestId, 400, '');
@@ -228,7 +228,7 @@ export class HttpServer {
   }
 
   #received(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
-    // Of a client that is cut off nothing counts that had arrived with what it is cut off for.
+    // Ignores requests that arrived together with the bytes that caused the cut-off.
     if (request.socket.destroyed) return;
     const { clock, randomness } = this.#options;
     const connection = this.#connections.get(request.socket);
@@ -244,17 +244,17 @@ export class HttpServer {
     const isItsTurn = connection.enter(exchange);
     this.#inFlight++;
     response.once('finish', () => {
-      // It also comes when the connection was destroyed under an answer that nobody took.
+      // Also emitted when the connection was destroyed under an unread answer.
       if (!connection.socket.destroyed) this.#concluded(exchange, connection, false);
     });
     response.on('error', ignoreLostClient);
     closeWhereBytesMayBeLost(request, response, connection);
-    // A request that crosses with the end of its connection can have no answer and does no work.
+    // A request that arrives while its connection closes cannot be answered and is not executed.
     if (isItsTurn && connection.socket.writable) void this.#pipeline.serve(exchange);
     else if (connection.waiting > this.#options.limits.waitingRequestsMax) this.#cutOff(connection);
   }
 
-  /** A client that does not wait for answers at all. */
+  /** Cuts off a client that does not wait for answers. */
   #cutOff({ socket }: Connection): void {
     this.#tooManyWaiting.give();
     socket.destroy();
@@ -275,19 +275,19 @@ export class HttpServer {
     else if (this.#closed !== undefined && socket.writable) this.#end.endIdle(connection);
   }
 
-  /** After an answer that closes the connection no other request has its turn. */
+  /** No request is started after an answer that closes the connection. */
   #serveNext(connection: Connection): void {
     if (!connection.socket.writable) return;
     const next = connection.next();
     if (next !== undefined) void this.#pipeline.serve(next);
   }
 
-  /** The parser gave up, a time limit passed or the connection broke. */
+  /** Handles a parser error, a timeout or a broken connection. */
   #broken(error: ParserError, socket: Duplex): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined || connection.refusal !== undefined) return;
     const failure = parserFailure(error);
-    // Who takes a body in pieces has a time for each of them.
+    // A streamed body has a time limit per piece instead.
     if (failure?.status === 408 && connection.unwatchStream()) return;
     const silent = connection.socket.bytesRead === 0;
     const spokeTls = error.rawPacket !== undefined && isClientHello(error.rawPacket);
@@ -318,7 +318,7 @@ export class HttpServer {
   }
 }
 
-/** How often node looks for clients that are too slow; by default it would be every 30 s. */
+/** How often node checks for slow clients; its default is 30 s. */
 const slowClientCheckMs = 1000;
 
 function nodeOptions(limits: HttpLimits): ServerOptions {
@@ -329,14 +329,15 @@ function nodeOptions(limits: HttpLimits): ServerOptions {
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: slowClientCheckMs,
-    // Of two hosts or credentials, which others may read otherwise, none is taken silently.
+    // Duplicate hosts or credentials are joined, so that they are refused and none is picked
+    // silently.
     joinDuplicateHeaders: true,
-    // A request without Host gets the protocol's own error and its record.
+    // A request without Host gets the protocol's own error and a record.
     requireHostHeader: false,
   };
 }
 
-/** Accepts connections as an http server does, for a acceptor that reads them first. */
+/** A listener like an HTTP server's, for an acceptor that does the TLS handshake first. */
 function listenerOf(acceptor: TlsAcceptor): NetServer {
   return createNetServer({ noDelay: true, allowHalfOpen: true }, (socket) =>
     acceptor.admit(socket),
@@ -369,7 +370,7 @@ function refusedRecord(
   };
 }
 
-/** What OpenSSL says in short, where it says something: its whole message is for its authors. */
+/** The short reason of an OpenSSL error, if it has one; the full message is internal. */
 function tlsReasonOf(error: Error): string {
   return 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message;
 }

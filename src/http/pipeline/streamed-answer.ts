@@ -11,19 +11,19 @@ import { beginAnswer, endAnswer, hasUnreadBody, type SendContext } from './send.
 export interface StreamedAnswerContext extends SendContext {
   readonly clock: Clock;
   readonly memory: HeldMemory;
-  /** Where memory is short it may be refused and asked for again. */
+  /** When memory is short, the request may be refused and repeated. */
   readonly isReadOnly: boolean;
 }
 
-/** What an answer may send before others have their turn. */
+/** The bytes that an answer may send before it yields. */
 const turnBytesMax = 256 * 1024;
-/** What a piece costs, however short it is, as bytes. */
+/** The fixed cost of a piece, in bytes. */
 const pieceBytes = 256;
 
 /**
- * An answer that is sent in pieces, instead of render. A piece is asked for once the one before has
- * gone to the system or into what little the socket keeps. What makes pieces has the time limit of
- * the operation for each of them, and the client `responseTimeoutMs` to take each.
+ * An answer that is sent in pieces, instead of render. A piece is requested when the one before was
+ * handed to the system or fits into the socket's buffer. The producer has the time limit of the
+ * operation for each piece, and the client has `responseTimeoutMs` to read each.
  */
 export class StreamedAnswer implements AnswerStream {
   isUnderWay = false;
@@ -32,7 +32,9 @@ export class StreamedAnswer implements AnswerStream {
   readonly #exchange: Exchange;
   readonly #reply: StreamedReply;
   readonly #context: StreamedAnswerContext;
-  /** The header goes and so much of the body, then the connection ends. */
+  /**
+   * Where a fault cuts the body: the header and so many bytes are sent, then the connection closes.
+   */
   readonly #cutAtBytes: number | undefined;
   #interrupt: ((error: Error) => void) | undefined;
   #isLost = false;
@@ -46,8 +48,8 @@ export class StreamedAnswer implements AnswerStream {
   }
 
   /**
-   * Resolves when all has been handed over, or the client has left. Rejects with what went wrong;
-   * where the header has been sent by then (`isUnderWay`), the connection must be broken.
+   * Resolves when all was handed over, or the client has left. Rejects with the failure; when the
+   * header has been sent by then (`isUnderWay`), the connection must be broken.
    */
   async send(): Promise<void> {
     const { response } = this.#exchange;
@@ -55,7 +57,7 @@ export class StreamedAnswer implements AnswerStream {
     const pieces = stream.pieces[Symbol.asyncIterator]();
     response.once('close', this.#onClose);
     try {
-      // Its client has left, or was told that the time is over.
+      // The client has left, or was answered that the time is over.
       if (response.destroyed || this.#exchange.replied) return;
       await this.#sendAll(pieces);
     } catch (error) {
@@ -63,7 +65,7 @@ export class StreamedAnswer implements AnswerStream {
     } finally {
       response.off('close', this.#onClose);
       stream.close();
-      // Not waited for: it may stand behind a piece that never comes.
+      // Not awaited: a pending piece may never arrive.
       pieces.return?.().catch(() => undefined);
     }
   }
@@ -75,7 +77,7 @@ export class StreamedAnswer implements AnswerStream {
   readonly #onClose = (): void => {
     this.#isLost = true;
     this.isUnderWay = false;
-    // At once: what makes the pieces may be waiting for something.
+    // Immediately, because the producer may be waiting.
     this.fail(gone());
   };
 
@@ -95,7 +97,7 @@ export class StreamedAnswer implements AnswerStream {
     this.#end(isHead);
   }
 
-  /** One piece at a time is held, whatever its length. */
+  /** One piece is held at a time, whatever its length. */
   #reserve(): void {
     const exchange = this.#exchange;
     const { memory, limits, isReadOnly } = this.#context;
@@ -113,7 +115,7 @@ export class StreamedAnswer implements AnswerStream {
     const { clock, limits } = this.#context;
     for (;;) {
       await this.#giveWay();
-      // The first piece has what is left of the time of the request.
+      // The first piece has the remaining time of the request.
       if (this.isUnderWay) exchange.deadlineMs = clock.monotonicMs() + limits.operationTimeoutMs;
       const result = await this.#ask(pieces);
       if (result.done === true) return undefined;
@@ -135,7 +137,7 @@ export class StreamedAnswer implements AnswerStream {
     }
   }
 
-  /** False: nothing follows. */
+  /** Returns false when nothing follows. */
   async #write(piece: Buffer): Promise<boolean> {
     const exchange = this.#exchange;
     const { response } = exchange;
@@ -151,7 +153,7 @@ export class StreamedAnswer implements AnswerStream {
     else if (!hasRoom) {
       await this.#interruptible<void>((resolve) => response.once('drain', resolve));
     }
-    // The client has moved.
+    // The client has read something.
     exchange.takenByMs = Infinity;
     this.#context.memory.take(exchange, 0);
     return !isCut;

@@ -10,27 +10,30 @@ import { GrowingBody } from './growing-body.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
 
-/** A piece goes to the operation when it has so many bytes, or when the body has ended. */
+/** A piece is passed on when it has this many bytes, or when the body has ended. */
 const pieceBytesMin = 32 * 1024;
-/** The room of a piece: what makes it long enough comes in one read of the connection, 64 KiB. */
+/** The capacity of a piece: one read of the connection, 64 KiB, may exceed the minimum. */
 const bodyPieceBytesMax = 128 * 1024;
 
 export interface StreamedBodyOptions {
   readonly clock: Clock;
   readonly limits: HttpLimits;
   readonly memory: HeldMemory;
-  /** More is refused. */
+  /** A longer body is refused. */
   readonly bytesMax: number;
-  /** What the body has to hash to. */
+  /** The expected hash of the body. */
   readonly md5: Buffer | undefined;
-  /** Asked when all has come, before the operation learns of the end. Rejects with a refusal. */
+  /**
+   * Called when all bytes have arrived, before the operation learns of the end. Rejects with a
+   * refusal.
+   */
   readonly atEnd: () => Promise<void>;
 }
 
 /**
- * A body that is taken in pieces. The connection is read only while a piece is waited for, and only
- * the piece in hand is held. A client has `requestTimeoutMs` for each piece; each piece renews the
- * time limit of the operation, which does not run while a piece is waited for.
+ * A body that is consumed in pieces. The connection is read only while a piece is awaited, and only
+ * the current piece is held. A client has `requestTimeoutMs` for each piece; each piece restarts
+ * the time limit of the operation, which is stopped while a piece is awaited.
  */
 export class StreamedBody implements BodyStream {
   readonly bytes: number | undefined;
@@ -42,11 +45,11 @@ export class StreamedBody implements BodyStream {
   readonly #hash: Hash | undefined;
   #piece: GrowingBody;
   #settle: { resolve(piece: Buffer | undefined): void; reject(error: Error): void } | undefined;
-  /** How long the operation may work from one piece to the next. */
+  /** The time limit of the operation between two pieces. */
   #workMs = Infinity;
   #isBegun = false;
   #hasEnded = false;
-  /** What came of it instead of its end. */
+  /** The failure that ended the body early. */
   #failure: Error | undefined;
 
   constructor(exchange: Exchange, options: StreamedBodyOptions) {
@@ -98,7 +101,7 @@ export class StreamedBody implements BodyStream {
   #begin(): void {
     const { request, response } = this.#exchange;
     if (this.#failure !== undefined) throw this.#failure;
-    // Its events have passed: the client left before anybody asked for the body.
+    // Its events have passed: the client left before the body was opened.
     if (request.destroyed && !request.readableEnded) throw gone();
     this.#workMs = this.#exchange.deadlineMs - this.#options.clock.monotonicMs();
     request.on('data', this.#onData);
@@ -126,7 +129,7 @@ export class StreamedBody implements BodyStream {
     }
   }
 
-  /** Gives who waits for a piece what there is, if it is enough. */
+  /** Passes the buffered bytes to the waiting consumer, when they suffice. */
   #wake(): void {
     const settle = this.#settle;
     const piece = this.#piece;
@@ -171,7 +174,7 @@ export class StreamedBody implements BodyStream {
     });
   }
 
-  /** The operation is done with the piece in hand. */
+  /** Releases the current piece. */
   #giveBack(): void {
     this.#options.memory.giveBack(this.#exchange, this.#piece.capacity);
     this.#piece = this.#newPiece();

@@ -9,7 +9,7 @@ interface Input {
   readonly metadata: Metadata;
 }
 
-/** `PUT /queue`: 204 when it is there already, with the same metadata (queue-service §7.1). */
+/** `PUT /queue`: 204 when the queue exists with the same metadata (queue-service §7.1). */
 export const createQueue: QueueOperation<Input, 'created' | 'existed'> = {
   access: createContainerAccess,
   bodyBytesMax: 0,

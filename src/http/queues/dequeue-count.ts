@@ -1,7 +1,9 @@
 import type { RenderedMessage } from '../../wire/xml/queue-messages.js';
 import { messageVersions } from './versions.js';
 
-/** Messages as a version shows them: the first ones did not count (queue-service §2). */
+/**
+ * Messages as a version shows them: the first versions had no dequeue counts (queue-service §2).
+ */
 export function countedMessages(
   messages: readonly RenderedMessage[],
   version: string,

@@ -12,7 +12,7 @@ interface Input {
   readonly visibilitySeconds: number;
 }
 
-/** `GET /queue/messages`: takes messages (queue-service §8.2). */
+/** `GET /queue/messages`: dequeues messages (queue-service §8.2). */
 export const getMessages: QueueOperation<Input, readonly DequeuedMessage[]> = {
   access: objectAccess('process'),
   bodyBytesMax: 0,

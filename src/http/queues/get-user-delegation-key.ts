@@ -19,9 +19,9 @@ interface DelegationKey {
 }
 
 /**
- * `POST /?restype=service&comp=userdelegationkey` (queue-service §4.5): a key with which the
- * bearer of a token signs. What signatures allow is not compared with roles later, so the key is
- * only for those who may do all that a signature of a queue can allow.
+ * `POST /?restype=service&comp=userdelegationkey` (queue-service §4.5): a key with which the bearer
+ * of a token signs. Signatures made with it are not checked against roles later, so it is only
+ * given to callers with all permissions that a queue signature can grant.
  */
 export const getUserDelegationKey: QueueOperation<DelegationKey, DelegationKey> = {
   access: {
@@ -71,7 +71,7 @@ function periodOf(body: Buffer, now: number): { readonly start: string; readonly
   return { start: timeText(start), expiry: timeText(expiry) };
 }
 
-/** To the second, as signatures repeat it. */
+/** To the second, as in signatures. */
 function timeText(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 }

@@ -13,7 +13,7 @@ import type { QueueOperation } from './request.js';
 
 interface Input {
   readonly prefix: string | undefined;
-  /** As sent, and the name of a queue that it stands for. */
+  /** As sent, and the queue name that it encodes. */
   readonly marker: string | undefined;
   readonly from: string | undefined;
   readonly maxResults: number | undefined;
@@ -61,13 +61,13 @@ export const listQueues: QueueOperation<Input, QueuePage> = {
   },
 };
 
-/** Rendered in one piece, whatever their metadata. */
+/** So many queues are rendered at once, whatever their metadata. */
 const queuesAtOnceMax = 4;
 
-/** A larger page than there can be is a full one. */
+/** A page size above the maximum means a full page. */
 const pageSizes = { min: 1, max: 2_147_483_647 };
 
-/** The marker of a page, as the cloud writes it: where the next queue is. */
+/** The marker of a page in the format of the cloud: the position of the next queue. */
 export function markerOf(account: string, name: string): string {
   return `/${account}/${name}`;
 }
@@ -75,7 +75,7 @@ export function markerOf(account: string, name: string): string {
 const markedNameLengthMax = 63;
 const markedName = /^[a-z0-9-]+$/;
 
-/** The name in a marker. Throws `InvalidMarker` for what `markerOf` does not make. */
+/** The name in a marker. Throws `InvalidMarker` for anything that `markerOf` does not make. */
 export function parseMarker(marker: string | undefined, account: string): string | undefined {
   if (marker === undefined || marker === '') return undefined;
   const start = markerOf(account, '');

@@ -4,7 +4,10 @@ import { messageTextBytesMax } from '../../services/queues/limits.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { messageVersions } from './versions.js';
 
-/** The longest body of a put or an update: escaped text takes more room (queue-service §3.5). */
+/**
+ * The longest body of a put or an update; escaped text is longer than the message (queue-service
+ * §3.5).
+ */
 export const messageBodyBytesMax = 131_584;
 
 const textBytesMaxBefore2011 = 8 * 1024;
@@ -13,7 +16,7 @@ const textBytesMaxBefore2011 = 8 * 1024;
 export function messageTextOf({ body, version }: Exchange): string {
   const bytesMax = version < messageVersions.update ? textBytesMaxBefore2011 : messageTextBytesMax;
   const text = parseMessageText(body);
-  // A text never takes more room than the document that it is in.
+  // A text is never longer than its document.
   if (body.length > bytesMax && Buffer.byteLength(text) > bytesMax) {
     throw requestBodyTooLarge(bytesMax);
   }

@@ -4,10 +4,10 @@ import type { Reply } from '../exchange/service.js';
 import { countedMessages } from './dequeue-count.js';
 import type { QueueRequest } from './request.js';
 
-/** Texts of so many characters are shown in one piece. */
+/** Texts of so many characters are rendered at once. */
 const charactersAtOnceMax = 64 * 1024;
 
-/** The answer that shows messages which were taken or looked at. */
+/** The answer with messages that were dequeued or peeked. */
 export function messagesReply(
   messages: readonly (RenderedMessage & { readonly text: string })[],
   { exchange, backend }: QueueRequest,

@@ -87,14 +87,14 @@ export function timeToLiveOf(query: QueryOptions, version: string): number {
   return seconds;
 }
 
-/** `popreceipt`, which changes of a message must carry. What it says is judged later. */
+/** `popreceipt`, which changes of a message must carry. It is decoded later. */
 export function popReceiptOf(query: QueryOptions): string {
   const receipt = query.get('popreceipt');
   if (receipt === undefined) throw missingQueryParameter('popreceipt');
   return receipt;
 }
 
-/** Whether a get shall only look. A value that is neither is refused: a get changes messages. */
+/** True for a peek. Other values are refused, because a get changes messages. */
 export function peekOnlyOf(query: QueryOptions): boolean {
   const text = query.get('peekonly');
   if (text === undefined) return false;

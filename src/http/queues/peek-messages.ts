@@ -11,7 +11,7 @@ interface Input {
   readonly count: number;
 }
 
-/** `GET /queue/messages?peekonly=true`: looks and changes nothing (queue-service §8.3). */
+/** `GET /queue/messages?peekonly=true`: reads without changes (queue-service §8.3). */
 export const peekMessages: QueueOperation<Input, readonly PeekedMessage[]> = {
   access: objectAccess('read'),
   bodyBytesMax: 0,

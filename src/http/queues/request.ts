@@ -7,7 +7,7 @@ import type { Exchange } from '../exchange/exchange.js';
 import type { Operation } from '../exchange/service.js';
 import { parseQueuePath, type QueueResource } from './resource.js';
 
-/** What operations work on. */
+/** The backend of queue operations. */
 export interface QueueBackend extends ServiceBackend {
   readonly queues: QueueService;
 }
@@ -46,7 +46,7 @@ export class QueueRequest implements ServiceRequest<QueueBackend> {
   }
 }
 
-/** The queue that a request addresses; throws when none can have its name (queue-service §5.1). */
+/** The addressed queue; throws when the name is illegal (queue-service §5.1). */
 export function queueOf({ resource }: Pick<QueueRequest, 'resource'>): string {
   invariant(resource.kind !== 'service', 'routed as an operation of a queue');
   checkQueueName(resource.queue);

@@ -1,7 +1,7 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 import { decodeOnce } from '../../wire/http/percent.js';
 
-/** What a request's path names, below the account (queue-service §1.2). */
+/** The resource in a request's path, below the account (queue-service §1.2). */
 export type QueueResource =
   | { readonly kind: 'service' }
   | { readonly kind: 'queue'; readonly queue: string }
@@ -12,8 +12,8 @@ const service: QueueResource = { kind: 'service' };
 const messagesSegment = 'messages';
 
 /**
- * Reads the path as sent, from behind the account on and without the query string. Segments are
- * decoded exactly once, after the path has been split. Neither names nor ids are judged.
+ * Parses the path as sent, after the account and without the query string. Segments are decoded
+ * exactly once, after the split. Names and ids are not validated.
  *
  * Throws `InvalidUri` for a path of another shape, empty segments included: `/queue/messages/` may
  * be a deletion whose id got lost, and must not clear the queue.

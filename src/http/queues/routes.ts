@@ -58,7 +58,7 @@ function isPeek({ query }: RoutedQueueRequest): boolean {
   return peekOnlyOf(query);
 }
 
-/** Reached before routing, whatever the path. */
+/** Routed before the others, whatever the path. */
 export const queuePreflight: QueueRoute = routeTo(
   'QueuePreflightRequest',
   { methods: ['OPTIONS'], everywhere: true },
@@ -90,7 +90,7 @@ export const queueRoutes: readonly QueueRoute[] = [
   queuePreflight,
 ];
 
-/** Names that records give to requests; those for one message have names of their own. */
+/** The operation names in records; those for one message have their own. */
 export const queueOperationNames: readonly string[] = [
   ...queueRoutes.map(({ name }) => name),
   'GetMessage',

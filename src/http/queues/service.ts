@@ -9,7 +9,7 @@ import { QueueRequest, type QueueBackend } from './request.js';
 import { parseQueuePath } from './resource.js';
 import { queuePreflight, queueRouter, type QueueRoute, type RoutedQueueRequest } from './routes.js';
 
-/** The queue service as the pipeline drives it. */
+/** The queue service as the pipeline uses it. */
 export function queueHttpService(backend: QueueBackend): HttpService {
   return {
     name: 'queue',
@@ -26,7 +26,7 @@ export function queueHttpService(backend: QueueBackend): HttpService {
   };
 }
 
-/** Undefined also for a path that names nothing: routing says what is wrong with it. */
+/** Undefined also for an invalid path: routing reports the error. */
 function queueOfPath(path: string): string | undefined {
   try {
     const resource = parseQueuePath(path);
@@ -38,8 +38,8 @@ function queueOfPath(path: string): string | undefined {
 }
 
 /**
- * The route of a request. Throws `InvalidQueryParameterValue` for a `comp` or `restype` that the
- * resource does not have, `UnsupportedHttpVerb` when only the method is wrong.
+ * The route of a request. Throws `InvalidQueryParameterValue` for an unknown `comp` or `restype`,
+ * `UnsupportedHttpVerb` when only the method does not match.
  */
 export function queueRouteOf(request: RoutedQueueRequest): QueueRoute {
   const route = queueRouter.find(request);

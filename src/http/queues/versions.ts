@@ -1,10 +1,10 @@
-/** Protocol versions from which on messages behave differently (queue-service §2). */
+/** Protocol versions that changed the behaviour of messages (queue-service §2). */
 export const messageVersions = {
   /** Answers say how often a message has been handed out. */
   dequeueCount: '2009-09-19',
   /** Messages can be updated, are invisible from the start, and have 64 KiB. */
   update: '2011-08-18',
-  /** A put answers with the message. */
+  /** A put returns the message. */
   putAnswer: '2016-05-31',
   /** Messages can live longer than a week, and forever. */
   unlimitedTimeToLive: '2017-07-29',

@@ -7,13 +7,13 @@ import { tableOf } from './request-target.js';
 import type { TableOperation } from './operation.js';
 import type { TableRequest } from './request.js';
 
-/** Judges an operation that a batch carries as if it came alone (table-service §8.3). */
+/** Authorises an operation of a batch as if it were a request of its own (table-service §8.3). */
 export function authorisePart(operation: TableOperation, request: TableRequest): void {
   const { exchange, resource } = request;
   authorise(exchange.caller, operation.access, tableOf(resource));
 }
 
-/** The entities that the caller's signature is good for; undefined for all. */
+/** The key range of the caller's signature; undefined: all keys. */
 export function rangeOf({ exchange: { caller } }: TableRequest): EntityRange | undefined {
   return caller.kind === 'container-sas' ? caller.range : undefined;
 }
@@ -28,8 +28,8 @@ export function checkWritable(operation: WriteOperation, request: TableRequest):
 }
 
 /**
- * Throws `ResourceNotFound` for a read outside of the range of the caller's signature: the answer
- * is the same whether there is such an entity or not.
+ * Throws `ResourceNotFound` for a read outside of the range of the caller's signature, whether or
+ * not the entity exists.
  */
 export function checkReadable(
   { partitionKey, rowKey }: { readonly partitionKey: string; readonly rowKey: string },

@@ -42,7 +42,7 @@ export async function runBatchQuery(
   }
 }
 
-/** Headers that the frame of a batch writes by itself. */
+/** Headers that the batch response writes itself. */
 const framed: ReadonlySet<string> = new Set([
   'Cache-Control',
   'X-Content-Type-Options',

@@ -9,8 +9,8 @@ import { effectiveMethod } from './request-target.js';
 import type { TableBackend, TableRequest } from './request.js';
 
 /**
- * A request inside a batch. Throws as the parts of a single request do: for its method, its path
- * and its query string. Neither host nor signature are looked at: the batch has been checked.
+ * A request inside a batch. Throws as a single request does: for its method, its path and its query
+ * string. Its host and signature are ignored: the batch is authenticated.
  */
 export class BatchRequest implements TableRequest {
   readonly backend: TableBackend;
@@ -43,7 +43,9 @@ export class BatchRequest implements TableRequest {
   }
 }
 
-/** Clients write the path with the account or without it, whatever the style of the batch's own. */
+/**
+ * Clients write the path with the account or without it, whatever the style of the batch's own URL.
+ */
 function withoutAccount(path: string, account: string): string {
   if (!path.startsWith(account, 1)) return path;
   const end = 1 + account.length;

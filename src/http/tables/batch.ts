@@ -17,7 +17,7 @@ import type { TableRequest } from './request.js';
 
 interface Output {
   readonly outcome: BatchOutcome;
-  /** What the one query of a batch says of itself. */
+  /** The description of the batch's only query. */
   readonly query?: Description;
 }
 
@@ -27,13 +27,13 @@ type Input =
   | {
       readonly kind: 'failed';
       readonly outcome: BatchOutcome;
-      /** Operations of its changeset, as far as they could be told. */
+      /** The number of operations in the changeset, as far as known. */
       readonly operationCount: number;
     };
 
 /**
- * `POST /$batch`: an entity group transaction, or one query (table-service §9). The answer is
- * 202 also when the transaction failed; only what says nothing about an operation fails as a whole.
+ * `POST /$batch`: an entity group transaction, or one query (table-service §9). The status is 202
+ * even when the transaction fails; only errors that concern no operation fail the whole request.
  */
 export const batch: TableOperation<Input, Output> = {
   access: {
@@ -148,7 +148,7 @@ function parseChangeset(parts: readonly BatchOperation[], request: TableRequest)
   return { kind: 'changeset', table, changes };
 }
 
-/** An operation that cannot be read is not the first to fail when one before it breaks a rule. */
+/** An unreadable operation is not the first failure when an earlier one breaks a rule. */
 function firstFailure(
   before: readonly Change[],
   unreadable: StorageError,
@@ -171,7 +171,7 @@ function brokenRule(changes: readonly Change[]): StorageError | undefined {
   }
 }
 
-/** The operation of a changeset that failed, and what it was part of. */
+/** The failed operation of a changeset, and its context. */
 interface FailedPlace<Part> {
   readonly part: Part;
   readonly operationCount: number;
@@ -201,7 +201,7 @@ function writeFailed(
   };
 }
 
-/** What fails for reasons outside the operations, such as load, fails the whole request instead. */
+/** False for failures unrelated to the operations, such as load: they fail the whole request. */
 function isAboutOperation(error: unknown): error is StorageError {
   return error instanceof StorageError && error.status < 500;
 }

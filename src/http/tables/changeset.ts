@@ -18,8 +18,8 @@ import type { WriteEntityOperation, WriteInput } from './write.js';
 import { grantedUnder } from './write-entity.js';
 
 /**
- * One operation of a changeset, read and found well-formed. It lives until the changeset is
- * answered, and so holds nothing of the text that it was read from.
+ * One parsed, well-formed operation of a changeset. It lives until the changeset is answered, so it
+ * keeps no reference to the text of the body.
  */
 export interface Change {
   readonly input: WriteInput;
@@ -27,7 +27,7 @@ export interface Change {
   readonly headers: BatchHeaders;
 }
 
-/** Reads one operation as if it came alone. Throws the same errors. */
+/** Parses one operation as a request of its own, with the same errors. */
 export function readChange(part: BatchOperation, outer: TableRequest): Change {
   const request = new BatchRequest(outer, part);
   const route = tableRouteOf(writeRouter, request);
@@ -40,8 +40,8 @@ export function readChange(part: BatchOperation, outer: TableRequest): Change {
 }
 
 /**
- * The storage layer finds a date out of range when it comes in an update, so that alone in its
- * changeset it carries no index (table-service §9.5). Nothing else there is out of range.
+ * The storage layer finds a date out of range in an update, so that the error carries no index when
+ * the changeset has one operation (table-service §9.5). No other error there is of this code.
  */
 function readInput(operation: WriteEntityOperation, request: TableRequest): WriteInput {
   try {
@@ -60,7 +60,7 @@ export function checkSameTable(first: Change, other: Change): void {
   throw new StorageError('CommandsInBatchActOnDifferentPartitions');
 }
 
-/** What the answer says about one operation of a changeset that was executed. */
+/** The response to one executed operation of a changeset. */
 export function writtenPart(
   { input, contentId }: Change,
   result: WriteResult,

@@ -8,7 +8,7 @@ function invalid(message: string): StorageError {
 }
 
 /**
- * What `If-Match` demands; undefined when it was not sent. `If-None-Match` is not for writes of
+ * The condition of `If-Match`; undefined when absent. `If-None-Match` does not apply to writes of
  * entities (table-service §2.8).
  */
 export function conditionOf(request: TableRequest): Condition | undefined {
@@ -36,7 +36,7 @@ function bothRefused(): StorageError {
   );
 }
 
-/** A deletion says which version it means, if only `*`. */
+/** A deletion must name a version, if only `*`. */
 export function requiredConditionOf(request: TableRequest): Condition {
   const condition = conditionOf(request);
   if (condition !== undefined) return condition;

@@ -10,7 +10,7 @@ import { changeEntity, upsertEntity } from './write-entity.js';
 const put = { methods: ['PUT'], resource: 'entity' } as const;
 const merge = { methods: ['MERGE', 'PATCH'], resource: 'entity' } as const;
 
-/** What may stand alone and in a changeset. With `If-Match`, a write demands that there is one. */
+/** The writes, alone and in a changeset. With `If-Match`, a write requires an existing entity. */
 export const writeRoutes: readonly TableRoute<WriteEntityOperation>[] = [
   routeTo('InsertEntity', { methods: ['POST'], resource: 'entities' }, insertEntity),
   routeTo('UpdateEntity', { ...put, when: hasIfMatch }, changeEntity),

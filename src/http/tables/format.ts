@@ -9,7 +9,7 @@ export function levelOf(request: TableRequest): MetadataLevel {
   return negotiated(request.header('accept'), request.query.get('$format'), request.backend.rules);
 }
 
-/** A server that answers in JSON whatever is accepted has a level for every request. */
+/** A lenient server has a level for every request, whatever `Accept` says. */
 function negotiated(
   accept: string | undefined,
   format: string | undefined,
@@ -23,7 +23,7 @@ function negotiated(
   }
 }
 
-/** The level for an error body; undefined when the request names no format that is JSON. */
+/** The level for an error body; undefined when the request names no JSON format. */
 export function errorLevelOf(
   accept: string | undefined,
   format: string | undefined,
@@ -37,7 +37,7 @@ export function errorLevelOf(
   }
 }
 
-/** As `errorLevelOf`, also for a request whose query string cannot be read. */
+/** As `errorLevelOf`, also for a request with a malformed query string. */
 export function errorLevelOfExchange(
   exchange: Exchange,
   rules: RequestRules,
@@ -51,7 +51,7 @@ export function errorLevelOfExchange(
   return errorLevelOf(exchange.header('accept'), format, rules);
 }
 
-/** A body is JSON, whatever the parameters say; without a Content-Type it is taken to be. */
+/** A body must be JSON, whatever the parameters are; without a Content-Type it is assumed to be. */
 export function requireJsonBody(request: TableRequest): void {
   const text = request.header('content-type');
   if (text === undefined || text.startsWith('application/json')) return;
@@ -62,10 +62,10 @@ export function requireJsonBody(request: TableRequest): void {
   throw new StorageError(isAtom ? 'AtomFormatNotSupported' : 'MediaTypeNotSupported');
 }
 
-/** Whether the answer to a creation repeats what was created. */
+/** Whether the answer to a creation repeats the entity. */
 export type Preference = 'return-content' | 'return-no-content';
 
-/** `Prefer`; values that the service does not know are ignored (table-service §3.4). */
+/** `Prefer`; unknown values are ignored (table-service §3.4). */
 export function preferenceOf(text: string | undefined): Preference | undefined {
   if (text === undefined) return undefined;
   const value = text.trim().toLowerCase();

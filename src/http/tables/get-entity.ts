@@ -52,7 +52,9 @@ export const getEntity: TableOperation<Input, StoredEntity> = {
   },
 };
 
-/** To show a large one takes a turn: those of many clients must not come in one. */
+/**
+ * Rendering a large entity takes its own turn, so that those of many clients do not add up in one.
+ */
 async function inTurn({ bag }: StoredEntity, { room }: TableRequest['exchange']): Promise<void> {
   room.hold(bag.length);
   await room.enter(bag.length);

@@ -64,7 +64,7 @@ function created(result: WriteResult, input: WriteInput, request: TableRequest):
   return reply;
 }
 
-/** The address of an inserted entity. Never a query string: it could hold a signature. */
+/** The address of an inserted entity, without a query string, which could contain a signature. */
 export function locationOf({ table, operation }: WriteInput, { exchange }: TableRequest): string {
   invariant(operation.kind === 'insert', 'only inserts have a location');
   const { partitionKey, rowKey } = operation.entity;

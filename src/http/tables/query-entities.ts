@@ -29,12 +29,12 @@ interface Input {
   readonly level: MetadataLevel;
   readonly table: string;
   readonly query: EntityQueryOptions;
-  /** What the credential allows; undefined: all. */
+  /** The key range of the credential; undefined: all keys. */
   readonly within: EntityRange | undefined;
   readonly plan: () => QueryPlan;
 }
 
-/** Signatures for an account are made for either resource type (table-service §8.4). */
+/** Account signatures for either resource type are accepted (table-service §8.4). */
 const queryAccess: Access = { ...objectAccess('read'), orScope: 'container' };
 
 /** `GET /table()` (table-service §3.9). */
@@ -56,7 +56,7 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
       ...query,
       ...(within === undefined ? {} : { within }),
       plan,
-      // An answer names what an entity lacks: long lists would make it many times as large.
+      // Selected names that a row lacks are returned as null: long lists multiply the answer.
       rowBytesMin: nullBytes(query.select ?? []),
     };
     return backend.tables.queryEntities(account, table, permitted, exchange.room);
@@ -75,7 +75,7 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
       reply.headers.push('x-tabularium-plan', planText(page.report));
       return reply;
     };
-    // Names that no row has count as well: each entity has them as null.
+    // Selected names that no row has count as well: each entity has them as null.
     const bytes = pageBytes(page.entities) + page.entities.length * nullBytes(select ?? []);
     if (bytes <= bytesAtOnceMax) return replyWith(renderEntities(page.entities, context));
     const body = entitiesInPieces(page.entities, context);
@@ -83,7 +83,7 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
   },
 };
 
-/** A long page in slices, once it is its turn. */
+/** Renders a long page in slices, when it gets a slot. */
 async function inTurn(
   body: Pieces<Buffer>,
   bytes: number,
@@ -93,7 +93,7 @@ async function inTurn(
   return inSlices(body, backend.clock);
 }
 
-/** Where the next page starts. Without a row key, at the beginning of that partition. */
+/** The position of the next page. Without a row key: the beginning of the partition. */
 export function continuationHeaders({ next }: EntityPage): [name: string, value: string][] {
   if (next === undefined) return [];
   const headers: [name: string, value: string][] = [
@@ -109,7 +109,7 @@ function planText({ planClass, intervals, rowsScanned, rowsReturned }: QueryRepo
   return `class=${planClass};intervals=${intervals};scanned=${rowsScanned};returned=${rowsReturned}`;
 }
 
-/** Entities that the filter asks for by both keys, and partitions that it asks for by theirs. */
+/** The entities that the filter names by both keys, and the partitions that it names by key. */
 function namedEntities({ intervals }: QueryPlan): readonly EntityName[] {
   return intervals.flatMap((interval): EntityName[] => {
     switch (interval.kind) {
@@ -125,7 +125,7 @@ function namedEntities({ intervals }: QueryPlan): readonly EntityName[] {
   });
 }
 
-/** Entities come in the order of their keys, so those of a partition stand together. */
+/** Entities are in key order, so those of a partition are neighbours. */
 function loadOfPage({ entities }: EntityPage): readonly PartitionLoad[] {
   const loads: PartitionLoad[] = [];
   let first = 0;

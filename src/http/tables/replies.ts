@@ -19,7 +19,7 @@ export function noContentReply(): Reply {
   return { status: 204, headers: odataHeaders() };
 }
 
-/** What an entity's JSON needs to know of the request that asks for it. */
+/** The context for rendering entities. */
 export function renderContext(
   request: TableRequest,
   view: {
@@ -39,7 +39,7 @@ export function renderContext(
   };
 }
 
-/** What a table's JSON needs to know of the request that asks for it. */
+/** The context for rendering tables. */
 export function tableRenderContext(
   request: TableRequest,
   level: MetadataLevel,
@@ -48,7 +48,7 @@ export function tableRenderContext(
   return { level, base: request.exchange.base, account: request.account, selectText };
 }
 
-/** Name, value, …: the headers that say where what was created is, as far as there is room. */
+/** Name, value, …: the location headers, as far as they fit. */
 export function locationHeaders(location: string, form: 'with-id' | 'alone'): string[] {
   const headers: string[] = [];
   const wanted = form === 'with-id' ? withId : alone;

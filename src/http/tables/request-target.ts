@@ -12,8 +12,8 @@ import { isTableName } from '../../services/tables/table-name.js';
 const tunnelled: ReadonlySet<string> = new Set(['GET', 'PUT', 'MERGE', 'PATCH', 'DELETE']);
 
 /**
- * The method that a request means: POST can carry another one in `X-HTTP-Method`, for networks that
- * let only the common methods through (table-service §3.2, §3.4).
+ * The effective method of a request: POST can carry another one in `X-HTTP-Method`, for networks
+ * that only let common methods through (table-service §3.2, §3.4).
  */
 export function effectiveMethod(method: string, override: string | undefined): string {
   if (override === undefined) return method;
@@ -28,12 +28,12 @@ export function effectiveMethod(method: string, override: string | undefined): s
 const keyed = /^([^(]+)\('.*'\)$/;
 
 /**
- * What an HTTP request addresses, from its path behind the account as sent. Throws as
+ * The resource of an HTTP request, from its path after the account as sent. Throws as
  * `parseResourcePath` does.
  *
- * A client whose account URL ends in a table's name asks for what is below the table. The service
- * takes that for an insert into the table whatever is behind its name, or refuses it in its own
- * way. Paths inside of batches do not come of an account URL, and have no such meaning.
+ * A client whose account URL ends in a table's name addresses resources below the table. The
+ * service treats that as an insert into the table, or refuses it in its own way. Paths inside of
+ * batches do not begin with an account URL and are not treated so.
  */
 export function parseRequestPath(path: string, method: string): Resource {
   const segments = pathSegments(path);
@@ -53,7 +53,7 @@ function refuseKeyCount(name: string): never {
   });
 }
 
-/** Which table a request addresses, as it spells the name. */
+/** The addressed table, as spelled in the request. */
 export function tableOf(resource: Resource): string | undefined {
   switch (resource.kind) {
     case 'entity':

@@ -9,7 +9,7 @@ import type { Exchange } from '../exchange/exchange.js';
 import { effectiveMethod, parseRequestPath, tableOf } from './request-target.js';
 import type { RequestRules } from '../operations/request-rules.js';
 
-/** What operations work on. */
+/** The backend of table operations. */
 export interface TableBackend extends ServiceBackend {
   readonly tables: TableService;
   readonly randomness: Randomness;
@@ -17,11 +17,11 @@ export interface TableBackend extends ServiceBackend {
   readonly rules: RequestRules;
 }
 
-/** One request to the table service: a whole HTTP request, or one inside a batch. */
+/** One request to the table service: an HTTP request, or one inside a batch. */
 export interface TableRequest extends ServiceRequest<TableBackend> {
   /** The HTTP request that carries this one: itself, or the batch around it. */
   readonly exchange: Exchange;
-  /** The method meant, after `X-HTTP-Method`. */
+  /** The effective method, after `X-HTTP-Method`. */
   readonly method: string;
   readonly resource: Resource;
   readonly query: QueryOptions;
@@ -32,8 +32,7 @@ export interface TableRequest extends ServiceRequest<TableBackend> {
 }
 
 /**
- * A request that is an HTTP request of its own. Throws for a method in `X-HTTP-Method` or a path
- * that there cannot be.
+ * An HTTP request of its own. Throws for an unknown method in `X-HTTP-Method` or an invalid path.
  */
 export class ExchangeRequest implements TableRequest {
   readonly backend: TableBackend;
@@ -74,7 +73,7 @@ export class ExchangeRequest implements TableRequest {
   }
 }
 
-/** Bytes that are not UTF-8 are refused rather than stored as replacement characters. */
+/** Refuses bytes that are not UTF-8; they would be stored as replacement characters. */
 function textOf(body: Buffer): string {
   if (isUtf8(body)) return body.toString('utf8');
   throw new StorageError('InvalidInput', {

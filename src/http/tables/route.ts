@@ -16,8 +16,8 @@ export type TableRoute<O extends TableOperation = TableOperation> = ServiceRoute
 >;
 
 /**
- * The route of a request. Throws `InvalidQueryParameterValue` for a `comp` or `restype` that the
- * resource does not have, `MethodNotAllowed` when only the method is wrong.
+ * The route of a request. Throws `InvalidQueryParameterValue` for an unknown `comp` or `restype`,
+ * `MethodNotAllowed` when only the method does not match.
  */
 export function tableRouteOf<O extends TableOperation>(
   router: ServiceRouter<RoutedTableRequest, O>,

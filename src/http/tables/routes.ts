@@ -21,7 +21,7 @@ const getAcl = getSignedIdentifiers(tablePolicies);
 const setAcl = setSignedIdentifiers(tablePolicies);
 const setProperties = setServiceProperties(tableProperties);
 
-/** Reached before routing, whatever the path. */
+/** Routed before the others, whatever the path. */
 export const tablePreflight: TableRoute = routeTo(
   'PreflightTableRequest',
   { methods: ['OPTIONS'], everywhere: true },
@@ -49,7 +49,7 @@ export const tableRoutes: readonly TableRoute[] = [
   tablePreflight,
 ];
 
-/** Names that records give to requests. */
+/** The operation names in records. */
 export const tableOperationNames: readonly string[] = tableRoutes.map(({ name }) => name);
 
 export const tableRouter = serviceRouter(tableRoutes);

@@ -11,7 +11,7 @@ import { tableRouteOf } from './route.js';
 import { tablePreflight, tableRouter } from './routes.js';
 import { grantedUnder } from './write-entity.js';
 
-/** The table service as the pipeline drives it. */
+/** The table service as the pipeline uses it. */
 export function tableHttpService(backend: TableBackend): HttpService {
   return {
     name: 'table',
@@ -43,10 +43,7 @@ function errorReply(error: StorageError, exchange: Exchange, rules: RequestRules
   return { status, reason, headers: flat, body };
 }
 
-/**
- * A failed creation confirms what it was asked, once storage had to do with it (table-service
- * §3.1).
- */
+/** A failed creation confirms its preference once storage was involved (table-service §3.1). */
 function confirmedPreference(error: StorageError, exchange: Exchange): Preference | undefined {
   if (exchange.method !== 'POST' || !exchange.running) return undefined;
   if (!error.noCache && exchange.operation !== 'CreateTable') return undefined;

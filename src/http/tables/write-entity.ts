@@ -59,7 +59,7 @@ export function grantedUnder<O extends TableOperation>(
   return upsertsWithOnePermission && isUpsert ? upsertEntityWithEither : operation;
 }
 
-/** The keys are those of the path; a body may repeat them, and may be missing altogether. */
+/** The keys are those of the path; a body may repeat them, and may be absent. */
 function propertiesOf(request: TableRequest): PropertyBag {
   return entityBodyOf(request, 'path').properties;
 }

@@ -8,13 +8,13 @@ import type { TableOperation } from './operation.js';
 import type { Preference } from './format.js';
 import type { TableRequest } from './request.js';
 
-/** What every write of one entity comes down to, alone or in a changeset. */
+/** The parsed form of any write of one entity, alone or in a changeset. */
 export interface WriteInput {
   readonly table: string;
   readonly operation: WriteOperation;
-  /** Of an insert: what the client wants back. */
+  /** For an insert: the preferred answer. */
   readonly preference?: Preference | undefined;
-  /** Of an insert that answers with the entity. */
+  /** For an insert that returns the entity: the metadata level. */
   readonly level?: MetadataLevel | undefined;
 }
 
@@ -34,7 +34,7 @@ export function runWrite(
   return backend.tables.write(account, table, operation);
 }
 
-/** The members that writes of one entity have in common beside `run`. */
+/** The members that writes of one entity share, besides `run`. */
 export const oneEntity = {
   entities: ({ operation }: WriteInput): readonly EntityName[] => [keysOf(operation)],
   load: (_result: WriteResult, { operation }: WriteInput): readonly PartitionLoad[] => [

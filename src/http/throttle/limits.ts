@@ -10,7 +10,7 @@ import {
   type Shape,
 } from '../../base/shape/shape.js';
 
-/** How much is let through. What is absent is as in the cloud service. */
+/** The limits. Absent members have the values of the cloud service. */
 export interface ThrottleRates {
   /** Entities written or returned. The cloud service: 2,000. */
   readonly entitiesPerSecondPerPartition?: number;
@@ -20,7 +20,7 @@ export interface ThrottleRates {
   readonly messagesPerSecondPerQueue?: number;
 }
 
-/** Rates of every account, and what differs for some. */
+/** The rates of all accounts, and overrides for some. */
 export interface ThrottleLimits extends ThrottleRates {
   readonly accounts?: Readonly<Record<string, ThrottleRates>>;
 }
@@ -35,7 +35,7 @@ export const azureRates: Required<ThrottleRates> = Object.freeze({
   messagesPerSecondPerQueue: 2_000,
 });
 
-/** Limits with every default filled in. */
+/** Limits with all defaults. */
 export interface ParsedLimits {
   readonly rates: Required<ThrottleRates>;
   readonly accounts: ReadonlyMap<string, Required<ThrottleRates>>;

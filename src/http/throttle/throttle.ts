@@ -12,10 +12,10 @@ import {
 } from './limits.js';
 import { TokenBucket } from './token-bucket.js';
 
-/** Buckets of partitions and queues that are remembered: those used last. */
+/** The size of the bucket cache; least recently used buckets are removed. */
 const bucketsMax = 10_000;
 
-/** What a partition of a service may do. */
+/** The rate that applies to a partition of a service. */
 const partitionRate: Readonly<Record<ServiceName, keyof ThrottleRates>> = {
   table: 'entitiesPerSecondPerPartition',
   queue: 'messagesPerSecondPerQueue',
@@ -26,16 +26,16 @@ interface Reservation {
   readonly tokens: number;
 }
 
-/** What a request that was let through is waited for with. */
+/** The reservation of an admitted request. */
 interface Admission {
   readonly account: TokenBucket;
   readonly reservations: readonly Reservation[];
 }
 
 /**
- * Lets requests through as far as limits allow. A request is asked about before its work; what it
- * has cost, its record says. Meanwhile what it is known to need is reserved, so that requests that
- * run side by side do not exceed a limit together.
+ * Throttles requests. A request is checked before its work, and its record charges the actual cost.
+ * The known minimum is reserved meanwhile, so that concurrent requests do not exceed a limit
+ * together.
  */
 export class Throttle implements Interceptor {
   readonly #clock: Clock;
@@ -59,12 +59,12 @@ export class Throttle implements Interceptor {
     return this.#setting;
   }
 
-  /** Requests that were refused since the limits were set. */
+  /** The requests refused since the limits were set. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Puts other limits in force; all buckets are full then. Throws `InvalidSettingError`. */
+  /** Applies other limits, with full buckets. Throws `InvalidSettingError`. */
   set(setting: ThrottleSetting): void {
     this.#limits = parseThrottle(setting);
     this.#setting = setting;
@@ -93,7 +93,7 @@ export class Throttle implements Interceptor {
     this.#admissions.set(exchange.requestId, { account, reservations });
   }
 
-  /** Takes what a request has cost. */
+  /** Charges the cost of a request. */
   readonly observe = (record: RequestRecord): void => {
     const admission = this.#admissions.get(record.requestId);
     if (admission === undefined) return;
@@ -108,7 +108,7 @@ export class Throttle implements Interceptor {
     }
   };
 
-  /** What is known of the cost of a request before its work. */
+  /** The known cost of a request before its work. */
   #needs(request: AdmittedRequest, nowMs: number): readonly Reservation[] {
     if (!request.hasLoad) return [];
     const { exchange } = request;
@@ -118,7 +118,7 @@ export class Throttle implements Interceptor {
     if (services[service].container.partitions === 'whole') counts.set('', 1);
     else {
       for (const { partitionKey, rowKey } of request.entities()) {
-        // Of a whole partition nobody knows what it holds, but it must not be in debt.
+        // The size of a whole partition is not known, but its bucket must not be in debt.
         const before = counts.get(partitionKey) ?? 0;
         counts.set(partitionKey, rowKey === undefined ? Math.max(1, before) : before + 1);
       }

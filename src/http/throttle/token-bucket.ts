@@ -1,16 +1,16 @@
-/** Sums of fractions of tokens are off by less than this. */
+/** Rounding errors of sums are smaller than this. */
 const tolerance = 1e-6;
 
 /**
- * Tokens that come at a rate, as many as come in a second at most, but never less than one. Taking
- * may leave a debt, which has to be paid before anything else is let through.
+ * A token bucket whose capacity is one second's tokens, but at least one. Taking may leave a debt,
+ * which must be repaid before the next admission.
  */
 export class TokenBucket {
   readonly #perMs: number;
   readonly #capacity: number;
   #level: number;
   #atMs: number;
-  /** Held for requests under way: they have not taken theirs yet. */
+  /** Tokens reserved for requests in progress, which have not taken theirs yet. */
   #reserved = 0;
 
   constructor(perSecond: number, nowMs: number) {
@@ -21,8 +21,8 @@ export class TokenBucket {
   }
 
   /**
-   * Milliseconds until so many tokens are free, if nobody takes any; 0 when they are. More than the
-   * bucket can hold are free when it is full.
+   * Milliseconds until so many tokens are free if nobody takes any; 0 when they are. A request for
+   * more than the capacity waits for a full bucket.
    */
   waitMs(tokens: number, nowMs: number): number {
     this.#refill(nowMs);
@@ -34,7 +34,7 @@ export class TokenBucket {
     this.#reserved += tokens;
   }
 
-  /** Gives back what was reserved. */
+  /** Releases a reservation. */
   release(tokens: number): void {
     this.#reserved -= tokens;
   }

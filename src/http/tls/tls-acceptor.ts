@@ -3,7 +3,7 @@ import { TLSSocket, type SecureContext } from 'node:tls';
 import type { Timer, Timers } from '../../base/async/timers.js';
 import { ignoreLostClient } from '../exchange/lost-client.js';
 
-/** Which certificate new connections are shown. Open connections keep the one they have seen. */
+/** The certificate for new connections. Open connections keep theirs. */
 export interface TlsIdentity {
   readonly context: SecureContext;
 }
@@ -13,17 +13,17 @@ export interface DoorwayOptions {
   readonly timers: Timers;
   /** From the opening of a connection to the end of its handshake. */
   readonly handshakeTimeoutMs: number;
-  /** A connection over which requests can come. */
+  /** Called with a connection that can carry requests. */
   readonly onSecure: (socket: Socket, accepted: Socket) => void;
-  /** Bytes that begin as a request does, without TLS. Whoever is told ends the connection. */
+  /** Called for a plain HTTP request on the TLS port. The callee closes the connection. */
   readonly onPlain: (socket: Socket) => void;
-  /** The handshake was refused by one of the sides. */
+  /** Either side has refused the handshake. */
   readonly onFailed: (error: Error) => void;
 }
 
 /**
- * Where connections of a port that speaks TLS wait until their handshake is done. None waits longer
- * than `handshakeTimeoutMs`, whatever it sends or does not send.
+ * Holds connections of a TLS port until their handshake is done, for at most `handshakeTimeoutMs`,
+ * whatever they send.
  */
 export class TlsAcceptor {
   readonly #options: DoorwayOptions;
@@ -33,7 +33,7 @@ export class TlsAcceptor {
     this.#options = options;
   }
 
-  /** Takes in a connection that nobody has read from. */
+  /** Adds an unread connection. */
   admit(socket: Socket): void {
     const { timers, handshakeTimeoutMs } = this.#options;
     const timer = timers.start(handshakeTimeoutMs, () => socket.destroy(), undefined);
@@ -53,7 +53,7 @@ export class TlsAcceptor {
     this.#waiting.delete(socket);
   }
 
-  /** The first byte tells which protocol a client speaks. */
+  /** Detects the client's protocol from the first byte. */
   #look(socket: Socket, timer: Timer): void {
     const bytes: unknown = socket.read();
     if (!Buffer.isBuffer(bytes)) socket.destroy();
@@ -73,7 +73,7 @@ export class TlsAcceptor {
       secureContext: identity.context,
       ALPNProtocols: ['http/1.1'],
     });
-    // A further one costs a client little and the server much. Asking for it is an error.
+    // A renegotiation costs a client little and the server much, so it is refused.
     secured.disableRenegotiation();
     let isSecure = false;
     secured.on('error', (error) => {
@@ -81,7 +81,7 @@ export class TlsAcceptor {
     });
     secured.once('secure', () => {
       isSecure = true;
-      // Node hands errors of the protocol over as 'error' only where its own server accepts.
+      // Node emits protocol errors as 'error' only for its own TLS server.
       secured.once('_tlsError', () => secured.destroy());
       this.#leave(socket, timer);
       onSecure(secured, socket);
@@ -91,12 +91,12 @@ export class TlsAcceptor {
 
 const handshakeRecord = 0x16;
 
-/** Whether bytes are the beginning of a TLS handshake. */
+/** True when bytes begin a TLS handshake. */
 export function isClientHello(bytes: Uint8Array): boolean {
   return bytes[0] === handshakeRecord;
 }
 
-/** Every method of HTTP is in upper-case letters. */
+/** All HTTP methods are in upper-case letters. */
 function beginsAsRequest(bytes: Uint8Array): boolean {
   const [first = 0] = bytes;
   return first >= 0x41 && first <= 0x5a;

@@ -15,15 +15,15 @@ export interface SharedKeyCredential {
   readonly signature: string;
 }
 
-/** An OAuth access token, unread (table-service §8.5, queue-service §4.6). */
+/** An unparsed OAuth access token (table-service §8.5, queue-service §4.6). */
 export interface BearerCredential {
   readonly kind: 'bearer';
   readonly token: string;
 }
 
 /**
- * What a request offers to prove who sent it. Every way to authenticate, for every service, is a
- * member, is recognised by `readCredential` and verified by a module of this folder.
+ * The credential of a request. Every way to authenticate, for every service, is a member, is
+ * recognised by `readCredential` and verified by a module of this folder.
  */
 export type Credential = { readonly kind: 'none' } | SharedKeyCredential | BearerCredential | Sas;
 

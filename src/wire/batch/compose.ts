@@ -1,7 +1,7 @@
 import type { Randomness } from '../../base/randomness.js';
 import type { BatchMethod } from './part-reader.js';
 
-/** One request to put into a batch. */
+/** A request to be put into a batch. */
 export interface ComposedOperation {
   readonly method: BatchMethod;
   /** Absolute URL or path, percent-encoded. */

@@ -1,8 +1,8 @@
 import { MalformedBatchError } from './malformed.js';
 
 /**
- * Lines that begin like a delimiter and are none, over a whole body. JSON has no raw line break, so
- * no honest body has any; without a bound a hostile one would buy a native search with each.
+ * Lines that resemble a delimiter, over a whole body. JSON has no raw line break, so valid bodies
+ * have none; the bound limits the native searches that a hostile body can cause.
  */
 const falseDelimitersMax = 1000;
 
@@ -16,8 +16,8 @@ export interface Delimiter {
 }
 
 /**
- * Finds the delimiter lines of one boundary: `--boundary`, optional `--`, optional white space, at
- * the start of a line and nothing behind. Indexes are byte offsets: the text is Latin-1.
+ * Finds the delimiter lines of one boundary: `--boundary`, optional `--`, optional white space,
+ * alone on a line. Indexes are byte offsets: the text is Latin-1.
  */
 export class DelimiterScanner {
   readonly #text: string;
@@ -47,7 +47,7 @@ export class DelimiterScanner {
     return undefined;
   }
 
-  /** Reads what follows the boundary; undefined when the line goes on and so is none of ours. */
+  /** Reads the text after the boundary; undefined when the line continues and is no delimiter. */
   #read(at: number, after: number): Delimiter | undefined {
     const text = this.#text;
     const closing = text.startsWith('--', after);

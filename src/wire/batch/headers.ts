@@ -1,6 +1,6 @@
 import { MalformedBatchError } from './malformed.js';
 
-/** Header lines of one part, folded ones included: unfolding copies a value once a line. */
+/** Header lines of one part, folded ones included; each folded line copies the value. */
 const headerLinesMax = 64;
 
 /** Read access to the header fields of a part. Names are given in lower case. */
@@ -10,8 +10,8 @@ export interface BatchHeaders {
 }
 
 /**
- * Reads a block of header lines, which end in CRLF or LF. A line that begins with white space goes
- * on from the one before.
+ * Reads a block of header lines, which end in CRLF or LF. A line that begins with white space
+ * continues the one before.
  */
 export function parseHeaders(block: string): BatchHeaders {
   const fields = new Map<string, string>();

@@ -1,8 +1,8 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 
 /**
- * A batch whose frame cannot be read, or breaks a rule about the frame. Nothing of it is executed.
- * The answer does not say why (table-service §9.6); `reason` is for the server's own log.
+ * A malformed batch. Nothing of it is executed. The answer does not say why (table-service §9.6);
+ * `reason` is for the server's log.
  */
 export class MalformedBatchError extends StorageError {
   readonly reason: string;

@@ -1,17 +1,17 @@
 /** Longest boundary that RFC 2046 allows. */
 const boundaryLengthMax = 70;
 
-/** Longest Content-Type worth reading. */
+/** The longest Content-Type that is parsed. */
 const contentTypeLengthMax = 1024;
 
 const parameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))\s*/y;
 
-/** Visible ASCII with spaces inside; wider than RFC 2046, as clients are. */
+/** Visible ASCII with inner spaces; wider than RFC 2046, because clients are. */
 const boundaryForm = /^[\x20-\x7e]*[\x21-\x7e]$/;
 
 /**
  * The boundary of a `multipart/mixed` Content-Type: quoted or not, other parameters before or
- * after, names in any case. Undefined for every other media type and for an unusable boundary.
+ * after, names in any case. Undefined for every other media type and for an invalid boundary.
  */
 export function multipartBoundary(contentType: string): string | undefined {
   if (contentType.length > contentTypeLengthMax) return undefined;

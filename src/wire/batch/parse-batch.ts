@@ -8,8 +8,8 @@ import { PartReader, type BatchOperation } from './part-reader.js';
 export const batchOperationsMax = 100;
 
 /**
- * What a batch asks for. `refused`: the frame is sound, but one operation breaks a rule of batches;
- * the answer is a failed changeset whose one part carries `error`.
+ * A parsed batch. `refused`: the frame is sound, but one operation breaks a rule of batches; the
+ * answer is a failed changeset whose one part carries `error`.
  */
 export type Batch =
   | { readonly kind: 'changeset'; readonly operations: readonly BatchOperation[] }
@@ -17,18 +17,18 @@ export type Batch =
   | {
       readonly kind: 'refused';
       readonly error: StorageError;
-      /** The operation that the answer is about. */
+      /** The operation that broke a rule. */
       readonly operation: BatchOperation;
     };
 
 /**
- * Reads the body of a batch request (table-service §9.1, §9.2) in linear time. Accepts what
- * clients are known to send: CRLF, LF and both, additional blank lines, headers in any case and
+ * Parses the body of a batch request (table-service §9.1, §9.2) in linear time. Accepts the
+ * variants of known clients: CRLF, LF and both, additional blank lines, headers in any case and
  * order, text around the parts, any inner Content-Length.
  *
  * A batch has one part, either a changeset of 1 to 100 writes or one GET. Further parts make it
  * malformed: the service is documented to execute a first changeset and to reject the others, but
- * no client sends several, and half an execution is worse than none.
+ * no client sends several, and a partial execution is worse than none.
  *
  * @throws {MalformedBatchError} and nothing else.
  */
@@ -77,7 +77,7 @@ function parseChangeset(reader: PartReader, delimiters: DelimiterScanner, start:
   return { kind: 'changeset', operations };
 }
 
-/** Why the operation at `index` may not be in a changeset. */
+/** Why the operation at `index` is not allowed in a changeset. */
 function refusal(operation: BatchOperation, index: number): StorageError | undefined {
   if (index >= batchOperationsMax) {
     return new StorageError('InvalidInput', {

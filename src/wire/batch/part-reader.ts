@@ -10,17 +10,18 @@ export interface BatchOperation {
   readonly method: BatchMethod;
   /** An absolute URL or a path with its query, as sent; `splitTarget` takes it apart. */
   readonly target: string;
-  /** Operations whose headers are the same text share one object. */
+  /** Operations with identical header text share one object. */
   readonly headers: BatchHeaders;
-  /** Without the line breaks around it; empty when there is none. Decoded each time it is read. */
+  /** The body without surrounding line breaks; empty when there is none. Decoded on each access. */
   readonly body: string;
-  /**
-   * Only from an inner HTTP header: the response repeats it in no other case (table-service §9.3).
-   */
+  /** From an inner HTTP header only; it is not echoed otherwise (table-service §9.3). */
   readonly contentId: string | undefined;
 }
 
-/** MIME headers, request line and HTTP headers of one part. A target alone may have 64 KiB. */
+/**
+ * The limit of MIME headers, request line and HTTP headers of one part. A target alone may have 64
+ * KiB.
+ */
 const headBytesMax = 128 * 1024;
 
 /** A line without its CRLF or LF; `next` is where the following line starts. */
@@ -30,9 +31,9 @@ interface Line {
 }
 
 /**
- * Reads the parts of one batch body. Structure is found in a Latin-1 copy, whose indexes are byte
- * offsets and whose string searches are much cheaper than those of a `Buffer`. What leaves this
- * class is decoded from the bytes, so that no kept string holds on to the whole body.
+ * Reads the parts of a batch body. Searches a Latin-1 copy, in which indexes are byte offsets and
+ * searches are much faster than in a `Buffer`. Results are decoded from the bytes, so that no kept
+ * string refers to the whole body.
  */
 export class PartReader {
   readonly text: string;
@@ -48,8 +49,8 @@ export class PartReader {
   }
 
   /**
-   * The MIME header block at the start of a part and where it ends. None when the request line
-   * comes first.
+   * The MIME header block at the start of a part and where it ends. Empty when the part begins with
+   * a request line.
    */
   mimeHeaders(start: number, end: number): { headers: BatchHeaders; next: number } {
     const first = this.#skipBlankLines(start, end);
@@ -100,7 +101,7 @@ export class PartReader {
     return position;
   }
 
-  /** The part of a request line behind the method. Unencoded spaces in a target are kept. */
+  /** The target of a request line. Unencoded spaces in it are kept. */
   #target(start: number, lineEnd: number): string {
     const space = this.text.lastIndexOf(' ', lineEnd - 1);
     const isRequest = space > start && this.text.startsWith('HTTP/1.', space + 1);
@@ -111,7 +112,7 @@ export class PartReader {
     return target;
   }
 
-  /** Clients repeat one header block in every operation: it is then read once. */
+  /** Clients repeat one header block in every operation, so the last one is cached. */
   #headerBlock(start: number, end: number): { headers: BatchHeaders; next: number } {
     const repeated = start + this.#lastBlock.length;
     if (this.#lastHeaders && repeated <= end + 1 && this.text.startsWith(this.#lastBlock, start)) {
@@ -120,7 +121,7 @@ export class PartReader {
     const next = this.#blockEnd(start, end);
     const block = this.#body.toString('latin1', start, next);
     const headers = parseHeaders(block);
-    // Text without its closing blank line could be the beginning of a longer block.
+    // Without its closing blank line the text could be the beginning of a longer block.
     if (/^\r?\n$|\n\r?\n$/.test(block)) [this.#lastBlock, this.#lastHeaders] = [block, headers];
     return { headers, next };
   }
@@ -149,14 +150,14 @@ export class PartReader {
   }
 }
 
-/** Lines before the request line are MIME headers; their content decides nothing. */
+/** Lines before the request line are MIME headers; their content is ignored. */
 function checkMimeLine(text: string, start: number, end: number): void {
   const colon = text.indexOf(':', start);
   const isFolded = text.charCodeAt(start) === 32 || text.charCodeAt(start) === 9;
   if (!isFolded && (colon < 0 || colon >= end)) throw new MalformedBatchError('part header line');
 }
 
-/** The method of the request line that starts here, if one does. */
+/** The method of the request line at a position, if there is one. */
 function methodAt(text: string, position: number): BatchMethod | undefined {
   switch (text.charCodeAt(position)) {
     case 68:

@@ -7,12 +7,12 @@ import { fittingLocations, type LocationHeader } from '../http/header-block.js';
 import { contentType, type MetadataLevel } from '../odata/media-type.js';
 import type { MalformedBatchError } from './malformed.js';
 
-/** The answer to one write of a changeset that was executed. */
+/** The answer to one executed write of a changeset. */
 export type WrittenPart =
   | {
       readonly kind: 'inserted';
       readonly contentId: string | undefined;
-      /** Whether the client asked for the echo, which is then confirmed. */
+      /** True when the client asked for the entity by `Prefer`; the answer then confirms it. */
       readonly preferred: boolean;
       readonly level: MetadataLevel;
       readonly location: string;
@@ -29,22 +29,24 @@ export type WrittenPart =
   | { readonly kind: 'updated'; readonly contentId: string | undefined; readonly etag: string }
   | { readonly kind: 'deleted'; readonly contentId: string | undefined };
 
-/** What the one part about a failure says besides the error. */
+/** The context of the part that reports a failure. */
 export interface FailedPart {
   readonly error: StorageError;
   readonly contentId: string | undefined;
-  /** What the failing operation negotiated; minimal metadata when it named nothing usable. */
+  /** The level that the failing operation negotiated; minimal metadata when it named none. */
   readonly level: MetadataLevel | undefined;
 }
 
-/** What became of a batch. */
+/** The result of a batch. */
 export type BatchOutcome =
   | { readonly kind: 'written'; readonly parts: readonly WrittenPart[] }
   | (FailedPart & {
       readonly kind: 'write-failed';
-      /** Operations in the changeset, which decides on the index in the message. */
+      /**
+       * The number of operations in the changeset, which decides whether the message has an index.
+       */
       readonly operationCount: number;
-      /** Confirmed once the request had reached storage. */
+      /** Confirmed only when the request has reached storage. */
       readonly preferenceApplied: 'return-content' | 'return-no-content' | undefined;
     })
   | {
@@ -132,7 +134,7 @@ export function renderBatchResponse(outcome: BatchOutcome, context: BatchContext
   return { contentType: `multipart/mixed; boundary=${outer}`, body: writer.finish() };
 }
 
-/** `writeParts` is given what opens each part. */
+/** `writeParts` receives the text that begins each part. */
 function writeChangeset(
   writer: BodyWriter,
   context: BatchContext,
@@ -184,7 +186,7 @@ function writeFound(writer: BodyWriter, found: Extract<BatchOutcome, { kind: 'fo
   writer.text('\r\n');
 }
 
-/** What was not understood as an operation has neither the cache header nor the preference. */
+/** An unparsed operation has neither the cache header nor the preference. */
 function writeFailed(
   writer: BodyWriter,
   { error, contentId, level }: FailedPart,
@@ -241,7 +243,7 @@ function contentTypeLine(level: MetadataLevel): string {
   return `Content-Type: ${contentType(level)}\r\n`;
 }
 
-/** Gathers a body of headers, which are Latin-1 text, and of bytes that are copied once. */
+/** Builds a body from headers, which are Latin-1 text, and from bytes, which are copied once. */
 class BodyWriter {
   readonly #chunks: Uint8Array[] = [];
   #text = '';

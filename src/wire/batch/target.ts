@@ -1,4 +1,4 @@
-/** A request target taken apart; both parts as sent, nothing decoded. */
+/** The parts of a request target, as sent, undecoded. */
 export interface SplitTarget {
   /** Begins with `/`. */
   readonly path: string;
@@ -7,8 +7,8 @@ export interface SplitTarget {
 }
 
 /**
- * Splits the target of an inner request: an absolute URL, whose scheme and host decide nothing, or
- * a path (table-service §9.2).
+ * Splits the target of an inner request: an absolute URL, whose scheme and host are ignored, or a
+ * path (table-service §9.2).
  */
 export function splitTarget(target: string): SplitTarget {
   const start = pathStart(target);
@@ -20,7 +20,7 @@ export function splitTarget(target: string): SplitTarget {
   };
 }
 
-/** Where the path begins; a colon in a key is no scheme, as it stands behind the first slash. */
+/** The start of the path. A colon after the first slash belongs to a key and not to a scheme. */
 function pathStart(target: string): number {
   if (target.startsWith('/')) return 0;
   const scheme = target.indexOf('://');

@@ -9,7 +9,7 @@ export function formatEtag(version: number): string {
   return `W/"datetime'${formatEscapedTimestamp(version)}'"`;
 }
 
-/** What an `If-Match` header demands; assignable to the condition of a write. */
+/** The condition of an `If-Match` header; assignable to the condition of a write. */
 export type IfMatch =
   | { readonly kind: 'any' }
   | { readonly kind: 'version'; readonly version: number }
@@ -22,10 +22,9 @@ const datePrefix = "datetime'";
 const valueStart = 'W/"'.length;
 
 /**
- * Reads an `If-Match` header (table-service §2.8). `never` is a well-formed weak etag that no
- * entity of this server carries; undefined is malformed: a strong etag, a bare word, a list, an
- * empty text. Any spelling of an etag's instant names its version: letter case of `%3A`, trailing
- * zeros.
+ * Parses an `If-Match` header (table-service §2.8). `never` is a well-formed weak etag that no
+ * entity of this server has; undefined is malformed: a strong etag, a bare word, a list, an empty
+ * text. All spellings of an etag's instant are equal: letter case of `%3A`, trailing zeros.
  */
 export function parseIfMatch(text: string): IfMatch | undefined {
   if (text === '*') return any;

@@ -32,12 +32,14 @@ export function parseInt32(text: string): number | undefined {
   return value | 0;
 }
 
-/** Up to this many digits, every number is an Int64. */
+/** Numbers of up to this many digits always fit into an Int64. */
 const int64DigitsSafe = 18;
 const int64Positive = '9223372036854775807';
 const int64Negative = '9223372036854775808';
 
-/** A whole number's one text: no plus sign, no zeros in front; undefined when out of range. */
+/**
+ * The canonical text of an integer: no plus sign, no leading zeros; undefined when out of range.
+ */
 export function parseInt64Text(text: string): string | undefined {
   if (isShortWhole(text)) return text;
   if (!integerText.test(text)) return undefined;
@@ -51,7 +53,7 @@ export function parseInt64Text(text: string): string | undefined {
   return negative && digits !== '0' ? `-${digits}` : digits;
 }
 
-/** Whether a text is digits that begin with no zero, few enough for any Int64, as most are. */
+/** True for digits without a leading zero that are few enough for any Int64; the common case. */
 function isShortWhole(text: string): boolean {
   const { length } = text;
   if (length > int64DigitsSafe || length === 0 || text.charCodeAt(0) === 0x30) return false;
@@ -67,10 +69,10 @@ export function parseInt64(text: string): bigint | undefined {
   return canonical === undefined ? undefined : BigInt(canonical);
 }
 
-/** Characters of a number's text, at most: far more than any double needs. */
+/** The longest text of a number: far more than any double needs. */
 const numberTextLengthMax = 1024;
 
-/** A double from digits, or from the names of the values that have none. Overflow is refused. */
+/** A double from digits, or from `NaN` and the infinities. Overflow is refused. */
 export function parseDouble(text: string): number | undefined {
   switch (text) {
     case 'NaN':
@@ -96,21 +98,21 @@ export function parseBase64(text: string): Bytes | undefined {
   if (text.endsWith('==')) padding = 2;
   else if (text.endsWith('=')) padding = 1;
   const bytes = Buffer.from(text, 'base64');
-  // The decoder skips what is not base64, so every bad character makes the result too short.
+  // The decoder skips invalid characters, so each makes the result too short.
   return bytes.length === (text.length / 4) * 3 - padding ? bytes : undefined;
 }
 
 const base64Text = /^[A-Za-z0-9+/]*={0,2}$/;
-/** Last digits before one sign of padding, and before two, whose unused bits are zero. */
+/** The last digits before one and before two padding characters, whose unused bits are zero. */
 const lastBeforeOne = 'AEIMQUYcgkosw048';
 const lastBeforeTwo = 'AQgw';
 
-/** What the largest binary value has; the pattern is not for texts without bound. */
+/** The length of the largest binary value: bounds the text that the pattern is applied to. */
 const base64LengthMax = base64Length(binaryBytesMax);
 
 /**
- * How many bytes a text stands for that is their one base64 text; -1 for any other text, and for
- * one that is too long for a property.
+ * The byte count of a canonical base64 text; -1 for any other text, and for one that is too long
+ * for a property.
  */
 export function canonicalBase64Bytes(text: string): number {
   const { length } = text;
@@ -124,8 +126,8 @@ export function canonicalBase64Bytes(text: string): number {
 }
 
 /**
- * Whether a JSON number is short decimals that are written as they are read: nothing is rounded
- * away, no exponent would be written, no zero is cut off.
+ * True when a JSON number is a short decimal in canonical form: no rounding, no exponent, no
+ * trailing zero.
  */
 export function isCanonicalDecimal(text: string): boolean {
   const { length } = text;
@@ -143,7 +145,7 @@ export function isCanonicalDecimal(text: string): boolean {
   return !isSmall && text.charCodeAt(length - 1) !== 0x30;
 }
 
-/** Signs of up to 14 digits, which a double holds exactly, a point and a minus. */
+/** At most 14 digits, which a double holds exactly, a point and a minus. */
 const decimalLengthMax = 16;
 
 /** Bytes from pairs of hexadecimal digits. */
@@ -156,8 +158,8 @@ export function parseHex(text: string): Bytes | undefined {
 }
 
 /**
- * The type that a payload's annotation names. Never the payload's own string: that is compared
- * character by character wherever a type is looked at, a constant by its address.
+ * The type that an annotation names. Returns a constant instead of the payload's string: constants
+ * are compared by address, other strings by character.
  */
 export function edmTypeOf(name: string): EdmType | undefined {
   switch (name) {
@@ -184,7 +186,7 @@ export function edmTypeOf(name: string): EdmType | undefined {
 
 const malformedBody = 'An error occurred while processing this request.';
 
-/** The error of a body or a value in it that cannot be read. */
+/** The error of a malformed body or value. */
 export function malformedInput(): StorageError {
   return new StorageError('InvalidInput', { message: malformedBody });
 }

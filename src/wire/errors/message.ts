@@ -1,14 +1,14 @@
 import { formatFullDateTime, ticksFromMicros } from '../../model/edm/date-time.js';
 import type { StorageError } from '../../model/errors/storage-error.js';
 
-/** Where in a batch an error belongs. */
+/** The position of an error in a batch. */
 export type BatchPlace =
   { readonly kind: 'changeset'; readonly operationCount: number } | { readonly kind: 'query' };
 
 /**
  * The message of an error inside a batch, with the zero-based index of its operation where the
- * service writes one (table-service §9.5): validation errors always carry it, storage errors
- * only in a changeset of several operations. A lone query always does (table-service §9.4).
+ * service includes one (table-service §9.5): validation errors always have it, storage errors only
+ * in a changeset of several operations. A lone query always does (table-service §9.4).
  */
 export function batchMessage(error: StorageError, place: BatchPlace): string {
   const silent =
@@ -16,7 +16,7 @@ export function batchMessage(error: StorageError, place: BatchPlace): string {
   return silent ? error.message : `${error.operationIndex ?? 0}:${error.message}`;
 }
 
-/** What every error body repeats: which request failed, and when. */
+/** The request id and time in every error body. */
 export interface ErrorStamp {
   readonly requestId: string;
   /** Microseconds since 1970. */

@@ -7,7 +7,9 @@ import type { StorageError } from '../../model/errors/storage-error.js';
 import { renderStorageXmlError, xmlError, type RenderedError } from './storage-xml.js';
 
 export interface ErrorContext extends ErrorStamp {
-  /** What the request negotiated; undefined when it named no JSON format (table-service §3.1 c). */
+  /**
+   * The negotiated level; undefined when the request named no JSON format (table-service §3.1 c).
+   */
   readonly level: MetadataLevel | undefined;
 }
 
@@ -45,15 +47,15 @@ function errorFrontDoorXml(code: ErrorCode, message: string, stamp: ErrorStamp):
   return xmlDocument(element(`m:error xmlns:m="${metadataNamespace}"`, children.join('')));
 }
 
-/** The layer that failed decides; an OData error follows the negotiated format. */
+/** The shape depends on the layer that failed; an OData error follows the negotiated format. */
 function shapeOf({ shape }: StorageError, level: MetadataLevel | undefined): ErrorShape {
   return shape === 'odata-json' && level === undefined ? 'odata-xml' : shape;
 }
 
 /**
  * The response to a failed request of the table service, in the shape of the layer that failed
- * (table-service §3.1). All shapes carry `x-ms-error-code`; the service omits it in JSON, and
- * code written against emulators reads it.
+ * (table-service §3.1). All shapes carry `x-ms-error-code`; the service omits it in JSON, but code
+ * written against emulators reads it.
  */
 export function renderError(error: StorageError, context: ErrorContext): RenderedError {
   const { code, message, status } = error;

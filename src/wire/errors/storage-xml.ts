@@ -2,19 +2,19 @@ import { element, textElement, xmlDocument } from '../xml/element.js';
 import { stampedMessage, type ErrorStamp } from './message.js';
 import type { StorageError } from '../../model/errors/storage-error.js';
 
-/** An error response but for the headers that every response has. */
+/** An error response without the headers common to all responses. */
 export interface RenderedError {
   readonly status: number;
-  /** The reason phrase, where the service does not send the standard one. */
+  /** The reason phrase, when the service does not send the standard one. */
   readonly reason: string | undefined;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
 }
 
-/** Longest reason phrase sent; some clients read the status line into a small buffer. */
+/** The longest reason phrase; some clients read the status line into a small buffer. */
 const reasonLengthMax = 256;
 
-/** Where the cloud service has its tokens from; SDK policies parse it (table-service §8.1). */
+/** The challenge of the cloud service; SDK policies parse it (table-service §8.1). */
 const cloudChallenge =
   'Bearer authorization_uri=https://login.microsoftonline.com/common/oauth2/authorize resource_id=https://storage.azure.com';
 
@@ -31,7 +31,7 @@ export function renderStorageXmlError(error: StorageError, stamp: ErrorStamp): R
   return xmlError(error, error.code, xmlDocument(element('Error', children.join(''))));
 }
 
-/** What XML errors share that end at the front door: the message as reason phrase, a challenge. */
+/** The common form of XML errors: the message as reason phrase, a challenge. */
 export function xmlError(
   { status, message, challenge = cloudChallenge }: StorageError,
   sentCode: string,
@@ -49,7 +49,7 @@ export function xmlError(
   };
 }
 
-/** The message as a status line can hold it: one line of visible ASCII. */
+/** The message restricted to a status line: one line of visible ASCII. */
 function reasonPhrase(message: string): string {
   return message.slice(0, reasonLengthMax).replace(/[^\x20-\x7e]/g, '?');
 }

@@ -1,12 +1,12 @@
-/** What a request without `x-ms-version` is executed with. */
+/** The version of a request without `x-ms-version`. */
 export const defaultApiVersion = '2020-12-06';
 
-/** The first version that there was. */
+/** The first version of the protocol. */
 export const oldestApiVersion = '2009-04-14';
 
 /**
- * Every version of the storage services that clients are known to send, oldest first (table-service
- * §10.2, queue-service §2). They sort as texts.
+ * All versions that known clients send, oldest first (table-service §10.2, queue-service §2). They
+ * sort as texts.
  */
 export const knownApiVersions: readonly string[] = [
   oldestApiVersion,

@@ -1,18 +1,18 @@
 /**
- * Bytes that the headers of an answer may take together: clients that bound them do so at 16 KiB,
- * and name the longer ones a parse error.
+ * The limit of an answer's headers together: clients that bound them do so at 16 KiB, and report
+ * longer ones as a parse error.
  */
 export const headerBlockBytesMax = 12 * 1024;
 
-/** What is kept free for the headers that each answer has. */
+/** Reserved for the headers that each answer has. */
 const otherHeadersBytes = 2 * 1024;
 
 /** `DataServiceId` repeats the location; `Location` may be alone. */
 export type LocationHeader = 'Location' | 'DataServiceId';
 
 /**
- * Those of the wanted headers, each with the same address, that fit into the header block of an
- * answer or of a part of a batch. `DataServiceId` is left out first, then `Location`.
+ * The wanted location headers, each with the same address, that fit into the header block of an
+ * answer or of a batch part. `DataServiceId` is dropped first, then `Location`.
  */
 export function fittingLocations(
   location: string,

@@ -4,8 +4,8 @@ const rfc1123 =
   /^[A-Z][a-z]{2}, (\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) (?:GMT|UTC)$/;
 
 /**
- * Lists of messages repeat few seconds: now, and what lies a fixed time ahead. A prime, so that
- * seconds which are a round number of hours or days apart take different places.
+ * The size of the date cache. Lists of messages repeat few seconds: now, and times at a fixed
+ * distance. A prime, so that times a whole number of hours or days apart use different slots.
  */
 const rememberedDates = 61;
 const lastDates: { readonly second: number; readonly text: string }[] = [];
@@ -33,7 +33,7 @@ export function parseHttpDate(text: string): number | undefined {
   return lastTime;
 }
 
-/** Requests come with the date of the same second again and again. */
+/** Requests have the date of the same second again and again, so the last one is cached. */
 let lastText = '';
 let lastTime: number | undefined;
 
@@ -44,7 +44,7 @@ function readHttpDate(text: string): number | undefined {
   const month = months.indexOf(found[2] ?? '');
   if (month < 0 || month % 3 !== 0) return undefined;
   const time = Date.UTC(year ?? 0, month / 3, day, hour, minute, second);
-  // A date that rolls over, such as 31 February or 24:00:00, is none.
+  // Refuses dates that roll over, such as 31 February or 24:00:00.
   const isExact = new Date(time).toUTCString().slice(-24) === canonicalTail(text);
   return isExact ? time : undefined;
 }

@@ -8,17 +8,17 @@ export function querySyntaxError(cause?: unknown): StorageError {
 
 const lone = /\p{Surrogate}/gu;
 
-/** A text that percent encoding exists for: a surrogate without its partner is U+FFFD. */
+/** A text with lone surrogates replaced by U+FFFD, so that it can be percent-encoded. */
 export function wellFormed(text: string): string {
   return text.replaceAll(lone, '\ufffd');
 }
 
-/** A text as a URI shows it: only what no URI may hold is percent-encoded. */
+/** A text for a URI: percent-encodes only characters that URIs do not allow. */
 export function encodeUriText(text: string): string {
   return encodeURI(wellFormed(text));
 }
 
-/** Decodes percent encoding as UTF-8, once. Throws `InvalidInput` where it is malformed. */
+/** Decodes percent encoding as UTF-8, once. Throws `InvalidInput` when it is malformed. */
 export function decodeOnce(text: string): string {
   if (!text.includes('%')) return text;
   try {

@@ -33,8 +33,8 @@ function addOption(options: Map<string, string>, part: string): void {
 }
 
 /**
- * The options under their names in lower case, for services that match names in any case
- * (queue-service §1.1). The first of a name counts, however it was spelled.
+ * The options under lower-case names, for services that ignore the case of names (queue-service
+ * §1.1). The first of a name counts, in whatever spelling.
  */
 export function byLowerName(options: QueryOptions): QueryOptions {
   if (!hasUpperName(options)) return options;
@@ -62,8 +62,8 @@ export const timeoutSecondsMax = 30;
 const digits = /^[0-9]{1,9}$/;
 
 /**
- * Seconds that a request may take; more than 30, and 0, mean 30 (table-service §10.4,
- * queue-service §3.1). Throws `InvalidQueryParameterValue` for what is no such number.
+ * The time limit of a request in seconds; 0 and values over 30 mean 30 (table-service §10.4,
+ * queue-service §3.1). Throws `InvalidQueryParameterValue` for anything else.
  */
 export function parseTimeout(options: QueryOptions): number | undefined {
   const text = filled(options, 'timeout');

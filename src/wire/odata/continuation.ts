@@ -2,9 +2,9 @@ import { readText, textBytes } from '../../model/bag/text.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 
 /**
- * The token that names a key in a continuation header: `1!{length}!{payload}`, the payload being
- * base64 of the key's UTF-8 with `+`, `/` and `=` written as `*`, `_` and `-` (table-service §6). A
- * surrogate without its partner takes three bytes, so that every key comes back as it was.
+ * The continuation token for a key: `1!{length}!{payload}`, the payload being base64 of the key's
+ * UTF-8 with `+`, `/` and `=` written as `*`, `_` and `-` (table-service §6). A lone surrogate
+ * takes three bytes, so that every key is restored exactly.
  */
 export function encodeToken(text: string): string {
   const payload = textBytes(text)

@@ -21,7 +21,7 @@ import type { RenderContext } from './render-context.js';
 import { entityPath } from './resource.js';
 import { Selection } from './selection.js';
 
-/** Bytes of an entity's JSON besides its keys, links and properties, at most. */
+/** The maximum bytes of an entity's JSON besides its keys, links and properties. */
 const entityOverheadBytes = 256 + 2 * instantBytesMax;
 
 const quote = 0x22;
@@ -37,8 +37,8 @@ const timestampType = Buffer.from(',"Timestamp@odata.type":"Edm.DateTime"', 'lat
 const timestampStart = Buffer.from(',"Timestamp":"', 'latin1');
 
 /**
- * Where short results are put together: a copy of the right size costs less than a new buffer with
- * room to spare. Free again as soon as a writer has given its result; writers do not overlap.
+ * A shared buffer for short results: a copy of the right size costs less than a new buffer with
+ * spare room. Free again when a writer has returned its result; writers do not overlap.
  */
 const scratch = Buffer.allocUnsafeSlow(32 * 1024);
 
@@ -53,14 +53,14 @@ export class EntityWriter {
   #target: Buffer;
   #at = 0;
 
-  /** `bytes` is how long the result is expected to be. */
+  /** `bytes`: the expected length of the result. */
   constructor(context: RenderContext, bytes: number) {
     this.#context = context;
     this.#selection = context.select === undefined ? undefined : new Selection(context.select);
     this.#target = bytes <= scratch.length ? scratch : Buffer.allocUnsafe(bytes);
   }
 
-  /** What has been written, in memory of its own. The writer is of no use afterwards. */
+  /** A copy of the output. The writer cannot be used afterwards. */
   result(): Buffer {
     const written = this.#target.subarray(0, this.#at);
     return this.#target === scratch ? Buffer.from(written) : written;
@@ -72,13 +72,15 @@ export class EntityWriter {
     this.#at += this.#target.write(text, this.#at, 'utf8');
   }
 
-  /** Writes what stands between two entities. */
+  /** Writes the separator of two entities. */
   comma(): void {
     this.#reserve(1);
     this.#target[this.#at++] = comma;
   }
 
-  /** Writes one entity. `members` is JSON that comes first, with a comma before it, or empty. */
+  /**
+   * Writes one entity. `members` is JSON for its first members, with a comma before it, or empty.
+   */
   entity(entity: StoredEntity, members: string): void {
     const start = this.#at;
     if (members !== '') this.raw(members);
@@ -135,7 +137,7 @@ export class EntityWriter {
     this.raw(`,"odata.editLink":"${path}"`);
   }
 
-  /** The stored text as it is, or the parts of it that are shown; there is room for all. */
+  /** Copies the stored text, or the selected parts of it; the space is reserved. */
   #properties(bag: Bytes): void {
     const selection = this.#selection;
     if (selection !== undefined) this.#selected(bag, selection);
@@ -163,7 +165,7 @@ export class EntityWriter {
   }
 }
 
-/** Writes the properties without annotations: the stretches of text between them. */
+/** Writes the properties without their annotations, run by run. */
 function writePlain(target: Buffer, at: number, bag: Bytes): number {
   let end = at;
   let from = textStart(bag);

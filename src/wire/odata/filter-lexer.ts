@@ -9,7 +9,7 @@ import { closingQuote, unquoted } from './quoted-text.js';
 /** One token of a `$filter`, with the offset at which it starts. */
 export type Token =
   | { readonly kind: 'open' | 'close' | 'end'; readonly at: number }
-  /** A keyword or a property's name. `call`: an opening parenthesis follows at once. */
+  /** A keyword or a property's name. `call`: an opening parenthesis follows directly. */
   | { readonly kind: 'word'; readonly at: number; readonly text: string; readonly call: boolean }
   | { readonly kind: 'literal'; readonly at: number; readonly value: EdmValue };
 
@@ -22,7 +22,7 @@ export class FilterLexer {
     this.#text = text;
   }
 
-  /** The error of a token that stands where it makes no sense: its end is where reading stopped. */
+  /** The error for an unexpected token, at the end of the text read so far. */
   error(): StorageError {
     return this.#errorAt(this.#at);
   }
@@ -105,7 +105,7 @@ export class FilterLexer {
     return this.#literal(at, end > whole || suffixed ? doubleValue(digits) : integerValue(digits));
   }
 
-  /** A number must not run into a word. */
+  /** Refuses a number that runs into a word. */
   #expectBoundary(): void {
     const code = this.#text.charCodeAt(this.#at);
     if (isWordPart(code) || code === 0x2e || code === 0x27) throw this.#errorAt(this.#at);
@@ -124,7 +124,7 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** Characters outside ASCII are judged with the whole word. */
+/** Characters outside ASCII are checked with the whole word. */
 function isWordStart(code: number): boolean {
   const lower = code | 0x20;
   return (lower >= 0x61 && lower <= 0x7a) || code === 0x5f || code >= 0x80;

@@ -3,16 +3,16 @@ import type { EdmType, EdmValue } from '../../model/edm/value.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { FilterLexer, type Token } from './filter-lexer.js';
 
-/** Characters of a filter, at most. A request's header is not longer either. */
+/** The longest filter; the header of a request is not longer. */
 export const filterLengthMax = 65_536;
 
-/** Nesting of the result, at most. Chains and doubled parentheses do not nest. */
+/** The nesting limit of the result. Chains and doubled parentheses do not nest. */
 export const filterDepthMax = 100;
 
-/** The properties whose types are known without looking at an entity. */
+/** The properties whose types are fixed. */
 interface Declared {
   readonly types: ReadonlyMap<string, EdmType>;
-  /** Whether other properties may be mentioned. */
+  /** True when other properties may occur. */
   readonly open: boolean;
 }
 
@@ -53,7 +53,7 @@ function parse(text: string, declared: Declared): Filter | undefined {
   return new FilterParser(text, declared).parse();
 }
 
-/** A condition that has been read, and how deeply its tree nests. */
+/** A parsed condition and the depth of its tree. */
 interface Condition {
   readonly kind: 'condition';
   readonly filter: Filter;
@@ -66,15 +66,15 @@ type Operand =
   | { readonly kind: 'literal'; readonly value: EdmValue }
   | { readonly kind: 'null' };
 
-/** What has been read between an opening parenthesis, or the start, and the reader. */
+/** The parser's state between an opening parenthesis, or the start, and the current token. */
 interface Level {
   /** Finished operands of `or`. */
   readonly alternatives: Operand[];
-  /** Operands of the `and` chain that is being read. */
+  /** Operands of the current `and` chain. */
   conjuncts: Operand[];
-  /** Whether an odd number of `not` stands before the operand that is being read. */
+  /** True when an odd number of `not` precedes the current operand. */
   negated: boolean;
-  /** The left side of a comparison whose right side is being read. */
+  /** The left side and operator of a comparison whose right side is being read. */
   pending: { readonly left: Operand; readonly operator: ComparisonOperator } | undefined;
 }
 
@@ -97,8 +97,8 @@ const comparisonOperators: ReadonlyMap<string, ComparisonOperator> = new Map<
 const arithmeticOperators: ReadonlySet<string> = new Set(['add', 'sub', 'mul', 'div', 'mod']);
 
 /**
- * An operator-precedence parser over an explicit stack of parentheses. It alternates between two
- * states: an operand is due, or an operator is.
+ * An operator-precedence parser with an explicit stack of parentheses. It alternates between two
+ * states: it expects an operand, or an operator.
  */
 class FilterParser {
   readonly #lexer: FilterLexer;
@@ -125,7 +125,7 @@ class FilterParser {
     }
   }
 
-  /** Takes a token where an operand is due; returns whether one still is. */
+  /** Takes a token where an operand is expected; returns whether one is still expected. */
   #operand(token: Token): boolean {
     switch (token.kind) {
       case 'open':
@@ -176,7 +176,7 @@ class FilterParser {
     return token.text;
   }
 
-  /** Takes a token where an operator is due; returns whether an operand is due after it. */
+  /** Takes a token where an operator is expected; returns whether an operand is expected next. */
   #operator(token: Token): boolean {
     const level = this.#level;
     if (token.kind === 'close') {
@@ -209,7 +209,7 @@ class FilterParser {
     level.pending = { left, operator };
   }
 
-  /** The operand that was read last is whole: no comparison operator followed it. */
+  /** Completes the last operand: no comparison operator follows it. */
   #completeOperand(): void {
     const level = this.#level;
     const { pending, conjuncts } = level;
@@ -261,7 +261,7 @@ class FilterParser {
     level.conjuncts = [];
   }
 
-  /** The value of a level; a lone operand stays what it is, as parentheses change nothing. */
+  /** The value of a level; a lone operand is unchanged, because parentheses do not matter. */
   #alternation(level: Level): Operand {
     this.#endConjunction(level);
     return this.#chain('or', level.alternatives);
@@ -281,7 +281,7 @@ class FilterParser {
     return joined(kind, conditions);
   }
 
-  /** The type of an operand as far as it is known; unknown properties are taken for conditions. */
+  /** The type of an operand, if known; an unknown property is assumed to be a condition. */
   #typeOf(operand: Operand | undefined): string {
     if (operand?.kind === 'literal') return operand.value.type;
     if (operand?.kind === 'property') {
@@ -290,7 +290,9 @@ class FilterParser {
     return operand?.kind === 'null' ? 'null' : 'Edm.Boolean';
   }
 
-  /** An operand as a condition; throws what `refuse` makes of its type when it cannot be one. */
+  /**
+   * An operand as a condition; throws the error that `refuse` makes of its type when it is not one.
+   */
   #condition(operand: Operand, refuse: (type: string) => StorageError): Condition {
     const type = this.#typeOf(operand);
     if (type !== 'Edm.Boolean') throw refuse(type);
@@ -323,8 +325,8 @@ function negation(operand: Condition): Condition {
 }
 
 /**
- * One `and` or `or` of conditions; operands of the same kind are taken apart. The longest of them
- * takes up the others, so that a chain nested to either side is built in linear time; the order of
+ * Combines conditions by `and` or `or`; nested operands of the same kind are flattened. The longest
+ * list is reused, so that a chain nested to either side is built in linear time; the order of
  * operands has no meaning.
  */
 function joined(kind: 'and' | 'or', conditions: readonly Condition[]): Condition {
@@ -338,7 +340,7 @@ function joined(kind: 'and' | 'or', conditions: readonly Condition[]): Condition
   return { kind: 'condition', filter: { kind, operands }, depth };
 }
 
-/** Both lists in one; may reuse the memory of either, which nothing else holds. */
+/** Concatenates two lists, in any order; may reuse either, because nothing else refers to them. */
 function merged(left: Filter[], right: readonly Filter[]): Filter[] {
   const target = left.length >= right.length ? left : (right as Filter[]);
   const source = target === left ? right : left;
@@ -355,7 +357,7 @@ const mirroredOperators: Readonly<Record<ComparisonOperator, ComparisonOperator>
   le: 'ge',
 };
 
-/** How the service's messages name the operators. */
+/** The names of the operators in the service's messages. */
 const operatorKinds: Readonly<Record<ComparisonOperator, string>> = {
   eq: 'Equal',
   ne: 'NotEqual',

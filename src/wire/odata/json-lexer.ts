@@ -4,8 +4,8 @@ import { malformedInput } from '../edm/literal.js';
 const skipDepthMax = 32;
 
 /**
- * Reads JSON text from left to right, once. Numbers are given as their text, because `3` and `3.0`
- * are different values here. Every method throws the `InvalidInput` of a malformed body.
+ * Reads JSON text from left to right, once. Numbers are returned as text, because `3` and `3.0` are
+ * different values here. Every method throws the `InvalidInput` of a malformed body.
  */
 export class JsonLexer {
   readonly #text: string;
@@ -16,12 +16,12 @@ export class JsonLexer {
     this.#text = text;
   }
 
-  /** The offset behind what was read last, or behind the white space that followed it. */
+  /** The offset after the last token and any white space. */
   get offset(): number {
     return this.#at;
   }
 
-  /** The offset of the quote that began the string that was read last. */
+  /** The offset of the opening quote of the last string. */
   get stringStart(): number {
     return this.#stringStart;
   }
@@ -53,7 +53,7 @@ export class JsonLexer {
     if (this.peek() !== -1) throw malformedInput();
   }
 
-  /** A string. Surrogates without partners are kept; control characters are refused. */
+  /** A string. Lone surrogates are kept; control characters are refused. */
   string(): string {
     this.expect(0x22);
     const text = this.#text;
@@ -142,7 +142,7 @@ export class JsonLexer {
     this.expect(0x3a);
   }
 
-  /** Behind a value: a comma leads to the next one, closing brackets end what is open. */
+  /** After a value: a comma leads to the next one; closing brackets end open arrays and objects. */
   #skipSeparators(closers: number[]): void {
     while (closers.length > 0) {
       const closer = closers.at(-1) ?? 0;
@@ -164,10 +164,10 @@ export class JsonLexer {
   }
 }
 
-/** Up to this many characters, a loop beats a regular expression. */
+/** Up to this many characters, a loop is faster than a regular expression. */
 const shortLength = 16;
 
-/** What ends the plain part of a string: a quote, a backslash, a forbidden control character. */
+/** The end of the plain part of a string: a quote, a backslash, a forbidden control character. */
 // oxlint-disable-next-line no-control-regex -- JSON forbids exactly these characters
 const special = /["\\\u0000-\u001f]/g;
 

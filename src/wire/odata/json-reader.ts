@@ -9,33 +9,33 @@ import { JsonLexer } from './json-lexer.js';
 import { markOf, NameMemory, type MemberName } from './member-name.js';
 import { addMember, checkValue, type MemberSource } from './member-value.js';
 
-/** What the body of a write says. A key that is absent or null is undefined. */
+/** The parsed body of a write. A key that is absent or null is undefined. */
 export interface EntityBody {
   readonly partitionKey: string | undefined;
   readonly rowKey: string | undefined;
-  /** In the order of the text, without those that are null. */
+  /** In the order of the text, without null properties. */
   readonly properties: PropertyBag;
 }
 
-/** A member whose annotation may not have been seen yet. */
+/** A member whose annotation may still follow. */
 interface Member extends MemberSource {
-  /** Differs for most names that differ, and is compared first. */
+  /** A cheap hash of the name, compared first. */
   readonly mark: number;
-  /** Whether the name is one that a property may have, its length aside. */
+  /** True when properties may have the name, its length aside. */
   readonly legal: boolean;
   annotation: string | undefined;
 }
 
 /**
- * Reads an entity from the body of a write (table-service §2.4 and §2.5). Annotations may
- * stand before or behind what they annotate. Members `odata.*` and `Timestamp` are ignored; a text
- * of white space is an entity without members. Any legal name is an ordinary one, `__proto__` too.
- * Characters of keys and sizes of values are not judged here. Where the keys are those of the path,
- * the body's may have any type, and are undefined unless they are strings.
+ * Reads an entity from the body of a write (table-service §2.4 and §2.5). Annotations may stand
+ * before or after their members. Members `odata.*` and `Timestamp` are ignored; white space alone
+ * is an entity without members. Any legal name is an ordinary one, `__proto__` too. Characters of
+ * keys and sizes of values are not checked here. When the keys are those of the path, the body's
+ * may have any type, and are undefined unless they are strings.
  *
- * Throws `InvalidInput` for malformed JSON and values that are not of their type,
- * `OutOfRangeInput` for dates, `DuplicatePropertiesSpecified`, `PropertyNameInvalid`,
- * `PropertyNameTooLong` and `TooManyProperties`.
+ * Throws `InvalidInput` for malformed JSON and values that are not of their type, `OutOfRangeInput`
+ * for dates, `DuplicatePropertiesSpecified`, `PropertyNameInvalid`, `PropertyNameTooLong` and
+ * `TooManyProperties`.
  */
 export function parseEntityBody(
   text: string,
@@ -62,7 +62,7 @@ function addProperty(member: Member, isCopied: boolean, rules: PropertyRules): v
   if (member.kind === 'null') return;
   addMember(builder, member, type, isCopied);
   if (member.name.length > propertyNameLengthMax) throw new StorageError('PropertyNameTooLong');
-  // What the strictest rule allows needs no other look.
+  // A name that the strictest rule allows needs no further check.
   if (!member.legal && !rules.isName(member.name)) throw new StorageError('PropertyNameInvalid');
 }
 
@@ -79,15 +79,15 @@ export function parseTableBody(text: string): string | undefined {
 }
 
 /**
- * Members that a body may have, those that are null included; also annotations that stand apart.
- * Far beyond what an entity can hold: reading so many takes some milliseconds.
+ * The limit of members in a body, including null members and separate annotations. Far more than an
+ * entity can hold: reading so many takes some milliseconds.
  */
 const membersMax = 20_000;
 
-/** Up to this many members, comparing names beats a set of them. */
+/** Up to this many members, comparing names is faster than a set. */
 const linearSearchMax = 16;
 
-/** What a value is by its first character; all others can only begin a number. */
+/** The kind of a value by its first character; any other character can only begin a number. */
 function memberKind(code: number): Member['kind'] {
   switch (code) {
     case 0x22:
@@ -108,18 +108,18 @@ const names = new NameMemory();
 class EntityReader {
   readonly #lexer: JsonLexer;
   readonly #members: Member[] = [];
-  /** Every member by name, from the moment there are more than a few. */
+  /** A map of members by name, built when there are more than a few. */
   #byName: Map<string, Member> | undefined;
-  /** The annotation read last, while its member is expected to follow, and where it begins. */
+  /** The last annotation, while its member may follow directly, and its offset. */
   #nextName: string | undefined;
   #nextStart = 0;
   #nextType = '';
-  /** Annotations that stand apart from their members. */
+  /** Annotations that do not directly precede their members. */
   #loose: Map<string, string> | undefined;
-  /** Properties that may still come. */
+  /** The number of properties that may still follow. */
   #propertiesLeft: number;
 
-  /** Reading ends with `TooManyProperties` at the first beyond `propertiesMax` that is not null. */
+  /** Throws `TooManyProperties` at the first property beyond `propertiesMax` that is not null. */
   constructor(text: string, propertiesMax: number) {
     this.#lexer = new JsonLexer(text);
     this.#propertiesLeft = propertiesMax;

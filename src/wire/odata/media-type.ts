@@ -28,7 +28,7 @@ const levels: ReadonlyMap<string, Outcome> = new Map<string, Outcome>([
   ['verbose', { refusal: 'JsonVerboseFormatNotSupported' }],
 ]);
 
-/** What one media range asks for, written in lower case without white space. */
+/** The outcome of one media range, in lower case without white space. */
 function outcomeOf(range: string): Outcome {
   const [type = '', ...parameters] = range.split(';');
   switch (type) {
@@ -52,7 +52,7 @@ function outcomeOf(range: string): Outcome {
   return levels.get(odata.slice('odata='.length).replaceAll('"', '')) ?? unknown;
 }
 
-/** The first range that can be served decides; otherwise the first range names the refusal. */
+/** The first acceptable range decides; without one, the first range determines the refusal. */
 function negotiateText(text: string): Outcome {
   const ranges = text.toLowerCase().replaceAll(/\s/g, '').split(',');
   let first: Outcome | undefined;
@@ -64,15 +64,18 @@ function negotiateText(text: string): Outcome {
   return first ?? atom;
 }
 
-/** Clients send a handful of texts; the bounds keep hostile ones from filling memory. */
+/**
+ * The cache size. Clients send a handful of texts; the bound keeps hostile ones from filling
+ * memory.
+ */
 const cachedTextsMax = 64;
 const cachedTextLengthMax = 256;
 const mediaTypeLengthMax = 8192;
 const cache = new Map<string, Outcome>();
 
 /**
- * The metadata level that a request asks for: `$format` when given, else `Accept`. Throws the 415
- * that the service answers: `AtomFormatNotSupported` also when both are absent or empty.
+ * The metadata level of a request: `$format` when given, else `Accept`. Throws the service's 415
+ * errors: `AtomFormatNotSupported` also when both are absent or empty.
  */
 export function negotiate(accept: string | undefined, format: string | undefined): MetadataLevel {
   const text = format === undefined || format === '' ? (accept ?? '') : format;

@@ -1,18 +1,15 @@
 import { isPropertyName } from '../../model/edm/property-name.js';
 
-/** What a name in a body stands for. */
+/** The role of a name in a body. */
 export interface MemberName {
   readonly text: string;
-  /**
-   * `skipped`: metadata, whose value does not matter. `invalid`: looks like an annotation and is
-   * none.
-   */
+  /** `skipped`: metadata, whose value is ignored. `invalid`: a malformed annotation. */
   readonly role: 'member' | 'annotation' | 'skipped' | 'invalid';
-  /** Of an annotation: the name of what it gives a type to. */
+  /** Of an annotation: the name of the annotated member. */
   readonly target: string;
-  /** Of a member: whether a property may have the name, its length aside. */
+  /** Of a member: true when properties may have the name, its length aside. */
   readonly legal: boolean;
-  /** Differs for most names that differ, and is compared first. */
+  /** A cheap hash of the name, compared first. */
   readonly mark: number;
 }
 
@@ -20,7 +17,7 @@ const annotationSuffix = '@odata.type';
 const metadataPrefix = 'odata.';
 
 export function readName(text: string): MemberName {
-  // Metadata and annotations hold a dot or an at sign, so no legal name is either.
+  // Metadata and annotations contain a dot or an at sign, which legal names do not.
   const legal = isPropertyName(text);
   const mark = markOf(text);
   let role: MemberName['role'] = 'member';
@@ -41,11 +38,11 @@ export function markOf(name: string): number {
   return (length << 16) ^ (name.charCodeAt(length - 1) << 8) ^ name.charCodeAt(length >> 1);
 }
 
-/** Bodies of one client tend to have the same names in the same places. */
+/** Remembered positions. Bodies of one client tend to have the same names in the same order. */
 const placesMax = 64;
 const nameLengthMax = 64;
 
-/** Remembers which name was last seen at each of the first places of a body. */
+/** Caches the name that was last seen at each of the first positions of a body. */
 export class NameMemory {
   readonly #names: MemberName[] = [];
 
@@ -55,7 +52,7 @@ export class NameMemory {
     if (place > this.#names.length || place >= placesMax || text.length > nameLengthMax) {
       return readName(text);
     }
-    // A copy, because a part of a text keeps the whole of it alive.
+    // A copy, because a substring keeps its whole parent alive.
     const name = readName(String(JSON.parse(JSON.stringify(text))));
     this.#names[place] = name;
     return name;

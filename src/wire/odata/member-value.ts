@@ -13,7 +13,7 @@ import {
 } from '../edm/literal.js';
 import type { EdmType } from '../../model/edm/value.js';
 
-/** A member of a body and where it stands there. */
+/** A member of a body and its offsets there. */
 export interface MemberSource {
   readonly name: string;
   readonly kind: 'string' | 'number' | 'true' | 'false' | 'null';
@@ -28,9 +28,9 @@ export interface MemberSource {
 }
 
 /**
- * Adds a member that is not null to a bag. `isCopied`: the builder has the body as its source. A
- * member that stands in the body as bags spell it is copied from there; all others are read and
- * written anew. Throws `InvalidInput` when the value is not of its type, `OutOfRangeInput` for dates.
+ * Adds a non-null member to a bag. `isCopied`: the builder has the body as its source. A member
+ * that is spelled as in bags is copied from the source; all others are parsed and rewritten. Throws
+ * `InvalidInput` when the value is not of its type, `OutOfRangeInput` for dates.
  */
 export function addMember(
   builder: BagBuilder,
@@ -87,8 +87,8 @@ function addText(
 }
 
 /**
- * -1 when the content of a JSON string is not the text that bags have for a value of the type;
- * otherwise the bytes of a binary value, and 0 for any other.
+ * -1 when the content of a JSON string is not canonical for the type; otherwise the bytes of a
+ * binary value, and 0 for any other.
  */
 function canonicalUnits(type: PlainType, text: string): number {
   switch (type) {
@@ -111,7 +111,7 @@ function canonicalUnits(type: PlainType, text: string): number {
   }
 }
 
-/** Without annotation, digits alone are Int32 where they fit; all else is Double. */
+/** Without annotation, integers are Int32 where they fit; all other numbers are Double. */
 function addNumber(
   builder: BagBuilder,
   member: MemberSource,
@@ -130,7 +130,7 @@ function addNumber(
 
 type PlainType = Exclude<EdmType, 'Edm.String'>;
 
-/** Adds a value whose text in the body, unescaped, is the one that bags have. */
+/** Adds a value whose text in the body, unescaped, is canonical. */
 function addCanonical(
   builder: BagBuilder,
   member: MemberSource,
@@ -145,7 +145,7 @@ function addCanonical(
     return;
   }
   if (isCopied && annotation > 0 && annotationStart !== -1) {
-    // Escapes and white space would make it longer.
+    // Escapes and white space would make the text longer.
     const length = annotation + name.length * 2 + valueCharacters(member) + 3;
     if (end - annotationStart === length) {
       builder.copy(name, type, { start: annotationStart, end }, units);
@@ -156,12 +156,12 @@ function addCanonical(
   builder.plain(name, type, text, units);
 }
 
-/** Whether the member is the whole of its fragment and no longer than that: without escapes. */
+/** True when the member fills its fragment exactly, without escapes. */
 function isBareFragment(member: MemberSource): boolean {
   return member.end - member.start === member.name.length + 3 + valueCharacters(member);
 }
 
-/** Characters of a value that holds no escape. */
+/** The characters of a value without escapes. */
 function valueCharacters({ kind, text }: MemberSource): number {
   if (kind === 'string') return text.length + 2;
   return kind === 'number' ? text.length : kind.length;
@@ -170,7 +170,7 @@ function valueCharacters({ kind, text }: MemberSource): number {
 /** Longest text of an Int32, its sign included. */
 const int32TextLengthMax = 11;
 
-/** The value of a short number without fraction and exponent; NaN for any other. */
+/** The value of a short integer; NaN for any other number. */
 function wholeNumber(text: string): number {
   const { length } = text;
   if (length > int32TextLengthMax) return NaN;

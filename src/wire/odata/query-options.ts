@@ -4,7 +4,7 @@ import { filled, parseTimeout, type QueryOptions } from '../http/query-string.js
 import { decodeToken } from './continuation.js';
 import { parseFilter, parseTableFilter } from './filter-parser.js';
 
-/** What every query says about its page and its rendering. */
+/** The common options of queries: page and rendering. */
 interface PageOptions {
   /** 0…1,000. */
   readonly top?: number;
@@ -27,7 +27,7 @@ export interface EntityQueryOptions extends PageOptions {
 /** A query of tables; also a query as the table service takes it. */
 export interface TableQueryOptions extends PageOptions {
   readonly filter?: Filter;
-  /** The first table name to consider. */
+  /** The first table name to return. */
   readonly from?: string;
 }
 
@@ -35,15 +35,15 @@ export const topMax = 1000;
 /** Names in `$select`, at most. */
 export const selectNamesMax = 255;
 
-/** How exactly the options of a query are taken. */
+/** Relaxations in reading query options. */
 export interface QueryRules {
-  /** A `$top` beyond the maximum asks for a full page, instead of being refused. */
+  /** True: a `$top` over the maximum means a full page instead of an error. */
   readonly limitsTop: boolean;
-  /** Options that the service does not have are ignored, instead of being refused. */
+  /** True: unsupported options are ignored instead of refused. */
   readonly ignoresUnsupported: boolean;
 }
 
-/** As the cloud service takes them (table-service §1.4 and §3.9). */
+/** The rules of the cloud service (table-service §1.4 and §3.9). */
 export const cloudQueryRules: QueryRules = Object.freeze({
   limitsTop: false,
   ignoresUnsupported: false,
@@ -72,7 +72,7 @@ function parseSelect(text: string | undefined): readonly string[] | undefined {
   return names.size === 0 ? undefined : [...names];
 }
 
-/** OData options that the service does not have. */
+/** OData options that the service does not support. */
 const unsupported = ['$orderby', '$skip', '$expand', '$count', '$inlinecount'] as const;
 
 function parsePage(options: QueryOptions, rules: QueryRules): PageOptions {
@@ -120,7 +120,7 @@ export function parseEntityQuery(
   };
 }
 
-/** The options of a get of one entity, where `$filter`, `$top` and tokens mean nothing. */
+/** The options of a get of one entity, which ignores `$filter`, `$top` and tokens. */
 export interface EntityReadOptions extends Omit<PageOptions, 'top'> {
   readonly select: readonly string[] | undefined;
 }
@@ -135,7 +135,7 @@ export function parseEntityRead(options: QueryOptions): EntityReadOptions {
   };
 }
 
-/** What ends the name in a table token; the service lets an internal version follow. */
+/** The end of the name in a table token; the service appends an internal version. */
 const tableTokenEnd = '\u0001';
 
 /** The options of a query of tables; throws as `parseEntityQuery` does. */

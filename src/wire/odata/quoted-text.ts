@@ -7,7 +7,7 @@ export function closingQuote(text: string, open: number): number {
   return close;
 }
 
-/** What stands between two quotes. */
+/** The content between two quotes. */
 export function unquoted(text: string, open: number, close: number): string {
   const content = text.slice(open + 1, close);
   return content.includes("'") ? content.replaceAll("''", "'") : content;

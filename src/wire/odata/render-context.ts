@@ -1,6 +1,6 @@
 import type { MetadataLevel } from './media-type.js';
 
-/** How and where the entities of a response are shown (table-service §4). */
+/** How the entities of a response are rendered (table-service §4). */
 export interface RenderContext {
   readonly level: MetadataLevel;
   /** Scheme and authority of the request, and `/account` in path style. */
@@ -14,5 +14,5 @@ export interface RenderContext {
   readonly selectText: string | undefined;
 }
 
-/** What the rendering of tables needs. */
+/** The context for rendering tables. */
 export type TableRenderContext = Pick<RenderContext, 'level' | 'base' | 'account' | 'selectText'>;

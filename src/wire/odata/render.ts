@@ -7,7 +7,7 @@ import type { RenderContext, TableRenderContext } from './render-context.js';
 
 export type { RenderContext, TableRenderContext } from './render-context.js';
 
-/** Bytes of one entity besides its bag, roughly. */
+/** A rough size of an entity's JSON besides its bag. */
 const entityOverheadBytes = 400;
 
 /** The body that shows one entity: of Get Entity and of Insert Entity. */
@@ -26,8 +26,8 @@ export function renderEntities(entities: readonly StoredEntity[], context: Rende
 }
 
 /**
- * The same, an entity at a time, for a page that is longer than `bytesAtOnceMax`: others may render
- * between two pieces.
+ * The same in pieces of one entity, for pages over `bytesAtOnceMax`, so that others can run between
+ * pieces.
  */
 export function* entitiesInPieces(
   entities: readonly StoredEntity[],
@@ -58,12 +58,12 @@ function endPage(writer: EntityWriter): Buffer {
 }
 
 /**
- * How long a page may be that is rendered in one piece: well under a millisecond's work, since a
- * turn of its own costs as much as the work does. Pages that share a buffer are shorter.
+ * The size of a page that is rendered at once: much less than a millisecond's work, because a turn
+ * of the event loop costs as much. Shorter pages share a buffer.
  */
 export const bytesAtOnceMax = 256 * 1024;
 
-/** About how long the body of a page is; `$select` may make it longer. */
+/** The estimated size of a page's body; `$select` may make it longer. */
 export function pageBytes(entities: readonly StoredEntity[]): number {
   return entities.reduce((sum, { bag }) => sum + bag.length + entityOverheadBytes, 0);
 }
@@ -84,7 +84,7 @@ export function renderTables(
   return Buffer.from(`{${metadata}"value":[${items.join(',')}]}`);
 }
 
-/** A member that others follow. */
+/** A member followed by others. */
 function leading(member: string): string {
   return member === '' ? '' : `${member},`;
 }

@@ -3,7 +3,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { decodeOnce, querySyntaxError, wellFormed } from '../http/percent.js';
 import { closingQuote, unquoted } from './quoted-text.js';
 
-/** What a request's path names, below the account (table-service §1.2). */
+/** The resource in a request's path, below the account (table-service §1.2). */
 export type Resource =
   | { readonly kind: 'service' }
   | { readonly kind: 'tables' }
@@ -22,10 +22,10 @@ const tables: Resource = { kind: 'tables' };
 const batch: Resource = { kind: 'batch' };
 
 /**
- * Reads the path as sent, from behind the account on and without the query string. Percent encoding
- * is decoded exactly once, before the quotes are looked at. Table names are not judged.
+ * Parses the path as sent, after the account and without the query string. Percent encoding is
+ * decoded exactly once, before the quotes are parsed. Table names are not validated.
  *
- * Empty segments do not count, wherever they stand: `/Tables/` and `//Tables` are `/Tables`.
+ * Empty segments are ignored everywhere: `/Tables/` and `//Tables` are `/Tables`.
  *
  * Throws `InvalidInput` (`Bad Request - Error in query syntax.`) for a path of another shape, bad
  * percent encoding or UTF-8, and a `/` or `\` in a key; `OutOfRangeInput` for the other characters
@@ -35,7 +35,7 @@ export function parseResourcePath(rawPathAfterAccount: string): Resource {
   return resourceOfSegments(pathSegments(rawPathAfterAccount));
 }
 
-/** The same of a path that has been taken apart. */
+/** The same for a path that was split. */
 export function resourceOfSegments(segments: readonly string[]): Resource {
   if (segments.length > 1) throw querySyntaxError();
   return resourceOfSegment(segments[0] ?? '');
@@ -43,7 +43,7 @@ export function resourceOfSegments(segments: readonly string[]): Resource {
 
 /** The segments of a path as sent, without the empty ones. */
 export function pathSegments(path: string): readonly string[] {
-  // Nearly all have one, and each request asks.
+  // A fast path for the common single segment.
   if (path.lastIndexOf('/') === 0 && path.length > 1) return [path.slice(1)];
   return path.split('/').filter((segment) => segment !== '');
 }
@@ -70,7 +70,7 @@ function resourceOfName(name: string): Resource {
   return isTablesName(name) ? tables : { kind: 'entities', table: name };
 }
 
-/** A place in the text between a path's first `(` and its last character, which is a `)`. */
+/** A position between a path's first `(` and its final `)`. */
 interface Scanner {
   readonly path: string;
   at: number;
@@ -81,7 +81,7 @@ function skipSpaces(scanner: Scanner): void {
   while (scanner.at < scanner.end && scanner.path.charCodeAt(scanner.at) === 0x20) scanner.at++;
 }
 
-/** Steps over one character, spaces around it included. */
+/** Skips one expected character and spaces around it. */
 function expect(scanner: Scanner, code: number): void {
   skipSpaces(scanner);
   if (scanner.at >= scanner.end || scanner.path.charCodeAt(scanner.at) !== code) {
@@ -149,14 +149,14 @@ function entity(table: string, scanner: Scanner): Resource {
 
 /**
  * `table(PartitionKey='…',RowKey='…')` as `Location`, `odata.id` and `odata.editLink` write it:
- * keys percent-encoded, quotes doubled and raw (table-service §1.3). A surrogate without its
- * partner has no percent encoding; it is written as U+FFFD.
+ * keys percent-encoded, quotes doubled and raw (table-service §1.3). A lone surrogate has no
+ * percent encoding; it is written as U+FFFD.
  */
 export function entityPath(table: string, partitionKey: string, rowKey: string): string {
   return `${table}(PartitionKey='${encodeKey(partitionKey)}',RowKey='${encodeKey(rowKey)}')`;
 }
 
-/** Characters that stand for themselves in a path; most keys have no others. */
+/** Characters that need no encoding in a path; most keys have only these. */
 const unreserved = /^[A-Za-z0-9\-_.!~*()]*$/;
 
 function encodeKey(key: string): string {

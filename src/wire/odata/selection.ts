@@ -3,10 +3,10 @@ import { hasName, nameLength, nameStart } from '../../model/bag/bag.js';
 import { jsonText } from '../../model/bag/json-bytes.js';
 import { textBytes } from '../../model/bag/text.js';
 
-/** Up to this many names, comparing with each beats a map. */
+/** Up to this many names, comparing each is faster than a map. */
 const comparedMax = 16;
 
-/** What a `$select` list shows of each entity, prepared once for a response. */
+/** A `$select` list, prepared once for a response. */
 export class Selection {
   readonly partitionKey: boolean;
   readonly rowKey: boolean;
@@ -14,7 +14,7 @@ export class Selection {
   /** The client's own properties, in the order asked. */
   readonly names: readonly string[];
   readonly #nameBytes: readonly Bytes[];
-  /** Places of many names, by their UTF-8 bytes. */
+  /** Positions of many names, by their UTF-8 bytes. */
   readonly #places: ReadonlyMap<string, number> | undefined;
   readonly #nulls: readonly Bytes[];
   readonly #found: Uint8Array;
@@ -34,15 +34,15 @@ export class Selection {
     this.#found = new Uint8Array(this.names.length);
   }
 
-  /** Forgets which names the last entity had. */
+  /** Begins an entity: forgets the names found in the last one. */
   begin(): void {
     this.#found.fill(0);
     this.#next = 0;
   }
 
   /**
-   * Whether the property whose header is at `at` is shown. The search starts behind the last hit,
-   * because lists tend to follow the order in which properties are stored.
+   * True when the property whose header is at `at` is selected. The search starts after the last
+   * hit, because lists tend to follow the stored order of properties.
    */
   take(bag: Bytes, at: number): boolean {
     const index = this.#placeOf(bag, at);
@@ -65,7 +65,7 @@ export class Selection {
     return this.#places.get(nameOfBytes(bag, start, start + nameLength(bag, at))) ?? -1;
   }
 
-  /** Calls back with `,"name":null` for each name that the entity did not have. */
+  /** Calls back with `,"name":null` for each name that the entity lacks. */
   forMissing(each: (member: Bytes) => void): void {
     for (const [index, member] of this.#nulls.entries()) {
       if (this.#found[index] === 0) each(member);
@@ -73,7 +73,7 @@ export class Selection {
   }
 }
 
-/** Bytes of the members that show the names of a list as null: what an empty entity costs. */
+/** The bytes of the null members for a list of names: the output of an empty entity. */
 export function nullBytes(select: readonly string[]): number {
   return select.reduce((bytes, name) => bytes + Buffer.byteLength(nullMember(name)), 0);
 }

@@ -6,7 +6,7 @@ import {
 } from '../../model/errors/query-errors.js';
 import type { XmlElement } from './reader.js';
 
-// What an element may hold. Each fault has the code that the queue service documents for it
+// The content model of elements. Each fault has the code that the queue service documents for it
 // (queue-service §6.2) and names the element.
 
 /** @throws InvalidXmlDocument when the root of a body has another name. */
@@ -16,10 +16,10 @@ export function expectRoot(root: XmlElement, name: string): void {
 }
 
 /**
- * The children of an element that holds nothing but elements, each at most once, in any order.
+ * The children of an element that contains only elements, each at most once, in any order.
  *
  * @throws UnsupportedXmlNode for a name that is not among `allowed`; InvalidXmlDocument for one
- *   that repeats, and for text.
+ * that repeats, and for text.
  */
 export function childrenOf<Name extends string>(
   parent: XmlElement,

@@ -7,12 +7,12 @@ import type { XmlElement } from './reader.js';
 // The limits of rules (queue-service §10.4).
 
 const rulesMax = 5;
-/** Of all values of all rules together, without their tags. */
+/** The bytes of all values of all rules together, without tags. */
 const settingsBytesMax = 2_048;
 const originsMax = 64;
 const literalHeadersMax = 64;
 const prefixedHeadersMax = 2;
-/** Of an origin or a header name. */
+/** The length of an origin or a header name. */
 const memberLengthMax = 256;
 const maxAgeSecondsMax = 2_147_483_647;
 
@@ -36,10 +36,10 @@ const ruleElements = [
 ] as const;
 
 /**
- * The rules of a `Cors` element, none when it is empty. What they hold can stand in a header.
+ * The rules of a `Cors` element; empty when it is empty. All values are valid in headers.
  *
  * @throws InvalidXmlDocument for too many rules or too much text, InvalidXmlNodeValue for a list
- *   beyond its limits or a member that is none, MissingRequiredXmlNode, UnsupportedXmlNode.
+ * beyond its limits or an invalid member, MissingRequiredXmlNode, UnsupportedXmlNode.
  */
 export function parseCors(cors: XmlElement): readonly CorsRule[] {
   const items = itemsOf(cors, 'CorsRule');
@@ -69,7 +69,7 @@ function parseRule(item: XmlElement): CorsRule {
   };
 }
 
-/** The members of a list of up to `max` texts with commas between them. */
+/** The members of a comma-separated list of up to `max` texts. */
 function membersOf(leaf: XmlElement, min: number, max: number): readonly string[] {
   const text = textOf(leaf).trim();
   const members = text === '' ? [] : text.split(',').map((member) => member.trim());
@@ -114,14 +114,14 @@ export function renderCors(rules: readonly CorsRule[]): string {
   return element('Cors', rules.map(renderRule).join(''));
 }
 
-/** Names before prefixes, as the service shows them. */
+/** Names before prefixes, as in the service. */
 function shownHeaders(headers: readonly string[]): string {
   const isPrefix = (header: string): boolean => header.endsWith('*');
   const names = headers.filter((header) => !isPrefix(header));
   return [...names, ...headers.filter(isPrefix)].join(',');
 }
 
-/** In the order in which the service shows them, whatever that of the request was. */
+/** In the service's order, whatever that of the request was. */
 function renderRule(rule: CorsRule): string {
   const children = [
     textElement('AllowedMethods', rule.allowedMethods.join(',')),

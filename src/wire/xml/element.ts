@@ -1,6 +1,6 @@
 import { escapeXml } from './escape.js';
 
-/** The first line of every XML body: what clients and recordings of the cloud service expect. */
+/** The first line of every XML body, as clients and recordings of the cloud service expect. */
 const xmlDeclaration = '<?xml version="1.0" encoding="utf-8"?>';
 
 /** A whole document as sent: UTF-8 without a byte order mark (queue-service §3.2). */
@@ -8,15 +8,15 @@ export function xmlDocument(root: string): Buffer {
   return Buffer.from(xmlDeclaration + root);
 }
 
-/** Characters of XML that become bytes at a time. */
+/** The characters of XML that are encoded at a time. */
 const pieceCharacters = 64 * 1024;
 
-/** A long document, put together from pieces so that no step takes long. */
+/** A long document, assembled in pieces so that no step takes long. */
 export class LongDocument {
   readonly #pieces: Buffer[] = [];
   #text = xmlDeclaration;
 
-  /** Adds what comes next. */
+  /** Appends XML. */
   add(xml: string): void {
     this.#text += xml;
     if (this.#text.length < pieceCharacters) return;
@@ -24,20 +24,20 @@ export class LongDocument {
     this.#text = '';
   }
 
-  /** All of it, as sent. */
+  /** The whole document, encoded. */
   result(): Buffer {
     return Buffer.concat([...this.#pieces, Buffer.from(this.#text)]);
   }
 }
 
-/** An element of what is already XML. The name may carry attributes. */
+/** An element with XML content. The name may carry attributes. */
 export function element(name: string, content: string): string {
   if (content === '') return `<${name} />`;
   const end = name.indexOf(' ');
   return `<${name}>${content}</${end < 0 ? name : name.slice(0, end)}>`;
 }
 
-/** An element of text. */
+/** An element with text content. */
 export function textElement(name: string, text: string): string {
   return element(name, escapeXml(text));
 }

@@ -1,12 +1,12 @@
-/** What is no XML 1.0 character: most controls, lone surrogates, U+FFFE and U+FFFF. */
+/** Characters outside of XML 1.0: most controls, lone surrogates, U+FFFE and U+FFFF. */
 const illegal = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
-/** Most texts: printable ASCII without markup. */
+/** The common case: printable ASCII without markup. */
 const plain = /^[ !#-%'-;=?-~]*$/;
 
 /**
- * Markup, and the carriage return, which a reader would normalise away. The ampersand is the first,
- * because the others bring one in.
+ * Markup, and the carriage return, which readers would normalise. The ampersand is first, because
+ * the replacements contain it.
  */
 const references = [
   ['&', '&amp;'],
@@ -17,8 +17,8 @@ const references = [
 ] as const;
 
 /**
- * Text for an element or a double-quoted attribute. What XML 1.0 cannot express becomes U+FFFD, so
- * that the document stays well-formed whatever a client sent.
+ * Text for an element or a double-quoted attribute. Characters outside of XML 1.0 become U+FFFD, so
+ * that the document is always well-formed.
  */
 export function escapeXml(text: string): string {
   if (plain.test(text)) return text;
@@ -26,7 +26,7 @@ export function escapeXml(text: string): string {
   return references.reduce((escaped, [from, to]) => escaped.replaceAll(from, to), legal);
 }
 
-/** Whether XML 1.0 can express a text: it has only characters that documents may have. */
+/** True when a text has only characters of XML 1.0. */
 export function isXmlText(text: string): boolean {
   return !/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.test(text);
 }

@@ -24,7 +24,7 @@ export interface RenderedQueueList {
   readonly nextMarker?: string;
 }
 
-/** Brought metadata into lists, and the name of a queue as `Name`. */
+/** The first version with metadata in lists, and with the name of a queue as `Name`. */
 const nameVersion = '2009-09-19';
 
 /** The body of List Queues in the form of the request's version (queue-service §6.1). */
@@ -67,7 +67,7 @@ function renderQueue(
   return element('Queue', children);
 }
 
-/** Names are elements; one that cannot be is reported as text. */
+/** Metadata names become element names; an invalid one is reported as text. */
 function renderMetadata([name, value]: Metadata[number]): string {
   const isLegal = /^[A-Za-z_]\w*$/.test(name);
   return isLegal ? textElement(name, value) : textElement('x-ms-invalid-name', name);

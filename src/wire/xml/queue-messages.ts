@@ -6,10 +6,7 @@ import { isXmlText } from './escape.js';
 import { element, LongDocument, textElement, xmlDocument } from './element.js';
 import { parseXml } from './reader.js';
 
-/**
- * A message as an answer shows it: Put, Get and Peek leave out different members (queue-service
- * §8).
- */
+/** A message in an answer: Put, Get and Peek leave out different members (queue-service §8). */
 export interface RenderedMessage {
   readonly id: string;
   /** This and the other times: microseconds since 1970. */
@@ -22,9 +19,9 @@ export interface RenderedMessage {
 }
 
 /**
- * The text of a `QueueMessage` body (queue-service §8.1): references decoded, all white space
- * as sent. Elements inside the text are taken away and what they hold stays; a line break inside
- * CDATA, or beside such an element, becomes a line feed.
+ * The text of a `QueueMessage` body (queue-service §8.1): references decoded, all white space as
+ * sent. Elements inside the text are removed and their content is kept; a line break inside CDATA,
+ * or next to such an element, becomes a line feed.
  *
  * @throws InvalidXmlDocument
  */
@@ -32,13 +29,13 @@ export function parseMessageText(body: Buffer): string {
   return readPlainMessage(body) ?? readMessage(body);
 }
 
-/** What all clients write: nothing but the two elements, their text without markup. */
+/** The form that all clients send: the two elements, and text without markup. */
 const plainMessage =
   /^\ufeff?(?:<\?xml version="1\.0"(?: encoding="(?:utf|UTF)-8")?(?: standalone="(?:yes|no)")? ?\?>)?[ \t\r\n]*<QueueMessage>[ \t\r\n]*<MessageText>([^<]*)<\/MessageText>[ \t\r\n]*<\/QueueMessage>[ \t\r\n]*$/;
 
 /**
- * The text of a body in its usual form, read several times as fast as by the library and with its
- * carriage returns kept; undefined for any other body, be it right or wrong.
+ * The text of a body in the usual form, parsed several times faster than by the library and with
+ * its carriage returns; undefined for any other body, valid or not.
  */
 function readPlainMessage(body: Buffer): string | undefined {
   if (!isUtf8(body)) return undefined;
@@ -47,10 +44,10 @@ function readPlainMessage(body: Buffer): string | undefined {
   return text.includes('&') ? decodeReferences(text) : text;
 }
 
-/** Anything but a reference that clients write. */
+/** A reference other than those that clients write. */
 const unusualReference = /&(?!(?:amp|apos|gt|lt|quot|#xD|#13|#xA|#10);)/;
 
-/** `&amp;` is the last one, so that what it makes is not read again. */
+/** `&amp;` is last, so that its result is not decoded again. */
 const references = [
   ['&quot;', '"'],
   ['&lt;', '<'],
@@ -63,7 +60,7 @@ const references = [
   ['&amp;', '&'],
 ] as const;
 
-/** Undefined when there is an unusual reference, or a malformed one. */
+/** Undefined for an unusual or malformed reference. */
 function decodeReferences(text: string): string | undefined {
   if (unusualReference.test(text)) return undefined;
   return references.reduce((decoded, [from, to]) => decoded.replaceAll(from, to), text);

@@ -9,7 +9,7 @@ import {
 import { invalidXmlDocument } from '../../model/errors/query-errors.js';
 
 export interface XmlElement {
-  /** With its prefix, if it has one: namespaces are not resolved. */
+  /** With its prefix, if any: namespaces are not resolved. */
   readonly name: string;
   readonly children: readonly XmlElement[];
   /** Character data directly inside, concatenated. */
@@ -19,8 +19,8 @@ export interface XmlElement {
 }
 
 /**
- * Most elements of a document, and so the deepest nesting: the library and the conversion recurse.
- * The largest legal body, five CORS rules, has not a tenth of it.
+ * The maximum number of elements, which also bounds the nesting, because the library and the
+ * conversion recurse. The largest legal body, five CORS rules, has not a tenth of it.
  */
 export const xmlElementsMax = 1_000;
 
@@ -29,7 +29,7 @@ export interface XmlLimits {
   readonly elementsMax?: number;
 }
 
-/** Longest reason quoted from the library: it may hold a name of the document. */
+/** The longest reason quoted from the library, which may contain a name from the document. */
 const reasonLengthMax = 200;
 
 /**
@@ -45,7 +45,7 @@ export function parseXml(
   { elementsMax = xmlElementsMax }: XmlLimits = {},
 ): XmlElement {
   if (!isUtf8(body)) throw invalidXmlDocument('The body is not valid UTF-8.');
-  // Before the library, which takes quadratic time over carriage returns.
+  // Done before the library, which takes quadratic time for carriage returns.
   const source = body.toString('utf8').replace(/\r\n?/g, '\n');
   checkMarkup(source, elementsMax);
   const { children, root } = parseWellFormed(source);
@@ -56,8 +56,8 @@ export function parseXml(
 }
 
 /**
- * Goes from `<` to `<` and past what may hold any text. Counts start tags and finds the declaration
- * of a document type; what is malformed is left to the library.
+ * Skips from markup to markup and over sections with arbitrary text. Counts start tags and finds
+ * the declaration of a document type; the library reports malformed markup.
  */
 function checkMarkup(source: string, elementsMax: number): void {
   let elements = 0;
@@ -76,7 +76,7 @@ function checkMarkup(source: string, elementsMax: number): void {
   }
 }
 
-/** Behind a delimiter; the end of the source when it is missing. */
+/** The offset after a delimiter; the end of the source when it is missing. */
 function endOf(source: string, delimiter: string, from: number): number {
   const found = source.indexOf(delimiter, from);
   return found < 0 ? source.length : found + delimiter.length;

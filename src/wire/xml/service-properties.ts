@@ -12,10 +12,10 @@ import { element, textElement, xmlDocument } from './element.js';
 import { parseXml, type XmlElement } from './reader.js';
 import { corsVersion } from './versions.js';
 
-/** In what the documents of services differ. */
+/** The differences between the property documents of services. */
 export interface PropertiesDialect {
   readonly loggingVersions: readonly string[];
-  /** Whether a fault has its own code; otherwise every one is `InvalidXmlDocument`. */
+  /** True when faults have their own codes; otherwise every one is `InvalidXmlDocument`. */
   readonly hasSpecificCodes: boolean;
 }
 
@@ -36,11 +36,11 @@ const retentionDaysMax = 365;
 const rootName = 'StorageServiceProperties';
 
 /**
- * The parts that a body sets. From version 2013-08-15 any of them, but at least one; before, all
- * that there were, with hour metrics as `Metrics`. Each part is complete.
+ * The parts that a body sets. From version 2013-08-15 on, at least one of them; before, all of that
+ * time, with hour metrics as `Metrics`. Each part is complete.
  *
- * @throws InvalidXmlDocument for no such document or what contradicts itself. By the dialect also
- *   InvalidXmlNodeValue, MissingRequiredXmlNode, UnsupportedXmlNode.
+ * @throws InvalidXmlDocument for another document or a contradictory one. By the dialect also
+ * InvalidXmlNodeValue, MissingRequiredXmlNode, UnsupportedXmlNode.
  */
 export function parseServiceProperties(
   body: Buffer,
@@ -106,7 +106,7 @@ function parseMetrics(part: XmlElement): MetricsProperties {
   };
 }
 
-/** The days of a policy that is off say nothing and are dropped. */
+/** The days of a disabled policy are dropped. */
 function parseRetention(part: XmlElement): RetentionPolicy {
   const children = childrenOf(part, ['Enabled', 'Days']);
   const enabled = booleanOf(required(children, 'Enabled'));

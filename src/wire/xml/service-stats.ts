@@ -3,11 +3,11 @@ import { element, xmlDocument } from './element.js';
 
 export interface ServiceStats {
   readonly status: 'live' | 'bootstrap' | 'unavailable';
-  /** Microseconds since 1970: the secondary has everything written before. Only when live. */
+  /** Microseconds since 1970: all earlier writes are on the secondary. Present only when live. */
   readonly lastSyncMicros?: number;
 }
 
-/** How far the secondary follows (queue-service §6.3, table-service §3.16). */
+/** The replication status of the secondary (queue-service §6.3, table-service §3.16). */
 export function renderServiceStats({ status, lastSyncMicros }: ServiceStats): Buffer {
   const isKnown = status === 'live' && lastSyncMicros !== undefined;
   const children = [

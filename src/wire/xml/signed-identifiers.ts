@@ -12,13 +12,13 @@ import { parseXml, type XmlElement } from './reader.js';
 const idLengthMax = 64;
 
 /**
- * The stored access policies of a body (queue-service §7.5, table-service §3.14). `permissions`
- * are the letters that a policy of the resource may have, in the order in which they are written.
- * Times come out in one form, letters in that order. An empty element says nothing.
+ * The stored access policies of a body (queue-service §7.5, table-service §3.14). `permissions` are
+ * the letters that a policy of the resource may have, in their written order. Times and letters are
+ * normalised. An empty element counts as absent.
  *
- * @throws InvalidXmlDocument for no such document, too many policies, an id that is absent, empty
- *   or too long; InvalidXmlNodeValue for an id that is used twice, a malformed time, another
- *   letter; UnsupportedXmlNode.
+ * @throws InvalidXmlDocument for another document, too many policies, an id that is absent, empty
+ * or too long; InvalidXmlNodeValue for an id that is used twice, a malformed time, another
+ * letter; UnsupportedXmlNode.
  */
 export function parseSignedIdentifiers(
   body: Buffer,
@@ -93,7 +93,7 @@ function parsePermission(leaf: XmlElement | undefined, permissions: string): str
     .join('');
 }
 
-/** The body of Get ACL. A policy that says nothing is left out. */
+/** The body of Get ACL. A policy without any terms has no `AccessPolicy` element. */
 export function renderSignedIdentifiers(identifiers: readonly SignedIdentifier[]): Buffer {
   return xmlDocument(element('SignedIdentifiers', identifiers.map(renderIdentifier).join('')));
 }

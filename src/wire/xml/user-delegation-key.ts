@@ -5,7 +5,7 @@ import { childrenOf, expectRoot, required, textOf } from './content-model.js';
 import { element, textElement, xmlDocument } from './element.js';
 import { parseXml, type XmlElement } from './reader.js';
 
-/** For when a key is asked, in microseconds since 1970; without a start from now on. */
+/** The requested validity of a key, in microseconds since 1970; without a start from now on. */
 export interface KeyInfo {
   readonly startMicros: number | undefined;
   readonly expiryMicros: number;

@@ -1,2 +1,5 @@
-/** Brought CORS, minute metrics and today's names in lists (queue-service §2). */
+/**
+ * The first version with CORS, minute metrics and the present element names in lists (queue-service
+ * §2).
+ */
 export const corsVersion = '2013-08-15';

@@ -1,6 +1,6 @@
 /**
- * What every shared access signature carries: the texts of the query string, decoded, as they are
- * signed. A field that is absent or empty is undefined, for the signature is the same over both.
+ * The common fields of a shared access signature: the texts of the query string, decoded, as they
+ * are signed. An absent or empty field is undefined, because both are signed alike.
  */
 export interface SasFields {
   /** `sv`: the version whose rules made the signature, `yyyy-MM-dd`. */
@@ -19,9 +19,9 @@ export interface SasFields {
   readonly signature: string;
 }
 
-/** What the signature of a table or a queue may take from a stored access policy. */
+/** The fields of a service signature, some of which a stored access policy may supply. */
 interface ServiceSasFields extends SasFields {
-  /** `si`: the stored policy that supplies the fields that are missing here. */
+  /** `si`: the stored policy that supplies the missing fields. */
   readonly identifier?: string | undefined;
 }
 
@@ -43,9 +43,9 @@ export interface QueueSas extends ServiceSasFields {
   readonly kind: 'queue-sas';
 }
 
-/** A user delegation key, as the fields of a signature name it: texts as signed. */
+/** The fields of a signature that identify a user delegation key: texts as signed. */
 export interface UserDelegationKeyFields {
-  /** `skoid` and `sktid`: the user to whom the key was given, and the tenant. */
+  /** `skoid` and `sktid`: the user who got the key, and the tenant. */
   readonly objectId: string;
   readonly tenantId: string;
   /** `skt` and `ske`: when the key is valid. */
@@ -63,7 +63,7 @@ export interface UserDelegationKeyFields {
 export interface UserDelegationQueueSas extends SasFields {
   readonly kind: 'user-delegation-queue-sas';
   readonly delegationKey: UserDelegationKeyFields;
-  /** `sduoid`: the only user who may use the signature. */
+  /** `sduoid`: the only user who may present the signature. */
   readonly delegatedUserObjectId?: string | undefined;
 }
 
@@ -74,13 +74,13 @@ export interface AccountSas extends SasFields {
   readonly services: string;
   /** `srt`: letters of `sco`. */
   readonly resourceTypes: string;
-  /** `ses`: means nothing to tables and queues, and is signed. */
+  /** `ses`: ignored by tables and queues, but signed. */
   readonly encryptionScope?: string | undefined;
 }
 
 export type Sas = TableSas | QueueSas | UserDelegationQueueSas | AccountSas;
 
-/** From these versions on, by the texts of `sv`, whose order is that of time. */
+/** The first versions with each feature, by the texts of `sv`, which sort by time. */
 export const sasVersions = {
   /** Tables and queues have signatures. */
   service: '2012-02-12',

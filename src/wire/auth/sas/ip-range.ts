@@ -21,8 +21,8 @@ export function parseIpRange(text: string): IpRange | undefined {
 }
 
 /**
- * Whether the address of a connection lies in the range. An IPv4 address that is written as IPv6,
- * `::ffff:1.2.3.4`, counts as what it is; every other IPv6 address is outside of every range.
+ * True when the address of a connection lies in the range. An IPv4-mapped IPv6 address,
+ * `::ffff:1.2.3.4`, counts as IPv4; every other IPv6 address is outside of every range.
  */
 export function ipInRange({ first, last }: IpRange, address: string): boolean {
   const isMapped = address.slice(0, mappedPrefix.length).toLowerCase() === mappedPrefix;

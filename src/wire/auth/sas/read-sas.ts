@@ -15,15 +15,14 @@ import {
 import { checkSasTerms } from './terms.js';
 
 /**
- * The shared access signature in a query string, undefined when there is none, that is, no `sig`.
- * Its fields are complete and well formed; nothing is said yet about whether it is valid. Tables
- * spell the names of fields in lower case, queues in any (table-service §8.3 and §8.4,
- * queue-service §4.3 to §4.5).
+ * Parses the shared access signature in a query string; undefined when there is none, that is, no
+ * `sig`. Its fields are complete and well formed, but not yet verified. Tables spell the names of
+ * fields in lower case, queues in any (table-service §8.3 and §8.4, queue-service §4.3 to §4.5).
  *
  * @param rawQuery the query string as sent, without its question mark
  * @throws {StorageError} `AuthenticationFailed` with a detail that names the field: it is missing,
- *   there twice, malformed, or of no effect with this `sv`, so that the limit it means would not
- *   hold; `InvalidInput` for malformed percent encoding
+ * there twice, malformed, or of no effect with this `sv`, so that the limit it means would not
+ * hold; `InvalidInput` for malformed percent encoding
  */
 export function readSas(rawQuery: string, service: ServiceName): Sas | undefined {
   if (!/sig/i.test(rawQuery) && !rawQuery.includes('%')) return undefined;
@@ -41,12 +40,12 @@ const accountNames = ['ss', 'srt', 'ses'];
 const delegationNames = ['skoid', 'sktid', 'skt', 'ske', 'sks', 'skv', 'skdutid', 'sduoid'];
 const tableNames = ['tn', 'spk', 'srk', 'epk', 'erk'];
 
-/** How signatures look that are offered to a service. */
+/** The signature fields that a service accepts. */
 interface SasLayout {
   readonly names: ReadonlySet<string>;
-  /** Whether names of fields may be spelled in any case. */
+  /** True when field names are matched without case. */
   readonly ignoresCase: boolean;
-  /** Reads one for a single container. */
+  /** Reads a signature for a single container. */
   readonly ofContainer: (parameters: Parameters) => Sas;
 }
 
@@ -63,7 +62,7 @@ const layouts: Readonly<Record<ServiceName, SasLayout>> = {
   },
 };
 
-/** The fields that are not empty, and `sig` also when it is. */
+/** The non-empty fields, and `sig` even when empty. */
 function readParameters(rawQuery: string, service: ServiceName): Parameters {
   const found = new Map<string, string>();
   const twice = new Set<string>();
@@ -84,12 +83,12 @@ function nameOf(raw: string, service: ServiceName): string {
   return layouts[service].ignoresCase ? name.toLowerCase() : name;
 }
 
-/** Base64 has plus signs and no spaces; elsewhere a plus sign in a query string is a space. */
+/** Base64 contains plus signs and no spaces; in other fields a plus sign means a space. */
 function valueOf(name: string, raw: string): string {
   return decodeOnce(name === 'sig' ? raw : raw.replaceAll('+', ' '));
 }
 
-/** A line break in a field would let one text to sign stand for other fields. */
+/** Refuses line breaks: a field with one could imitate other fields in the signed text. */
 function checkTexts(found: Parameters, twice: ReadonlySet<string>): void {
   for (const name of twice) {
     throw authenticationFailed(`The query string has ${name} twice; send it once.`);
@@ -138,7 +137,7 @@ function queueSas(parameters: Parameters): QueueSas {
   return { kind: 'queue-sas', ...serviceFields(parameters) };
 }
 
-/** What a service signature leaves out, its stored policy has to say. */
+/** Fields that a service signature omits must come from its stored policy. */
 function serviceFields(parameters: Parameters): SasFields & Pick<QueueSas, 'identifier'> {
   const fields = commonFields(parameters, sasVersions.service);
   const identifier = parameters.get('si');
@@ -204,7 +203,10 @@ function lettersOf(parameters: Parameters, name: string, allowed: string): strin
   throw authenticationFailed(`${name} is '${text}'; its letters must be among ${allowed}.`);
 }
 
-/** Refuses what restricts and is not signed: nobody would hold the limit. */
+/**
+ * Refuses restrictive fields that are not signed in this version, because they would not be
+ * enforced.
+ */
 function refuse(parameters: Parameters, names: readonly string[], what: string): void {
   for (const name of names) {
     if (parameters.has(name)) {

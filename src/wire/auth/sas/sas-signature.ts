@@ -26,7 +26,7 @@ export function verifySasSignature(sas: Sas, account: KeyHolder, queue: string |
   }
 }
 
-/** Who signs. */
+/** The key holder who signs. */
 export interface SasSigner {
   readonly name: string;
   readonly key: KeyObject;

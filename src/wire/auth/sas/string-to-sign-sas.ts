@@ -3,14 +3,14 @@ import type { ServiceName } from '../../../model/services/services.js';
 import { sasVersions, type AccountSas, type QueueSas, type Sas, type TableSas } from './fields.js';
 import type { UserDelegationQueueSas } from './fields.js';
 
-/** A signature or what one is made of. */
+/** A signature without its `sig` field. */
 export type Unsigned<T extends Sas> = Omit<T, 'signature'>;
 
 /**
- * The text that a shared access signature is over, in the layout of its `sv` (table-service
- * §8.3 and §8.4, queue-service §4.3 to §4.5).
+ * The text that a shared access signature signs, in the layout of its `sv` (table-service §8.3 and
+ * §8.4, queue-service §4.3 to §4.5).
  *
- * @param queue the queue that the URL names, for the signatures that are for one
+ * @param queue the queue that the URL names, for signatures for one queue
  */
 export function sasStringToSign(
   sas:
@@ -81,7 +81,7 @@ function userDelegationText(sas: Unsigned<UserDelegationQueueSas>, resource: str
   ]);
 }
 
-/** Every line of it ends with a line break, the last one too. */
+/** Every line ends with a line break, including the last. */
 function accountText(sas: Unsigned<AccountSas>, account: string): string {
   const { permissions, services, resourceTypes, start, expiry, ip, protocol, version } = sas;
   const scope = version >= sasVersions.encryptionScope ? [sas.encryptionScope] : [];

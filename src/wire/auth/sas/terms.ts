@@ -4,7 +4,7 @@ import { authenticationFailed } from '../../../model/errors/authentication-faile
 import type { SasFields } from './fields.js';
 import { ipInRange, parseIpRange, type IpRange } from './ip-range.js';
 
-/** When a signature is valid, in microseconds since 1970; an open end is undefined. */
+/** The validity period of a signature, in microseconds since 1970; an open end is undefined. */
 export interface SasWindow {
   /** The first moment. */
   readonly startMicros: number | undefined;
@@ -13,17 +13,17 @@ export interface SasWindow {
 }
 
 /**
- * The window that `st` and `se` describe, which come from the signature or from its stored policy.
+ * The period of `st` and `se`, which come from the signature or from its stored policy.
  *
- * @throws {StorageError} `AuthenticationFailed` for a text that is no time
+ * @throws {StorageError} `AuthenticationFailed` for a malformed time
  */
 export function sasWindow({ start, expiry }: Pick<SasFields, 'start' | 'expiry'>): SasWindow {
   return { startMicros: timeOf('st', start), expiryMicros: timeOf('se', expiry) };
 }
 
 /**
- * Microseconds since 1970 of a time as signatures write it: a date, or with a time to the minute,
- * the second or up to seven digits of a fraction, then with its zone (queue-service §4.3).
+ * Microseconds since 1970 of a time in a signature: a date, or with a time to the minute, the
+ * second or up to seven fraction digits, and then a zone (queue-service §4.3).
  */
 export function parseSasTime(text: string): number | undefined {
   const ticks = parseUtcTime(text);
@@ -40,8 +40,8 @@ function timeOf(name: string, text: string | undefined): number | undefined {
 }
 
 /**
- * Checks that a moment lies in the window: `st` <= now < `se` (queue-service §4.3). There is
- * no tolerance: who signs leaves `st` out, or sets it back.
+ * Checks `st` <= now < `se` (queue-service §4.3). There is no tolerance for clock skew: signers
+ * leave `st` out or set it back.
  *
  * @throws {StorageError} `AuthenticationFailed`
  */
@@ -75,7 +75,7 @@ export function checkSasProtocol(
 }
 
 /**
- * Checks the address that a request comes from against `sip`; without it every one is allowed.
+ * Checks the address of a request against `sip`; without it every address is allowed.
  *
  * @throws {StorageError} `AuthorizationSourceIPMismatch`
  */
@@ -107,7 +107,7 @@ function rangeOf(ip: string): IpRange {
 }
 
 /**
- * Checks that the fields about time, protocol and address can be read at all.
+ * Checks that the fields for time, protocol and address are well formed.
  *
  * @throws {StorageError} `AuthenticationFailed` with a detail that names the field
  */

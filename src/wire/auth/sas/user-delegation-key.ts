@@ -2,10 +2,10 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { KeyHolder } from '../shared-key/shared-key.js';
 import type { UserDelegationKeyFields } from './fields.js';
 
-/** Keeps what is derived here apart from every text that account keys sign. */
+/** Separates these derived values from every text that account keys sign. */
 const purpose = 'user delegation key';
 
-/** For whose data a user delegation key is, and whose token it was given for. */
+/** The account of a user delegation key, and the token issuer. */
 export interface Delegation {
   readonly account: string;
   /** The issuer of the token. */
@@ -13,9 +13,9 @@ export interface Delegation {
 }
 
 /**
- * The value of a user delegation key (queue-service §4.5). It is derived from a key of the
- * account, the issuer and everything that the key says, so nothing is stored, every process derives
- * the same, and it ends with the key of the account and with the trust in the issuer.
+ * The value of a user delegation key (queue-service §4.5). It is derived from a key of the account,
+ * the issuer and all fields of the key, so nothing is stored, all processes derive the same value,
+ * and it becomes invalid with the account key and with the trust in the issuer.
  */
 export function userDelegationKeyValue(
   accountKey: KeyObject,
@@ -37,7 +37,7 @@ export function userDelegationKeyValue(
   return createHmac('sha256', accountKey).update(text, 'utf8').digest();
 }
 
-/** The account with the user delegation keys that its keys give instead of these. */
+/** The account with the user delegation keys of its keys in place of its keys. */
 export function delegatedKeys(
   { name: account, keys }: KeyHolder,
   issuer: string,

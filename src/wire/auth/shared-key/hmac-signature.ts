@@ -5,7 +5,7 @@ export function signature(key: KeyObject, text: string): string {
   return createHmac('sha256', key).update(text, 'utf8').digest('base64');
 }
 
-/** Whether one of the keys signed `text`. Takes the same time however much of it is right. */
+/** True when one of the keys signed `text`. Takes constant time for a given length. */
 export function signatureMatches(
   keys: readonly KeyObject[],
   text: string,
@@ -20,7 +20,7 @@ export function signatureMatches(
 function equalText(expected: string, presented: string): boolean {
   if (presented.length !== signatureBytes || expected.length !== signatureBytes) return false;
   expectedBytes.write(expected, 'latin1');
-  // A character that is not ASCII leaves bytes that no base64 has, so it cannot match.
+  // A non-ASCII character becomes bytes that base64 never contains, so it cannot match.
   if (presentedBytes.write(presented, 'utf8') !== signatureBytes) return false;
   return timingSafeEqual(expectedBytes, presentedBytes);
 }

@@ -12,7 +12,7 @@ import type { SignedRequest, StringToSign } from './signed-request.js';
 import { blobQueueStringsToSign } from './string-to-sign-blob-queue.js';
 import { tableStringsToSign } from './string-to-sign-table.js';
 
-/** Whose keys may have signed. */
+/** The account whose keys may have signed. */
 export interface KeyHolder {
   readonly name: string;
   /** HMAC secrets; any of them is valid. */
@@ -20,9 +20,11 @@ export interface KeyHolder {
 }
 
 export interface SharedKeyPolicy {
-  /** Microseconds since 1970 to compare dates with; undefined when they are not checked. */
+  /** Microseconds since 1970 to compare dates with; undefined: dates are not compared. */
   readonly skewCheckedAtMicros: number | undefined;
-  /** Whether a request may have no date at all: its text to sign has an empty one. Default: no. */
+  /**
+   * True when a request needs no date; an absent one is signed as an empty text. Default: false.
+   */
   readonly isDateOptional?: boolean;
 }
 
@@ -83,7 +85,8 @@ function untimely(): StorageError {
 }
 
 /**
- * The value of an `Authorization` header for a request of our own clients, which must have a date.
+ * The value of an `Authorization` header for a request of our own clients. The request must have a
+ * date.
  */
 export function signRequest(
   scheme: SharedKeyScheme,
@@ -98,7 +101,7 @@ export function signRequest(
 /** How far a request's date may lie from the server's clock (table-service §8.1). */
 export const clockSkewMsMax = 15 * 60 * 1000;
 
-/** Whether a request's date is one and lies within the allowed skew, in either direction. */
+/** True when a date is well formed and within the allowed skew, in either direction. */
 export function isDateWithinSkew(date: string, nowMicros: number): boolean {
   const time = parseHttpDate(date);
   return time !== undefined && Math.abs(nowMicros / 1000 - time) <= clockSkewMsMax;

@@ -22,7 +22,7 @@ export const documentedOrder = [
   'range',
 ] as const;
 
-/** What the official JavaScript client does with the first two. */
+/** The order of the official JavaScript client, which swaps the first two. */
 export const languageFirstOrder = [
   documentedOrder[1],
   documentedOrder[0],
@@ -36,7 +36,7 @@ type Header = readonly [name: string, value: string];
 
 /** The headers of a request that take part in its signature (queue-service §4.1). */
 export interface SignedHeaders {
-  /** What stands on the lines, by lower-case name. */
+  /** The values of the lines, by lower-case name. */
   readonly lines: ReadonlyMap<string, string>;
   /** The `x-ms-` headers, names in lower case, in ordinal order. */
   readonly xMs: readonly Header[];
@@ -84,13 +84,13 @@ function byName([left]: Header, [right]: Header): number {
   return left < right ? -1 : 1;
 }
 
-/** One line without the space around it. */
+/** A header value without folding white space. */
 function unfolded(value: string): string {
   const line = value.includes('\n') ? value.replace(/[ \t]*\r?\n[ \t]*/g, ' ') : value;
   return line.trim();
 }
 
-/** Which of the two values was signed cannot be told. */
+/** It is ambiguous which of the two values was signed. */
 function occursTwice(name: string, value: string): StorageError {
   return new StorageError('InvalidHeaderValue', {
     message: `The header '${name}' occurs more than once in a request that is signed; send it once.`,
@@ -111,7 +111,7 @@ export function canonicalizedHeaders({ xMs }: SignedHeaders): string {
   return linesOf(xMs);
 }
 
-/** The headers in the order of clients that sort as words. */
+/** The headers in the order of clients that use word sort. */
 export function wordSortedHeaders({ xMs }: SignedHeaders): string {
   const keyed = xMs.map((header): readonly [string, Header] => [wordSortKey(header[0]), header]);
   keyed.sort(([left], [right]) => (left < right ? -1 : 1));

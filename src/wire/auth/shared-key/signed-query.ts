@@ -37,9 +37,10 @@ function compared(left: string, right: string): number {
 }
 
 /**
- * One line a name, before each a line break; the values of one name sorted, joined by commas.
+ * One line per name, each after a line break; the values of one name are sorted and joined by
+ * commas.
  *
- * @throws {StorageError} `AuthenticationFailed` for parameters that would make the text of others
+ * @throws {StorageError} `AuthenticationFailed` for ambiguous parameters
  */
 export function canonicalizedQuery(parameters: readonly QueryParameter[]): string {
   let text = '';
@@ -54,8 +55,8 @@ export function canonicalizedQuery(parameters: readonly QueryParameter[]): strin
 }
 
 /**
- * Whoever has seen a signature could else move the borders between names, values and lines, and so
- * make a peek a get. No operation has such parameters.
+ * Refuses ambiguous texts: otherwise a reader of a signature could move the borders between names,
+ * values and lines, and turn a peek into a get. No operation has such parameters.
  */
 function checkApart(name: string, value: string): void {
   if (!name.includes(':') && !name.includes('\n') && !value.includes('\n')) return;
@@ -66,8 +67,8 @@ function checkApart(name: string, value: string): void {
 }
 
 /**
- * What Shared Key Lite signs of the query: `?comp=…`, if the request has one. Of several it is the
- * first, which is also the one that decides what the request means.
+ * The part of the query that Shared Key Lite signs: `?comp=…`, if there is one. Of several it is
+ * the first, which also selects the operation.
  */
 export function compOnly(parameters: readonly QueryParameter[]): string {
   const comp = parameters.find(([name]) => name === 'comp');

@@ -15,7 +15,7 @@ export interface TableSignedRequest {
   readonly date?: string | undefined;
 }
 
-/** A request to blobs or queues, which sign the whole query string and every `x-ms-` header. */
+/** A request to blobs or queues, which sign the whole query string and all `x-ms-` headers. */
 export interface BlobQueueSignedRequest {
   readonly form: 'blob-queue';
   readonly method: string;
@@ -23,23 +23,23 @@ export interface BlobQueueSignedRequest {
   readonly rawPath: string;
   /** The query string as on the request line, before any decoding, without its `?`. */
   readonly rawQuery: string;
-  /** `x-ms-version`: some rules changed. */
+  /** `x-ms-version`, because some rules depend on it. */
   readonly version: string;
   /** Name, value, name, value, … of every header as sent. */
   readonly headers: readonly string[];
 }
 
-/** The parts of a request that a shared key may sign. Header values exactly as sent. */
+/** The signed parts of a request. Header values exactly as sent. */
 export type SignedRequest = TableSignedRequest | BlobQueueSignedRequest;
 
-/** Which string-to-sign a service has. */
+/** The string-to-sign variant of a service. */
 export type SigningForm = SignedRequest['form'];
 export const signingForms: Readonly<Record<ServiceName, SigningForm>> = {
   table: 'table',
   queue: 'blob-queue',
 };
 
-/** A text that a client may have signed, and the date in it that says when. */
+/** A candidate for the signed text, and the date in it. */
 export interface StringToSign {
   readonly text: string;
   /** Empty when the request has none. */
@@ -47,8 +47,8 @@ export interface StringToSign {
 }
 
 /**
- * The paths that the signature of a request may be over: as sent, and, at a path-style secondary
- * (`/account-secondary/…`), also as the primary's (queue-service §4.1).
+ * The paths that a signature may cover: as sent, and, for a path-style secondary
+ * (`/account-secondary/…`), also that of the primary (queue-service §4.1).
  */
 export function signedPaths(account: string, rawPath: string): readonly [string, ...string[]] {
   const path = rawPath === '' ? '/' : rawPath;

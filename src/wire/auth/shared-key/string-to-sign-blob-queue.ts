@@ -13,13 +13,13 @@ import {
 import { canonicalizedQuery, compOnly, queryParameters, type PlusMeaning } from './signed-query.js';
 
 /**
- * Every text that the client of a blob or queue request may have signed, the likeliest first
- * (queue-service §4.1 and §4.2). Clients disagree about the order of headers, of encoding and
- * language, about `+` in a query string and about the path of a secondary. What the others would
- * have signed is worked out only after the first text did not match.
+ * All candidates for the signed text of a blob or queue request, the likeliest first (queue-service
+ * §4.1 and §4.2). Clients disagree about the order of headers, of encoding and language, about `+`
+ * in a query string and about the path of a secondary. Later candidates are computed only when the
+ * first does not match.
  *
  * @throws {StorageError} `InvalidHeaderValue` when a header that is signed occurs twice,
- *   `InvalidInput` when the query string cannot be decoded
+ * `InvalidInput` when the query string cannot be decoded
  */
 export function* blobQueueStringsToSign(
   scheme: SharedKeyScheme,
@@ -48,7 +48,7 @@ export function* blobQueueStringsToSign(
     }
 }
 
-/** Each of the one with each of the other. */
+/** All concatenations of a left and a right part. */
 function joined(lefts: Iterable<string>, rights: Iterable<string>): readonly string[] {
   const all: string[] = [];
   for (const left of lefts) for (const right of rights) all.push(left + right);

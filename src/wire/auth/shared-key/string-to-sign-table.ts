@@ -2,8 +2,8 @@ import { signedPaths, type StringToSign, type TableSignedRequest } from './signe
 import type { SharedKeyScheme } from '../credential.js';
 
 /**
- * Every text that the client of a table request may have signed, the likeliest first (table-service
- * §8.1). The date is `x-ms-date` or `Date`; when both are there, either may be meant.
+ * All candidates for the signed text of a table request, the likeliest first (table-service §8.1).
+ * The date is `x-ms-date` or `Date`; when both are present, either may be signed.
  */
 export function* tableStringsToSign(
   scheme: SharedKeyScheme,
@@ -21,7 +21,7 @@ export function* tableStringsToSign(
 }
 
 /**
- * `/` + account + path + `?comp=…`, no other option. In path style the path begins with the
+ * `/` + account + path + `?comp=…`, without other options. In path style the path begins with the
  * account, so that it appears twice.
  */
 function canonicalizedResource(account: string, path: string, comp: string | undefined): string {

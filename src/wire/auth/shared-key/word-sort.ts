@@ -1,10 +1,10 @@
-/** What a header name may hold besides `-` and `'`, lightest first. */
+/** The characters of header names besides `-` and `'`, lightest first. */
 const weights = '!#$%&*.^_`|~+0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
- * A text whose ordinal order is the word-sort order of lower-case header names, in which some
- * clients sign them (queue-service §4.1): `-` and `'` count only between names that are equal
- * without them, and punctuation comes before digits, digits before letters.
+ * A key whose ordinal order is the word-sort order of lower-case header names, which some clients
+ * use (queue-service §4.1): `-` and `'` count only between names that are otherwise equal, and
+ * punctuation comes before digits, digits before letters.
  */
 export function wordSortKey(name: string): string {
   let [words, marks] = ['', ''];
@@ -16,7 +16,7 @@ export function wordSortKey(name: string): string {
   return `${words}\0${marks}`;
 }
 
-/** Above the end of the words, also for a character that no header name has. */
+/** Greater than the word separator, also for a character that no header name has. */
 const firstWeight = 2;
 
 function markOf(character: string): string {

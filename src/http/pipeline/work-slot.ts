@@ -1,40 +1,40 @@
 import type { Clock } from '../../base/clock.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { AbortedError } from './body.js';
-import { Place, type LargeWork } from './large-work.js';
+import { ConcurrencySlot, type ConcurrencyLimit } from './concurrency-limit.js';
 
-export interface WorkPlaceOptions {
+export interface WorkSlotOptions {
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  /** How long a request may wait for its turn. */
+  /** How long a request may wait for its slot. */
   readonly waitMsMax: number;
 }
 
 /**
- * Where one request waits for its turn, when its work takes many times the bytes it came in. Who
- * waits too long is answered that its time is over, and its work never begins.
+ * The work slot of one request whose work takes much more memory than its bytes. A request that
+ * waits too long is answered with a timeout, and its work never begins.
  */
-export class WorkPlace {
+export class WorkSlot {
   readonly #exchange: Exchange;
-  readonly #place: Place;
-  readonly #options: WorkPlaceOptions;
+  readonly #slot: ConcurrencySlot;
+  readonly #options: WorkSlotOptions;
 
-  constructor(exchange: Exchange, work: LargeWork, options: WorkPlaceOptions) {
+  constructor(exchange: Exchange, limit: ConcurrencyLimit, options: WorkSlotOptions) {
     this.#exchange = exchange;
-    this.#place = new Place(work);
+    this.#slot = new ConcurrencySlot(limit);
     this.#options = options;
   }
 
-  /** Resolves when it is its turn; undefined: at once. */
+  /** Resolves when the slot is taken; undefined: at once. */
   enter(): Promise<void> | undefined {
-    const turn = this.#place.enter();
+    const turn = this.#slot.enter();
     return turn === undefined ? undefined : this.#waitFor(turn);
   }
 
   leave(): void {
-    this.#place.leave();
+    this.#slot.leave();
   }
 
-  /** Waits for something else, while others have the place. */
+  /** Waits for something else with the slot released. */
   async standAside(wait: () => Promise<void>): Promise<void> {
     this.leave();
     await wait();

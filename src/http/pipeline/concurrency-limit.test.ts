@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { LargeWork, Place } from './large-work.js';
+import { ConcurrencyLimit, ConcurrencySlot } from './concurrency-limit.js';
 
 describe('work on large requests', () => {
   it('is done for eight at a time, in the order of asking', async () => {
-    const work = new LargeWork();
+    const work = new ConcurrencyLimit();
     const began: number[] = [];
     let atWork = 0;
     let most = 0;
     const one = async (number: number): Promise<void> => {
-      const place = new Place(work);
-      await place.enter();
-      assert.equal(place.enter(), undefined, 'who has a place keeps it');
+      const slot = new ConcurrencySlot(work);
+      await slot.enter();
+      assert.equal(slot.enter(), undefined, 'entering twice takes one slot');
       began.push(number);
       atWork += 1;
       most = Math.max(most, atWork);
       await new Promise((resolve) => setImmediate(resolve));
       atWork -= 1;
-      place.leave();
-      place.leave();
+      slot.leave();
+      slot.leave();
     };
     const numbers = Array.from({ length: 40 }, (_, number) => number);
     await Promise.all(numbers.map(one));
