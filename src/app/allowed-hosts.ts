@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 
 /**
- * The host names to which accounts with a public key answer besides those that no stranger can
- * have: the given ones, those that the server listens on, and that of the machine.
+ * The allowed host names of accounts with a public key, besides names that web pages cannot have:
+ * the given ones, the listen addresses, and the name of the machine.
  */
 export function allowedHostsOf(
   given: readonly string[],

@@ -15,7 +15,7 @@ async function turns(count = 1): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('the place of a large request', () => {
+describe('the slot of a large request', () => {
   it('is taken by others while a fault delays it', async () => {
     const delayed: (() => void)[] = [];
     let most = 0;
