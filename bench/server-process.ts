@@ -16,6 +16,7 @@ export const serverNames = [
   'azurite',
   'tabularium',
   'tabularium-relaxed',
+  'tabularium-journal',
   'tabularium-workers',
 ] as const;
 export type ServerName = (typeof serverNames)[number];
@@ -185,12 +186,14 @@ function launchOf(name: ServerName, service: Service): Launch {
       return inOneProcess('durable');
     case 'tabularium-relaxed':
       return inOneProcess('relaxed');
+    case 'tabularium-journal':
+      return inOneProcess('journal');
     default:
       return unreachable(name);
   }
 }
 
-function inOneProcess(durability: 'durable' | 'relaxed'): Launch {
+function inOneProcess(durability: 'durable' | 'relaxed' | 'journal'): Launch {
   return {
     args: (directory) => [script('tabularium-server.js'), directory, durability],
     reportsPorts: true,

@@ -2,9 +2,9 @@ import { StoreDamagedError, type StoreFailedError } from '../kv/errors.js';
 import type { ServedStore, StoreEvents } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
 import { DiskFiles } from '../engines/journal/disk-files.js';
-import { openJournaledStore, settleJournal } from '../engines/journal/store.js';
+import { isJournaled, openJournaledStore, settleJournal } from '../engines/journal/store.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
-import { openLmdbStore } from '../engines/lmdb/store.js';
+import { openLmdbStore, type LmdbStore } from '../engines/lmdb/store.js';
 import { openMemoryStore } from '../engines/memory/store.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
 import { ServicePropertiesService } from '../services/accounts/service-properties.js';
@@ -43,15 +43,15 @@ async function openEngine(settings: ServerSettings, sharing: Sharing): Promise<S
   if (storage.kind === 'memory') return openMemoryStore({ clock });
   const events = eventsFor(settings);
   const { directory } = storage;
-  const isJournaled = journal === 'on' && sharing === 'exclusive';
+  const isWithJournal = journal === 'on' && sharing === 'exclusive';
   const engine = { directory, clock, timers, durability, sharing, events };
-  const base = await openLmdbStore({ ...engine, ingestsInThread: isJournaled });
-  if (sharing === 'join') return base;
+  const base = await openLmdbStore({ ...engine, ingestsInThread: isWithJournal });
+  if (sharing === 'join') return joined(base, directory);
   const files = new DiskFiles({ directory, sync: durability === 'durable' });
   const onFailed = (error: StoreFailedError) => events.failed(error);
   const options = { base, files, clock, timers, randomness, onFailed };
   try {
-    if (isJournaled) return await openJournaledStore(options);
+    if (isWithJournal) return await openJournaledStore(options);
     await settleJournal(options);
     return base;
   } catch (error) {
@@ -59,6 +59,17 @@ async function openEngine(settings: ServerSettings, sharing: Sharing): Promise<S
     if (!(error instanceof StoreDamagedError)) throw error;
     throw new DataDirectoryError('damaged', error.message, { cause: error });
   }
+}
+
+/** What an owner with a journal has acknowledged is not in the base yet, nor known to others. */
+async function joined(base: LmdbStore, directory: string): Promise<ServedStore> {
+  if (!(await isJournaled(base))) return base;
+  await base.close();
+  throw new DataDirectoryError(
+    'in-use',
+    `The process that owns the data directory ${directory} keeps a journal, which it does not ` +
+      'share. Start it without --journal on.',
+  );
 }
 
 const progressMs = 1_000;

@@ -26,8 +26,6 @@ export interface ApplierParts {
   readonly timers: Timers;
   readonly generation: number;
   readonly lastVersion: () => number;
-  /** The base has all up to this frame, and says so. */
-  readonly release: (sequence: number) => Promise<void>;
   /** So many bytes in the table make it begin at once. */
   readonly bytesToBegin: number;
 }
@@ -118,7 +116,7 @@ export class Applier {
       this.#tellProgress();
       start = next;
     }
-    await this.#parts.release(sequence);
+    await journal.release(sequence);
   }
 
   #tellProgress(): void {

@@ -12,13 +12,21 @@ import type { TableEntry } from './memory-table.js';
 
 type ReadBase = (range: KeyRange, options: RangeOptions) => Promise<RangePage>;
 
+/** A page, and where its first key is, when a long run of deleted ones is before it. */
+export interface MergedPage extends RangePage {
+  readonly deadUpTo?: Bytes | undefined;
+}
+
+/** Deletions at the beginning of a range that are worth to be remembered. */
+const deadRunMin = 64;
+
 /** A page of what the base holds with the changes of a table over it. */
 export async function mergedRange(
   readBase: ReadBase,
   table: SortedByKey<TableEntry>,
   range: KeyRange,
   options: RangeOptions,
-): Promise<RangePage> {
+): Promise<MergedPage> {
   const changes = options.reverse === true ? table.backward(range) : table.forward(range);
   const first = changes.next();
   if (first.done === true) return readBase(range, options);
@@ -31,7 +39,8 @@ export async function mergedRange(
     filter: (candidate) => merge.pass(candidate),
   });
   if (!page.more) merge.passRest();
-  return { entries: merge.with(page.entries), more: page.more || merge.isOver };
+  const { deadUpTo } = merge;
+  return { entries: merge.with(page.entries), more: page.more || merge.isOver, deadUpTo };
 }
 
 /** Walks along the changes while the base is walked, and decides what the page gets of both. */
@@ -47,8 +56,14 @@ class Merge {
   /** With how many of the base are before each. */
   readonly #taken: { readonly entry: Entry; readonly behind: number }[] = [];
 
+  /** Deletions passed before anything that is there. */
+  #leadingDeletions = 0;
+  #isLeading = true;
+
   /** Whether the page ends before entries that are left. */
   isOver = false;
+  /** Nothing is before this key, and it is no deletion, where more than a few were passed. */
+  deadUpTo: Bytes | undefined;
 
   constructor(first: TableEntry, rest: Iterator<TableEntry, void>, options: RangeOptions) {
     this.#next = first;
@@ -92,6 +107,11 @@ class Merge {
     return entries;
   }
 
+  #endLead(key: Bytes): void {
+    this.#isLeading = false;
+    if (this.#leadingDeletions >= deadRunMin) this.deadUpTo = Buffer.from(key);
+  }
+
   #order(left: Bytes, right: Bytes): number {
     return this.#sign * compareBytes(left, right);
   }
@@ -105,7 +125,8 @@ class Merge {
   /** Whether the page goes on. */
   #passNext(): boolean {
     const change = this.#next;
-    if (change?.value !== undefined) {
+    if (change?.value === undefined) this.#leadingDeletions += 1;
+    else {
       const { key, value, version } = change;
       const decision = this.#decide({ key, value, valueLength: value.length, version });
       if (decision === 'stop') return false;
@@ -119,6 +140,7 @@ class Merge {
   }
 
   #decide(candidate: Candidate): Decision {
+    if (this.#isLeading) this.#endLead(candidate.key);
     const { filter, limit, bytesMax } = this.#options;
     const decision = filter === undefined ? 'take' : filter(candidate);
     if (decision === 'skip') return decision;

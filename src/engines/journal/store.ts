@@ -1,4 +1,4 @@
-import type { Bytes } from '../../base/bytes.js';
+import { compareBytes, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
@@ -22,11 +22,19 @@ import type { MemberStore } from '../../kv/member-store.js';
 import { sampleByReading, type RangeSample } from '../../kv/sample.js';
 import type { ServedStore } from '../../kv/served-store.js';
 import { canSnapshot, type SnapshotStore, type StoreSnapshot } from '../../kv/snapshots.js';
-import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../../kv/store.js';
+import type {
+  CommitBatch,
+  CommitResult,
+  Entry,
+  KeyRange,
+  RangeOptions,
+  RangePage,
+} from '../../kv/store.js';
 import { Applier } from './applier.js';
 import { appliedOf, noteEntry, noteKey } from './base-note.js';
 import { CommitGroups, type CommitGround, type CommitStats } from './commit-groups.js';
 import { keysOf, type Evaluated, type Found, type Work } from './evaluation.js';
+import { DeadRuns } from './dead-runs.js';
 import { FencedBase } from './fenced-base.js';
 import { Journal, type FrameContent, type ShowChanges } from './journal.js';
 import type { JournalFiles } from './journal-files.js';
@@ -94,6 +102,11 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
   return new JournaledStore({ ...options, limits, table, journal, generation, lastVersion });
 }
 
+/** Whether a base may lack what a journal has: one that is in use, or that was left. */
+export async function isJournaled(base: Pick<JournalBase, 'get'>): Promise<boolean> {
+  return !appliedOf(await base.get(noteKey)).isSettled;
+}
+
 /**
  * Gives a base what the journal before it holds, so that the base is all there is. Cheap where
  * there is none.
@@ -125,10 +138,10 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   readonly #fenced: FencedBase;
   readonly #table: MemoryTable;
   readonly #epochs = new ReadEpochs();
+  readonly #dead = new DeadRuns();
   readonly #commits: CommitGroups;
   readonly #applier: Applier;
   #lastVersion: number;
-  #hasRetired = true;
   #failure: StoreFailedError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -149,7 +162,6 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
       timers,
       generation,
       lastVersion: () => this.#lastVersion,
-      release: (sequence) => this.#release(sequence),
       bytesToBegin: limits.tableBytesMax / beginShare,
     });
     this.#applier.wake();
@@ -180,6 +192,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     const { guard, ...own } = options;
     if (guard !== undefined) assertKey(guard.key);
     return this.#epochs.during(async () => {
+      if (guard === undefined && own.reverse !== true) return this.#forward(range, own);
       const table = this.#table.copy();
       // Unguarded the base sees its guard with the same snapshot as the range.
       const inTable = guard && table.get(guard.key);
@@ -189,6 +202,26 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
         this.#base.range(part, { ...each, ...atBase });
       return mergedRange(read, table, range, own);
     });
+  }
+
+  async #forward(range: KeyRange, options: RangeOptions): Promise<RangePage> {
+    const dead = this.#dead;
+    const { revivals } = dead;
+    const table = this.#table.copy();
+    const start = dead.startOf(range.start);
+    if (range.end !== undefined && compareBytes(start, range.end) >= 0) {
+      return { entries: [], more: false };
+    }
+    const read = (part: KeyRange, each: RangeOptions) => this.#base.range(part, each);
+    const { entries, more, deadUpTo } = await mergedRange(
+      read,
+      table,
+      { ...range, start },
+      options,
+    );
+    // A key that was put meanwhile may be before that one.
+    if (deadUpTo !== undefined && dead.revivals === revivals) dead.note(start, deadUpTo);
+    return { entries, more };
   }
 
   async commit(batch: GuardedBatch): Promise<CommitResult> {
@@ -240,6 +273,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     const { journal, generation } = this.#parts;
     // What the base says of the journal may be older than the journal afterwards.
     await this.#append({ kind: 'restart', lastVersion: this.#lastVersion, changes: [] });
+    this.#dead.clear();
     await base.restoreSnapshot(inBase);
     const note = noteEntry({ sequence: journal.lastSequence, generation });
     await this.#fenced.ingest({ entries: [note], deletes: [], floor: this.#lastVersion });
@@ -289,14 +323,6 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     } finally {
       await this.#base.close();
     }
-  }
-
-  /** What former openings have left counts no more after the first pass. */
-  async #release(sequence: number): Promise<void> {
-    const { journal, files } = this.#parts;
-    await journal.release(sequence);
-    if (this.#hasRetired) await files.removeRetired();
-    this.#hasRetired = false;
   }
 
   #ground(): CommitGround {
@@ -351,6 +377,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
       this.#lastVersion = lastVersion;
       for (const [index, change] of durable.entries()) {
         this.#table.apply(change, sequence, changes[index]?.isNew === true);
+        if (change.value !== undefined) this.#dead.revive(change.key);
       }
       this.#applier.wake();
     });
