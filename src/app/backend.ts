@@ -17,12 +17,12 @@ import type { ReclaimStep } from './reclaimer.js';
 import { seed } from './seed/seed.js';
 
 /**
- * What a process has to do with the data directory: `exclusive` owns it, `join` works on one that
- * another process owns. In memory there is nothing to share.
+ * How a process uses the data directory: `exclusive` owns it, `join` works on one that another
+ * process owns. In memory there is nothing to share.
  */
 export type Sharing = 'exclusive' | 'join';
 
-/** Throws when the data directory cannot be opened or belongs to somebody else. */
+/** Throws when the data directory cannot be opened or has another owner. */
 export async function openStore(settings: ServerSettings, sharing: Sharing): Promise<ServedStore> {
   return noteTime(settings, await openEngine(settings, sharing));
 }
@@ -33,7 +33,7 @@ export async function openSharedStore(settings: ServerSettings): Promise<ServedS
 }
 
 async function noteTime(settings: ServerSettings, store: ServedStore): Promise<ServedStore> {
-  // What is stored was stored by then, whatever the machine says about the time now.
+  // The clock must not be behind times that are stored already.
   settings.storageClock.atLeast(await store.lastVersion());
   return store;
 }
@@ -127,7 +127,7 @@ export function backendOver(
   };
 }
 
-/** Makes what the options say that a server begins with. Throws `SeedError`. */
+/** Creates the configured initial data. Throws `SeedError`. */
 export async function seedBackend(
   { tables, queues }: Backend,
   { init, accounts, logger }: Pick<ServerSettings, 'init' | 'accounts' | 'logger'>,
@@ -137,9 +137,9 @@ export async function seedBackend(
 }
 
 /**
- * What frees the space that the services have no use for any more. Dropped containers are left
- * alone for some minutes anyway. Expired messages are in the way of requests, so they go soon, also
- * while the server is busy. A step passes the lock: it must not see data replaced under it.
+ * The housekeeping of the services. Dropped containers are kept for some minutes anyway. Expired
+ * messages slow requests down, so they are deleted soon, even while the server is busy. Each step
+ * holds the lock as a reader, because the data must not be replaced during it.
  */
 export function reclaimSteps(backend: Backend, lock = new ReadWriteLock()): readonly ReclaimStep[] {
   return [

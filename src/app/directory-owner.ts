@@ -10,18 +10,18 @@ import { openCertificates } from './open-certificates.js';
 
 /** The process that a data directory belongs to while workers serve it. */
 export interface DirectoryOwner {
-  /** Where workers that listen on these ports can be reached. */
+  /** The endpoints of workers that listen on these ports. */
   endpoints(ports: Readonly<Record<ServiceName, number>>): ServerEndpoints;
-  /** What workers show clients, in PEM; undefined without TLS. */
+  /** The certificate of the workers, in PEM; undefined without TLS. */
   readonly certificate: string | undefined;
-  /** Gives the directory up. Its workers must have ended before. Idempotent. */
+  /** Releases the directory. Its workers must have exited. Idempotent. */
   close(): Promise<void>;
 }
 
 /**
- * Takes a data directory for workers (`createWorkerServer`), makes what it begins with and frees its
- * space meanwhile. Serves nothing itself. Throws as `createServer` does, but for ports, which it
- * leaves to the workers.
+ * Opens a data directory for workers (`createWorkerServer`), creates the initial data and does the
+ * housekeeping. Serves no requests. Throws as `createServer` does, except for ports, which the
+ * workers open.
  */
 export async function openDirectoryOwner(options: ServerOptions): Promise<DirectoryOwner> {
   const settings = settingsOf(options);
@@ -42,7 +42,7 @@ export async function openDirectoryOwner(options: ServerOptions): Promise<Direct
   });
   const reclaimer = new Reclaimer({
     steps: reclaimSteps(backend),
-    // Requests are in flight in other processes only.
+    // Only other processes have requests in flight.
     inFlight: () => 0,
     timers: settings.timers,
     logger: settings.logger,

@@ -41,7 +41,7 @@ export function portOf(server: ServerEndpoints, service: ServiceName): number {
   return server[`${service}Port`];
 }
 
-/** The endpoints of a server that listens on these ports. */
+/** The endpoints for these ports. */
 export function endpointsOf(
   { accounts, listeners, tls }: Pick<ServerSettings, 'accounts' | 'listeners' | 'tls'>,
   ports: Readonly<Record<ServiceName, number>>,
@@ -69,7 +69,7 @@ export function endpointsOf(
   };
 }
 
-/** What every client library takes; it signs with the account's first key. */
+/** The connection string for client libraries; it has the account's first key. */
 function connectionStringOf(
   account: AccountSettings,
   protocol: Protocol,
@@ -87,7 +87,7 @@ function connectionStringOf(
   ].join(';');
 }
 
-/** An address that stands for all of them cannot be connected to everywhere. */
+/** A wildcard address is replaced, because clients cannot connect to it everywhere. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

@@ -14,9 +14,9 @@ import { ServerOptionsError } from './options/server-options-error.js';
 /** The limits of a running server. */
 export interface ThrottleControl {
   readonly setting: ThrottleSetting;
-  /** Requests that were refused since the limits were set. */
+  /** The number of requests refused since the limits were set. */
   readonly refused: number;
-  /** Puts other limits in force, with nothing used up. Throws `InvalidSettingError`. */
+  /** Applies other limits, with full budgets. Throws `InvalidSettingError`. */
   set(setting: ThrottleSetting): void;
 }
 
@@ -38,8 +38,8 @@ export class Interceptors {
   readonly #throttle: Throttle;
   readonly list: readonly Interceptor[];
   /**
-   * The observers of requests: the given ones, and the throttle while it is on. Always the same
-   * list, so that servers see it change.
+   * The observers of requests: the given ones, and the throttle while it is on. The array is
+   * mutated in place, so that servers see changes.
    */
   readonly observers: readonly RequestObserver[];
   readonly #syncObservers: () => void;
@@ -82,7 +82,8 @@ export class Interceptors {
   }
 
   /**
-   * Checks changes; the function returned makes them and cannot fail. Throws `ServerOptionsError`.
+   * Validates changes; the returned function applies them and cannot fail. Throws
+   * `ServerOptionsError`.
    */
   prepare({ faults, throttle }: InterceptorOptions): () => void {
     try {

@@ -1,10 +1,10 @@
 import { messageOf } from '../base/thrown.js';
 import type { ServiceName } from '../model/services/services.js';
 
-/** A service cannot listen where it was told to. */
+/** A service cannot listen at its address. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
-  /** What the system says, such as `EADDRINUSE`. */
+  /** The system's error code, such as `EADDRINUSE`. */
   readonly code: string | undefined;
   readonly service: ServiceName | 'control';
   readonly host: string;

@@ -26,9 +26,9 @@ type TlsSettings = Pick<
 >;
 
 /**
- * The certificate of a server with these settings, which is watched until it is closed; undefined
- * without TLS. Whoever owns a data directory makes the certificate that is kept in it, others read
- * it. Throws `ServerOptionsError` for one that cannot be used.
+ * Opens the certificate of a server, which is watched until it is closed; undefined without TLS.
+ * Only the owner of a data directory creates the certificate in it. Throws `ServerOptionsError` for
+ * an invalid one.
  */
 export async function openCertificates(
   settings: TlsSettings,
@@ -36,7 +36,7 @@ export async function openCertificates(
 ): Promise<Certificates | undefined> {
   const { tls, timers, logger } = settings;
   if (tls === undefined) return undefined;
-  // Clients judge certificates by the real time, whatever time the server is told to have.
+  // Clients check certificates against the real time, so the configured clock does not apply.
   return Certificates.open(tls, {
     sourceOf: (choice) => sourceOf(choice, settings, sharing),
     clock: systemClock,
@@ -46,8 +46,8 @@ export async function openCertificates(
 }
 
 /**
- * Resolves with what makes a running server show another certificate. Throws `ServerOptionsError`
- * for one that cannot be used, and for a server without TLS.
+ * Loads another certificate and resolves with the function that activates it. Throws
+ * `ServerOptionsError` for an invalid one, and for a server without TLS.
  */
 export async function prepareCertificate(
   certificates: Certificates | undefined,
@@ -99,7 +99,7 @@ function developmentSource(settings: TlsSettings, sharing: Sharing): Certificate
   };
 }
 
-/** Keeps files for their owner alone, and tells where that cannot be done. */
+/** Restricts files to their owner, and logs a warning when that fails. */
 function warnOfOthers(paths: readonly string[], logger: TlsSettings['logger']): void {
   for (const path of paths) {
     const warning = keepPrivate(path);

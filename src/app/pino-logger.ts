@@ -1,7 +1,7 @@
 import type { Logger as PinoLogger } from 'pino';
 import type { Logger } from '../http/exchange/logger.js';
 
-/** Lets pino write what the server logs. An `error` among the fields is written with its stack. */
+/** Adapts pino to the server's logger. An `error` among the fields is logged with its stack. */
 export function loggerOfPino(pino: PinoLogger): Logger {
   return {
     info: (message, fields) => pino.info(withError(fields), message),

@@ -1,19 +1,19 @@
 import type { Timer, Timers } from '../base/async/timers.js';
 import type { Logger } from '../http/exchange/logger.js';
 
-/** Frees some space that nothing reaches any more. */
+/** Deletes unreachable data. */
 export interface ReclaimStep {
-  /** What it frees, for the log. */
+  /** What it deletes, for the log. */
   readonly name: string;
-  /** Deletes at most so many entries; `more` says whether there is more to delete at once. */
+  /** Deletes at most `entriesMax` entries; `more`: there is more to delete at once. */
   run(options: {
     readonly entriesMax: number;
   }): Promise<{ readonly deleted: number; readonly more: boolean }>;
   /** Entries deleted in one step: a few milliseconds of work. */
   readonly entriesMax: number;
-  /** How often to look again when nothing was left to delete. */
+  /** The delay after a step that has left nothing to delete. */
   readonly idleMs: number;
-  /** How long a step that is due lets requests go first. After that it runs beside them. */
+  /** How long a due step waits for requests to finish; then it runs beside them. */
   readonly patienceMs: number;
 }
 
@@ -21,16 +21,16 @@ export interface ReclaimerOptions {
   readonly steps: readonly ReclaimStep[];
   readonly timers: Timers;
   readonly logger: Logger;
-  /** Requests that a step would compete with. */
+  /** The number of requests that compete with a step. */
   readonly inFlight: () => number;
 }
 
 const nextStepMs = 20;
-/** A step that has found nothing is no work that waits, however many places are left to look at. */
+/** The delay between steps that only search. They are not urgent, however many places are left. */
 const searchStepMs = 50;
 const busyRetryMs = 50;
 
-/** Frees space in small steps of each kind, preferably while no request is in flight. */
+/** Runs housekeeping in small steps, preferably while no request is in flight. */
 export class Reclaimer {
   readonly #tasks: readonly ReclaimTask[];
 
@@ -38,13 +38,13 @@ export class Reclaimer {
     this.#tasks = options.steps.map((step) => new ReclaimTask(step, options));
   }
 
-  /** Resolves when no step runs any more. */
+  /** Resolves when no step is running any more. */
   async stop(): Promise<void> {
     await Promise.all(this.#tasks.map((task) => task.stop()));
   }
 }
 
-/** At any time either a timer waits for the next step or a step runs; after `stop` neither. */
+/** Until `stop`, either a timer is set for the next step or a step is running. */
 class ReclaimTask {
   readonly #step: ReclaimStep;
   readonly #options: ReclaimerOptions;
@@ -81,7 +81,7 @@ class ReclaimTask {
     this.#running = this.#run().finally(() => (this.#running = undefined));
   };
 
-  /** A step that fails is tried again when it is due. */
+  /** A failed step is retried when the next one is due. */
   async #run(): Promise<void> {
     const { name, entriesMax, idleMs } = this.#step;
     let delayMs = idleMs;

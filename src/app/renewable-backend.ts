@@ -1,13 +1,13 @@
 import type { Backend } from './backend.js';
 
 /**
- * The services over a store that may be set back. What services remember of a store is wrong then,
- * so new ones take their place. Ask for a service when it is needed, and do not keep it.
+ * The services over a store that may be restored. Their caches are invalid then, so they are
+ * replaced. Get a service for each use, and do not keep it.
  */
 export interface RenewableBackend extends Backend {
-  /** Makes new services. */
+  /** Replaces the services. */
   renew(): void;
-  /** The same live services, with other members beside them. */
+  /** The same services, as live properties, with other members beside them. */
   with<More extends object>(more: More): Backend & More;
 }
 

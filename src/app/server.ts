@@ -31,23 +31,23 @@ import { openCertificates, prepareCertificate } from './open-certificates.js';
 
 /** A running server. */
 export interface TabulariumServer extends ServerEndpoints, SnapshotControl, AsyncDisposable {
-  /** Faults that requests meet from now on. */
+  /** The fault rules for requests. */
   readonly faults: Faults;
   readonly throttle: ThrottleControl;
   /** Undefined without a control API. */
   readonly controlPort: number | undefined;
   /**
-   * What clients have to trust, in PEM: the certificate that new connections are shown, and its
-   * chain. Undefined without TLS.
+   * The certificate that clients must trust, in PEM: that of new connections, and its chain.
+   * Undefined without TLS.
    */
   readonly certificate: string | undefined;
   /**
-   * Serves with these settings from now on. A key that is gone is refused at once, also to a
-   * request whose body is still to come; an account that is gone answers 404, and its data stay.
-   * Requests whose work has begun end as they began.
+   * Applies these settings from now on. A removed key is refused at once, even for a request whose
+   * body is still arriving; a removed account answers 404, and its data stay. Requests whose work
+   * has begun finish with the earlier settings.
    *
-   * @throws {ServerOptionsError} or `AccountSettingsError`, for settings that cannot be served;
-   *   nothing has changed then.
+   * @throws {ServerOptionsError} or `AccountSettingsError`, for invalid settings;
+   * nothing has changed then.
    */
   reload(changes: ServerChanges): Promise<void>;
   /**
@@ -58,26 +58,27 @@ export interface TabulariumServer extends ServerEndpoints, SnapshotControl, Asyn
 }
 
 /**
- * Starts a server in this process; it listens when this resolves. Several can run side by side.
+ * Starts a server in this process; it is listening when this resolves. Several can run in one
+ * process.
  *
- * @throws {ServerOptionsError} for options that cannot be served, `AccountSettingsError` for
- *   accounts that cannot, `SeedError` for what cannot be made at the start, `ListenError` for a port
- *   that is taken, `DataDirectoryError` for a data directory that cannot be used. Nothing stays open
- *   then.
+ * @throws {ServerOptionsError} for invalid options, `AccountSettingsError` for
+ * invalid accounts, `SeedError` for initial data that cannot be created, `ListenError` for a port
+ * that is taken, `DataDirectoryError` for a data directory that cannot be used. Nothing stays open
+ * then.
  */
 export function createServer(options: ServerOptions): Promise<TabulariumServer> {
   return startServer(options, 'exclusive', openStore);
 }
 
 /**
- * Starts a server that works on the data directory of another process, which frees its space as
- * well (`openDirectoryOwner`). Otherwise as `createServer`.
+ * Starts a server on the data directory of another process, which also does the housekeeping
+ * (`openDirectoryOwner`). Otherwise as `createServer`.
  */
 export function createWorkerServer(options: ServerOptions): Promise<TabulariumServer> {
   return startServer(options, 'join', openStore);
 }
 
-/** As `createServer`, over the store that `open` gives. */
+/** As `createServer`, over the store that `open` returns. */
 export async function startServer(
   options: ServerOptions,
   sharing: Sharing,
@@ -111,14 +112,14 @@ export async function startServer(
   }
 }
 
-/** Only servers that take tokens load what verifies them. */
+/** Loads the token verifier only when it is configured. */
 async function bearerOf(settings: ServerSettings): Promise<OpenBearerVerifier | undefined> {
   if (settings.oauth === undefined) return undefined;
   const { openBearerVerifier } = await import('./oauth/open-bearer-verifier.js');
   return openBearerVerifier(settings.oauth, settings);
 }
 
-/** A key that nothing is stored under: reading it shows whether the store works. */
+/** A key that is never stored: reading it shows whether the store works. */
 const probeKey = Uint8Array.of(0);
 
 interface ServerParts {
@@ -192,12 +193,12 @@ class RunningServer implements TabulariumServer {
     };
   }
 
-  /** Makes what the owner of a data directory begins with. Throws `SeedError`. */
+  /** Creates the initial data of an owner. Throws `SeedError`. */
   async seed(): Promise<void> {
     await seedBackend(this.#backend, this.#settings);
   }
 
-  /** Throws `ListenError` at the first port that cannot be had. */
+  /** Throws `ListenError` at the first port that cannot be opened. */
   async listen(): Promise<void> {
     const ports = byService(() => 0);
     for (const service of serviceNames) {
@@ -220,7 +221,7 @@ class RunningServer implements TabulariumServer {
     const directory = next && makeAccountDirectory(next);
     const intercept = this.#interceptors.prepare(interceptors);
     const showCertificate = tls && (await prepareCertificate(this.#certificates, tls));
-    // From here on nothing fails, so that all changes or none are made.
+    // Nothing fails from here on, so that all changes are applied or none.
     showCertificate?.();
     intercept();
     if (next === undefined || directory === undefined) return;
@@ -229,7 +230,7 @@ class RunningServer implements TabulariumServer {
     this.#endpoints = endpointsOf({ ...this.#settings, accounts: next }, ports);
   }
 
-  /** Begins to free space, which the owner of a data directory does. */
+  /** Starts the housekeeping; only the owner of a data directory does it. */
   reclaim(): void {
     const { timers, logger } = this.#settings;
     this.#reclaimer = new Reclaimer({
@@ -300,7 +301,7 @@ class RunningServer implements TabulariumServer {
     return this.#snapshots.deleteSnapshot(name);
   }
 
-  /** What the control API tells of the server. */
+  /** The status for the control API. */
   status(): Readonly<Record<string, unknown>> {
     return {
       ...endpointsByPlural(this),
@@ -340,7 +341,7 @@ class RunningServer implements TabulariumServer {
   }
 
   async #isHealthy(): Promise<boolean> {
-    // What is wrong with the store was logged when it began.
+    // The trouble of the store was logged when it began.
     if (this.#closed !== undefined || this.#store.trouble() !== undefined) return false;
     try {
       await this.#store.get(probeKey);

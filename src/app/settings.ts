@@ -23,7 +23,7 @@ export type StorageChoice =
 /** Where one service listens, and within which bounds. */
 export interface ListenerSettings {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
   readonly limits: HttpLimits;
 }
@@ -32,7 +32,7 @@ export interface ListenerSettings {
 export interface ServerSettings {
   readonly storage: StorageChoice;
   readonly listeners: Readonly<Record<ServiceName, ListenerSettings>>;
-  /** Besides those that no stranger can have. */
+  /** Beside the hosts that are always allowed. */
   readonly allowedHosts: readonly string[];
   /** Undefined: plain http. */
   readonly tls: TlsChoice | undefined;
@@ -49,14 +49,16 @@ export interface ServerSettings {
   /** Undefined: no control API. */
   readonly controlPort: number | undefined;
   readonly clock: Clock;
-  /** The time of what is stored. Never steps back; may be ahead of `clock` after that did. */
+  /**
+   * The clock of stored times. Never steps back; may be ahead of `clock` after that was set back.
+   */
   readonly storageClock: ForwardClock;
   readonly timers: Timers;
   readonly randomness: Randomness;
 }
 
 /**
- * Checks options and fills in what is not said. Throws `ServerOptionsError`, and `SeedError` for an
+ * Validates options and applies defaults. Throws `ServerOptionsError`, and `SeedError` for an
  * `init` of another shape.
  */
 export function settingsOf(options: ServerOptions): ServerSettings {
@@ -123,7 +125,7 @@ function listenersOf(options: ServerOptions): Record<ServiceName, ListenerSettin
   return listeners;
 }
 
-/** Throws `ServerOptionsError` for one that has no key, or keys in two ways. */
+/** Throws `ServerOptionsError` for an account without a key, or with keys given in two ways. */
 export function accountsOf(accounts: readonly AccountOptions[]): AccountSettings[] {
   return accounts.map((account, at) => {
     const keys = 'keys' in account ? account.keys : undefined;

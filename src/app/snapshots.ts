@@ -13,31 +13,31 @@ export interface SnapshotInfo {
   readonly name: string;
   /** Microseconds since 1970. */
   readonly takenMicros: number;
-  /** Everything that the store held: entities, messages, names of tables and the like. */
+  /** The number of entries: entities, messages, names of tables and the like. */
   readonly entries: number;
 }
 
-/** Setting back what a server holds, between tests. */
+/** Saving and restoring the data of a server, between tests. */
 export interface SnapshotControl {
   /**
-   * Forgets all tables, queues and properties of services. Accounts, settings and snapshots stay.
-   * Requests whose work has begun end before; others wait until it is done.
+   * Deletes all tables, queues and properties of services. Accounts, settings and snapshots stay.
+   * Waits for requests whose work has begun; others wait for the reset.
    */
   reset(): Promise<void>;
   /**
-   * Keeps everything as it is now under a name, in memory, until the server closes; in the place of
-   * what had this name. Throws `SnapshotError`.
+   * Saves the current data under a name, in memory, until the server closes; replaces a snapshot of
+   * this name. Throws `SnapshotError`.
    */
   snapshot(name: string): Promise<void>;
   /**
-   * Makes everything as it was at the snapshot: entities with their timestamps and etags, messages
-   * with their receipts and times. Otherwise as `reset`. Throws `SnapshotError` when there is none
-   * of the name.
+   * Restores the data of a snapshot: entities with their timestamps and etags, messages with their
+   * receipts and times. Otherwise as `reset`. Throws `SnapshotError` when there is no snapshot of
+   * the name.
    */
   restore(name: string): Promise<void>;
   /** In the order of their first use. */
   readonly snapshots: readonly SnapshotInfo[];
-  /** Whether there was one. */
+  /** Returns false when there was none. */
   deleteSnapshot(name: string): boolean;
 }
 
@@ -46,7 +46,7 @@ export interface SnapshotsOptions {
   readonly sharing: Sharing;
   readonly lock: ReadWriteLock;
   readonly clock: Clock;
-  /** What services remember of the store is wrong from now on. */
+  /** Called after the data were replaced: caches of the services are invalid. */
   readonly onReplaced: () => void;
 }
 

@@ -10,7 +10,7 @@ export interface Strictness {
   readonly paging: PagingPolicy | undefined;
 }
 
-/** Of options that have been checked. */
+/** For validated options. */
 export function strictnessOf(options: StrictnessOptions): Strictness {
   return {
     rules: requestRulesOf(options.lenient ?? false),

@@ -11,7 +11,7 @@ interface CheckFlags {
   readonly location: string;
 }
 
-/** Shown where nobody sees a line being written over: every tenth of the file. */
+/** Progress lines where a line cannot be overwritten: every tenth of the file. */
 const steps = 10;
 
 export function checkCommand(): Command {
@@ -57,7 +57,7 @@ function once(tellBeginning: () => void): () => void {
   };
 }
 
-/** A directory that may not be checked makes no progress, so nothing is said to begin. */
+/** Prints nothing for a directory that may not be checked, because there is no progress. */
 function progressLines(begin: () => void): (progress: { pages: number; pagesMax: number }) => void {
   let told = 0;
   return ({ pages, pagesMax }) => {

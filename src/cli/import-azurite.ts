@@ -51,7 +51,7 @@ async function importAzurite(directory: string, flags: ImportFlags): Promise<voi
     refused += 1;
     if (refused <= printedMax) notice(`Refused: ${place}: ${reason}`);
   };
-  // Loaded when they are needed: they take most of the time that other commands need to start.
+  // Loaded on demand: they take most of the start-up time of other commands.
   const { readAzuriteData } = await import('./azurite/read-data.js');
   const nowMs = systemClock.nowMicros() / 1000;
   const { accounts, expired, blobs } = await readAzuriteData(directory, nowMs, refuse);
@@ -103,7 +103,7 @@ function sum(accounts: StoredAccounts, what: 'entities' | 'messages'): number {
   return lists.reduce((total, length) => total + length, 0);
 }
 
-/** What of the data was written, and what was there already. */
+/** Counts what was written and what existed. */
 function outcome(accounts: StoredAccounts, done: SeedProgress): readonly string[] {
   const { entities, messages, keptEntities, keptQueues } = done;
   if (keptEntities + keptQueues === 0) return contents('Imported', accounts);

@@ -5,9 +5,9 @@ import { forgetEmptyVariables } from './arguments/empty-variables.js';
 import { report } from './report.js';
 
 /**
- * Runs one command line and ends the process: 0 done, 1 failed, 2 the command line is wrong. A
- * server has codes of its own besides (`start/process-end.ts`). SIGHUP is held back until
- * `releaseHangup` is called, which every command but that of a server does.
+ * Runs a command line and ends the process: 0 success, 1 failure, 2 wrong usage. A server has
+ * further codes (`start/process-end.ts`). SIGHUP is held back until `releaseHangup` is called,
+ * which every command except `start` does.
  */
 export async function main(argv: readonly string[], releaseHangup: () => void): Promise<void> {
   endWithOutput();

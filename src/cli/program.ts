@@ -28,7 +28,7 @@ const queueCommands = [
 ];
 const sasCommands = [tableSasCommand, queueSasCommand, accountSasCommand];
 
-/** The whole command line. Errors of use are thrown, never exited on. */
+/** The whole command line. Usage errors are thrown; nothing exits. */
 export function buildProgram(): Command {
   const program = new Command('tabularium')
     .description('Azure Table and Queue storage that anyone can run.')

@@ -80,7 +80,7 @@ async function get(flags: GetFlags): Promise<void> {
   }
 }
 
-/** What somebody else has taken meanwhile is theirs; the exit code tells that some is left. */
+/** Messages that another consumer has taken meanwhile are not deleted; the exit code shows that. */
 async function deleteAll(
   client: QueueClient,
   queue: string,

@@ -78,7 +78,7 @@ async function put(text: string | undefined, flags: PutFlags): Promise<void> {
   try {
     if (flags.create === true) await retrying(briefRetries, () => client.createQueue(queue));
     for await (const bytes of messages) {
-      // Tried once: a repeated put could add the message a second time.
+      // Not retried: a repeated put could add the message twice.
       const id = await client.put(queue, sentText(bytes, { base64 }), options);
       process.stdout.write(`${printable(id)}\n`);
       count++;
@@ -125,7 +125,7 @@ async function* read(stream: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-/** Far beyond the longest message, so that the service judges what is a little too long. */
+/** Much longer than any message, so that the service refuses slightly longer ones. */
 const messageBytesMax = 1024 * 1024;
 
 async function* whole(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -142,7 +142,7 @@ async function* whole(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Without their ends; empty ones are left out. */
+/** Lines without line ends; empty ones are skipped. */
 async function* lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0);
   for await (const chunk of chunks) {

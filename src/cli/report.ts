@@ -4,27 +4,27 @@ import { notice } from './terminal/notice.js';
 import { ConnectionError, ServiceError } from './client/service-error.js';
 import { printable } from './terminal/terminal.js';
 
-/** Further lines stand below the first one, behind `error: `. */
+/** The indentation of further lines, below `error: `. */
 const nextLine = '\n       ';
 
 /**
- * Whether LMDB, whose errors have numbers for codes, is at the bottom of it: it writes to standard
- * error by itself, and does not end its line.
+ * True when the error comes from LMDB, whose errors have numeric codes: it also writes to standard
+ * error, without a line end.
  */
 function isOfLibrary(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return ('code' in error && typeof error.code === 'number') || isOfLibrary(error.cause);
 }
 
-/** Relative paths mean nothing then, and to ask for it fails. */
+/** True when the working directory is gone: relative paths fail then. */
 function isWithoutWorkingDirectory(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd';
 }
 
-/** Tells the user what went wrong; returns the exit code: 1 failed, 2 the command line is wrong. */
+/** Prints an error; returns the exit code: 1 failure, 2 wrong usage. */
 export function report(error: unknown): number {
   if (error instanceof CommanderError) {
-    // Commander has printed help, the version or the message already.
+    // Commander has already printed help, the version or the message.
     return error.exitCode === 0 ? 0 : 2;
   }
   if (error instanceof UsageError) {

@@ -33,7 +33,10 @@ Examples:
     });
 }
 
-/** Files without a name, and the address that means every network. A passphrase may be empty. */
+/**
+ * An empty file name is a mistake, and an empty address would mean all networks. A passphrase may
+ * be empty.
+ */
 function refuseEmptyValues(command: Command): void {
   const isEmpty = (option: Option): boolean =>
     option.long !== '--pwd' && command.getOptionValue(option.attributeName()) === '';
@@ -42,7 +45,7 @@ function refuseEmptyValues(command: Command): void {
   throw new UsageError(`${empty.long ?? empty.flags} is empty: give a value, or leave it out.`);
 }
 
-/** What writes the help of a command, as wide as the terminal. */
+/** The help formatter of a command, as wide as the terminal. */
 function helpOf(command: Command): Help {
   const helper = command.createHelp();
   helper.prepareContext({ helpWidth: command.configureOutput().getOutHelpWidth?.() ?? 80 });
@@ -52,7 +55,7 @@ function helpOf(command: Command): Help {
 async function start(flags: GivenFlags): Promise<void> {
   surviveClosedOutput();
   const worker = workerNumber();
-  // Loaded when it is needed: it takes most of the time that other commands need to start.
+  // Loaded on demand: it takes most of the start-up time of other commands.
   const { planStart, settingsOf } = await import('./start/plan.js');
   if (worker !== undefined) {
     const { runWorker } = await import('./start/workers/worker.js');

@@ -159,7 +159,7 @@ function abortOnSignals(): AbortSignal {
   const received = (): void => {
     if (controller.signal.aborted) process.exit(interruptedExitCode);
     controller.abort();
-    // Waiting for more of standard input would keep the process from stopping.
+    // Pending reads of standard input would keep the process alive.
     process.stdin.destroy();
   };
   process.on('SIGINT', received);

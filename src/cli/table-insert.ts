@@ -67,7 +67,7 @@ async function insert(pairs: string[], flags: InsertFlags): Promise<void> {
     if (flags.create === true) {
       await retrying(briefRetries, () => client.createTable(flags.table));
     }
-    // A repeated insert could find its own first attempt and report it as a conflict.
+    // Not retried: a repeated insert could find its own first attempt and report a conflict.
     const policy = mode === 'insert' ? { ...briefRetries, attemptsMax: 1 } : briefRetries;
     await retrying(policy, () => client.write(flags.table, entity, mode));
   } catch (error) {

@@ -93,7 +93,7 @@ async function query(flags: QueryFlags): Promise<void> {
   }
 }
 
-/** The plan is of the first page; the rows scanned are of all of them. */
+/** The plan is that of the first page; the rows scanned are those of all pages. */
 function addedFacts(
   sum: PlanFacts | undefined,
   page: PlanFacts | undefined,

@@ -20,7 +20,7 @@ export interface IssuerKeyContext {
   readonly logger: Logger;
 }
 
-/** Keys that are read again and again until they are closed. */
+/** Keys that are refreshed until they are closed. */
 export interface OpenIssuerKeys extends IssuerKeys {
   /** Idempotent. */
   close(): void;
@@ -29,7 +29,7 @@ export interface OpenIssuerKeys extends IssuerKeys {
 const hourMs = 3_600_000;
 const fileReading: KeyReading = {
   maxAgeMs: 1_000,
-  // A file answers at once, and a key that is taken out of it shall be gone.
+  // A file is read quickly, and a key removed from it must be refused at once.
   isAwaited: true,
   retryMs: { first: 1_000, last: 1_000 },
   renewMs: 0,
@@ -44,9 +44,8 @@ const urlReading: KeyReading = {
 };
 
 /**
- * The keys of an issuer. Those of a file are read at once; those of a URL when the first token
- * comes, because the issuer may start after the server. Throws `ServerOptionsError` for keys that
- * cannot be used.
+ * Opens the keys of an issuer. A file is read at once; a URL with the first token, because the
+ * issuer may start after the server. Throws `ServerOptionsError` for invalid keys.
  */
 export async function openIssuerKeys(
   place: KeyPlace,

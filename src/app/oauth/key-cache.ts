@@ -10,22 +10,22 @@ import type { Logger } from '../../http/exchange/logger.js';
 import type { ReadKeys } from './key-files.js';
 import { parseKeySet } from './key-set.js';
 
-/** How often keys are read, in milliseconds. */
+/** When keys are refreshed, in milliseconds. */
 export interface KeyReading {
-  /** Keys that are older are read again. */
+  /** Older keys are refreshed. */
   readonly maxAgeMs: number;
-  /** They are not used before that; otherwise they are used while that happens. */
+  /** True: outdated keys are not used until they are refreshed. False: they are used meanwhile. */
   readonly isAwaited: boolean;
-  /** From a reading that failed to the next, after more failures in a row longer. */
+  /** The delay after a failed refresh, which grows with each further failure. */
   readonly retryMs: BackOff;
-  /** From any reading to the next for the sake of a key that is not known. */
+  /** The minimum time between refreshes for unknown keys. */
   readonly renewMs: number;
-  /** How long keys stay in use that cannot be read again. */
+  /** How long keys may be used when they cannot be refreshed. */
   readonly staleMaxMs: number;
 }
 
 export interface KeyCacheParts {
-  /** Names the place in logs. */
+  /** Names the source in logs. */
   readonly place: string;
   readonly read: ReadKeys;
   readonly reading: KeyReading;
@@ -41,10 +41,9 @@ interface Held {
 }
 
 /**
- * Keys that are read now and then. One reading is under way at a time, and only who cannot go on
- * with the keys that are held waits for it. A reading that fails is logged; meanwhile the keys of
- * the last one stay in use for a bounded time, and behind that there are none:
- * `KeysUnavailableError`.
+ * A cache of keys with periodic refresh. One refresh runs at a time, and callers wait for it only
+ * when they cannot use the cached keys. A failed refresh is logged; the cached keys stay in use for
+ * a bounded time, and then `KeysUnavailableError` is thrown.
  */
 export class KeyCache implements IssuerKeys {
   readonly #closing = new AbortController();
@@ -53,7 +52,7 @@ export class KeyCache implements IssuerKeys {
   #reading: Promise<void> | undefined;
   #triedAtMs = -Infinity;
   #failure: Error | undefined;
-  /** How many readings have failed in a row, and how long after the last one it is quiet. */
+  /** The refreshes failed in a row, and the pause after the last one. */
   #failures = 0;
   #retryMs = 0;
 
@@ -74,13 +73,13 @@ export class KeyCache implements IssuerKeys {
     return this.#usable();
   }
 
-  /** For a start that must not go on without keys: throws what is wrong with them. */
+  /** For a start that requires keys: throws the reason when they cannot be read. */
   async mustRead(): Promise<void> {
     await this.#read();
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Ends a reading that is under way; there is none afterwards. Idempotent. */
+  /** Aborts a running refresh and prevents further ones. Idempotent. */
   close(): void {
     this.#closing.abort();
   }
@@ -101,7 +100,7 @@ export class KeyCache implements IssuerKeys {
     return this.#parts.clock.monotonicMs() - readAtMs;
   }
 
-  /** Reads again, or waits for who does, but for a time after the last attempt. */
+  /** Refreshes, or joins a running refresh, unless the last attempt was within `withinMs`. */
   async #readUnlessTried(withinMs: number): Promise<void> {
     const quietMs = this.#failure === undefined ? withinMs : this.#retryMs;
     const isQuiet = this.#parts.clock.monotonicMs() - this.#triedAtMs < quietMs;

@@ -6,7 +6,7 @@ import { KeySetError } from './key-set.js';
 
 const answerTimeoutMs = 5_000;
 
-/** Keys of a URL. The whole answer must have come within five seconds; redirects are refused. */
+/** Keys of a URL. The whole answer must arrive within five seconds; redirects are refused. */
 export function keysOfUrl(url: URL, timers: Timers): ReadKeys {
   return async (mark, closing) => {
     const text = await download(url, timers, closing);
@@ -15,8 +15,8 @@ export function keysOfUrl(url: URL, timers: Timers): ReadKeys {
 }
 
 /**
- * The text of the answer. Its connection is closed and this has ended when the time is over,
- * whatever the other side does: nothing depends on objects that may be collected meanwhile.
+ * Downloads a text. On timeout its connection is closed and the promise settles, whatever the peer
+ * does; it does not depend on objects that may be garbage collected.
  */
 function download(url: URL, timers: Timers, closing: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -36,7 +36,7 @@ function download(url: URL, timers: Timers, closing: AbortSignal): Promise<strin
     const timedOut = (): void => fail(new KeySetError(timedOutText));
     const timer = timers.start(answerTimeoutMs, timedOut, undefined);
     closing.addEventListener('abort', closed);
-    // A request that has ended may break once more.
+    // A finished request may still emit an error.
     request.on('error', fail);
     request.on('response', (response) => {
       response.on('error', fail);

@@ -1,25 +1,25 @@
 import { openRegularFile, readWhole } from '../../base/regular-file.js';
 import { stampOf } from '../../base/file-stamp.js';
 
-/** The text of a set of keys, and a mark that changes when the text may have. */
+/** The text of a key set, and a mark that changes with it. */
 export interface KeyText {
   readonly mark: string;
   readonly text: string;
 }
 
 /**
- * Reads keys from where they are kept; undefined when nothing has changed since `mark`. Rejects soon
- * when the signal aborts.
+ * Reads keys from their source; undefined when nothing has changed since `mark`. Rejects soon when
+ * the signal aborts.
  */
 export type ReadKeys = (
   mark: string | undefined,
   closing: AbortSignal,
 ) => Promise<KeyText | undefined>;
 
-/** A set of a hundred keys of 8,192 bits is smaller. */
+/** Enough for a hundred keys of 8,192 bits. */
 export const keyBytesMax = 256 * 1024;
 
-/** Keys of a file, which is read again when its size, its time or the file itself is another. */
+/** Keys of a file, which is reread when its size, its time or the file itself has changed. */
 export function keysOfFile(path: string): ReadKeys {
   return async (mark) => {
     const file = await openRegularFile(path);

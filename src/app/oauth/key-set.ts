@@ -3,10 +3,10 @@ import { createLocalJWKSet, type JSONWebKeySet, type JWK } from 'jose';
 import type { KeySet } from '../../http/oauth/issuer-keys.js';
 
 const keysMax = 100;
-/** Of RSA; what is shorter can be broken, and does not verify. */
+/** The minimum length of RSA keys; shorter ones can be broken. */
 const modulusBitsMin = 2048;
 
-/** A text or value that is no usable set of public keys; the message says why, without any key. */
+/** An unusable set of public keys; the message says why, without any key. */
 export class KeySetError extends Error {
   override readonly name = 'KeySetError';
 }
@@ -24,8 +24,8 @@ export function parseKeySet(text: string): KeySet {
 
 /**
  * The keys of a JSON Web Key Set (RFC 7517). Throws `KeySetError`, also for a set with a secret:
- * a symmetric key would let everybody who can verify sign as well, and a private key is none that
- * a server of storage should have. Keys that cannot verify are left out.
+ * with a symmetric key every verifier could sign, and a storage server must not have a private key.
+ * Keys that cannot verify are skipped.
  */
 export function keySetOf(value: unknown): KeySet {
   if (!isKeySet(value)) {
@@ -48,7 +48,7 @@ export function keySetOf(value: unknown): KeySet {
   return { find: createLocalJWKSet({ keys: usable }) };
 }
 
-/** Otherwise each token that names it, which anybody can make, would fail unexpectedly. */
+/** Skips unusable keys: otherwise any token that names one would cause an unexpected error. */
 function isUsable(key: JWK): boolean {
   try {
     const { asymmetricKeyDetails } = createPublicKey({ key, format: 'jwk' });

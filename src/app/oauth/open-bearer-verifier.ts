@@ -3,14 +3,14 @@ import { TokenVerifier } from '../../http/oauth/token-verifier.js';
 import { openIssuerKeys, type IssuerKeyContext } from './issuer-keys.js';
 import type { OAuthSettings } from '../options/oauth-settings.js';
 
-/** A verifier whose keys are read until it is closed. */
+/** A verifier whose keys are refreshed until it is closed. */
 export interface OpenBearerVerifier {
   readonly verifier: BearerVerifier;
-  /** Idempotent. Tokens whose keys are being read are undecided then. */
+  /** Idempotent. Pending verifications are undecided then. */
   close(): void;
 }
 
-/** What verifies the tokens of a server. Throws `ServerOptionsError` for keys that are none. */
+/** Opens the token verifier of a server. Throws `ServerOptionsError` for invalid keys. */
 export async function openBearerVerifier(
   { rules, keyPlace }: OAuthSettings,
   context: IssuerKeyContext,

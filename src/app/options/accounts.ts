@@ -1,7 +1,9 @@
 import { either, list, member, object, shapeOf, text, type Shape } from '../../base/shape/shape.js';
 import { option } from './option.js';
 
-/** An account to serve. Keys are base64, as in connection strings; any of them signs requests. */
+/**
+ * An account to serve. Keys are base64, as in connection strings; any of them can sign requests.
+ */
 export type AccountOptions =
   | { readonly name: string; readonly key: string }
   | { readonly name: string; readonly keys: readonly string[] };
@@ -19,7 +21,7 @@ interface SaidAccount {
   readonly keys?: readonly string[];
 }
 
-/** What a name and a key must be, whoever makes the accounts checks. */
+/** `makeAccountDirectory` checks names and keys. */
 const account: Shape<AccountOptions> = shapeOf(
   object<SaidAccount>(
     {
@@ -39,7 +41,7 @@ const account: Shape<AccountOptions> = shapeOf(
   ),
 );
 
-/** Where a file says that a key is. */
+/** The source of a key in a file. */
 export type KeySource = string | { readonly env: string } | { readonly file: string };
 
 /** An account of a configuration file. */

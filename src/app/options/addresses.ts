@@ -10,14 +10,14 @@ const keepAliveSecondsMax = 3600;
 const hostsMax = 1_000;
 const hostCharactersMax = 253;
 
-/** A host name, `.example.com` for every name under it, `*` for every name. */
+/** A host name, `.example.com` for all names under it, `*` for all names. */
 const hostName = text({
   pattern: /^(\*|\.?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?)$/,
   charactersMax: hostCharactersMax,
   expected: 'a host name without scheme and port, .example.com for all names under it, or *',
 });
 
-/** To Node.js, none would mean every network. */
+/** Node.js treats an empty address as all networks. */
 const address = text({
   pattern: /\S/,
   expected: 'an address; 0.0.0.0 listens on every network',
@@ -35,10 +35,10 @@ export const addressOptions = {
   }),
   /**
    * Host names to which an account with a public key answers, such as the development account. It
-   * always answers to addresses, names of one label (`localhost`, a container), names under
-   * `.localhost`, `.local`, `.internal`, `.home.arpa`, `.test`, `.example`, `.invalid` and
-   * `.core.windows.net`, and the name of the machine: what pages of the web cannot have.
-   * `.example.com` stands for all names under it, `*` for all. Default: none more.
+   * always answers to names that web pages cannot have: addresses, names of one label (`localhost`,
+   * a container), names under `.localhost`, `.local`, `.internal`, `.home.arpa`, `.test`,
+   * `.example`, `.invalid` and `.core.windows.net`, and the name of the machine. `.example.com`
+   * stands for all names under it, `*` for all. Default: none more.
    */
   allowHosts: option({
     shape: list(hostName, { max: hostsMax }),
@@ -81,7 +81,7 @@ export const addressOptions = {
 type ServiceOption = 'Port' | 'Host' | 'Limits';
 type ServiceOptionName = `${ServiceName}${ServiceOption}`;
 
-/** Values for an option that each service has for itself, by the names of the options. */
+/** An option with a value per service, keyed by the options' names. */
 export function byServiceOption<Suffix extends ServiceOption, Value>(
   suffix: Suffix,
   valueOf: (service: ServiceName) => Value,

@@ -8,19 +8,18 @@ import type { Option } from './option.js';
 
 const rows: Readonly<Record<string, Option>> = serverTable;
 const optionNames = Object.keys(rows);
-/** Options whose changes a running server takes over. */
+/** Options that a running server can change. */
 export const reloadedNames = optionNames.filter((name) => rows[name]?.reloads === true);
 
 /**
- * Refuses options that there are not, and values that an option cannot have, which a program
- * without types can give: they would be left out silently. Throws `ServerOptionsError`, and
- * `SeedError` for `init`, which tell all that is wrong.
+ * Refuses unknown options and invalid values, which an untyped program can pass and which would
+ * otherwise be ignored. Throws `ServerOptionsError`, and `SeedError` for `init`, with all mistakes.
  */
 export function checkOptions(options: unknown): asserts options is ServerOptions {
   checkGiven(options, optionNames, 'createServer({…})');
 }
 
-/** As `checkOptions`, for what a running server is to change. */
+/** As `checkOptions`, for changes of a running server. */
 export function checkChanges(changes: unknown): asserts changes is ServerChanges {
   checkGiven(changes, reloadedNames, 'reload({…})');
 }
@@ -44,7 +43,7 @@ function mistakesOfOptions(given: unknown, known: readonly string[]): readonly M
 
 function mistakesOf(shape: Shape | undefined, value: unknown, name: string): readonly Mistake[] {
   if (shape === undefined) return [];
-  // Each option has a shape of its own, so that only what is given is compiled.
+  // Each option has its own shape, so that only those given are compiled.
   const { told } = mistakesIn(shape, value);
   return told.map((mistake) => within(name, mistake));
 }

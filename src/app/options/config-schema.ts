@@ -6,7 +6,7 @@ import { optionRows } from './table.js';
 
 const draft = 'https://json-schema.org/draft/2020-12/schema';
 
-/** Members of the configuration file that hold options of one subject. */
+/** The sections of the configuration file. */
 const subjects: Readonly<Record<string, string>> = {
   tables: 'The table service.',
   queues: 'The queue service.',
@@ -17,13 +17,13 @@ interface FileRow {
   readonly file: FilePlace;
 }
 
-/** The shape of the configuration file: every option that has a place in it. */
+/** The shape of the configuration file: all options that it can have. */
 export const configShape: Shape = objectOf([
   ['$schema', schemaMember('config')],
   ...membersOf(fileRows(), ''),
 ]);
 
-/** The published schemas, by the name of the file that they are for. */
+/** The published schemas, by file name. */
 export const publishedSchemas = {
   config: (): JsonSchema =>
     publishedSchema(configShape, {
@@ -60,7 +60,7 @@ function schemaMember(name: string): ShapeMember {
   );
 }
 
-/** The members behind a prefix such as `tables.`, in the order of the table. */
+/** The members with a prefix such as `tables.`, in the order of the table. */
 function membersOf(rows: readonly FileRow[], prefix: string): (readonly [string, ShapeMember])[] {
   const here = rows.filter(({ file }) => file.member.startsWith(prefix));
   const names = new Set(here.map(({ file }) => nameBehind(file, prefix)));
@@ -84,7 +84,7 @@ function fileMember({ row, file }: FileRow): ShapeMember {
   return member(file.shape ?? row.shape, descriptionOf(row, file), file.example);
 }
 
-/** Sentences: what it means, its default, and when a change holds. */
+/** The description of an option: its meaning, its default, and when a change takes effect. */
 function descriptionOf(row: Option, file: FilePlace): string {
   const standard = standardOf(row);
   const meaning = file.help ?? row.help;
@@ -95,7 +95,7 @@ function descriptionOf(row: Option, file: FilePlace): string {
   ].join(' ');
 }
 
-/** What holds in `tabularium start` when nobody says it, for people. */
+/** The default of an option in `tabularium start`, for people. */
 export function standardOf({ startStandard, standard, standardWords }: Option): string | undefined {
   const value = startStandard ?? standard;
   return value === undefined ? standardWords : String(value);

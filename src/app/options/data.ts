@@ -5,7 +5,7 @@ import { option } from './option.js';
 const workersMax = 64;
 
 export const storageOptions = {
-  /** The data directory; made when it does not exist. */
+  /** The data directory; created when it does not exist. */
   location: option({
     shape: text(),
     help: 'the data directory; made when it does not exist',
@@ -20,7 +20,7 @@ export const storageOptions = {
     ],
     file: { member: 'location', example: '/var/lib/tabularium', isPath: true },
   }),
-  /** Keep everything in memory; it is gone when the server closes. */
+  /** Keep all data in memory; they are lost when the server closes. */
   inMemory: option({
     shape: boolean,
     help: 'keep everything in memory; it is gone when the server stops',
@@ -38,8 +38,8 @@ export const storageOptions = {
     file: { member: 'inMemory', example: true },
   }),
   /**
-   * `durable`, the default: a write is acknowledged when the disk has it. `relaxed`: when the
-   * system has it; the last moments before a power failure can be lost.
+   * `durable`, the default: a write is acknowledged when it is on disk. `relaxed`: when the
+   * operating system has it; a power failure can lose the last moments.
    */
   durability: option({
     shape: choice(['durable', 'relaxed']),
@@ -64,7 +64,7 @@ export const storageOptions = {
 };
 
 export const seedOptions = {
-  /** What is made before the server listens, as far as it is absent. */
+  /** Data to create before the server listens, where they do not exist. */
   init: option({
     shape: seedShape,
     help:
@@ -88,7 +88,7 @@ export const seedOptions = {
   }),
 };
 
-/** Of `tabularium start` alone. */
+/** Only for `tabularium start`. */
 export const processOptions = {
   config: option({
     shape: text(),

@@ -4,21 +4,21 @@ import type { Randomness } from '../../base/randomness.js';
 import type { Timers } from '../../base/async/timers.js';
 import { option } from './option.js';
 
-/** Where time, delays and chance come from; for tests that decide them. */
+/** The sources of time, delays and randomness; replaceable for tests. */
 export const environmentOptions = {
-  /** What time it is. Default: the clocks of the machine. */
+  /** The clock. Default: that of the machine. */
   clock: option({
     shape: instance<Clock>('object', { has: ['nowMicros', 'monotonicMs'] }),
     help: 'what time it is, for tests that decide it',
     standardWords: 'the clocks of the machine',
   }),
-  /** Delays. Default: those of the machine. */
+  /** The timers. Default: those of the machine. */
   timers: option({
     shape: instance<Timers>('object', { has: ['start'] }),
     help: 'delays, for tests that decide them',
     standardWords: 'those of the machine',
   }),
-  /** Chance. Default: that of the machine. */
+  /** The randomness. Default: that of the machine. */
   randomness: option({
     shape: instance<Randomness>('object', { has: ['bytes', 'uuid'] }),
     help: 'chance, for tests that decide it',

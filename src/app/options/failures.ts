@@ -7,11 +7,11 @@ import { option, type OptionsOf } from './option.js';
 
 const group = 'To test how clients take failures:';
 
-/** Which members belong to which kind of effect is checked by whoever takes a rule. */
+/** `parseRule` checks which members belong to which kind of effect. */
 const faults = faultRulesShape as Shape<readonly FaultRule[]>;
 
 export const interceptorRows = {
-  /** Faults that requests meet; see docs/reference/fault-injection.md. Default: none. */
+  /** Fault rules for requests; see docs/reference/fault-injection.md. Default: none. */
   faults: option({
     shape: faults,
     help: 'faults that requests meet, to test how clients take them',
@@ -59,13 +59,13 @@ export const interceptorRows = {
   }),
 };
 
-/** What a server does to requests besides serving them, for tests of clients. */
+/** What a server does to requests besides serving them, to test clients. */
 export interface InterceptorOptions extends OptionsOf<typeof interceptorRows> {}
 
 export const controlRows = {
   /**
-   * The port of the control API, which listens on 127.0.0.1 alone and asks for no credentials: see
-   * docs/reference/fault-injection.md. 0 takes a free one. Default: there is none.
+   * The port of the control API, which only listens on 127.0.0.1 and needs no credentials: see
+   * docs/reference/fault-injection.md. 0 takes a free one. Default: none.
    */
   controlPort: option({
     shape: port,
@@ -82,5 +82,5 @@ export const controlRows = {
   }),
 };
 
-/** How a running server can be controlled from outside of its process. */
+/** Control of a running server from outside of its process. */
 export interface ControlOptions extends OptionsOf<typeof controlRows> {}

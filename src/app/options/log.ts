@@ -6,25 +6,25 @@ import { option } from './option.js';
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** What a program is told. */
+/** Callbacks of a server. */
 export const observerOptions = {
-  /** Each is called once a request, after its response. */
+  /** Each is called once per request, after its response. */
   observers: option({
     shape: list(instance<RequestObserver>('function')),
     help: 'each is called once a request, after its response',
     standardWords: 'none',
   }),
-  /** Receives what goes wrong inside. Default: nobody does. */
+  /** Receives log messages. Default: none. */
   logger: option({
     shape: instance<Logger>('object', { has: ['info', 'warn', 'error'] }),
     help: 'receives what goes wrong inside',
     standardWords: 'nobody does',
   }),
   /**
-   * Called once when the server cannot go on, for instance because a disk failed in the middle of a
-   * commit. Every request is refused from then on. End the process at once and by force
-   * (`process.kill(process.pid, 'SIGKILL')`), and start it again: `close()` resolves, but the process
-   * may not be able to end by itself. Default: only the logger is told.
+   * Called once when the server has failed for good, for instance because a disk failed during a
+   * commit. All further requests are refused. End the process at once and by force
+   * (`process.kill(process.pid, 'SIGKILL')`), and start it again: `close()` resolves, but the
+   * process may not be able to exit by itself. Default: only the logger is told.
    */
   onFatal: option({
     shape: instance<(error: Error) => void>('function'),
@@ -33,7 +33,7 @@ export const observerOptions = {
   }),
 };
 
-/** Of `tabularium start` alone. */
+/** Only for `tabularium start`. */
 export const logOptions = {
   logLevel: option({
     shape: choice(logLevels),

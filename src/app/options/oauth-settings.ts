@@ -4,7 +4,7 @@ import type { TokenRules } from '../../http/oauth/token-verifier.js';
 import type { TokenRight } from '../../http/oauth/role-permissions.js';
 import { wrongOption } from './server-options-error.js';
 
-/** Ways to sign tokens in which the key that verifies cannot sign. */
+/** Signing algorithms in which the verification key cannot sign. */
 export const oauthAlgorithms = [
   'RS256',
   'RS384',
@@ -19,30 +19,30 @@ export const oauthAlgorithms = [
 ] as const;
 export type OAuthAlgorithm = (typeof oauthAlgorithms)[number];
 
-/** Which bearer tokens a server accepts: those that one issuer has signed. */
+/** Accepts the bearer tokens of one issuer. */
 export interface OAuthOptions {
-  /** What the claim `iss` of tokens must be, to the letter: a URL. */
+  /** The exact claim `iss` of tokens: a URL. */
   readonly issuer: string;
   /**
-   * What the claim `aud` may be, with or without a slash at the end. Default: the storage service
-   * (`https://storage.azure.com`) or the cloud endpoint of the account and service that are asked.
+   * Accepted claims `aud`, with or without a trailing slash. Default: the storage service
+   * (`https://storage.azure.com`) or the cloud endpoint of the addressed account and service.
    */
   readonly audience?: string | readonly string[];
   /**
-   * The public keys of the issuer: the path of a file, which is read again when it changes; a URL
-   * (https, or http of this machine), which is asked again every ten minutes and for unknown keys;
-   * or the set itself.
+   * The public keys of the issuer: the path of a file, which is reread when it changes; a URL
+   * (https, or http of this machine), which is refreshed every ten minutes and for unknown keys; or
+   * the set itself.
    */
   readonly jwks: string | URL | JSONWebKeySet;
   /** Default: RS256, PS256 and ES256. */
   readonly algorithms?: readonly OAuthAlgorithm[];
-  /** How far off the clock of the issuer may be, in whole seconds up to 600. Default 0. */
+  /** The allowed clock skew of the issuer, in whole seconds up to 600. Default 0. */
   readonly clockToleranceSeconds?: number;
-  /** What roles and scopes allow, by name, beside those that have a meaning in the cloud. */
+  /** The permissions of further roles and scopes, by name, beside the built-in ones. */
   readonly roles?: Readonly<Record<string, readonly TokenRight[]>>;
   /**
-   * Take tokens over plain HTTP as well, where everybody on the way can read and reuse them. For
-   * tests on one machine, and behind a proxy that ends TLS. Default false.
+   * Accept tokens over plain HTTP as well, where anybody on the network can read and reuse them.
+   * For tests on one machine, and behind a proxy that ends TLS. Default false.
    */
   readonly allowHttp?: boolean;
 }
@@ -61,7 +61,7 @@ const defaultAlgorithms: readonly OAuthAlgorithm[] = ['RS256', 'PS256', 'ES256']
 export const toleranceSecondsMax = 600;
 const textCharactersMax = 1000;
 
-/** Of options that have their shape. Throws `ServerOptionsError`. */
+/** For options with a valid shape. Throws `ServerOptionsError`. */
 export function oauthSettingsOf(options: OAuthOptions): OAuthSettings {
   const { issuer, jwks, allowHttp = false } = options;
   return {
@@ -77,7 +77,7 @@ export function oauthSettingsOf(options: OAuthOptions): OAuthSettings {
   };
 }
 
-/** It stands in a challenge, where spaces separate. */
+/** Refuses spaces, which separate the parts of a challenge. */
 function headerText(option: 'issuer' | 'audience', text: string): string {
   const isUrl = option === 'audience' || URL.canParse(text);
   if (option === 'issuer' && isUrl && new URL(text).password !== '') {
@@ -94,7 +94,7 @@ function headerText(option: 'issuer' | 'audience', text: string): string {
   );
 }
 
-/** What stands before the host of a URL is in no message. */
+/** The credentials of a URL are removed from messages. */
 function withoutPassword(text: string): string {
   return text.replace(/\/\/[^/?#]*@/, '//…@');
 }
@@ -112,7 +112,7 @@ function keyPlaceOf(jwks: OAuthOptions['jwks'] | undefined): KeyPlace {
   if (jwks instanceof URL) return ofUrl(jwks);
   if (typeof jwks !== 'string') return { kind: 'set', keySet: jwks };
   if (/^https?:/i.test(jwks) && !URL.canParse(jwks)) {
-    // What it says is not repeated: it may hold a password.
+    // The value is not repeated: it may contain a password.
     throw wrongOption(jwksPath, 'begins as a URL and is none: check how it is written');
   }
   const isUrl = /^[a-z][a-z0-9+.-]+:/i.test(jwks) && !isAbsolute(jwks) && URL.canParse(jwks);
@@ -122,7 +122,7 @@ function keyPlaceOf(jwks: OAuthOptions['jwks'] | undefined): KeyPlace {
 const jwksPath = ['oauth', 'jwks'];
 const ownHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Whoever can change the keys on their way can sign tokens. */
+/** Requires https, because anybody who can change the keys in transit can sign tokens. */
 function ofUrl(url: URL): KeyPlace {
   const isSafe =
     url.protocol === 'https:' || (url.protocol === 'http:' && ownHosts.has(url.hostname));

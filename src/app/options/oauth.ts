@@ -66,7 +66,7 @@ const oauth: Shape<OAuthOptions> = object<OAuthOptions>(
 );
 
 export const oauthOptions = {
-  /** Whose bearer tokens are accepted. Default: nobody's. */
+  /** Accept bearer tokens of an issuer. Default: none. */
   oauth: option({
     shape: oauth,
     help: 'whose bearer tokens are accepted',

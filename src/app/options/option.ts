@@ -1,6 +1,6 @@
 import type { Shape } from '../../base/shape/shape.js';
 
-/** Headings of `tabularium start --help`, in their order. */
+/** The headings of `tabularium start --help`, in order. */
 export const optionGroups = [
   'Data:',
   'Addresses:',
@@ -15,76 +15,75 @@ export const optionGroups = [
 export type OptionGroup = (typeof optionGroups)[number];
 
 /**
- * How the words of a command line and of an environment variable are read. `text` and `number`: one.
- * `on`, `off`: the flag alone; in a variable true or false. `perhaps`: the flag with or without a
- * text. `texts`: a text each time. `names`: names with commas between them, each time. `json`: a
- * value in JSON; `texts of json`: one each time.
+ * How the words of a flag and its variable are parsed. `text` and `number`: one. `on`, `off`: the
+ * flag alone; in a variable true or false. `perhaps`: the flag with or without a text. `texts`: one
+ * text each time. `names`: comma-separated names, each time. `json`: a JSON value; `texts of json`:
+ * one each time.
  */
 export type FlagForm =
   'text' | 'number' | 'on' | 'off' | 'perhaps' | 'texts' | 'names' | 'json' | 'texts of json';
 
-/** One spelling of an option, or of a part of it, on the command line of `tabularium start`. */
+/** A command-line spelling of an option, or of a part of it, of `tabularium start`. */
 export interface Flag {
   /** As the help shows it: `-l, --location <directory>`. */
   readonly spelling: string;
   readonly form: FlagForm;
   /** Undefined: the help of its option. */
   readonly help?: string;
-  /** The environment variable that says the same. */
+  /** The equivalent environment variable. */
   readonly variable?: string;
-  /** Variables that say it in a way of their own, in words for people. */
+  /** Variables with a format of their own, in words for people. */
   readonly otherVariables?: string;
-  /** The member of the option that it gives. */
+  /** The member of the option that it sets. */
   readonly part?: string;
-  /** It changes this part of what the file says, instead of replacing all of it. */
+  /** It changes this part of the file's value, instead of replacing all of it. */
   readonly completes?: true;
-  /** What its text must be, where that differs from the value of the option. */
+  /** The shape of its text, when it differs from the option's value. */
   readonly shape?: Shape;
-  /** A spelling that is there for scripts of Azurite. */
+  /** A spelling for compatibility with scripts for Azurite. */
   readonly isOfAzurite?: true;
 }
 
-/** How an option stands in the configuration file. */
+/** The option in the configuration file. */
 export interface FilePlace {
-  /** Its member, `tables.port` inside of another one. */
+  /** Its member; `tables.port` is nested. */
   readonly member: string;
-  /** What it must be, where a file says it otherwise than a program. */
+  /** Its shape, when a file has another form than a program. */
   readonly shape?: Shape;
-  /** What it means, where that differs. */
+  /** Its help, when it differs. */
   readonly help?: string;
   readonly example: unknown;
-  /** It names a file or a folder, from the folder of the configuration file. */
+  /** It is a path, relative to the configuration file. */
   readonly isPath?: true;
-  /** Members of it that do so, unless they are URLs. */
+  /** Its members that are paths, unless they are URLs. */
   readonly paths?: readonly string[];
 }
 
 /**
- * An option: everything that there is to say about it. What programs, command lines, variables and
- * files may say, what is said against them, the help, the published schema and the pages are made
- * of these.
+ * The single declaration of an option. The types for programs, the flags, variables and file
+ * members, the validation, the help, the published schema and the pages are derived from it.
  */
 export interface Option<Value = unknown> {
-  /** What a program gives. */
+  /** The shape of the value in a program. */
   readonly shape: Shape<Value>;
-  /** What it does, in words that begin in lower case and have no full stop at the end. */
+  /** The help text, in lower case and without a full stop. */
   readonly help: string;
-  /** What holds when nobody says it. */
+  /** The default. */
   readonly standard?: string | number | boolean;
-  /** The same of `tabularium start`, where that differs. */
+  /** The default of `tabularium start`, when it differs. */
   readonly startStandard?: string | number;
-  /** What holds when nobody says it, where no value says that. */
+  /** The default in words, when no value expresses it. */
   readonly standardWords?: string;
   readonly group?: OptionGroup;
   readonly flags?: readonly Flag[];
   readonly file?: FilePlace;
-  /** Changes hold without a restart. */
+  /** Changes take effect without a restart. */
   readonly reloads?: true;
-  /** The page that tells more, in docs/reference. */
+  /** The page with details, in docs/reference. */
   readonly page?: string;
 }
 
-/** A row of a table of options; the parameter keeps the type of its value. */
+/** A row of an options table; the parameter keeps the type of its value. */
 export function option<Value>(row: Option<Value>): Option<Value> {
   return row;
 }
@@ -94,7 +93,7 @@ export function longOf({ spelling }: Flag): string {
   return /--[A-Za-z-]+/.exec(spelling)?.[0] ?? spelling;
 }
 
-/** What an object with such options may hold. */
+/** The type of an object with these options. */
 export type OptionsOf<Rows> = {
   readonly [Name in keyof Rows]?: Rows[Name] extends Option<infer Value> ? Value : never;
 };

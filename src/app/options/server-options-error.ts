@@ -1,9 +1,9 @@
 import { mistakeText, type Mistake, type ValuePath } from '../../base/shape/mistake.js';
 
-/** Options that cannot be served; the message says which and what would do. */
+/** Invalid options; the message names them and says what would be accepted. */
 export class ServerOptionsError extends Error {
   override readonly name = 'ServerOptionsError';
-  /** Which options, and what is wrong with each; none when it is about something else. */
+  /** The invalid options and their mistakes; empty when the error has another subject. */
   readonly mistakes: readonly Mistake[];
 
   constructor(
@@ -20,7 +20,7 @@ export class ServerOptionsError extends Error {
   }
 }
 
-/** One option that is wrong in a way that its shape does not tell. `problem`: as of a mistake. */
+/** An error about one option that its shape does not cover. `problem`: as in a mistake. */
 export function wrongOption(path: ValuePath, problem: string): ServerOptionsError {
   return new ServerOptionsError([{ path, problem, unknownName: undefined }]);
 }

@@ -18,7 +18,7 @@ const lenient: Shape<boolean | readonly LenientItem[]> = either([
   list(choice(lenientItemNames)),
 ]);
 
-/** A time of a command line or a file. */
+/** A duration on a command line or in a file. */
 export const delayShape: Shape<string | number> = either(
   [text({ pattern: /^[0-9]{1,9}(ms|s|m)?$/ }), whole(0, tableDeleteDelayMsMax / 1000)],
   {
@@ -64,8 +64,8 @@ export const strictnessRows = {
     file: { member: 'checkClockSkew', example: true },
   }),
   /**
-   * What the cloud service refuses and this server shall accept: `true` for all of it, or the names
-   * of single items. Default: nothing.
+   * Accept what the cloud service refuses: `true` for all of it, or the names of single items.
+   * Default: nothing.
    */
   lenient: option({
     shape: lenient,
@@ -96,7 +96,7 @@ export const strictnessRows = {
     page: 'strictness.md#versions-of-the-protocol',
   }),
   /**
-   * For how many milliseconds the name of a deleted table stays taken (409 `TableBeingDeleted`), at
+   * How long the name of a deleted table stays taken (409 `TableBeingDeleted`), in milliseconds, at
    * most ten minutes. The cloud service takes 40 seconds and more. Default 0: it is free at once.
    */
   tableDeleteDelayMs: option({
@@ -121,8 +121,8 @@ export const strictnessRows = {
     page: 'strictness.md#deleting-tables-slowly',
   }),
   /**
-   * Answer queries and lists in pages of every legal shape. The same seed shapes the same requests
-   * alike; `true` is the seed `'0'`. Default false.
+   * Answer queries and lists in pages of every legal shape. The same seed gives the same shapes;
+   * `true` is the seed `'0'`. Default false.
    */
   pagingTestMode: option({
     shape: paging,
@@ -135,7 +135,7 @@ export const strictnessRows = {
   }),
 };
 
-/** How exactly a server does what the cloud service does, and what it plays for tests. */
+/** How strictly a server follows the cloud service, and what it simulates for tests. */
 export interface StrictnessOptions extends Omit<
   OptionsOf<typeof strictnessRows>,
   'checkClockSkew'

@@ -24,19 +24,19 @@ export const serverTable = {
   ...environmentOptions,
 };
 
-/** Those that only a server process has, which `tabularium start` is. */
+/** The options of a server process, such as `tabularium start`. */
 export const processTable = { ...processOptions, ...logOptions };
 
 export type ServerOptionName = keyof typeof serverTable;
 export type ProcessOptionName = keyof typeof processTable;
 
-/** How to run a server. Exactly one of `location` and `inMemory` says where data are kept. */
+/** The options of a server. Exactly one of `location` and `inMemory` says where data are kept. */
 export interface ServerOptions extends OptionsOf<typeof serverTable> {}
 
-/** What can change while a server runs; what is absent stays as it is. */
+/** The options that can change while a server runs; absent ones are unchanged. */
 export type ServerChanges = Pick<ServerOptions, 'accounts' | 'tls' | 'faults' | 'throttle'>;
 
-/** Every option, by its name in a program or, where programs have none, in the process. */
+/** All options, by their name in a program or, if programs do not have them, in the process. */
 export const optionTable: Readonly<Record<ServerOptionName | ProcessOptionName, Option>> = {
   ...serverTable,
   ...processTable,

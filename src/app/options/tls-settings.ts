@@ -2,22 +2,21 @@ import { resolve } from 'node:path';
 import { wrongOption } from './server-options-error.js';
 
 /**
- * What to show clients that connect over TLS; every port then speaks https alone. Files are read
- * again when they change; connections that are open go on as they are. `'self-signed'`: a
- * certificate for development, made at the first start and kept in the data directory, or made at
- * every start of a server in memory.
+ * The certificate for TLS; all ports then only speak https. Files are reread when they change; open
+ * connections are not affected. `'self-signed'`: a certificate for development, created at the
+ * first start and kept in the data directory, or created at every start of a server in memory.
  */
 export type TlsOptions = 'self-signed' | PemOptions | PfxOptions;
 
 export interface PassphraseOptions {
-  /** Opens the key. */
+  /** The passphrase of the key. */
   readonly passphrase?: string;
   /** The path of a file with the passphrase, instead of it. */
   readonly passphraseFile?: string;
 }
 
 export interface PemOptions extends PassphraseOptions {
-  /** The server's certificate, then those between it and its authority: PEM, or a file's path. */
+  /** The server's certificate, followed by intermediate ones: PEM, or the path of a file. */
   readonly cert: string;
   /** The key of the server's certificate: PEM, or a file's path. */
   readonly key: string;
@@ -32,7 +31,7 @@ export type TlsSource =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'given'; readonly bytes: Uint8Array };
 
-/** Options that have the parts they need; what the files hold is not known. */
+/** Options with all required parts; the files are not read yet. */
 export type TlsChoice =
   | { readonly kind: 'self-signed' }
   | {
@@ -47,7 +46,7 @@ export type TlsChoice =
       readonly passphrase: TlsSource | undefined;
     };
 
-/** Of options that have their shape. Throws `ServerOptionsError`. */
+/** For options with a valid shape. Throws `ServerOptionsError`. */
 export function tlsChoiceOf(options: TlsOptions): TlsChoice {
   if (options === 'self-signed') return { kind: 'self-signed' };
   if ('pfx' in options) {

@@ -2,7 +2,10 @@
 export type SeedType =
   'String' | 'Int32' | 'Int64' | 'Double' | 'Boolean' | 'DateTime' | 'Guid' | 'Binary';
 
-/** A value with its type. Its text is that of the protocol: base64 for Binary, UTC for DateTime. */
+/**
+ * A value with its type. Its text is in the form of the protocol: base64 for Binary, UTC for
+ * DateTime.
+ */
 export interface SeedTypedValue {
   readonly type: SeedType | `Edm.${SeedType}`;
   readonly value: string | number | bigint | boolean;
@@ -17,71 +20,75 @@ export type SeedValue =
 
 /**
  * An entity: `PartitionKey`, `RowKey` and its properties. `Name@odata.type` is the type of the text
- * in `Name`. `Timestamp` and `odata.…`, which entities have in answers, are left out.
+ * in `Name`. `Timestamp` and `odata.…`, which answers contain, are ignored.
  */
 export type SeedEntity = Readonly<Record<string, SeedValue>>;
 
 export interface SeedTable {
   readonly entities?: readonly SeedEntity[];
-  /** More entities, of which only some are held at a time. */
+  /** Further entities, of which only some are in memory at a time. */
   readonly stream?: AsyncIterable<SeedEntity>;
 }
 
 export interface SeedMessage {
   readonly text: string;
-  /** How long it stays invisible at first, 0 to 604,800. Default 0. */
+  /** The initial invisibility, 0 to 604,800. Default 0. */
   readonly visibilitySeconds?: number;
-  /** How long it lives, from 1; -1 for ever. Default 604,800, seven days. */
+  /** The time to live, from 1; -1: unlimited. Default 604,800, seven days. */
   readonly timeToLiveSeconds?: number;
 }
 
 export interface SeedQueue {
   readonly metadata?: Readonly<Record<string, string>>;
-  /** In the order in which they are handed out. */
+  /** In the order in which they are dequeued. */
   readonly messages?: readonly (string | SeedMessage)[];
 }
 
-/** Tables and queues by name. A table or queue that is null is made without content. */
+/** Tables and queues by name. A table or queue that is null is created empty. */
 export interface SeedAccount {
   readonly tables?: Readonly<Record<string, SeedTable | null>>;
   readonly queues?: Readonly<Record<string, SeedQueue | null>>;
 }
 
-/** What a server makes before it listens. What stands beside `accounts` is the first account's. */
+/**
+ * Data to create before a server listens. Members beside `accounts` belong to the first account.
+ */
 export interface SeedData extends SeedAccount {
   readonly accounts?: Readonly<Record<string, SeedAccount>>;
   /**
-   * `skip`, the default: entities and queues that exist stay as they are. `replace`: entities are
-   * overwritten, and queues get this metadata and these messages instead of theirs.
+   * `skip`, the default: existing entities and queues are unchanged. `replace`: entities are
+   * overwritten, and the metadata and messages of queues are replaced.
    */
   readonly ifExists?: 'skip' | 'replace';
-  /** Called now and then with what has been done so far. */
+  /** Called repeatedly with the progress so far. */
   readonly progress?: (progress: SeedProgress) => void;
 }
 
 export interface SeedProgress {
-  /** Entities written or kept. */
+  /** Entities written or skipped. */
   readonly entities: number;
   /** Messages that were put. */
   readonly messages: number;
-  /** Entities that existed and stayed as they were, which `skip` asks for. */
+  /** Existing entities that were skipped. */
   readonly keptEntities: number;
-  /** Queues that existed and stayed as they were, with their messages. */
+  /** Existing queues that were skipped, with their messages. */
   readonly keptQueues: number;
 }
 
-/** Where in a seed something is: names of members and positions in lists. */
+/** A path in a seed: member names and list positions. */
 export type SeedPath = readonly (string | number)[];
 
-/** A seed that cannot be made. What was made before stays; doing it again is harmless. */
+/**
+ * A seed that cannot be created. Data created before the error stay; a repeated run is harmless.
+ */
 export class SeedError extends Error {
   override readonly name = 'SeedError';
-  /** What is wrong, without where. */
+  /** The problem, without its path. */
   readonly reason: string;
   readonly path: SeedPath;
-  /** The entity that it is about, as it was given. */
+  /** The entity with the problem, as given. */
   readonly entity: SeedEntity | undefined;
-  /** What else is wrong, as far as that was found out. */
+  /** Further mistakes, as far as known. */
   readonly others: readonly SeedError[];
 
   constructor(

@@ -7,7 +7,9 @@ import { SeedError, type SeedEntity, type SeedPath, type SeedValue } from './see
 
 const annotationSuffix = '@odata.type';
 
-/** The entity as the table service takes it. Throws `SeedError` at the first bad property. */
+/**
+ * The entity in the form of the table service. Throws `SeedError` at the first invalid property.
+ */
 export function entityInputOf(entity: SeedEntity, path: SeedPath): EntityInput {
   const fail = (name: string, reason: string): never => {
     throw new SeedError([...path, name], reason, entity);

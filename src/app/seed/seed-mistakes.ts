@@ -1,18 +1,18 @@
 import { SeedError } from './seed-data.js';
 
-/** How many mistakes are told; a file that is wrong throughout says the same again and again. */
+/** Reported mistakes, at most; a file that is wrong throughout repeats the same mistake. */
 export const mistakesMax = 20;
 
-/** What is wrong with a seed, in order, so that all of it can be mended at once. */
+/** Collects the mistakes of a seed, in order, so that all can be fixed at once. */
 export class SeedMistakes {
   readonly #found: SeedError[] = [];
 
-  /** Nothing that is found further on would be told. */
+  /** True when further mistakes would not be reported. */
   get isFull(): boolean {
     return this.#found.length >= mistakesMax;
   }
 
-  /** Runs a check and keeps the mistake that it throws. */
+  /** Runs a check and records the mistake that it throws. */
   note(check: () => void): void {
     if (this.isFull) return;
     try {
@@ -23,7 +23,7 @@ export class SeedMistakes {
     }
   }
 
-  /** Throws one `SeedError` that tells all, unless there is none. */
+  /** Throws one `SeedError` with all mistakes; does nothing when there are none. */
   throwAll(): void {
     const [first, ...others] = this.#found;
     if (first === undefined) return;

@@ -17,31 +17,31 @@ import {
 import { SeedMistakes } from './seed-mistakes.js';
 import { refused, seedErrorOf } from './seed-tables.js';
 
-/** Where a queue is made, and how. */
+/** The queue to create, and the mode. */
 export interface QueueTarget {
   readonly queues: QueueService;
   readonly account: string;
   readonly queue: string;
   readonly path: SeedPath;
   readonly ifExists: 'skip' | 'replace';
-  /** Told of messages that were put, and of a queue that was kept. */
+  /** Called with the number of messages put, or a skipped queue. */
   readonly done: (more: Partial<SeedProgress>) => void;
 }
 
 /**
- * The metadata of a queue that does not have all its messages yet. A server that ends meanwhile
- * leaves it behind, and the next seed goes on where it stopped.
+ * Metadata that marks a queue whose messages are not all there. After an interruption the mark
+ * stays, and the next run continues.
  */
 const unfinished: Metadata = [['tabularium_seed', 'unfinished']];
 
-/** Throws `SeedError` for what can be refused before anything is made. */
+/** Throws `SeedError` for mistakes that can be found before anything is created. */
 export function checkSeedQueue(name: string, content: SeedQueue, path: SeedPath): void {
   const mistakes = new SeedMistakes();
   noteQueueMistakes(name, content, path, mistakes);
   mistakes.throwAll();
 }
 
-/** Notes what can be refused before anything is made. */
+/** Records mistakes that can be found before anything is created. */
 export function noteQueueMistakes(
   name: string,
   content: SeedQueue,
@@ -68,7 +68,7 @@ function checkSeedMessage(message: string | SeedMessage, path: SeedPath): void {
   }
 }
 
-/** Makes the queue and puts its messages. */
+/** Creates the queue and puts its messages. */
 export async function seedQueue(target: QueueTarget, content: SeedQueue): Promise<void> {
   const { queues, account, queue, path } = target;
   const metadata = metadataOf(content);

@@ -30,7 +30,7 @@ import {
   type SeedValue,
 } from './seed-data.js';
 
-// The shape of a seed, for programs, for files and for the published schema.
+// The shape of a seed, for programs, files and the published schema.
 
 const types: readonly SeedType[] = [
   'String',
@@ -116,7 +116,7 @@ const entity: Shape<SeedEntity> = shapeOf(
   ),
 );
 
-/** A table of a program or of a file. */
+/** A table in a program or a file. */
 interface SaidTable extends SeedTable {
   readonly files?: readonly string[];
 }
@@ -215,7 +215,7 @@ const noBlobs =
   'Blobs are not served here, so containers cannot be made. Take this member away, and make them ' +
   'with the program that serves blobs.';
 
-/** What an account gets, and what it cannot. */
+/** The members of an account, and those that are not allowed. */
 interface SaidAccount extends SeedAccount {
   readonly containers?: never;
 }
@@ -278,7 +278,7 @@ export const seedShape: Shape<SeedData> = shapeOf(
   }),
 );
 
-/** Throws `SeedError` for what is not shaped as a seed is. Nothing has been made then. */
+/** Throws `SeedError` for a seed of another shape. Nothing has been created then. */
 export function checkSeedShape(data: unknown): void {
   const [first, ...others] = mistakesIn(seedShape, data).told.map(
     ({ path, problem }) => new SeedError(path, problem),

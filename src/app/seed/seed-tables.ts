@@ -13,14 +13,14 @@ import {
 import { entityInputOf } from './seed-entity.js';
 import type { SeedMistakes } from './seed-mistakes.js';
 
-/** Where a table is made, and how. */
+/** The table to create, and the mode. */
 export interface TableTarget {
   readonly tables: TableService;
   readonly account: string;
   readonly table: string;
   readonly path: SeedPath;
   readonly ifExists: 'skip' | 'replace';
-  /** Told of entities that were written or kept. */
+  /** Called with the number of entities written or skipped. */
   readonly done: (more: Partial<SeedProgress>) => void;
 }
 
@@ -30,11 +30,11 @@ interface SeedRow {
   readonly entity: SeedEntity;
 }
 
-/** Entities, and bytes of their properties, that are held for their transactions. */
+/** The entities, and bytes of their properties, collected for transactions. */
 const heldRowsMax = 20_000;
 const heldBytesMax = 32 * 1024 * 1024;
 
-/** Notes what can be refused before anything is made. */
+/** Records mistakes that can be found before anything is created. */
 export function noteTableMistakes(
   name: string,
   content: SeedTable,
@@ -56,7 +56,7 @@ function checkSeedEntity(entity: SeedEntity, path: SeedPath, keys: Set<string>):
   keys.add(key);
 }
 
-/** Makes the table and its entities, in transactions as large as they can be. */
+/** Creates the table and its entities, in transactions as large as possible. */
 export async function seedTable(target: TableTarget, content: SeedTable): Promise<void> {
   const { tables, account, table, path } = target;
   try {
@@ -85,7 +85,7 @@ function rowOf(entity: SeedEntity, path: SeedPath): SeedRow {
   return { input: entityInputOf(entity, path), path, entity };
 }
 
-/** Rows by partition. No two have the same keys, so that the order of transactions is free. */
+/** Rows by partition. All keys are distinct, so transactions may run in any order. */
 class HeldRows {
   readonly #byPartition = new Map<string, SeedRow[]>();
   readonly #keys = new Set<string>();
@@ -106,7 +106,7 @@ class HeldRows {
     this.#bytes += row.input.properties.bag.length;
   }
 
-  /** All rows in groups of which each can be one transaction; holds none afterwards. */
+  /** Removes all rows, in groups that each fit into one transaction. */
   take(): readonly (readonly SeedRow[])[] {
     const groups: SeedRow[][] = [];
     for (const rows of this.#byPartition.values()) {
@@ -127,18 +127,18 @@ async function writeAll(target: TableTarget, held: HeldRows): Promise<void> {
     const written = await write(target, rows);
     target.done({ entities: rows.length, keptEntities: rows.length - written });
   });
-  // All have ended before the first failure is told: nothing goes on behind the back of a caller.
+  // Waits for all before it reports the first failure, so that nothing continues after the error.
   const failed = (await Promise.allSettled(writing)).find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') throw failed.reason;
 }
 
-/** Returns how many were written, which is all. */
+/** Overwrites all rows; returns their number. */
 async function overwrite(target: TableTarget, rows: readonly SeedRow[]): Promise<number> {
   await transact(target, rows, 'insert-or-replace');
   return rows.length;
 }
 
-/** Inserts the rows whose keys are free, and returns how many; those that exist are kept. */
+/** Inserts the rows that do not exist, and returns their number. */
 async function insertAbsent(target: TableTarget, rows: readonly SeedRow[]): Promise<number> {
   let absent = rows;
   while (absent.length > 0) {
@@ -153,7 +153,7 @@ async function insertAbsent(target: TableTarget, rows: readonly SeedRow[]): Prom
   return 0;
 }
 
-/** Another writer, or the seed of an earlier start, has written one of the entities. */
+/** Another writer, or an earlier run, has written one of the entities. */
 class EntityExists extends Error {}
 
 async function transact(
@@ -189,12 +189,12 @@ async function absentOf(
   return rows.filter((_, at) => found[at] === false);
 }
 
-/** Equal for equal keys only. */
+/** Distinct for distinct keys. */
 function keyId({ partitionKey, rowKey }: EntityInput): string {
   return `${partitionKey.length}:${partitionKey}${rowKey}`;
 }
 
-/** Runs a check of the services; what it refuses is a mistake at this place of the seed. */
+/** Runs a check of the services and reports a refusal as a mistake at this path. */
 export function refused(path: SeedPath, check: () => void): void {
   try {
     check();
@@ -203,7 +203,7 @@ export function refused(path: SeedPath, check: () => void): void {
   }
 }
 
-/** What a service refuses is a mistake in the seed; anything else is none. */
+/** Converts a refusal of a service to a mistake in the seed; other errors are unchanged. */
 export function seedErrorOf(error: unknown, path: SeedPath, entity?: SeedEntity): unknown {
   if (!(error instanceof StorageError)) return error;
   return new SeedError(path, `${error.code}: ${error.message}`, entity);

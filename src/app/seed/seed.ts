@@ -24,18 +24,18 @@ interface AccountPart {
   readonly path: SeedPath;
 }
 
-/** What a seed had, made or kept. */
+/** The counts of the seed's data, created or skipped. */
 export interface SeedCounts extends SeedProgress {
   readonly tables: number;
   readonly queues: number;
 }
 
 /**
- * Makes what a seed says that has its shape (`checkSeedShape`). It can be stopped anywhere and done
- * again: what is there is left or overwritten, as the seed says.
+ * Creates the data of a seed with a valid shape (`checkSeedShape`). It can be interrupted anywhere
+ * and repeated: existing data are skipped or overwritten, as the seed says.
  *
- * @throws {SeedError} for a seed that cannot be made. Only what a stream gives, or a limit on what
- *   is stored, is found out after something has been made.
+ * @throws {SeedError} for a seed that cannot be created. Only mistakes in a stream, and limits on
+ * stored data, are found after something has been created.
  */
 export async function seed(target: SeedTarget, data: SeedData): Promise<SeedCounts> {
   const { ifExists = 'skip' } = data;

@@ -7,13 +7,13 @@ import { fileStamp } from '../../base/file-stamp.js';
 import type { Identity } from './identity.js';
 import type { TlsChoice } from '../options/tls-settings.js';
 
-/** Where a server's certificate comes from, again and again. */
+/** The source of a server's certificate; can be loaded repeatedly. */
 export interface CertificateSource {
-  /** What is read when the certificate is loaded. */
+  /** The files that loading reads. */
   readonly files: readonly string[];
   /**
-   * How long before its end a certificate is loaded again, because the source makes a new one then;
-   * 0 when it never does.
+   * How long before its expiry the certificate is loaded again, because the source creates a new
+   * one then; 0: never.
    */
   readonly renewBeforeMs: number;
   /** Throws `ServerOptionsError`, which says which file is wrong. */
@@ -27,28 +27,28 @@ export interface CertificatesOptions {
   readonly logger: Logger;
 }
 
-/** How often the files are looked at. Works for every way to replace them, on every file system. */
+/** How often the files are checked. Works for every way to replace them, on every file system. */
 const watchMs = 1_000;
-/** So many failures with the same files are what a half-done replacement may cause. */
+/** A partial replacement may cause this many failures with the same files before one is logged. */
 const failuresUntilSaid = 5;
 
 /**
- * The certificate that a server shows, which follows its files. What cannot be used is never shown:
- * as long as a certificate and its key do not belong together, as when one was replaced and the
- * other will be next, the last good pair stays.
+ * The certificate of a server, reloaded when its files change. An invalid one is never used: while
+ * certificate and key do not match, such as halfway through a replacement, the last valid pair
+ * stays.
  */
 export class Certificates implements TlsIdentity {
   readonly #options: CertificatesOptions;
   #choice: TlsChoice;
   #source: CertificateSource;
   #identity: Identity;
-  /** Of the files when `#identity` was loaded. */
+  /** The stamp of the files when `#identity` was loaded. */
   #stamp: string;
   #failedStamp = '';
   #failures = 0;
   #timer: Timer | undefined;
   #isClosed = false;
-  /** The last look at the files. */
+  /** The last check of the files. */
   #looked: Promise<void> = Promise.resolve();
 
   private constructor(choice: TlsChoice, loaded: Loaded, options: CertificatesOptions) {
@@ -68,7 +68,7 @@ export class Certificates implements TlsIdentity {
     return certificates;
   }
 
-  /** For connections that begin at this moment. */
+  /** The context for new connections. */
   get context(): SecureContext {
     return this.#identity.context;
   }
@@ -79,11 +79,11 @@ export class Certificates implements TlsIdentity {
   }
 
   /**
-   * Loads another certificate and resolves with what makes the server show it and follow its files.
-   * Throws `ServerOptionsError`. Nothing changes before.
+   * Loads another certificate; the returned function activates it and watches its files. Throws
+   * `ServerOptionsError`. Nothing changes before.
    */
   async prepare(choice: TlsChoice): Promise<() => void> {
-    // Clients trust the certificate for development that there is, so that it stays.
+    // Clients trust the existing development certificate, so it stays.
     const stays = choice.kind === 'self-signed' && this.#choice.kind === 'self-signed';
     if (stays) return () => undefined;
     const loaded = await load(this.#options.sourceOf(choice), this.#options.clock);
@@ -166,7 +166,7 @@ interface Loaded {
 }
 
 async function load(source: CertificateSource, clock: Clock): Promise<Loaded> {
-  // Before the files are read: what changes meanwhile is noticed afterwards.
+  // Read before the files, so that a change meanwhile is noticed later.
   const stamp = await stampOfAll(source.files);
   const identity = await source.load(clock.nowMicros() / 1000);
   return { source, identity, stamp };

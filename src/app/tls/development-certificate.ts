@@ -14,31 +14,31 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** Where the pair is kept. */
+/** The files of the pair. */
 export interface KeyPairFiles {
   readonly cert: string;
   readonly key: string;
 }
 
-/** What a development certificate has to be good for. */
+/** The names that a development certificate must cover. */
 export interface DevelopmentNames {
-  /** Addresses and names that the server listens on. */
+  /** The listen addresses and names. */
   readonly hosts: readonly string[];
   readonly accounts: readonly string[];
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** Some clients accept no certificate that is good for more than 825 days. */
+/** Some clients refuse certificates that are valid for more than 825 days. */
 const validMs = 820 * dayMs;
-/** For clients whose clock is late. */
+/** Starts a day earlier, for clients with a slow clock. */
 const sinceMs = dayMs;
-/** A certificate that is not good for longer than this is replaced. */
+/** A certificate with less remaining validity is replaced. */
 export const renewBeforeMs = 30 * dayMs;
 const accountsMax = 100;
-/** More than a certificate for so many accounts has. */
+/** Larger than any such certificate. */
 const pairFileBytesMax = 256 * 1024;
 
-/** The files of the certificate that belongs to a data directory. */
+/** The files of the development certificate in a data directory. */
 export function developmentCertificateFiles(directory: string): KeyPairFiles {
   return {
     cert: join(directory, 'tls', 'certificate.pem'),
@@ -51,14 +51,14 @@ export interface MakingOptions {
   readonly randomness: Randomness;
 }
 
-/** A pair made at this moment, for this machine and for names of `.localhost`. */
+/** Creates a pair for this machine and for names under `.localhost`. */
 export async function makeDevelopmentPair(
   names: DevelopmentNames,
   { nowMs, randomness }: MakingOptions,
 ): Promise<KeyPair> {
-  // Hardly any server needs it, and it takes a third of a second to load.
+  // Loaded on demand: few servers need it, and loading takes a third of a second.
   const { generate } = await import('selfsigned');
-  // Clients look for certificates that they trust by this name: others must not be in the way.
+  // Clients look up trusted certificates by this name, so it must be unique.
   const commonName = `Tabularium development ${randomness.uuid().slice(0, 8)}`;
   const made = await generate([{ name: 'commonName', value: commonName }], {
     keyType: 'ec',
@@ -67,7 +67,7 @@ export async function makeDevelopmentPair(
     notBeforeDate: new Date(nowMs - sinceMs),
     notAfterDate: new Date(nowMs + validMs),
     extensions: [
-      // No authority: whoever trusts it trusts this server and nobody else.
+      // Not an authority: trusting it means trusting only this server.
       { name: 'basicConstraints', cA: false, critical: true },
       { name: 'keyUsage', digitalSignature: true, critical: true },
       { name: 'extKeyUsage', serverAuth: true },
@@ -95,14 +95,14 @@ function allNames(names: DevelopmentNames): readonly string[] {
   );
 }
 
-/** Names without which clients of this server would refuse the certificate. */
+/** Names without which clients would refuse the certificate. */
 function neededNames({ hosts, accounts }: DevelopmentNames): readonly string[] {
   const own = hosts.filter((host) => !everyAddress.has(host));
   return [
     'localhost',
     '127.0.0.1',
     '::1',
-    // Some clients accept no wildcard directly before a last label.
+    // Some clients accept no wildcard directly before the last label.
     ...accounts.slice(0, accountsMax).map((account) => `${account}.localhost`),
     ...own.filter((host) => isIP(host) !== 0 || isHostName(host)),
   ];
@@ -115,8 +115,8 @@ function isHostName(text: string): boolean {
 }
 
 /**
- * Makes sure that the files hold a pair that is good for these names and for a while, so that it is
- * the same at the next start. Resolves with whether it had to be made.
+ * Ensures that the files hold a pair that covers these names and is valid for a while, so that
+ * restarts keep it. Resolves with true when it was created.
  */
 export async function keepDevelopmentPair(
   files: KeyPairFiles,
@@ -127,7 +127,7 @@ export async function keepDevelopmentPair(
   if (found !== undefined && isGood(found, names, nowMs)) return false;
   const pair = await makeDevelopmentPair(names, { nowMs, randomness });
   makeDirectory(join(files.cert, '..'), privateDirectoryMode);
-  // The key first: a certificate without its key shows that the last attempt broke off.
+  // The key is written first: a key without its certificate shows an interrupted attempt.
   await replaceFile(files.key, pair.key, { mode: privateFileMode, randomness });
   await replaceFile(files.cert, pair.cert, { mode: 0o644, randomness });
   return true;
@@ -165,7 +165,7 @@ function covers(certificate: X509Certificate, name: string): boolean {
   return found !== undefined;
 }
 
-/** Whole or not at all. */
+/** Replaces a file atomically. */
 async function replaceFile(
   path: string,
   text: string,

@@ -6,19 +6,19 @@ import { FileReadError, readRegularFile, type FileProblem } from '../../base/reg
 import { ServerOptionsError } from '../options/server-options-error.js';
 import type { TlsChoice, TlsSource } from '../options/tls-settings.js';
 
-/** A certificate and its key, which belong together and which the TLS library accepts. */
+/** A matching certificate and key that the TLS library accepts. */
 export interface Identity {
   readonly context: SecureContext;
-  /** The one of the server itself. */
+  /** The server's own certificate. */
   readonly certificate: X509Certificate;
-  /** PEM: what was given, or the server's certificate alone. */
+  /** PEM: as given, or the server's certificate alone. */
   readonly pem: string;
 }
 
 type PemChoice = Extract<TlsChoice, { readonly kind: 'pem' }>;
 type PfxChoice = Extract<TlsChoice, { readonly kind: 'pfx' }>;
 
-/** Throws `ServerOptionsError`, which says which file is wrong and what would do. */
+/** Throws `ServerOptionsError`, which names the invalid file and what would be accepted. */
 export function loadIdentity(choice: PemChoice | PfxChoice): Promise<Identity> {
   return choice.kind === 'pem' ? loadPem(choice) : loadPfx(choice);
 }
@@ -98,10 +98,7 @@ async function loadPfx({ pfx, passphrase }: PfxChoice): Promise<Identity> {
   return { context, certificate, pem: certificate.toString() };
 }
 
-/**
- * What is agreed on with clients: in TLS 1.2 suites with forward secrecy and authenticated
- * encryption alone.
- */
+/** The TLS parameters: in TLS 1.2 only suites with forward secrecy and authenticated encryption. */
 const terms = {
   minVersion: 'TLSv1.2',
   ciphers: [
@@ -145,7 +142,7 @@ function contextProblem(error: unknown): string {
   return `cannot be used for TLS: ${text}.`;
 }
 
-/** The certificate that a server with this context shows. */
+/** The certificate of a context. */
 function certificateOf(secureContext: SecureContext): X509Certificate | undefined {
   const nowhere = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
   const socket = new TLSSocket(nowhere, { isServer: true, secureContext });
@@ -160,7 +157,7 @@ async function readPassphrase(source: TlsSource | undefined): Promise<string | u
   return bytes.toString('utf8').replace(/\r?\n$/, '');
 }
 
-/** How messages speak of one of the sources. */
+/** The name of a source in messages. */
 function nameOf(source: TlsSource, what: string): string {
   return source.kind === 'file' ? `The ${what} file ${source.path}` : `The ${what}`;
 }
@@ -181,7 +178,7 @@ async function read(source: TlsSource, name: string): Promise<Buffer> {
   }
 }
 
-/** A chain of a hundred certificates with large keys is smaller. */
+/** Larger than a chain of a hundred certificates with large keys. */
 export const tlsFileBytesMax = 1024 * 1024;
 
 const adviceOf: Readonly<Record<FileProblem, string>> = {

@@ -3,16 +3,16 @@ import type { Command } from 'commander';
 import { nearestName } from '../../base/nearest-name.js';
 import { UsageError } from '../terminal/failure.js';
 
-/** What scripts call Azurite, whether as a program or behind ours: here it starts the server. */
+/** Names of Azurite's program in scripts; here they start the server. */
 const azuriteNames: ReadonlySet<string> = new Set(['azurite', 'azurite-table', 'azurite-queue']);
 
-/** Options of the program itself; all others without a command are those of `start`. */
+/** Options of the program itself; other options without a command belong to `start`. */
 const ownOptions: ReadonlySet<string> = new Set(['-h', '--help', '-v', '--version']);
 
 /**
- * The words behind the program's name, with `start` where a script of Azurite has no command.
- * Throws `UsageError` when they name a command that is not there: also before `--help`, for which
- * the help of another command would be no answer.
+ * The words after the program's name, with `start` inserted where a script for Azurite has no
+ * command. Throws `UsageError` for an unknown command, even with `--help`, which would print the
+ * help of another command.
  */
 export function commandWords(program: Command, argv: readonly string[]): readonly string[] {
   const words = withStart(program, argv);

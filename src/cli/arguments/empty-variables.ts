@@ -1,8 +1,8 @@
 const ownVariables = 'TABULARIUM_';
 
 /**
- * Takes our own variables that are set to nothing for variables that are not set: so they come out
- * of `VARIABLE=${VARIABLE:-}` in files of containers and services.
+ * Treats our own variables with an empty value as unset: container and service files produce them
+ * with `VARIABLE=${VARIABLE:-}`.
  */
 export function forgetEmptyVariables(environment: NodeJS.ProcessEnv): void {
   for (const [name, value] of Object.entries(environment)) {

@@ -2,15 +2,18 @@ import type { Command } from 'commander';
 import { UsageError } from '../terminal/failure.js';
 import { printable } from '../terminal/terminal.js';
 
-/** What a word without an option is most often meant for, the first that the command has. */
+/**
+ * The options that a stray word is most likely meant for; the first that the command has is
+ * suggested.
+ */
 const meantOptions = ['--table', '--queue', '--location'];
 
-/** The name of a command as people type it. */
+/** The full name of a command. */
 export function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
-/** Throws `UsageError` for the first argument of a command that it has no place for. */
+/** Throws `UsageError` for the first surplus argument of a command. */
 export function refuseExcessArguments(command: Command): void {
   const places = command.registeredArguments;
   const excess = command.args[places.length];

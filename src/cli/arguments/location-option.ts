@@ -9,7 +9,10 @@ export function locationOption(what: string): Option {
   return new Option(spelling, what).env(variable).argParser(pathOf).default(startStandard);
 }
 
-/** An empty path would be the working directory: nobody who leaves a variable unset means that. */
+/**
+ * Refuses an empty path, which would mean the working directory and usually comes from an unset
+ * variable.
+ */
 function pathOf(text: string): string {
   if (text !== '') return text;
   throw new UsageError('--location is empty: give a value, or leave it out.');

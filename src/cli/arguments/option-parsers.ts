@@ -23,7 +23,7 @@ export function duration(min: number, max: number): (text: string) => number {
   };
 }
 
-/** Names of an option that may be repeated, and may have several with commas between them. */
+/** The values of a repeatable option with comma-separated names. */
 export function names(text: string, before: readonly string[] = []): string[] {
   const given = text.split(',').map((name) => name.trim());
   return [...before, ...given.filter((name) => name !== '')];

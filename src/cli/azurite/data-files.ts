@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { FileReadError, openRegularFile, readRegularFile } from '../../base/regular-file.js';
 import { codeOf, CommandFailure, messageOf } from '../terminal/failure.js';
 
-/** A document of one of Azurite's collections, as it lies in the file. */
+/** A document of one of Azurite's collections, as stored in its file. */
 export type Document = Readonly<Record<string, unknown>>;
 
-/** Documents by the name of their collection. */
+/** Documents by collection name. */
 export type Collections = ReadonlyMap<string, readonly Document[]>;
 
-/** What a string of JavaScript can hold, and a little less. */
+/** Slightly less than the longest string of JavaScript. */
 const databaseBytesMax = 500 * 1024 * 1024;
-/** The longest text of a message is 64 KiB; its form in the file may be larger. */
+/** The text of a message is at most 64 KiB; its stored form may be longer. */
 export const storedTextBytesMax = 512 * 1024;
 
 /** Throws `CommandFailure` unless it is a directory. */
@@ -24,8 +24,8 @@ export async function requireDirectory(path: string): Promise<void> {
 }
 
 /**
- * The collections of one of Azurite's database files; undefined where there is no such file. Throws
- * `CommandFailure` that names the file and what is wrong with it.
+ * The collections of an Azurite database file; undefined when the file does not exist. Throws
+ * `CommandFailure` that names the file and the problem.
  */
 export async function readCollections(path: string): Promise<Collections | undefined> {
   const bytes = await readBounded(path);
@@ -77,7 +77,7 @@ async function readBounded(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Part of a file beside the database, by name; undefined when the file does not have all of it. */
+/** A part of a file beside the database; undefined when the file is too short. */
 export async function readPart(
   folder: string,
   name: string,

@@ -5,16 +5,16 @@ import type { Refuse, StoredAccounts } from './stored-data.js';
 import { addQueues } from './stored-queues.js';
 import { addTables } from './stored-tables.js';
 
-/** What a data directory of Azurite holds. */
+/** The content of an Azurite data directory. */
 export interface AzuriteData {
   readonly accounts: StoredAccounts;
-  /** Messages that nobody would get any more. */
+  /** The number of expired messages. */
   readonly expired: number;
-  /** Blobs, which are not served here. */
+  /** The number of blobs, which are not supported. */
   readonly blobs: number;
 }
 
-/** Reads all of it. Throws `CommandFailure` when it is no such directory. */
+/** Reads all data. Throws `CommandFailure` when the directory is not Azurite's. */
 export async function readAzuriteData(
   folder: string,
   nowMs: number,

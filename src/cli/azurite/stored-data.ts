@@ -3,7 +3,7 @@ import type { ServiceProperties } from '../../model/resources/service-properties
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import { messageOf } from '../terminal/failure.js';
 
-/** What one account of Azurite holds, in the form in which it is written here. */
+/** The data of one Azurite account, as a seed. */
 export interface StoredAccount {
   readonly tables: Map<string, StoredTable>;
   readonly queues: Map<string, StoredQueue>;
@@ -22,7 +22,7 @@ export interface StoredQueue {
   readonly policies: readonly SignedIdentifier[];
 }
 
-/** Told of everything that cannot be taken over: where it is, and why. */
+/** Called with the place and the reason for each item that cannot be imported. */
 export type Refuse = (place: string, reason: string) => void;
 
 /** Accounts by name. */
@@ -36,7 +36,7 @@ export function accountIn(accounts: StoredAccounts, name: string): StoredAccount
   return account;
 }
 
-/** Runs a check that throws; what it throws is the reason of a refusal. */
+/** Runs a check; reports what it throws as a refusal and returns false. */
 export function isAccepted(place: string, refuse: Refuse, check: () => unknown): boolean {
   try {
     check();

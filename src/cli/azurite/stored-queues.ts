@@ -5,21 +5,21 @@ import { isDocument, readPart, textIn, type Collections, type Document } from '.
 import { accountIn, isAccepted, type Refuse, type StoredAccounts } from './stored-data.js';
 import { policiesOf, propertiesOf } from './stored-settings.js';
 
-/** The folder beside the database in which the texts of messages are. */
+/** The folder beside the database with the texts of messages. */
 const extentsFolder = '__queuestorage__';
-/** Year of the expiry of messages that live for ever. */
+/** The expiry year of messages that never expire. */
 const neverPrefix = '9999-';
 
 export interface QueueSource {
   readonly folder: string;
-  /** Of `__azurite_db_queue__.json`. */
+  /** From `__azurite_db_queue__.json`. */
   readonly queues: Collections;
-  /** Of `__azurite_db_queue_extent__.json`. */
+  /** From `__azurite_db_queue_extent__.json`. */
   readonly extents: Collections;
   readonly nowMs: number;
 }
 
-/** Adds the queues with their messages. Resolves with how many messages had expired. */
+/** Adds the queues with their messages. Resolves with the number of expired messages. */
 export async function addQueues(
   accounts: StoredAccounts,
   source: QueueSource,
@@ -54,7 +54,7 @@ export async function addQueues(
   return expired;
 }
 
-/** In the order in which Azurite would hand them out. */
+/** In Azurite's dequeue order. */
 function messagesByQueue(collections: Collections): ReadonlyMap<string, readonly Document[]> {
   const byQueue = new Map<string, Document[]>();
   for (const message of collections.get('$MESSAGES_COLLECTION$') ?? []) {
@@ -70,7 +70,10 @@ function messagesByQueue(collections: Collections): ReadonlyMap<string, readonly
 
 type Times = Required<Pick<SeedMessage, 'visibilitySeconds' | 'timeToLiveSeconds'>>;
 
-/** How long from now on; what would be gone before it is seen has expired. */
+/**
+ * The remaining times from now; undefined for an expired message, or one that expires before it is
+ * visible.
+ */
 function timesOf(message: Document, nowMs: number): Times | 'expired' {
   const visibleMs = Number(message['timeNextVisible']) - nowMs;
   const visibilitySeconds = Math.max(0, Math.ceil(visibleMs / 1000) || 0);
@@ -81,7 +84,7 @@ function timesOf(message: Document, nowMs: number): Times | 'expired' {
   return { visibilitySeconds, timeToLiveSeconds };
 }
 
-/** One message; none where it cannot be taken over. */
+/** One message; undefined when it cannot be imported. */
 async function keptMessage(
   message: Document,
   times: Times,
@@ -108,7 +111,7 @@ async function keptMessage(
     : [];
 }
 
-/** Without what is refused: a queue keeps its messages, whatever its metadata are. */
+/** Without refused pairs: invalid metadata must not lose the messages of a queue. */
 function metadataOf(
   value: unknown,
   place: string,
@@ -118,7 +121,7 @@ function metadataOf(
     isAccepted(place, refuse, () => checkSeedQueue('any', { metadata }, []));
   const good = Object.entries(textsOf(value)).filter(([name, text]) => isGood({ [name]: text }));
   const metadata = Object.fromEntries(good);
-  // Each may be good, and all of them too much.
+  // Each pair may be valid and the total too long.
   return isGood(metadata) ? metadata : {};
 }
 

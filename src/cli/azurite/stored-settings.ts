@@ -37,7 +37,7 @@ function policyOf(document: Document): SignedIdentifier {
   return { id: textIn(document, 'id'), ...Object.fromEntries(given) };
 }
 
-/** The members that were set. */
+/** The members that are present. */
 export function propertiesOf(document: Document): Partial<ServiceProperties> {
   const { logging, hourMetrics, minuteMetrics, cors } = document;
   return {

@@ -10,7 +10,9 @@ import { policiesOf, propertiesOf } from './stored-settings.js';
 const typeSuffix = '@odata.type';
 const guid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Adds the tables of `__azurite_db_table__.json`: a collection of tables, and one for each. */
+/**
+ * Adds the tables of `__azurite_db_table__.json`: a collection of tables, and one for each table.
+ */
 export function addTables(
   accounts: StoredAccounts,
   collections: Collections,
@@ -37,7 +39,10 @@ export function addTables(
   }
 }
 
-/** Of two with the same keys, which Azurite may have after writes at the same time, the first. */
+/**
+ * Of two entities with the same keys, which concurrent writes can leave in Azurite, the first is
+ * used.
+ */
 function entitiesOf(
   rows: readonly Document[],
   table: string,
@@ -81,12 +86,12 @@ function entityOf(row: Document, table: string, refuse: Refuse): readonly SeedEn
   return isGood ? [entity] : [];
 }
 
-/** The value as a seed takes it: a Guid lies in the file as the base64 of its text. */
+/** The value as a seed needs it: Azurite stores a Guid as the base64 of its text. */
 function valueOf(value: unknown, type: unknown): SeedValue {
   if (type === 'Edm.Guid' && typeof value === 'string' && !guid.test(value)) {
     return Buffer.from(value, 'base64').toString('latin1');
   }
-  // A number without a type that is no Int32 was written, and is answered, as a Double.
+  // A number without a type that is no Int32 was written, and is returned, as a Double.
   if (typeof value === 'number' && type === undefined && !isInt32(value)) {
     return { type: 'Double', value };
   }

@@ -23,13 +23,13 @@ export interface WriteOptions {
   /** The data directory. */
   readonly location: string;
   readonly ifExists: 'skip' | 'replace';
-  /** Called now and then with what is done so far. */
+  /** Called repeatedly with the progress so far. */
   readonly progress: (done: SeedProgress) => void;
 }
 
 /**
- * Writes what was read into a data directory, by a server on it that nobody else has the keys of.
- * Stopped anywhere, it can be done again: with `skip`, what is there stays as it is.
+ * Writes the imported data to a data directory through a server whose keys nobody else has. It can
+ * be interrupted and repeated: with `skip`, existing data are unchanged.
  */
 export async function writeAccounts(
   accounts: StoredAccounts,
@@ -66,7 +66,7 @@ function seedOf({ tables, queues }: StoredAccount): SeedAccount {
   };
 }
 
-/** Policies and service properties, which become those of Azurite. */
+/** Writes policies and service properties, which replace existing ones. */
 async function writeSettings(
   { tables, queues, tableProperties, queueProperties }: StoredAccount,
   connection: string,

@@ -9,7 +9,7 @@ export interface ConnectionFlags {
   readonly connectionString?: string;
 }
 
-/** Adds the options that say which storage account a command talks to. */
+/** Adds the options that select a storage account. */
 export function withConnectionOptions(
   command: Command,
   ...services: readonly ServiceName[]

@@ -2,8 +2,8 @@ import { codeOf, CommandFailure, messageOf } from '../terminal/failure.js';
 import { ConnectionError } from './service-error.js';
 
 /**
- * Why no answer came from an endpoint, and what to do. A `CommandFailure` where another attempt
- * would not mend it, else a `ConnectionError`.
+ * The error for an endpoint that did not answer, with advice. A `CommandFailure` when a retry is
+ * useless, else a `ConnectionError`.
  */
 export function connectionProblem(error: unknown, endpoint: string): Error {
   const code = codeOf(error) ?? '';

@@ -14,15 +14,15 @@ export type ClientCredential =
   /** The query string of a shared access signature, without its question mark. */
   | { readonly kind: 'sas'; readonly query: string };
 
-/** Where a storage service is and how to prove who asks. */
+/** The endpoint of a storage service and the credential. */
 export interface Connection {
-  /** Scheme, authority and base path, without a slash at the end. */
+  /** Scheme, authority and base path, without a trailing slash. */
   readonly endpoint: string;
   readonly account: string;
   readonly credential: ClientCredential;
 }
 
-/** The development account of the emulator on a machine, this one if no other is named. */
+/** The emulator's development account on a machine, by default this one. */
 export function developmentConnection(
   service: ServiceName,
   machine = 'http://127.0.0.1',
@@ -36,8 +36,8 @@ export function developmentConnection(
 }
 
 /**
- * Reads what a storage connection string, as the portal, Azurite and this server give it, says of
- * one service. Throws `UsageError`; its message never repeats the string, which holds a key.
+ * Reads a storage connection string, as the portal, Azurite and this server print it, for one
+ * service. Throws `UsageError` with a message that never repeats the string, which contains a key.
  */
 export function parseConnectionString(text: string, service: ServiceName): Connection {
   const settings = settingsOf(text);
@@ -83,7 +83,7 @@ function endpointOf(settings: ReadonlyMap<string, string>, service: ServiceName)
   const suffix = settings.get('endpointsuffix');
   const hasOther = Array.from(settings.keys()).some((key) => cloudEndpoints.has(key));
   if (suffix === undefined && hasOther) {
-    // A string of another server must not lead to the cloud.
+    // A connection string for another server must not fall back to the cloud.
     throw new UsageError(`The connection string has endpoints, but no ${name}.`);
   }
   const account = settings.get('accountname');

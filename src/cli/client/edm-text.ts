@@ -23,7 +23,7 @@ const shortNames: ReadonlyMap<string, EdmType> = new Map([
   ['binary', 'Edm.Binary'],
 ]);
 
-/** The type that a person names: `Edm.Int32`, `Int32`, `int32`, `int`, …; undefined for others. */
+/** The type for a name such as `Edm.Int32`, `Int32`, `int32` or `int`; undefined for others. */
 export function typeNamed(name: string): EdmType | undefined {
   return edmTypeOf(name) ?? shortNames.get(name.toLowerCase().replace(/^edm\./, ''));
 }
@@ -37,7 +37,7 @@ export function requireType(name: string): EdmType {
 
 const shownCharacters = 60;
 
-/** A value from text as people and files write it. Throws `RowError` that names the column. */
+/** Parses a value from a text in the usual notation. Throws `RowError` that names the column. */
 export function valueOfText(type: EdmType, text: string, column: string): EdmValue {
   try {
     return valueFromText(type, type === 'Edm.Boolean' ? text.toLowerCase() : text, column);
@@ -55,7 +55,7 @@ const dateTimeText = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,7})?)?(?:Z|[+-
 const guidText = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * The value that text most likely means. Text that would change when written back, such as `007`,
+ * The most likely typed value of a text. Text that would change when written back, such as `007`,
  * stays a string.
  */
 export function inferredValue(text: string, column: string): EdmValue {
@@ -79,7 +79,7 @@ function candidateTypes(text: string): readonly EdmType[] {
   return guidText.test(text) ? ['Edm.Guid'] : [];
 }
 
-/** A number of the data model from the text of a JSON number, exactly: beyond Int32 it is Int64. */
+/** The exact number for the text of a JSON number: beyond Int32 it is Int64. */
 export function valueOfJsonNumber(text: string, column: string): EdmValue {
   if (!/^-?\d+$/.test(text)) return valueOfText('Edm.Double', text, column);
   const value = Number(text);
@@ -87,13 +87,13 @@ export function valueOfJsonNumber(text: string, column: string): EdmValue {
   return valueOfText('Edm.Int64', text, column);
 }
 
-/** Text of a double as JSON and people expect it: never without a fraction or an exponent. */
+/** The text of a double with a fraction or an exponent, as in JSON. */
 export function textOfDouble(value: number): string {
   const text = Object.is(value, -0) ? '-0' : String(value);
   return Number.isInteger(value) && !text.includes('e') ? `${text}.0` : text;
 }
 
-/** A value for people: every digit of it. Dates have all seven digits of their fraction. */
+/** The full text of a value. Dates have all seven fraction digits. */
 export function textOfValue(value: EdmValue): string {
   switch (value.type) {
     case 'Edm.String':

@@ -6,11 +6,11 @@ import { textOfDouble, textOfValue, valueOfJsonNumber, valueOfText } from './edm
 import { RowError } from '../terminal/failure.js';
 
 export interface EntityJsonOptions {
-  /** Types that hold for a column whatever the text says. */
+  /** Types that override those of the text. */
   readonly types?: ReadonlyMap<string, EdmType>;
-  /** What becomes of an object or array: refuse the row, or store its JSON as a string. */
+  /** Objects and arrays: refuse the row, or store their JSON as a string. */
   readonly nested?: 'refuse' | 'json';
-  /** Whether the Timestamp is a column, too. Default: it is left out, whatever it holds. */
+  /** True: Timestamp is a column. Default: it is ignored. */
   readonly timestamp?: boolean;
 }
 
@@ -22,7 +22,8 @@ type Member =
   | { readonly kind: 'null' };
 
 /**
- * Reads one object as typed columns, keys included, in the order of the text. Numbers are taken from their digits. Null columns and `odata.*` members are left out. Throws `RowError`.
+ * Parses one object as typed columns, keys included, in the order of the text. Numbers keep their
+ * digits. Null columns and `odata.*` members are ignored. Throws `RowError`.
  */
 export function parseEntityJson(text: string, options: EntityJsonOptions = {}): Property[] {
   const lexer = new JsonLexer(text);
@@ -31,7 +32,7 @@ export function parseEntityJson(text: string, options: EntityJsonOptions = {}): 
   return columns;
 }
 
-/** The same, from a lexer that stands before the object. */
+/** The same, from a lexer that is positioned before the object. */
 export function readEntityJson(lexer: JsonLexer, options: EntityJsonOptions): Property[] {
   const members = new Map<string, Member>();
   const annotations = new Map<string, EdmType>();
@@ -85,7 +86,7 @@ function readBoolean(lexer: JsonLexer): string {
   return word;
 }
 
-/** The compact JSON of an object or array, its numbers digit for digit. */
+/** The compact JSON of an object or array; numbers keep their digits. */
 function readNested(lexer: JsonLexer, depth: number): string {
   if (depth > nestingMax) {
     throw new RowError('InvalidInput', `Values are nested more than ${nestingMax} levels deep.`);
@@ -152,7 +153,7 @@ function valueOfMember(
   return { type: 'Edm.String', value: text };
 }
 
-/** One member of a JSON object, with its annotation where the value alone does not say its type. */
+/** One member of a JSON object, with an annotation when the value does not show its type. */
 function memberJson({ name, value }: Property): string {
   const key = JSON.stringify(name);
   switch (value.type) {
@@ -179,7 +180,7 @@ function annotated(name: string, type: EdmType, text: string): string {
   return `${annotation}:"${type}",${JSON.stringify(name)}:${JSON.stringify(text)}`;
 }
 
-/** Columns as one line of JSON from which `parseEntityJson` reads the same columns. */
+/** Columns as one line of JSON that `parseEntityJson` parses to the same columns. */
 export function columnsJson(columns: readonly Property[]): string {
   return `{${columns.map(memberJson).join(',')}}`;
 }

@@ -18,15 +18,15 @@ export interface QueryRequest {
 
 export interface QueryPage {
   readonly rows: readonly (readonly Property[])[];
-  /** Whether the service has more rows behind this page. */
+  /** True when there are more rows after this page. */
   readonly hasMore: boolean;
-  /** Of this page alone; undefined when the service does not tell. */
+  /** The plan of this page; undefined when the service does not report it. */
   readonly plan: PlanFacts | undefined;
 }
 
 const pageRowsMax = 1000;
 
-/** The pages of a query, fetched one at a time until enough rows have come or none are left. */
+/** The pages of a query, fetched one at a time until there are enough rows or no more. */
 export async function* queryPages(
   client: TableClient,
   { table, filter, select, limit }: QueryRequest,
@@ -67,7 +67,7 @@ function continuationOf({ headers }: ClientResponse): string {
     .join('&');
 }
 
-/** Throws `CommandFailure` for an answer that is no page of entities. */
+/** Throws `CommandFailure` for an answer that is not a page of entities. */
 function readRows({ body }: ClientResponse): Property[][] {
   try {
     return rowsOf(body.toString('utf8'));

@@ -3,13 +3,13 @@ import { parseFilter } from '../../wire/odata/filter-parser.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { counted, grouped } from '../terminal/terminal.js';
 
-/** What is known about how a query was answered, over all of its pages. */
+/** The plan and cost of a query, over all of its pages. */
 export interface PlanFacts {
   readonly planClass: string;
   readonly intervals: number;
-  /** Undefined when the service does not tell. */
+  /** Undefined when the service does not report it. */
   readonly rowsScanned: number | undefined;
-  /** Whether class and intervals were worked out here, as the service does not tell. */
+  /** True when class and intervals are computed here, because the service does not report them. */
   readonly isEstimated: boolean;
 }
 
@@ -30,7 +30,9 @@ export function parsePlanHeader(text: string): PlanFacts | undefined {
   return { planClass, intervals, rowsScanned, isEstimated: false };
 }
 
-/** What the filter alone says; undefined when it cannot be read, which the service will judge. */
+/**
+ * The plan of the filter alone; undefined when it cannot be parsed, which the service will report.
+ */
 export function estimatePlan(filter: string | undefined): PlanFacts | undefined {
   try {
     const plan = planQuery(parseFilter(filter ?? ''));
@@ -52,7 +54,7 @@ export interface QueryCost {
   readonly elapsedMs: number;
 }
 
-/** The lines that explain to a person what the query cost, and why. */
+/** An explanation of the query's cost, as lines. */
 export function planLines(facts: PlanFacts | undefined, cost: QueryCost): string[] {
   const { rowsReturned, requests, elapsedMs } = cost;
   const scanned =

@@ -13,17 +13,17 @@ import { childOf, childText, xmlAnswer } from './xml-answer.js';
 
 export interface QueueListing {
   readonly name: string;
-  /** Undefined when it was not asked for. */
+  /** Undefined when not requested. */
   readonly metadata: Metadata | undefined;
 }
 
 export interface QueueListPage {
   readonly queues: readonly QueueListing[];
-  /** Leads to the next page; undefined on the last one. */
+  /** The marker of the next page; undefined on the last one. */
   readonly marker: string | undefined;
 }
 
-/** A message as an answer describes it. Times are ISO 8601 with seconds. */
+/** A message in an answer. Times are ISO 8601 with seconds. */
 export interface ListedMessage {
   readonly id: string;
   readonly inserted: string;
@@ -47,7 +47,7 @@ const protocol: ServiceProtocol = {
 /** Queues in one page of a list. */
 const pageQueuesMax = 1000;
 
-/** A queue service on the other side of HTTP. Nothing is retried here. */
+/** A client of a queue service. Never retries. */
 export class QueueClient {
   readonly #storage: StorageClient;
 
@@ -68,12 +68,12 @@ export class QueueClient {
     return putServiceProperties(this.#storage, properties);
   }
 
-  /** Does nothing when it exists. */
+  /** Does nothing when the queue exists. */
   async createQueue(queue: string): Promise<void> {
     try {
       await this.#storage.request({ method: 'PUT', path: queue });
     } catch (error) {
-      // It exists with other metadata.
+      // The queue exists with other metadata.
       if (!(error instanceof ServiceError) || error.code !== 'QueueAlreadyExists') throw error;
     }
   }
@@ -115,7 +115,7 @@ export class QueueClient {
     text: string,
     options: {
       readonly visibilitySeconds: number | undefined;
-      /** `never` for a message that does not expire. */
+      /** `never`: the message does not expire. */
       readonly timeToLive: number | 'never' | undefined;
     },
   ): Promise<string> {
@@ -202,7 +202,7 @@ function receivedMessage(message: XmlElement): ReceivedMessage {
   };
 }
 
-/** `2009-10-09T21:04:30Z`; what is no date stays as it is. */
+/** `2009-10-09T21:04:30Z`; a text that is no date is unchanged. */
 function timeText(date: string): string {
   const timeMs = parseHttpDate(date);
   return timeMs === undefined ? date : `${new Date(timeMs).toISOString().slice(0, 19)}Z`;

@@ -9,16 +9,16 @@ export interface RetryPolicy {
   readonly backOffMs: BackOff;
 }
 
-/** For commands whose user waits for one answer. */
+/** For commands with a waiting user. */
 export const briefRetries: RetryPolicy = { attemptsMax: 4, backOffMs: { first: 100, last: 2000 } };
 
-/** For an import, which outlasts a restart of the server. About a minute altogether. */
+/** For imports: longer than a restart of the server; about a minute in total. */
 export const patientRetries: RetryPolicy = {
   attemptsMax: 14,
   backOffMs: { first: 200, last: 8000 },
 };
 
-/** Repeats what fails for the moment only. Throws what `retry` throws. */
+/** Retries transient failures. Throws what `retry` throws. */
 export function retrying<Result>(
   policy: RetryPolicy,
   run: () => Promise<Result>,

@@ -1,13 +1,13 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 import { parseXml, type XmlElement } from '../../wire/xml/reader.js';
 
-/** An answer of a storage service that is no success. */
+/** An error answer of a storage service. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly status: number;
   /** The service's code, such as `TableNotFound`; `HTTP status` when the answer has none. */
   readonly code: string;
-  /** Which operation of an entity group transaction failed, when the service says so. */
+  /** The index of the failed operation of an entity group transaction, if given. */
   readonly operationIndex: number | undefined;
 
   constructor(status: number, code: string, message: string, operationIndex?: number) {
@@ -25,13 +25,13 @@ export class ConnectionError extends Error {
 
 const transientStatuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
-/** Whether the same request may succeed later. */
+/** True when a retry may succeed. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
   return error instanceof ServiceError && transientStatuses.has(error.status);
 }
 
-/** The same failure, and how a command with `--create` can mend it. */
+/** Adds the advice to use `--create` to an error. */
 export function withCreateHint(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   const { status, code, message } = error;
@@ -52,7 +52,7 @@ export function serviceErrorOf(status: number, body: string): ServiceError {
   );
 }
 
-/** A signature is for one address, so no request is sent anywhere else by itself. */
+/** Redirects are not followed, because a signature is for one address. */
 export function redirection(status: number, location: string | undefined): ServiceError {
   return new ServiceError(
     status,
@@ -82,7 +82,10 @@ function jsonError(body: string): ErrorText | undefined {
   }
 }
 
-/** `<Error>` of queues, `<m:error>` or `<error>` of tables: code, message and perhaps details. */
+/**
+ * The error in `<Error>` of queues, or `<m:error>` or `<error>` of tables: code, message and
+ * details, if any.
+ */
 function xmlError(body: string): ErrorText | undefined {
   const root = parsedXml(body);
   if (root === undefined || !/^(m:)?error$/i.test(root.name)) return undefined;
@@ -103,7 +106,9 @@ function parsedXml(body: string): XmlElement | undefined {
   }
 }
 
-/** What is wrong and where. Of several lines are only texts that were signed: for programs. */
+/**
+ * The details of an error. Those of several lines are skipped: they are signed texts, for programs.
+ */
 function detailsOf({ children }: XmlElement): string[] {
   const details = children.filter(
     ({ name, text }) => !/^(m:)?(code|message)$/i.test(name) && !text.includes('\n'),
@@ -112,7 +117,7 @@ function detailsOf({ children }: XmlElement): string[] {
   return [`(${details.map(({ name, text }) => `${name}: ${text}`).join('; ')})`];
 }
 
-/** The first failure in the answer to an entity group transaction; undefined when it succeeded. */
+/** The first failure in the answer to an entity group transaction; undefined: success. */
 export function batchFailure(body: string): ServiceError | undefined {
   const parts = body.split(/^HTTP\/1\.[01] /m).slice(1);
   if (parts.length === 0) {

@@ -12,7 +12,7 @@ import { redirection, serviceErrorOf } from './service-error.js';
 
 export interface ClientRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'MERGE' | 'DELETE';
-  /** Behind the endpoint, percent-encoded, without a slash in front. */
+  /** The path after the endpoint, percent-encoded, without a leading slash. */
   readonly path: string;
   /** Percent-encoded. */
   readonly query?: string;
@@ -26,20 +26,20 @@ export interface ClientResponse {
   readonly body: Buffer;
 }
 
-/** How a storage service wants to be spoken to. */
+/** The protocol details of a storage service. */
 export interface ServiceProtocol {
   /** `x-ms-version`. */
   readonly version: string;
   readonly signing: SigningForm;
   readonly scheme: SharedKeyScheme;
-  /** Sent where a request has no others of these names. */
+  /** Default headers of a request. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 const responseBytesMax = 64 * 1024 * 1024;
 const timeoutMs = 90_000;
 
-/** A storage service on the other side of HTTP. Nothing is retried here. */
+/** An HTTP client of a storage service. Never retries. */
 export class StorageClient {
   readonly connection: Connection;
   readonly #protocol: ServiceProtocol;
@@ -71,8 +71,8 @@ export class StorageClient {
   }
 
   /**
-   * Throws `ServiceError` for an answer that is no success, `ConnectionError` without one, and
-   * `CommandFailure` where there will be none.
+   * Throws `ServiceError` for an error answer, `ConnectionError` for a transient lack of one, and
+   * `CommandFailure` for a permanent one.
    */
   async request(options: ClientRequest): Promise<ClientResponse> {
     const response = await this.#send(options);
@@ -136,7 +136,7 @@ export class StorageClient {
   }
 }
 
-/** What of a request is signed. */
+/** The signed parts of a request. */
 function signedParts(
   { signing, version }: ServiceProtocol,
   { method, query = '' }: ClientRequest,

@@ -4,7 +4,7 @@ import { renderServiceProperties } from '../../wire/xml/service-properties.js';
 import { renderSignedIdentifiers } from '../../wire/xml/signed-identifiers.js';
 import type { StorageClient } from './storage-client.js';
 
-// Requests that are the same for tables and queues. They throw as `StorageClient.request` does.
+// Requests common to tables and queues. They throw as `StorageClient.request` does.
 
 const headers = { 'Content-Type': 'application/xml' };
 

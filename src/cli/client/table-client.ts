@@ -12,7 +12,7 @@ import { batchFailure, ServiceError } from './service-error.js';
 import { StorageClient, type ClientResponse, type ServiceProtocol } from './storage-client.js';
 import { putPolicies, putServiceProperties } from './storage-settings.js';
 
-/** How an entity is written where one with its keys may exist. */
+/** How an entity is written when its keys may exist. */
 export type WriteMode = 'insert' | 'replace' | 'merge';
 
 const protocol: ServiceProtocol = {
@@ -26,7 +26,7 @@ const protocol: ServiceProtocol = {
   },
 };
 
-/** A table service on the other side of HTTP. Nothing is retried here. */
+/** A client of a table service. Never retries. */
 export class TableClient {
   readonly #storage: StorageClient;
 
@@ -47,7 +47,7 @@ export class TableClient {
     return putServiceProperties(this.#storage, properties);
   }
 
-  /** True when it did not exist yet. */
+  /** Returns false when the table exists. */
   async createTable(table: string): Promise<boolean> {
     try {
       await this.#storage.request({
@@ -83,7 +83,7 @@ export class TableClient {
     });
   }
 
-  /** Executes an entity group transaction: all of it happens, or none and `ServiceError`. */
+  /** Executes an entity group transaction, all or nothing. Throws `ServiceError` when it fails. */
   async transact(operations: readonly ComposedOperation[]): Promise<void> {
     const { contentType, body } = composeBatch(operations, systemRandomness);
     const response = await this.#storage.request({

@@ -2,10 +2,10 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { parseXml, type XmlElement } from '../../wire/xml/reader.js';
 import { CommandFailure } from '../terminal/failure.js';
 
-/** Elements of the largest answer that is asked for: a page of queues with their metadata. */
+/** Enough elements for the largest answer: a page of queues with metadata. */
 const elementsMax = 200_000;
 
-/** The root element of an answer. Throws `CommandFailure` for one that is no such document. */
+/** The root element of an answer. Throws `CommandFailure` for any other document. */
 export function xmlAnswer(body: Buffer, rootName: string): XmlElement {
   const root = parsed(body);
   if (root.name === rootName) return root;

@@ -16,8 +16,8 @@ import {
 } from './structured-file.js';
 
 /**
- * What a configuration file says (`schemas/config.schema.json`), its references to keys resolved and
- * its paths absolute. Plain data: it can be sent to another process.
+ * A loaded configuration file (`schemas/config.schema.json`), with resolved key references and
+ * absolute paths. Plain data: it can be sent to another process.
  */
 export interface Config extends Readonly<Record<string, unknown>> {
   readonly accounts?: readonly AccountSettings[];
@@ -25,22 +25,22 @@ export interface Config extends Readonly<Record<string, unknown>> {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Where in the file something is: `file:line:column`. */
+  /** The position of a member: `file:line:column`. */
   readonly placeOf?: PlaceOf;
-  /** The file holds not a single character, as one that is about to be written. */
+  /** The file is empty, such as one that is just being written. */
   readonly isEmpty: boolean;
-  /** Keys of accounts stand in the file itself. */
+  /** The file itself contains account keys. */
   readonly holdsKeys: boolean;
-  /** The file, first, and those it refers to that are read with it. */
+  /** The configuration file, followed by the files that it refers to. */
   readonly files: readonly string[];
 }
 
-/** Is told of a file, and waited for, before it is read. */
+/** Called, and awaited, before each file is read. */
 export type Reads = (file: string) => Promise<void>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the schema lets through. */
+/** The configuration after validation by the schema. */
 interface ConfigText extends Readonly<Record<string, unknown>> {
   readonly accounts?: readonly AccountOfFile[];
 }
@@ -49,9 +49,9 @@ const configBytesMax = 1024 * 1024;
 const keyFileBytesMax = 16 * 1024;
 
 /**
- * Reads a configuration file of YAML or JSON. Throws `UsageError`, which names the file, the place,
- * what is allowed there and what was probably meant; it never repeats a key. `reads` is told of each
- * file before it is read, and waited for; also of the one that is the reason of a refusal.
+ * Reads a configuration file of YAML or JSON. Throws `UsageError`, which names the file, the
+ * position, what is allowed there and a likely correction; it never repeats a key. `reads` is
+ * called, and awaited, before each file is read, including one that causes an error.
  */
 export async function loadConfig(
   name: string,
@@ -66,7 +66,7 @@ export async function loadConfig(
   await noteFile(resolve(name));
   const file = await readStructuredFile(name, configBytesMax);
   const { isEmpty } = file;
-  // Nothing but comments says nothing.
+  // A file of comments has no settings.
   const value = plainValue(file) ?? {};
   checkSchema('config', file, value);
   const { $schema: _, accounts, ...rest } = value as ConfigText;
@@ -86,7 +86,7 @@ export async function loadConfig(
   return { config: { ...config, accounts: resolved }, placeOf, isEmpty, holdsKeys, files };
 }
 
-/** With paths from the folder of the file. */
+/** Resolves paths relative to the folder of the file. */
 function withAbsolutePaths(config: Config, folder: string): Config {
   const entries = Object.entries(config).map(([name, value]) => {
     const file = optionRows().find(([, row]) => row.file?.member === name)?.[1].file;
@@ -107,14 +107,14 @@ function absolute(value: unknown, { isPath, paths = [] }: FilePlace, folder: str
 
 interface KeyReaderOptions {
   readonly source: StructuredFile;
-  /** Where relative paths start. */
+  /** The base of relative paths. */
   readonly folder: string;
   readonly environment: Environment;
-  /** Told of absolute names. */
+  /** Called with absolute names. */
   readonly noteFile: Reads;
 }
 
-/** Reads keys from where a file says that they are. */
+/** Reads keys from the sources named in a file. */
 class KeyReader {
   readonly #options: KeyReaderOptions;
 

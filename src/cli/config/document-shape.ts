@@ -1,17 +1,17 @@
 import { isCollection, isMap, isNode, isPair, isScalar, type Document, type YAMLMap } from 'yaml';
 
-/** Lists and objects in each other: more than any setting or seed has. */
+/** The nesting limit of lists and objects: more than any setting or seed needs. */
 const depthMax = 64;
 
 export const tooDeep = `Values may be nested ${depthMax} levels deep at most.`;
 
 interface ShapeMistake {
-  /** Of the place in the text. */
+  /** The offset in the text. */
   readonly offset: number;
   readonly message: string;
 }
 
-/** What is wrong with a well-formed document whatever its values mean; undefined for nothing. */
+/** A structural mistake of a well-formed document, whatever its values mean; undefined: none. */
 export function shapeMistake(document: Document): ShapeMistake | undefined {
   const left: [node: unknown, depth: number][] = [[document.contents, 1]];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {

@@ -1,7 +1,7 @@
 import { fileStamp } from '../../base/file-stamp.js';
 import type { Timer, Timers } from '../../base/async/timers.js';
 
-/** A file and its stamp when it was looked at. */
+/** A file and its stamp when it was checked. */
 export interface FileState {
   readonly file: string;
   readonly stamp: string;
@@ -12,10 +12,9 @@ export async function stateOf(file: string): Promise<FileState> {
 }
 
 /**
- * Notices that files have changed, by looking at them again and again: that works for files that
- * are written in place or replaced by another, behind links, and in folders of other machines. A
- * change is reported when the files have stayed the same for one interval, so that nobody reads
- * what is half written.
+ * Detects changes of files by polling, which works for files that are written in place or replaced,
+ * behind links, and on network file systems. A change is reported once the files have been stable
+ * for one interval, so that no partial file is read.
  */
 export class FileWatch {
   readonly #timers: Timers;
@@ -23,13 +22,13 @@ export class FileWatch {
   readonly #changed: () => void;
   #files: readonly string[];
   #timer: Timer | undefined;
-  /** What the files were when a change was last reported, or when they were read. */
+  /** The state when a change was last reported, or when the files were read. */
   #known: string | undefined;
-  /** What they were when they were last looked at. */
+  /** The state at the last check. */
   #seen: string | undefined;
   #isStopped = false;
 
-  /** Reports a first change when it has looked at the files for the first time. */
+  /** Can report a change after its first check. */
   constructor(
     files: readonly string[],
     options: { readonly everyMs: number; readonly timers: Timers; readonly changed: () => void },
@@ -41,7 +40,7 @@ export class FileWatch {
     this.#wait();
   }
 
-  /** Looks at these files from now on, and reports none as long as it is as it was when read. */
+  /** Watches these files from now on; reports only changes since they were read. */
   watch(read: readonly FileState[]): void {
     this.#files = read.map(({ file }) => file);
     this.#known = JSON.stringify(read);
@@ -60,7 +59,7 @@ export class FileWatch {
     const files = this.#files;
     const state = JSON.stringify(await Promise.all(files.map(stateOf)));
     if (this.#isStopped) return;
-    // Other files, if they have been read meanwhile.
+    // The set of files may have changed meanwhile.
     const isSettled = state === this.#seen && files === this.#files;
     this.#seen = state;
     if (isSettled && state !== this.#known) {

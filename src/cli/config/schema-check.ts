@@ -13,8 +13,8 @@ export type SchemaName = 'config' | 'seed';
 const shapes: Readonly<Record<SchemaName, Shape>> = { config: configShape, seed: seedShape };
 
 /**
- * Throws `UsageError` unless the value of a file is as its schema says. The message has one line for
- * each problem: where it is, what is allowed and what was probably meant. No secret is in it.
+ * Throws `UsageError` unless a file's value matches its schema. The message has one line per
+ * problem: the position, what is allowed and a likely correction. It contains no secrets.
  */
 export function checkSchema(schema: SchemaName, file: StructuredFile, value: unknown): void {
   const { told, hidden } = mistakesIn(shapes[schema], value, 'file');

@@ -7,17 +7,17 @@ import { checkSchema } from './schema-check.js';
 import { SeedRows } from './seed-rows.js';
 import { plainValue, readStructuredFile } from './structured-file.js';
 
-/** What a seed file says, ready for a server. */
+/** A loaded seed file. */
 export interface LoadedSeed {
   readonly data: SeedData;
-  /** Bytes of the files of entities, and how many of them have been read. */
+  /** The total bytes of the entity files, and those read so far. */
   readonly bytesTotal: number;
   readonly bytesRead: () => number;
-  /** What is wrong with the seed, and where, for people. */
+  /** Converts a mistake to a message for people, with its position. */
   readonly explain: (error: SeedError) => CommandFailure;
 }
 
-/** What the schema lets through. */
+/** The seed after validation by the schema. */
 interface SeedText extends Omit<SeedData, 'accounts' | 'tables' | 'queues'>, AccountText {
   readonly $schema?: string;
   readonly accounts?: Readonly<Record<string, AccountText>>;
@@ -35,8 +35,9 @@ interface TableText {
 const seedBytesMax = 64 * 1024 * 1024;
 
 /**
- * Reads a seed file of YAML or JSON (`schemas/seed.schema.json`). Throws `UsageError` with the file,
- * the place and what is allowed there, `CommandFailure` when a file that it names cannot be read.
+ * Reads a seed file of YAML or JSON (`schemas/seed.schema.json`). Throws `UsageError` with the
+ * file, the position and what is allowed there, `CommandFailure` when a file that it names cannot
+ * be read.
  */
 export async function loadSeed(name: string): Promise<LoadedSeed> {
   const file = await readStructuredFile(name, seedBytesMax);
@@ -80,7 +81,7 @@ export async function loadSeed(name: string): Promise<LoadedSeed> {
   };
 }
 
-/** Which table or queue, and which entity. */
+/** The table or queue, and the entity, of a path. */
 function subject(path: readonly (string | number)[], entity: SeedEntity | undefined): string {
   const names = path.filter((part) => typeof part === 'string').map(printable);
   if (entity === undefined) return names.length === 0 ? '' : `${names.join(' ')}: `;
@@ -89,7 +90,7 @@ function subject(path: readonly (string | number)[], entity: SeedEntity | undefi
 }
 
 /**
- * Makes numbers of entities what their digits say: `1.0` is a Double, and no digit of an Int64 gets
+ * Types the numbers of entities by their digits: `1.0` is a Double, and no digit of an Int64 is
  * lost.
  */
 function keepNumbers(document: Document): void {
@@ -107,7 +108,7 @@ function keepNumbers(document: Document): void {
   });
 }
 
-/** The type of a number whose value alone would say another one, or not all digits. */
+/** The type of a number that its JavaScript value does not show. */
 function exactType({ value, source = '' }: Scalar): 'Double' | 'Int64' | undefined {
   if (!Number.isInteger(value)) return undefined;
   if (/^[-+]?[\d.]+(?:[eE][-+]?\d+)?$/.test(source) && /[.eE]/.test(source)) return 'Double';
@@ -118,7 +119,7 @@ function isOfEntity(path: readonly unknown[]): boolean {
   return path.some((node) => isPair(node) && isScalar(node.key) && node.key.value === 'entities');
 }
 
-/** Whether a scalar is the `value` of `{ type: …, value: … }`. */
+/** True when a scalar is the `value` of `{ type: …, value: … }`. */
 function isValueOfType(path: readonly unknown[]): boolean {
   const [map, pair] = path.slice(-2);
   const isValue = isPair(pair) && isScalar(pair.key) && pair.key.value === 'value';

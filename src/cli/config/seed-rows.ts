@@ -8,7 +8,7 @@ import { openInput, type ImportInput } from '../import/input.js';
 import { jsonArrayRows, jsonLinesRows } from '../import/json-rows.js';
 import { sourceStart, type SourceRow } from '../import/source-row.js';
 
-/** Entities of files that a seed names, read while they are written. */
+/** Entities of files that a seed names, streamed. */
 export class SeedRows {
   readonly #origins = new WeakMap<SeedEntity, string>();
   bytesTotal = 0;
@@ -46,7 +46,7 @@ export class SeedRows {
   }
 }
 
-/** Rows of a file. What is wrong with the file as a whole is said with its name. */
+/** The rows of a file. Errors about the whole file name it. */
 async function* named(input: ImportInput): AsyncGenerator<SourceRow> {
   try {
     yield* rowsOf(input);

@@ -10,24 +10,24 @@ export type MemberPath = readonly (string | number)[];
 /** Where a file says something: `file:line:column`. */
 export type PlaceOf = (path: MemberPath) => string;
 
-/** A file of YAML or JSON as it was written: its document, and where in the text each value is. */
+/** A parsed YAML or JSON file with the positions of its values. */
 export interface StructuredFile {
   readonly name: string;
   readonly document: Document;
-  /** There is nothing in it, not even a comment. */
+  /** The file is empty, without even a comment. */
   readonly isEmpty: boolean;
-  /** `file:line:column` of a value, or of the innermost one that exists on the way to it. */
+  /** The position of a value, or of the innermost existing one on its path: `file:line:column`. */
   place(path: MemberPath, what?: 'value' | 'name'): string;
 }
 
 /**
- * Reads a file of YAML or JSON, which is YAML as well. Throws `UsageError`, which names the file and
- * the place, when it cannot be read or is malformed.
+ * Reads a file of YAML or JSON, which is a subset of YAML. Throws `UsageError`, which names the
+ * file and the position, when it cannot be read or is malformed.
  */
 export async function readStructuredFile(name: string, bytesMax: number): Promise<StructuredFile> {
   const text = await readText(name, bytesMax);
   const lines = new LineCounter();
-  // Keys that are there twice are looked for below: the package compares each with all others.
+  // Duplicate keys are checked below: the package compares each with all others.
   const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false };
   const document = withinStack(name, () => parseDocument(text, options));
   const at = (offset: number): string => {
@@ -50,7 +50,7 @@ export async function readStructuredFile(name: string, bytesMax: number): Promis
   };
 }
 
-/** The plain value of a document. Throws `UsageError` when its aliases multiply without end. */
+/** The plain value of a document. Throws `UsageError` when its aliases expand without limit. */
 export function plainValue({ name, document }: StructuredFile): unknown {
   try {
     return withinStack(name, () => document.toJS({ maxAliasCount: 100 }) as unknown);
@@ -60,7 +60,7 @@ export function plainValue({ name, document }: StructuredFile): unknown {
   }
 }
 
-/** Runs what follows the nesting of a file; one that it cannot follow is a mistake of the file. */
+/** Runs recursive work; a stack overflow is reported as a mistake of the file. */
 function withinStack<Result>(name: string, run: () => Result): Result {
   try {
     return run();
@@ -70,7 +70,10 @@ function withinStack<Result>(name: string, run: () => Result): Result {
   }
 }
 
-/** How the engine of JavaScript says it; the package passes it on as a mistake of the text. */
+/**
+ * The stack overflow message of the JavaScript engine, which the package reports as a mistake of
+ * the text.
+ */
 function isStackEnd(message: string): boolean {
   return message.includes('Maximum call stack size exceeded');
 }

@@ -6,11 +6,11 @@ import { sourceStart, type SourcePosition, type SourceRow } from './source-row.j
 
 export interface CsvOptions {
   readonly delimiter: string;
-  /** Types that go before those in the header. */
+  /** Types that override those of the header. */
   readonly types: ReadonlyMap<string, EdmType>;
-  /** Whether cells without a type get the type that their text looks like. */
+  /** True: cells without a type are typed by the look of their text. */
   readonly infer: boolean;
-  /** Whether an empty cell is an empty string and not a missing value. */
+  /** True: an empty cell is an empty string instead of a missing value. */
   readonly keepEmpty: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface CsvColumn {
   readonly type: EdmType | undefined;
 }
 
-/** Characters of one row, at most: several times an entity's 1 MiB. */
+/** The characters of one row, at most: several times an entity's 1 MiB. */
 const rowCharactersMax = 16 * 1024 * 1024;
 
 interface RawRow {
@@ -37,7 +37,7 @@ export function parseHeaderCell(cell: string, types: ReadonlyMap<string, EdmType
   return { name, type: types.get(name) ?? type };
 }
 
-/** Reads only the header, which a resumed import needs before it continues further down. */
+/** Reads only the header, for a resumed import that continues further on. */
 export async function readCsvHeader(
   input: AsyncIterable<Buffer>,
   options: CsvOptions,
@@ -49,9 +49,9 @@ export async function readCsvHeader(
 }
 
 /**
- * Rows of CSV text. From the start, the first line is the header; from another place, `header` must
- * be what `readCsvHeader` gave. A row with more cells than the header is refused; missing cells
- * at its end are missing values.
+ * Rows of CSV text. At the start, the first line is the header; at another position, `header` is
+ * the result of `readCsvHeader`. A row with more cells than the header is refused; missing cells at
+ * its end are missing values.
  */
 export async function* csvRows(
   input: AsyncIterable<Buffer>,
@@ -110,7 +110,7 @@ function columnsOf(
   }
 }
 
-/** Empty keys are legal and common, empty values of other columns mean that there is none. */
+/** Empty keys are legal and common; an empty value of another column means that it is absent. */
 function isKept({ name, type }: CsvColumn, { keepEmpty }: CsvOptions): boolean {
   if (name === 'PartitionKey' || name === 'RowKey') return true;
   return keepEmpty && (type === undefined || type === 'Edm.String');
@@ -122,7 +122,7 @@ function cellValue(cell: string, { name, type }: CsvColumn, { infer }: CsvOption
   return infer && !isKey ? inferredValue(cell, name) : { type: 'Edm.String', value: cell };
 }
 
-/** Parses chunk by chunk, so that no more rows are in memory than one chunk holds. */
+/** Parses chunk by chunk, so that memory holds only the rows of one chunk. */
 async function* rawRows(
   input: AsyncIterable<Buffer>,
   { delimiter }: CsvOptions,

@@ -9,7 +9,9 @@ import { RowError } from '../terminal/failure.js';
 import { printable } from '../terminal/terminal.js';
 import { renderKey, type KeyTemplate } from './key-template.js';
 
-/** How rows become entities. Names are those of the input; `rename` leads to those in the table. */
+/**
+ * How rows become entities. Names are those of the input; `rename` maps them to those of the table.
+ */
 export interface EntityMapping {
   readonly partitionKey: KeyTemplate;
   readonly rowKey: KeyTemplate;
@@ -17,12 +19,12 @@ export interface EntityMapping {
   readonly omit: ReadonlySet<string>;
 }
 
-/** Whether a column never becomes a property of its own. */
+/** True when a column is never a property. */
 export function isSystemColumn(name: string): boolean {
   return name === 'PartitionKey' || name === 'RowKey' || name === 'Timestamp';
 }
 
-/** The entity of one row, checked against the limits of the service. Throws `RowError`. */
+/** The validated entity of a row. Throws `RowError`. */
 export function entityOfRow(columns: readonly Property[], mapping: EntityMapping): Entity {
   const textOf = (name: string): string | undefined => {
     const value = columns.find((column) => column.name === name)?.value;
@@ -39,7 +41,7 @@ export function entityOfRow(columns: readonly Property[], mapping: EntityMapping
   return { partitionKey, rowKey, properties };
 }
 
-/** The property that a column is stored as. Throws `RowError` when the name is not legal. */
+/** The property name of a column. Throws `RowError` when it is illegal. */
 export function storedName(name: string, { rename }: EntityMapping): string {
   const stored = rename.get(name) ?? name;
   if (isPropertyName(stored)) return stored;

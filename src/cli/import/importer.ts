@@ -22,7 +22,7 @@ export interface ImporterOptions extends WriterOptions {
   readonly onRefused: (row: RowToImport, code: string, message: string) => void;
 }
 
-/** Rows and bytes waiting for their transactions to fill up, at most. */
+/** The limits of rows and bytes that wait for their transactions to fill up. */
 const heldRowsMax = 20_000;
 const heldBytesMax = 64 * 1024 * 1024;
 
@@ -30,13 +30,13 @@ const heldBytesMax = 64 * 1024 * 1024;
  * Writes rows in entity group transactions, several at a time, with bounded memory.
  *
  * Rows with the same key are written in the order in which they were added, so that the last one
- * wins: a transaction that repeats a key of one in flight waits for that one.
+ * wins: a transaction with a key of one in flight waits for it.
  */
 export class Importer {
   readonly #options: ImporterOptions;
   readonly #groups = new TransactionGroups<HeldRow>();
   readonly #inFlight = new Set<Promise<void>>();
-  /** The transaction that writes a key at the moment, or will. */
+  /** The pending transaction of each key. */
   readonly #writers = new Map<string, Promise<void>>();
   #failure: { readonly error: unknown } | undefined;
 
@@ -45,7 +45,7 @@ export class Importer {
     this.#options = options;
   }
 
-  /** Takes a row; waits while too much is held. Throws what makes going on pointless. */
+  /** Adds a row; waits while the limits are reached. Throws when the import cannot continue. */
   async add(row: RowToImport): Promise<void> {
     for (const group of this.#groups.add({ ...row, body: entityJson(row.entity) })) {
       await this.#dispatch(group);
@@ -56,7 +56,7 @@ export class Importer {
     this.#throwFailure();
   }
 
-  /** Writes everything that is held. False when it was told to stop before that. */
+  /** Writes all remaining rows. Returns false when it was stopped before. */
   async finish(): Promise<boolean> {
     const { signal } = this.#options;
     while (this.#groups.rowCount > 0 && !signal.aborted) await this.#dispatchOldest();
@@ -65,7 +65,7 @@ export class Importer {
     return this.#groups.rowCount === 0;
   }
 
-  /** Writes the rows that have waited longest, so that they hold up nobody's progress. */
+  /** Writes the oldest rows, so that they do not delay the saved progress. */
   async writeOldest(): Promise<void> {
     await this.#dispatchOldest();
     await this.settle();
@@ -95,7 +95,7 @@ export class Importer {
     for (const id of ids) this.#writers.set(id, writing);
   }
 
-  /** Never throws: the first failure is kept for whoever adds the next row. */
+  /** Never throws: the first failure is thrown by the next `add`. */
   async #write(rows: readonly HeldRow[], before: readonly Promise<void>[]): Promise<void> {
     try {
       await Promise.all(before);
@@ -118,7 +118,7 @@ export class Importer {
   }
 }
 
-/** Equal for equal keys only. */
+/** Distinct for distinct keys. */
 function keyId({ partitionKey, rowKey }: Entity): string {
   return `${partitionKey.length}:${partitionKey}${rowKey}`;
 }

@@ -12,7 +12,7 @@ const extensions: ReadonlyMap<string, InputFormat> = new Map([
 
 /**
  * The format of an input, by its extension or else by its first bytes. `json` is an array of
- * objects, or objects laid out freely; `jsonl` has one object a line, so that a broken line spoils
+ * objects, or objects in any layout; `jsonl` has one object per line, so that a broken line affects
  * only itself.
  */
 export function detectFormat(name: string, head: Buffer): InputFormat {

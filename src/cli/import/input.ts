@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { FileReadError, openRegularFile, type RegularFile } from '../../base/regular-file.js';
 import { CommandFailure } from '../terminal/failure.js';
 
-/** What a resumed import compares, so that it never continues in another file. */
+/** The identity that a resumed import compares, so that it never continues in another file. */
 export interface InputIdentity {
   readonly bytes: number;
   readonly modifiedMs: number;
@@ -10,13 +10,13 @@ export interface InputIdentity {
   readonly head: string;
 }
 
-/** Something to import from: a file, or standard input, which has no identity and no size. */
+/** An import source: a file, or standard input, which has no identity and no size. */
 export interface ImportInput {
   readonly name: string;
   readonly identity: InputIdentity | undefined;
-  /** The first bytes, to tell the format by. */
+  /** The first bytes, for the detection of the format. */
   readonly head: Buffer;
-  /** The bytes from an offset on; from 0 only on standard input. */
+  /** The bytes from an offset on; for standard input only from 0. */
   bytes(offset: number): AsyncIterable<Buffer>;
 }
 

@@ -3,7 +3,7 @@ import { parseEntityJson, type EntityJsonOptions } from '../client/entity-json.j
 import { CommandFailure, RowError } from '../terminal/failure.js';
 import type { SourcePosition, SourceRow } from './source-row.js';
 
-/** Bytes of one row, at most: several times an entity's 1 MiB. */
+/** The bytes of one row, at most: several times an entity's 1 MiB. */
 const rowBytesMax = 16 * 1024 * 1024;
 
 const newline = 0x0a;
@@ -81,8 +81,8 @@ interface ScannedObject {
 }
 
 /**
- * Finds the objects of the outermost level in bytes that come in pieces. It counts brackets outside
- * of strings; what is between them is judged by whoever parses the object.
+ * Finds the outermost objects in a stream of bytes. It counts brackets outside of strings; the
+ * parser validates their content.
  */
 class ObjectScanner {
   #offset: number;
@@ -162,7 +162,9 @@ class ObjectScanner {
     }
   }
 
-  /** Outside of objects only white space, a byte order mark and the array's own marks may stand. */
+  /**
+   * Outside of objects only white space, a byte order mark and the array's punctuation are allowed.
+   */
   #between(byte: number, offset: number): void {
     if (byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === 0x2c) return;
     if (byte === 0x5b || byte === 0x5d || offset < 3) return;

@@ -4,7 +4,7 @@ type Part =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'column'; readonly column: string; readonly digits: number | undefined };
 
-/** How a key is made from the columns of a row, e.g. `{country}-{id:08}`. */
+/** A template for a key from the columns of a row, e.g. `{country}-{id:08}`. */
 export interface KeyTemplate {
   readonly source: string;
   readonly parts: readonly Part[];

@@ -8,13 +8,13 @@ interface Pending {
 }
 
 export interface WatermarkTicket {
-  /** Says what has become of the row, for good. Called once. */
+  /** Records the final outcome of the row. Called once. */
   settle(outcome: RowOutcome): void;
 }
 
 /**
- * Knows up to where *all* rows are settled although they settle in any order. Rows begin in the
- * order of the input. What a stopped import has to repeat starts at `position`.
+ * Tracks up to which row *all* rows are settled, although they settle in any order. Rows begin in
+ * the order of the input. A stopped import resumes at `position`.
  */
 export class LowWatermark {
   #position: SourcePosition;
@@ -22,7 +22,7 @@ export class LowWatermark {
   #head = 0;
   #refused: number;
 
-  /** `refused`: how many rows before `start` were refused. */
+  /** `refused`: the number of refused rows before `start`. */
   constructor(start: SourcePosition = sourceStart, refused = 0) {
     this.#position = start;
     this.#refused = refused;
@@ -33,12 +33,12 @@ export class LowWatermark {
     return this.#refused;
   }
 
-  /** Every row that ends at or before this place is settled. */
+  /** All rows that end at or before this position are settled. */
   get position(): SourcePosition {
     return this.#position;
   }
 
-  /** Rows that have begun behind `position`, settled or not. */
+  /** Rows after `position` that have begun, settled or not. */
   get pendingCount(): number {
     return this.#queue.length - this.#head;
   }

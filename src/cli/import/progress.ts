@@ -8,9 +8,9 @@ export interface ProgressCounts {
   readonly bytes: number;
 }
 
-/** Shows how far an import has come: a bar on a terminal, otherwise a line every few seconds. */
+/** Shows the progress of an import: a bar on a terminal, otherwise a line every few seconds. */
 export interface ProgressReport {
-  /** Prints a line without spoiling the bar. */
+  /** Prints a line above the bar. */
   line(text: string): void;
   stop(): void;
 }

@@ -9,10 +9,10 @@ export interface Refusal {
   readonly rowKey?: string;
 }
 
-/** Refusals printed one by one; the rest is only counted, and written to the file of errors. */
+/** Refusals that are printed; further ones are only counted, and written to the errors file. */
 const printedMax = 20;
 
-/** Reports every row that did not make it into the table. */
+/** Reports the rows that were not imported. */
 export class Refusals {
   readonly #print: (line: string) => void;
   readonly #file: WriteStream | undefined;
@@ -20,7 +20,7 @@ export class Refusals {
   #count: number;
   #printed = 0;
 
-  /** `before`: rows that an earlier run of the same import refused. */
+  /** `before`: the number of rows that an earlier run of the same import refused. */
   constructor(options: {
     readonly print: (line: string) => void;
     readonly path: string | undefined;

@@ -7,16 +7,16 @@ import { codeOf, CommandFailure, UsageError } from '../terminal/failure.js';
 import type { InputIdentity } from './input.js';
 import type { SourcePosition } from './source-row.js';
 
-/** What an import is: only the same one may be continued. */
+/** The parameters that identify an import: only the same one may be resumed. */
 export interface ImportIdentity {
   readonly input: InputIdentity;
   readonly endpoint: string;
   readonly table: string;
-  /** Everything on the command line that decides what rows become. */
+  /** All command-line options that affect the conversion of rows. */
   readonly mapping: Readonly<Record<string, unknown>>;
 }
 
-/** How far an import has come. All rows before `position` are written or refused. */
+/** The progress of an import. All rows before `position` are written or refused. */
 export interface ImportProgress {
   readonly position: SourcePosition;
   readonly refused: number;
@@ -26,7 +26,7 @@ const formatVersion = 1;
 /** The file holds a few hundred bytes; one that is larger is not ours. */
 const stateBytesMax = 1024 * 1024;
 
-/** The small file beside an input that lets a stopped import continue. */
+/** The file beside an input that lets a stopped import resume. */
 export class ResumeState {
   readonly #path: string;
   readonly #identity: ImportIdentity;
@@ -37,8 +37,8 @@ export class ResumeState {
   }
 
   /**
-   * Where to continue; `other` when the file is about another input, table or mapping. Throws
-   * `UsageError` when it is no file of an import: saving would overwrite what somebody else keeps.
+   * Where to resume; `other` when the file is about another input, table or mapping. Throws
+   * `UsageError` when it is no state file: saving would overwrite it.
    */
   async load(): Promise<ImportProgress | 'none' | 'other'> {
     const text = await this.#read();
@@ -78,8 +78,8 @@ export class ResumeState {
   }
 
   /**
-   * Replaces the file as a whole, so that a crash leaves the old one or the new one. The draft is
-   * made exclusively, so nothing that lies there or that a link leads to is written to.
+   * Replaces the file atomically, so that a crash leaves the old or the new one. The draft is
+   * created exclusively, so that an existing file or link target is never written to.
    */
   async save(progress: ImportProgress): Promise<void> {
     const state = { version: formatVersion, identity: this.#identity, progress };

@@ -45,10 +45,13 @@ export interface ImportResult {
 }
 
 const saveIntervalMs = 1000;
-/** Rows between the oldest unwritten one and the newest, at most: what a restart may repeat. */
+/**
+ * The maximum number of rows between the oldest unwritten one and the newest: what a restart may
+ * repeat.
+ */
 const pendingRowsMax = 100_000;
 
-/** Imports a whole input, continuing where an interrupted import of it stopped. */
+/** Imports an input, or resumes an interrupted import of it. */
 export async function runImport(
   input: ImportInput,
   settings: ImportSettings,
@@ -149,7 +152,7 @@ class ImportRun {
     return { refused: this.#refusals.count, isComplete };
   }
 
-  /** Imports all rows. False when it was told to stop before the end. */
+  /** Imports all rows. Returns false when it was stopped before the end. */
   async #addAll(rows: AsyncIterable<SourceRow>): Promise<boolean> {
     const { signal } = this.#settings;
     try {
@@ -161,7 +164,7 @@ class ImportRun {
       }
       return await this.#importer.finish();
     } catch (error) {
-      // An input that is taken away and a retry that is given up are ways to stop.
+      // A stop can surface as an error of the input or of a retry.
       if (!signal.aborted) throw error;
       return false;
     }
@@ -180,7 +183,7 @@ class ImportRun {
     }
   }
 
-  /** Saves how far the import has come, one save after the other. */
+  /** Saves the progress; saves do not overlap. */
   #saveSoon(): void {
     const { position, refused } = this.#watermark;
     const state = this.#state;
@@ -222,7 +225,7 @@ class ImportRun {
   }
 }
 
-/** Nothing that is there is written over, but what an earlier import has written. */
+/** Only files of an earlier import may be overwritten. */
 async function checkSideFiles(
   { name, identity }: ImportInput,
   { errorsPath, statePath }: ImportSettings,
@@ -281,7 +284,7 @@ function isCsv(format: InputFormat): boolean {
   return format === 'csv' || format === 'tsv';
 }
 
-/** The header of CSV, checked before anything is written. */
+/** The CSV header, validated before anything is written. */
 async function checkedHeader(
   input: ImportInput,
   { csv, types, mapping }: ImportSettings,

@@ -7,8 +7,8 @@ import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failu
 const firstLineBytesMax = 1024 * 1024;
 
 /**
- * Holds a file that a command will write to: it must not be one that the command reads, whatever
- * name or link leads to it. Throws `UsageError`.
+ * Resolves the path of an output file, which must not be one of the inputs under any name or link.
+ * Throws `UsageError`.
  */
 export async function requireOtherFile(path: string, flag: string, input: string): Promise<void> {
   if (input === '-') return;
@@ -21,7 +21,7 @@ export async function requireOtherFile(path: string, flag: string, input: string
   }
 }
 
-/** Throws `UsageError` when the file holds something else than refused rows of an import. */
+/** Throws `UsageError` when the file is not an errors file of an import. */
 export async function requireErrorsFile(path: string): Promise<void> {
   const facts = await factsOf(path);
   if (facts?.isDirectory() === true) throw new UsageError(`--errors ${path} is a directory.`);

@@ -1,23 +1,23 @@
 import type { Property } from '../../model/edm/value.js';
 import type { RowError } from '../terminal/failure.js';
 
-/** A place between two rows of an input, at which reading can begin again. */
+/** A position between two rows of an input where reading can resume. */
 export interface SourcePosition {
   /** Bytes from the start of the input. */
   readonly offset: number;
-  /** Lines that end before the place. */
+  /** The number of lines that end before the position. */
   readonly line: number;
-  /** Rows before the place. */
+  /** The number of rows before the position. */
   readonly row: number;
 }
 
 export const sourceStart: SourcePosition = { offset: 0, line: 0, row: 0 };
 
-/** One row as its reader understood it: typed columns in their order, or why it is none. */
+/** A parsed row: typed columns in their order, or an error. */
 export interface SourceRow {
   /** The line, from 1, where the row begins. */
   readonly line: number;
-  /** The place behind the row. */
+  /** The position after the row. */
   readonly end: SourcePosition;
   readonly columns: readonly Property[] | RowError;
 }

@@ -15,8 +15,8 @@ interface OpenGroup<Row extends WritableRow> {
 }
 
 /**
- * Collects rows by partition until a transaction of theirs is full: 100 operations, its payload, or
- * a second row with the same key. Groups of one partition come out in the order of their rows.
+ * Collects rows by partition until a transaction is full: 100 operations, the payload limit, or a
+ * second row with the same key. Groups of one partition are returned in the order of their rows.
  */
 export class TransactionGroups<Row extends WritableRow> {
   /** By partition key. Insertion order is the order of the groups' first rows. */
@@ -29,12 +29,12 @@ export class TransactionGroups<Row extends WritableRow> {
     return this.#rows;
   }
 
-  /** Bytes of the requests that the rows held will make. */
+  /** The estimated request bytes of the rows held. */
   get byteCount(): number {
     return this.#bytes;
   }
 
-  /** Takes a row; returns the groups that this completes. */
+  /** Adds a row; returns the groups that are full now. */
   add(row: Row): RowGroup<Row>[] {
     const complete: RowGroup<Row>[] = [];
     const { partitionKey, rowKey } = row.entity;
@@ -57,7 +57,7 @@ export class TransactionGroups<Row extends WritableRow> {
     return complete;
   }
 
-  /** Gives up the group that has waited longest; undefined when nothing is held. */
+  /** Removes the oldest group; undefined when there is none. */
   takeOldest(): RowGroup<Row> | undefined {
     for (const group of this.#open.values()) return this.#close(group);
     return undefined;

@@ -24,10 +24,12 @@ export interface WriterOptions {
   readonly retries?: RetryPolicy;
 }
 
-/** Bytes of a request body, at most, with room below the 4 MiB of the service. */
+/** The limit of a request body, below the service's 4 MiB. */
 export const payloadBytesMax = 4 * 1024 * 1024 - 64 * 1024;
 
-/** Bytes that an operation takes besides its JSON: two heads, the delimiter and the URL's keys. */
+/**
+ * The bytes of an operation besides its JSON: two headers, the delimiter and the keys in the URL.
+ */
 const operationOverhead = 512;
 const keyBytesMaxPerUnit = 9;
 
@@ -37,9 +39,9 @@ export function payloadBytes({ entity, body }: WritableRow): number {
 }
 
 /**
- * Writes rows of one partition, each key once, in one entity group transaction. When the service
- * refuses it because of one row, that row is set aside and the rest is written. Returns the rows
- * set aside. Throws what concerns all rows: no access, no table, no connection.
+ * Writes rows of one partition with distinct keys in one entity group transaction. When the service
+ * refuses it because of one row, that row is removed and the rest is retried. Returns the removed
+ * rows. Throws errors that concern all rows: no access, no table, no connection.
  */
 export async function writeTransaction<Row extends WritableRow>(
   rows: readonly Row[],
@@ -64,7 +66,7 @@ export async function writeTransaction<Row extends WritableRow>(
   return refused;
 }
 
-/** The error that concerns single rows; undefined when all are written. */
+/** The error that concerns single rows; undefined: all are written. */
 async function attempt(
   rows: readonly WritableRow[],
   { client, table, mode, signal, onRetry, retries = patientRetries }: WriterOptions,
@@ -92,7 +94,7 @@ function concernsRows({ status, code }: ServiceError): boolean {
   return status >= 400 && status < 500 && status !== 401 && status !== 403 && !fatalCodes.has(code);
 }
 
-/** Position of the row to blame; undefined when only smaller transactions can tell. */
+/** The index of the failed row; undefined when only smaller transactions can tell. */
 function failedRow({ operationIndex }: ServiceError, count: number): number | undefined {
   if (count === 1) return 0;
   if (operationIndex === undefined || operationIndex >= count) return undefined;

@@ -20,9 +20,8 @@ export interface DevIssuer {
 }
 
 /**
- * The local issuer whose key is in a folder; both are made when they are absent. Processes that
- * make them at the same time get the same key. Only the user who made the private key can read it.
- * Throws `CommandFailure`.
+ * Opens the local issuer with its key in a folder; creates both when absent. Concurrent processes
+ * get the same key. Only the user can read the private key. Throws `CommandFailure`.
  */
 export async function openDevIssuer(folder: string): Promise<DevIssuer> {
   const privatePath = join(resolve(folder), 'private-key.json');
@@ -57,14 +56,14 @@ async function read(path: string): Promise<string | undefined> {
   }
 }
 
-/** A key of 16,384 bits is smaller. */
+/** Larger than a key of 16,384 bits. */
 const keyFileBytesMax = 64 * 1024;
 
 async function readKeyFile(path: string): Promise<string> {
   return (await readRegularFile(path, keyFileBytesMax)).toString('utf8');
 }
 
-/** Makes the file in one step, whole or not at all; the text is that of whoever came first. */
+/** Creates the file atomically; returns the text of the first creator. */
 async function makeKey(path: string): Promise<string> {
   const { privateKey } = await generateKeyPair(algorithm, { extractable: true });
   const kid = systemRandomness.uuid();
@@ -102,7 +101,7 @@ function unusable(path: string): CommandFailure {
   );
 }
 
-/** What a token says. Times in seconds since 1970. */
+/** The claims of a token. Times in seconds since 1970. */
 export interface DevClaims {
   readonly issuer: string;
   readonly audience: string;
@@ -113,10 +112,10 @@ export interface DevClaims {
   readonly expires: number;
 }
 
-/** Clocks of containers differ a little. */
+/** A tolerance for the clocks of containers. */
 const notBeforeSeconds = 60;
 
-/** A signed token with the claims that tokens of Entra have for the storage service. */
+/** A signed token with the claims of Entra tokens for the storage service. */
 export function signDevToken({ key, keyId }: DevIssuer, claims: DevClaims): Promise<string> {
   const { issuer, audience, subject, roles, scopes, issuedAt, expires } = claims;
   return new SignJWT({

@@ -114,7 +114,7 @@ function accountToken(flags: AccountSasFlags, nowMicros: number): string {
   );
 }
 
-/** The URLs and the connection string of the services that a token is for. */
+/** The URLs and the connection string for the services of a token. */
 function waysIn(
   token: string,
   connections: readonly ServiceConnection[],

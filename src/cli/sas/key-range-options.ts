@@ -3,7 +3,7 @@ import type { TableSas } from '../../wire/auth/sas/fields.js';
 import { forbiddenKeyCharacterAt } from '../../model/edm/key.js';
 import { UsageError } from '../terminal/failure.js';
 
-/** The rows that a token for a table may touch, both ends included. */
+/** The key range of a token for a table, both ends included. */
 export interface KeyRangeFlags {
   readonly startPk?: string;
   readonly startRk?: string;
@@ -38,7 +38,7 @@ function key(text: string): string {
   return text;
 }
 
-/** Throws `UsageError` for a range that no key can be in, or that says less than it seems. */
+/** Throws `UsageError` for a range that contains no key, or an incomplete one. */
 export function keyRangeOf({ startPk, startRk, endPk, endRk }: KeyRangeFlags): KeyRange {
   if (startRk !== undefined && startPk === undefined) {
     throw new UsageError('--start-rk needs --start-pk: it bounds the first partition.');

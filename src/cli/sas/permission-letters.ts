@@ -7,10 +7,10 @@ import {
 } from '../../model/services/permission.js';
 import { serviceNames, services, type ServiceName } from '../../model/services/services.js';
 
-/** The letters of a field, in the order in which clients write them, and what each means. */
+/** The letters of a field, in the order in which clients write them, with their meanings. */
 export type LetterMeanings = readonly (readonly [letter: string, meaning: string])[];
 
-/** Those that the services here know (table-service §8.4, queue-service §4.4). */
+/** The letters that these services know (table-service §8.4, queue-service §4.4). */
 export const accountLetters: LetterMeanings = Object.entries(permissionLetters);
 
 export const serviceLetters: LetterMeanings = serviceNames.map((service) => {
@@ -18,7 +18,7 @@ export const serviceLetters: LetterMeanings = serviceNames.map((service) => {
   return [signature.letter, plural];
 });
 
-/** What permissions for one container mean, where that differs from what they are called. */
+/** Meanings of permissions for one container, when not equal to their names. */
 const ownMeanings: Readonly<Record<ServiceName, Readonly<Partial<Record<Permission, string>>>>> = {
   table: {},
   queue: { read: 'peek, count', add: 'put', process: 'get, delete' },
@@ -40,7 +40,7 @@ export const resourceTypeLetters: LetterMeanings = [
   ['o', 'rows and messages'],
 ];
 
-/** A parser of letters in any order, which gives them once each in the order of clients. */
+/** A parser of letters in any order; returns them once each, in the order of clients. */
 export function lettersOf(meanings: LetterMeanings): (text: string) => string {
   return (text) => {
     const unknown = Array.from(text).find(
@@ -59,7 +59,7 @@ export function explained(meanings: LetterMeanings): string {
   return meanings.map(([letter, meaning]) => `${letter} (${meaning})`).join(', ');
 }
 
-/** What the letters mean: `read, add, update`. */
+/** The meanings of letters: `read, add, update`. */
 export function inWords(letters: string, meanings: LetterMeanings): string {
   return meanings
     .flatMap(([letter, meaning]) => (letters.includes(letter) ? [meaning] : []))

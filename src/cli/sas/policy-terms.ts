@@ -1,7 +1,7 @@
-/** The least, which is all that a token for one table or queue allows when nobody says more. */
+/** The default permission of a token for one table or queue: the least. */
 const defaultPermissions = 'r';
 
-/** The letters of a token; one with a stored policy leaves them to it, unless they are given. */
+/** The letters of a token; with a stored policy the default is none. */
 export function permissionsOrPolicy({
   permissions,
   policy,

@@ -6,10 +6,10 @@ import { defaultApiVersion } from '../../wire/http/api-versions.js';
 import { UsageError } from '../terminal/failure.js';
 import { duration } from '../arguments/option-parsers.js';
 
-/** A moment: microseconds since 1970, or seconds from when the command runs. */
+/** A time: microseconds since 1970, or seconds after the start of the command. */
 type Moment = { readonly atMicros: number } | { readonly afterSeconds: number };
 
-/** When, from where and how a token may be used, as the command line says it. */
+/** The validity of a token, as flags. */
 export interface TermFlags {
   readonly start?: number;
   readonly expiry?: Moment;
@@ -31,7 +31,7 @@ export interface Terms {
 const defaultExpirySeconds = 3600;
 const expirySecondsMax = 100 * 365 * 86_400;
 
-/** `oldest`: the first version that has signatures of the kind. */
+/** `oldest`: the first version with signatures of this kind. */
 export function withTermOptions(command: Command, oldest: string): Command {
   return command
     .addOption(
@@ -73,7 +73,7 @@ function policyId(text: string): string {
   throw new InvalidArgumentError(`It must have 1 to ${sasIdentifierLengthMax} characters.`);
 }
 
-/** The end of the year 9999, which a time has digits for. */
+/** The end of the year 9999, the latest time of the format. */
 const microsMax = Date.UTC(9999, 11, 31, 23, 59, 59) * 1000;
 
 function timeOf(text: string): number | undefined {
@@ -114,8 +114,8 @@ function versionFrom(oldest: string): (text: string) => string {
 }
 
 /**
- * The fields of a signature. A token with a stored policy leaves the expiry to it, unless one is
- * given. Throws `UsageError` for what could never be used.
+ * The fields of a signature. With a stored policy there is no default expiry. Throws `UsageError`
+ * for a token that could never be used.
  */
 export function termsOf(flags: TermFlags, nowMicros: number): Terms {
   const expiryMicros = expiryOf(flags, nowMicros);

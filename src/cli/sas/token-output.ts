@@ -7,18 +7,18 @@ import type { Terms } from './term-options.js';
 export const tokenFormats = ['text', 'url', 'token', 'json'] as const;
 export type TokenFormat = (typeof tokenFormats)[number];
 
-/** `url` of the container that a token is for, or that of a service. */
+/** `url` of the token's container, or of a service. */
 type UrlName = 'url' | `${ServiceName}Url`;
 
-/** What a command has made. */
+/** The output of a command. */
 export interface MadeToken {
   /** The query string, without a question mark. */
   readonly token: string;
-  /** What it is called in the output, and the URL with the token. */
+  /** The URLs with the token, by their name in the output. */
   readonly urls: readonly (readonly [name: UrlName, url: string])[];
-  /** For clients that take one; tokens of an account only. */
+  /** For clients that accept one; only for account tokens. */
   readonly connectionString?: string;
-  /** What may be done with it, in a sentence. */
+  /** The permissions, in a sentence. */
   readonly allows: string;
 }
 
@@ -31,14 +31,14 @@ export function tokenFormatOption(): Option {
     .default('text');
 }
 
-/** Where a command prints to. */
+/** Prints text. */
 export type Print = (text: string) => void;
 
 export function toStandardOutput(text: string): void {
   process.stdout.write(text);
 }
 
-/** The text that a command prints. */
+/** The printed text. */
 export function tokenText(made: MadeToken, format: TokenFormat): string {
   const { token, urls, connectionString, allows } = made;
   switch (format) {

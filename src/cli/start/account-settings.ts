@@ -7,17 +7,17 @@ import {
 } from '../../services/accounts/directory.js';
 import { UsageError } from '../terminal/failure.js';
 
-/** Accounts to serve and what their owner should know about them. */
+/** Accounts to serve, and notes for their owner. */
 export interface ChosenAccounts {
   readonly accounts: readonly AccountSettings[];
-  /** Somebody has named them; otherwise they are the development account. */
+  /** True when the accounts were given; otherwise they are the development account. */
   readonly areNamed: boolean;
   readonly notes: readonly string[];
 }
 
 /**
- * The accounts of the command line, else of the environment, else of the configuration file, else
- * the development account.
+ * The accounts from the command line, else the environment, else the configuration file, else the
+ * development account.
  */
 export function chooseAccounts(
   given: readonly string[],
@@ -43,7 +43,7 @@ export function chooseAccounts(
   );
 }
 
-/** Those of the environment. A variable that is empty is as one that is not set. */
+/** The accounts of the environment. An empty variable counts as unset. */
 function listedAccounts(
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
@@ -72,7 +72,7 @@ const rawKeyLengthMin = 8;
 /** Reads `name:key` or `name:key1:key2`. Messages never repeat a key. */
 function parseAccount(text: string, notes: string[]): AccountSettings {
   const [name = '', ...keys] = text.split(':');
-  // What is longer than any name may be a key in its place, and so may a text without a colon.
+  // A text longer than any name may be a key in the wrong place, and so may one without a colon.
   const isName = keys.length > 0 && name.length <= accountNameLengthMax;
   if (!isName || keys.length > 2 || keys.includes('')) {
     const shown = isName && name !== '' ? ` '${name}'` : '';
@@ -89,8 +89,8 @@ function withBase64Keys(account: AccountSettings, notes: string[]): AccountSetti
 }
 
 /**
- * Clients decode keys from base64, so a key that is none is served as its base64. Base64 may come
- * in several lines: programs that make keys, such as openssl, break it after 64 characters.
+ * Clients decode keys from base64, so any other text is served as its base64. Base64 may have
+ * several lines: key generators such as openssl break it after 64 characters.
  */
 function base64Key(account: string, key: string, notes: string[]): string {
   const inOneLine = key.replaceAll(/[\r\n]/gu, '');

@@ -10,10 +10,10 @@ import type { Reloading } from './reloading.js';
 import { withSeed } from './seeding.js';
 import { warnOfExposure } from './reach.js';
 
-/** How long a stop waits for a start that is under way, to close what that opens. */
+/** How long a stop waits for a start in progress, to close what that opens. */
 export const startPatienceMs = 2_000;
 
-/** One process that does everything, until a signal stops it. Throws when it cannot start. */
+/** Runs a single-process server until a signal stops it. Throws when it cannot start. */
 export async function runAlone(plan: StartPlan): Promise<never> {
   const { settings } = plan;
   const log = openStartLog(settings.process);
@@ -40,7 +40,7 @@ export async function runAlone(plan: StartPlan): Promise<never> {
   return guard.stop(closed(starting));
 }
 
-/** Tells where it listens, and begins to follow its settings. */
+/** Prints the endpoints, and begins to watch the settings. */
 function present(server: TabulariumServer, plan: StartPlan, { log }: StartLog): Reloading {
   const { settings } = plan;
   process.stdout.write(bannerText(server, settings, { isPrivate: process.stdout.isTTY }));
@@ -51,7 +51,7 @@ function present(server: TabulariumServer, plan: StartPlan, { log }: StartLog): 
   return plan.reload(log, (next) => change(next.settings));
 }
 
-/** Resolves when it has closed, or when it has not even started for some time. */
+/** Resolves when the server is closed, or when a start has not finished for some time. */
 async function closed(starting: Promise<TabulariumServer>): Promise<void> {
   const started = starting.catch(() => undefined);
   const server = await Promise.race([started, pause(startPatienceMs, undefined)]);

@@ -2,8 +2,8 @@ import { Option, type Command } from 'commander';
 import { absentServices, serviceNames, services } from '../../model/services/services.js';
 
 /**
- * What Azurite's command line has and ours does not. It is accepted, so that existing scripts keep
- * working, and one line says what holds here instead.
+ * A flag of Azurite without an equivalent. It is accepted, so that existing scripts keep working,
+ * with a note about what applies instead.
  */
 interface AzuriteFlag {
   readonly flags: string;
@@ -48,7 +48,7 @@ export function addAzuriteFlags(command: Command): void {
   }
 }
 
-/** The notes to print about those that were on the command line, by the names of their options. */
+/** The notes for the flags on the command line, by option name. */
 export function azuriteFlagNotes(isOnLine: (attribute: string) => boolean): string[] {
   const notes: string[] = [];
   for (const { flags: spelling, message } of azuriteFlags) {

@@ -12,14 +12,14 @@ import { tlsLines, trustLines } from './tls-options.js';
 
 type ShownSettings = Pick<StartSettings, 'accounts' | 'process' | 'options' | 'storage'>;
 
-/** Where a server listens, and what it shows its clients. */
+/** The parts of a server that the banner shows. */
 type ShownServer = ServerEndpoints &
   Pick<TabulariumServer, 'certificate'> &
   Partial<Pick<TabulariumServer, 'controlPort'>>;
 
 /**
- * What is printed once the server listens: where it is and how to connect. `isPrivate`: the text
- * goes to a person's terminal, and not into a log that others may read.
+ * The banner, printed once the server listens: endpoints and connection strings. `isPrivate`: the
+ * text goes to a person's terminal and not to a log.
  */
 export function bannerText(
   server: ShownServer,
@@ -79,7 +79,7 @@ function isDevelopmentKey({ name, keys }: AccountSettings): boolean {
   return name === developmentAccount.name && keys[0] === developmentAccount.keys[0];
 }
 
-/** Whether clients that look for the emulator find every service here. */
+/** True when clients with emulator defaults reach every service here. */
 function isDevelopmentDefault(account: AccountSettings, server: ServerEndpoints): boolean {
   return (
     isDevelopmentKey(account) &&
@@ -90,7 +90,7 @@ function isDevelopmentDefault(account: AccountSettings, server: ServerEndpoints)
   );
 }
 
-/** A key that is not public never reaches a log. */
+/** A secret key is never logged. */
 function shownConnectionString(
   account: AccountSettings,
   server: ServerEndpoints,

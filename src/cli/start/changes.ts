@@ -3,8 +3,8 @@ import type { ServerChanges, TabulariumServer } from '../../app/index.js';
 import { changesOf, type StartSettings } from './settings.js';
 
 /**
- * Makes a server that runs with some settings run with the next ones. Faults and limits are left
- * alone while their settings stay the same: somebody may have changed them since, or count on them.
+ * Applies changed settings to a running server. Faults and limits are left alone while their
+ * settings are unchanged, because they may have been changed at run time.
  */
 export function settingsChanger(
   server: Pick<TabulariumServer, 'reload'>,

@@ -3,7 +3,7 @@ import { oauthValue } from './oauth-options.js';
 import { byServiceOption } from '../../app/options/addresses.js';
 import type { ComposeFlags, OptionName } from './option-values.js';
 
-/** A flag that may stand without a text says nothing then. */
+/** A flag without its optional text has no value. */
 const textOrNothing: ComposeFlags = (given) =>
   given.map(({ value }) => value).findLast((value) => value !== true);
 
@@ -12,7 +12,7 @@ const keepAlive: ComposeFlags = (given) => {
   return { keepAliveTimeoutMs: seconds * 1000 };
 };
 
-/** Options that several flags make, or whose flags say something else than programs do. */
+/** Options composed of several flags, or with flags of another form than in programs. */
 export const composedFlags: { readonly [Name in OptionName]?: ComposeFlags } = {
   ...byServiceOption('Host', () => textOrNothing),
   ...byServiceOption('Limits', () => keepAlive),

@@ -1,9 +1,9 @@
 import { ListenError, SeedError, ServerOptionsError } from '../../app/index.js';
 import { CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 
-/** The same failure to start, in words for people. */
+/** A failure to start, in words for people. */
 export function startFailure(error: unknown): Error {
-  // Who has read the seed file knows the place in it.
+  // The reader of the seed file knows the position of the mistake.
   if (error instanceof SeedError || error instanceof CommandFailure) return error;
   if (error instanceof ServerOptionsError) {
     const text = error.message

@@ -7,8 +7,8 @@ import { addAzuriteFlags } from './azurite-flags.js';
 const likeAzurite = 'Spellings of Azurite that work here:';
 
 /**
- * Adds all options of `start`. What they say is read and checked behind (`given-flags.ts`), so that
- * a mistake is told in the same words wherever it is made.
+ * Adds all options of `start`. Their values are parsed and checked later (`given-flags.ts`), so
+ * that a mistake has the same message from every source.
  */
 export function addStartOptions(command: Command): void {
   const flags = optionRows().flatMap(([, row]) => (row.flags ?? []).map((flag) => ({ row, flag })));
@@ -49,12 +49,12 @@ function commandOption(row: Option, flag: Flag): CommandOption {
 function helpOf(row: Option, flag: Flag): string {
   const { help = row.help, variable } = flag;
   const often = flag.form === 'names' && flag.help === undefined ? '; may be repeated' : '';
-  // Of a switch, the library would take any text for a yes.
+  // The library would take any text for a switch as true.
   const byVariable = isSwitch(flag) && variable !== undefined ? ` (env: ${variable}=true)` : '';
   return `${help}${often}${byVariable}`;
 }
 
-/** Whether it says all by being there. */
+/** True for a flag without a value. */
 export function isSwitch({ form }: Flag): boolean {
   return form === 'on' || form === 'off';
 }
@@ -63,12 +63,12 @@ function isRepeated({ form }: Flag): boolean {
   return form === 'texts' || form === 'names' || form === 'texts of json';
 }
 
-/** The name under which the library keeps what a flag says. */
+/** The library's name for a flag. */
 export function attributeOf(flag: Flag): string {
   return new CommandOption(flag.spelling).attributeName();
 }
 
-/** How messages call a flag. */
+/** The name of a flag in messages. */
 export function flagLabel(flag: Flag, isInEnvironment: boolean): string {
   return isInEnvironment ? (flag.variable ?? longOf(flag)) : longOf(flag);
 }

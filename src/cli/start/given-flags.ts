@@ -6,7 +6,7 @@ import { names } from '../arguments/option-parsers.js';
 import { printable } from '../terminal/terminal.js';
 import { attributeOf, flagLabel, isSwitch } from './flags.js';
 
-/** What the library has found on the command line and in variables. */
+/** The flags and variables that the library has found. */
 export interface FoundFlags {
   readonly getOptionValue: (attribute: string) => unknown;
   readonly getOptionValueSource: (attribute: string) => string | undefined;
@@ -16,11 +16,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface GivenFlag {
   readonly flag: Flag;
-  /** As a program would give it, as far as its text allows. */
+  /** As in a program, as far as its text allows. */
   readonly value: unknown;
 }
 
-/** What a command line and the environment say. */
+/** The values of a command line and the environment. */
 export class GivenFlags {
   readonly #found: FoundFlags;
   readonly #environment: Environment;
@@ -30,24 +30,24 @@ export class GivenFlags {
     this.#environment = environment;
   }
 
-  /** Where a flag was given; undefined when it was not. */
+  /** The source of a flag; undefined when it was not given. */
   from(flag: Flag): 'cli' | 'env' | undefined {
     const source = this.#found.getOptionValueSource(attributeOf(flag));
     if (source === 'cli' || source === 'env') return source;
     return isSwitch(flag) && this.#switchVariable(flag) !== '' ? 'env' : undefined;
   }
 
-  /** Whether the option that the library keeps under this name was on the command line. */
+  /** True when the option with this library name was on the command line. */
   isOnLine(attribute: string): boolean {
     return this.#found.getOptionValueSource(attribute) === 'cli';
   }
 
-  /** `--table-port`, or the variable that was set instead. */
+  /** `--table-port`, or the variable that was used instead. */
   label(flag: Flag): string {
     return flagLabel(flag, this.from(flag) === 'env');
   }
 
-  /** The flags of an option that were given. Throws `UsageError` for a text that none can be. */
+  /** The given flags of an option. Throws `UsageError` for an invalid text. */
   of(row: Option): readonly GivenFlag[] {
     const given = (row.flags ?? []).filter((flag) => this.from(flag) !== undefined);
     return given.map((flag) => ({ flag, value: this.#checked(flag, this.#read(flag)) }));
@@ -73,7 +73,7 @@ export class GivenFlags {
     }
   }
 
-  /** Only a plain yes may mean yes. */
+  /** Accepts only explicit values for true and false. */
   #yes(flag: Flag): boolean {
     const text = this.#switchVariable(flag).toLowerCase();
     if (text === 'true' || text === '1') return true;
@@ -108,7 +108,7 @@ export class GivenFlags {
   }
 }
 
-/** The way to a part of a value, behind what the value is called. */
+/** The path of a part of a value, as a suffix of the value's name. */
 export function behind(path: readonly (string | number)[]): string {
   const text = pathText(path, '');
   return text === '' || text.startsWith('[') ? text : `.${text}`;

@@ -1,6 +1,6 @@
 import type { InterceptorOptions } from '../../app/index.js';
 
-/** What is not as in everyday use, as lines of the banner. */
+/** The active faults and limits, as lines of the banner. */
 export function interceptorLines({ faults = [], throttle = 'off' }: InterceptorOptions): string[] {
   const limits = typeof throttle === 'string' ? throttle : JSON.stringify(throttle);
   return [

@@ -1,9 +1,9 @@
 import type { Timer, Timers } from '../../base/async/timers.js';
 import type { LogTarget } from './log-target.js';
 
-/** Bytes of lines that may wait for a target that takes none. Further lines are dropped. */
+/** Buffered bytes for a slow target. Further lines are dropped. */
 export const waitingBytesMax = 1024 * 1024;
-/** How soon a full pipe is tried again, and a target that failed, such as a full disk. */
+/** The retry delays of a full pipe, and of a failed target such as a full disk. */
 const busyRetryMs = 50;
 const failureRetryMs = 1_000;
 
@@ -12,23 +12,23 @@ const nothing = Buffer.alloc(0);
 export interface LogOutputOptions {
   readonly target: LogTarget;
   readonly timers: Timers;
-  /** Writes a line that says how many were dropped here. */
+  /** Writes a line with the number of dropped lines. */
   readonly dropped: (lines: number) => void;
 }
 
 /**
- * Writes lines to a target that may be slow, full or gone, and nobody waits or fails for it: what
- * the target does not take waits up to `waitingBytesMax`, and what is beyond that is dropped and
- * counted. Lines keep their order and stay whole.
+ * Writes lines to a target that may be slow, full or gone, without blocking or failing: up to
+ * `waitingBytesMax` bytes are buffered, and further lines are dropped and counted. Lines keep their
+ * order and stay whole.
  */
 export class LogOutput {
   readonly #target: LogTarget;
   readonly #timers: Timers;
   readonly #dropped: (lines: number) => void;
   readonly #lines: string[] = [];
-  /** Of the lines and of the chunk. */
+  /** The bytes of the lines and of the chunk. */
   #waitingBytes = 0;
-  /** What is being written, or was written in part. */
+  /** The chunk in progress, possibly written in part. */
   #chunk: Buffer = nothing;
   #droppedLines = 0;
   #isWriting = false;
@@ -54,14 +54,14 @@ export class LogOutput {
     if (!this.#isWriting && this.#retry === undefined) this.#writeNext();
   }
 
-  /** Resolves when nothing waits, or when the target has failed. A full pipe is waited for. */
+  /** Resolves when the buffer is empty, or when the target has failed. Waits for a full pipe. */
   flush(): Promise<void> {
     const flushed = new Promise<void>((resolve) => this.#flushed.push(resolve));
     if (!this.#isWriting) this.#writeNext();
     return flushed;
   }
 
-  /** Opens the target again, between two lines. The target says when it cannot be. */
+  /** Reopens the target between two lines. The target reports a failure. */
   reopen(): void {
     this.#isReopening = true;
     if (!this.#isWriting) this.#writeNext();
@@ -95,7 +95,7 @@ export class LogOutput {
     if (!isBusy) this.#tellFlushed();
   }
 
-  /** There is room for the line that says it, unless so much waits that it is dropped as well. */
+  /** Appends the line about dropped lines, unless the buffer is still full. */
   #tellDropped(): void {
     const lines = this.#droppedLines;
     this.#droppedLines = 0;
@@ -105,7 +105,7 @@ export class LogOutput {
     if (this.#droppedLines > 0) this.#droppedLines = lines;
   }
 
-  /** Whole lines; a line that is longer than a write goes alone. */
+  /** The next chunk of whole lines; a line longer than a write goes alone. */
   #takeChunk(): Buffer {
     let count = 0;
     let bytes = 0;
@@ -117,10 +117,10 @@ export class LogOutput {
     return Buffer.from(this.#lines.splice(0, count).join(''));
   }
 
-  /** The rest of a line has no beginning in what is opened: it is lost. */
+  /** Discards the rest of a partial line: it would have no beginning in the new file. */
   #reopenTarget(): void {
     this.#isReopening = false;
-    // It may log that it cannot.
+    // Set first, because the target may log a failure.
     this.#isWriting = true;
     const isOpened = this.#target.reopen();
     this.#isWriting = false;

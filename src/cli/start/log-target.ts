@@ -2,25 +2,25 @@ import { closeSync, constants, fstatSync, openSync, write } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeDirectory } from '../../base/make-directory.js';
 
-/** Where the lines of a log go. */
+/** The output of a log. */
 export interface LogTarget {
-  /** Bytes of one write, unless a single line is longer. */
+  /** The limit of one write, unless a single line is longer. */
   readonly writeBytesMax: number;
-  /** Calls back later: `written` may be less than there was. One at a time. */
+  /** Calls back later; `written` may be less than all. One write at a time. */
   write(
     bytes: Buffer,
     done: (error: NodeJS.ErrnoException | undefined, written: number) => void,
   ): void;
-  /** Whether it has been opened again. If not, the old one is still there. */
+  /** Returns false when reopening failed; the old target is then still in use. */
   reopen(): boolean;
 }
 
 const fileWriteBytesMax = 64 * 1024;
-/** What a pipe takes whole or not at all (`PIPE_BUF`): lines of several processes never mix. */
+/** A pipe writes so many bytes atomically (`PIPE_BUF`): lines of several processes never mix. */
 const pipeWriteBytesMax = 4096;
 
 const { O_APPEND, O_CREAT, O_NOCTTY, O_NONBLOCK, O_WRONLY } = constants;
-/** A FIFO without a reader and a pipe that is full fail instead of holding a thread. */
+/** A FIFO without a reader and a full pipe fail instead of blocking a thread. */
 const flags = O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK;
 const standardError = 2;
 
@@ -36,8 +36,8 @@ export function standardErrorTarget(): LogTarget {
 }
 
 /**
- * A file, made with its folders. Throws. `reopened` is told how that went, with the error if it
- * failed: the old file then stays open.
+ * A file, created with its folders. Throws. `reopened` is called with the result of a reopen: after
+ * an error the old file stays in use.
  */
 export function fileTarget(file: string, reopened: (error?: unknown) => void): LogTarget {
   let descriptor = openFile(file);
@@ -65,8 +65,8 @@ function openFile(file: string): number {
 }
 
 /**
- * The same pipe or terminal, but a write to it does not wait. The descriptor itself is shared with
- * other processes, which expect to wait. Where there is no such way, a thread of the pool waits.
+ * Opens the same pipe or terminal non-blocking. The original descriptor is shared with other
+ * processes that expect it to block. When that is impossible, a pool thread blocks.
  */
 function withoutWaiting(descriptor: number): number {
   if (process.platform !== 'linux') return descriptor;

@@ -7,18 +7,18 @@ import { fileTarget, standardErrorTarget, type LogTarget } from './log-target.js
 import { requestLogger } from './request-log.js';
 import type { ProcessSettings } from './settings.js';
 
-/** The log of a process that serves, or that watches those that do. */
+/** The log of a server process, or of the primary of workers. */
 export interface StartLog {
   readonly log: Logger;
-  /** What a server needs to write into it. */
+  /** The server options for logging. */
   readonly options: Required<Pick<ServerOptions, 'logger' | 'observers'>>;
-  /** Writes out what waits to be written, if it can be; for the end of the process. */
+  /** Writes the buffered lines, if possible; for the end of the process. */
   readonly flush: () => Promise<void>;
-  /** Opens the file again, which may have been moved. Standard error stays what it is. */
+  /** Reopens the file after a log rotation. Standard error is unchanged. */
   readonly reopen: () => void;
 }
 
-/** `fields` are in every line. Throws `CommandFailure` when the file cannot be written. */
+/** `fields` are added to every line. Throws `CommandFailure` when the file cannot be written. */
 export function openStartLog(
   { debug, logLevel, silent }: ProcessSettings,
   fields: Readonly<Record<string, unknown>> | null = null,

@@ -5,7 +5,7 @@ import { devIssuer, devJwksPath, devKeysFolder } from '../issuer/dev-issuer-plac
 import { UsageError } from '../terminal/failure.js';
 import type { ComposeFlags } from './option-values.js';
 
-/** What flags or a file say of bearer tokens: the issuer may be `dev`. */
+/** The token options of flags or a file: the issuer may be `dev`. */
 export interface SaidOAuth extends Omit<Partial<OAuthOptions>, 'jwks'> {
   readonly jwks?: string;
 }
@@ -22,26 +22,26 @@ export const oauthValue: ComposeFlags = (given) => {
 const issuerMissingText =
   '--oauth-jwks, --oauth-audience, --oauth-role and --oauth-allow-http need --oauth <issuer>.';
 
-/** What a server takes; undefined when no issuer is named. Throws `UsageError`. */
+/** The token options of the server; undefined when no issuer is named. Throws `UsageError`. */
 export function oauthSettings(said: SaidOAuth, isFlagGiven: boolean): OAuthOptions | undefined {
   const { issuer, jwks, ...rest } = said;
   if (issuer === undefined) {
     if (isFlagGiven) throw new UsageError(issuerMissingText);
-    // The variable that allows HTTP may be there for others.
+    // The variable that allows HTTP may be set for other uses.
     return undefined;
   }
   if (issuer === 'basic') throw new UsageError(basicText);
   return { ...rest, issuer: issuer === 'dev' ? devIssuer : issuer, jwks: keysOf(issuer, jwks) };
 }
 
-/** Whose tokens are accepted, as lines of the banner. */
+/** The trusted issuer, as lines of the banner. */
 export function oauthLines({ oauth, tls }: Pick<ServerOptions, 'oauth' | 'tls'>): string[] {
   if (oauth === undefined) return [];
   const isHttp = tls === undefined && oauth.allowHttp === true;
   return [`  Tokens      of ${oauth.issuer}${isHttp ? ', over plain HTTP as well' : ''}`];
 }
 
-/** What the user of tokens should know. */
+/** Notes for users of tokens. */
 export function oauthNotes({ oauth, tls }: Pick<ServerOptions, 'oauth' | 'tls'>): string[] {
   if (oauth === undefined || oauth.allowHttp === true || tls !== undefined) return [];
   return [
@@ -51,7 +51,7 @@ export function oauthNotes({ oauth, tls }: Pick<ServerOptions, 'oauth' | 'tls'>)
   ];
 }
 
-/** Makes the key of the local issuer where that is to be trusted and has none yet. */
+/** Creates the key of the local issuer if it is trusted and has none yet. */
 export async function prepareOAuth({ oauth }: Pick<ServerOptions, 'oauth'>): Promise<void> {
   if (oauth?.issuer !== devIssuer || oauth.jwks !== devJwksPath(devKeysFolder())) return;
   const { openDevIssuer } = await import('../issuer/dev-issuer.js');
@@ -74,7 +74,7 @@ const basicText =
   'let the program send a token of: tabularium dev-token. For a real issuer give --oauth <issuer> ' +
   'and --oauth-jwks <file or URL>.';
 
-/** Reads `name=right,right`; a name may have any character but the sign itself. */
+/** Parses `name=right,right`; a name may contain any character except `=`. */
 function rolesOf(texts: readonly string[]): Record<string, readonly TokenRight[]> {
   return Object.fromEntries(
     texts.map((text) => {

@@ -16,12 +16,12 @@ import { behind, type GivenFlag, type GivenFlags } from './given-flags.js';
 
 export type OptionName = keyof typeof optionTable;
 
-/** How the flags of an option that has several make its value. */
+/** Composes the value of an option from its flags. */
 export type ComposeFlags = (given: readonly GivenFlag[], flags: GivenFlags) => unknown;
 
 /**
- * What a command line, the environment and a configuration file say together. An option is taken
- * whole from the first of them that says something of it.
+ * The merged values of command line, environment and configuration file. Each option comes from the
+ * first source that has it.
  */
 export class OptionValues {
   readonly #flags: GivenFlags;
@@ -44,7 +44,7 @@ export class OptionValues {
     return this.#flags;
   }
 
-  /** What is said of an option, before what holds when nobody says it. */
+  /** The given value of an option, without its default. */
   said(name: OptionName): unknown {
     const row = optionTable[name];
     const given = this.#flags.of(row);
@@ -62,7 +62,7 @@ export class OptionValues {
     return file === undefined ? undefined : valueAt(this.#config, file.member.split('.'));
   }
 
-  /** Of an option of the process. Throws `UsageError`. */
+  /** The value of a process option. Throws `UsageError`. */
   ofProcess<Name extends keyof typeof processTable>(name: Name): ProcessValue<Name> | undefined {
     const row: Option = processTable[name];
     const value = this.said(name) ?? row.standard;
@@ -75,14 +75,14 @@ export class OptionValues {
     throw new UsageError(printable(this.#explained(mistake)));
   }
 
-  /** Throws `UsageError` that tells all mistakes, unless there is none. */
+  /** Throws `UsageError` with all mistakes; does nothing when there are none. */
   refuse(mistakes: readonly Mistake[]): void {
     if (mistakes.length === 0) return;
     const lines = mistakes.map((mistake) => printable(this.#explained(mistake)));
     throw new UsageError([...new Set(lines)].join('\n'));
   }
 
-  /** A mistake in an option, with the place where its user can mend it. */
+  /** A mistake with the source in which the user can fix it. */
   #explained({ path, problem }: Mistake): string {
     const [name, ...inner] = path;
     const row = typeof name === 'string' && isOption(name) ? optionTable[name] : undefined;
@@ -124,7 +124,7 @@ function lastValue(given: readonly GivenFlag[]): unknown {
   return given.at(-1)?.value;
 }
 
-/** The flag that gives this part of an option, or else all of it. */
+/** The flag for this part of an option, or else for all of it. */
 function flagFor(flags: readonly Flag[], [part]: ValuePath): Flag | undefined {
   return (
     flags.find((flag) => flag.part !== undefined && flag.part === part) ??

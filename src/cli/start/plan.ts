@@ -12,18 +12,18 @@ import {
 import { startSettings, type SettingsFor, type StartSettings } from './settings.js';
 import { warnOfTrustedFiles } from './trusted-files.js';
 
-/** How a server starts, and how it takes over changes of its configuration file. */
+/** How a server starts and applies changes of its configuration file. */
 export interface StartPlan {
   readonly settings: StartSettings;
-  /** What the configuration file says; nothing without one. */
+  /** The configuration file's content; empty without one. */
   readonly config: Config;
-  /** Says in the log which of its files every user of the machine may use. */
+  /** Logs a warning about files that other users can access. */
   warnOfFiles(log: Logger): void;
-  /** Begins to reload; does nothing without a configuration file and a certificate. */
+  /** Begins to watch for changes; does nothing without a configuration file and a certificate. */
   reload(log: Logger, apply: (reloaded: Reloaded) => Promise<void>): Reloading;
 }
 
-/** The settings of a command line with any configuration. Throws `UsageError`. */
+/** Combines a command line with any configuration. Throws `UsageError`. */
 export function settingsOf(flags: GivenFlags): SettingsFor {
   return (said) => startSettings(flags, said);
 }
@@ -45,7 +45,7 @@ export async function planStart(flags: GivenFlags): Promise<StartPlan> {
   };
 }
 
-/** A certificate is loaded again at SIGHUP without a configuration as well. */
+/** SIGHUP also reloads a certificate without a configuration file. */
 function planWithoutFile(settingsFor: SettingsFor): StartPlan {
   const settings = settingsFor({ config: {} });
   const started: LoadedConfig = { config: {}, isEmpty: false, holdsKeys: false, files: [] };
@@ -62,12 +62,12 @@ function planWithoutFile(settingsFor: SettingsFor): StartPlan {
   };
 }
 
-/** A file that was truncated would otherwise start a server with none of its settings. */
+/** Refuses an empty file: a truncated one would start a server without its settings. */
 function emptyText(file: string): string {
   return `${file} is empty. A file that sets nothing says {}; without --config there are no settings.`;
 }
 
-/** Readers of YAML and schemas are only loaded by those who have a file. */
+/** The YAML reader and schemas are loaded only when there is a file. */
 async function configLoader(file: string): Promise<ReloadingOptions['load']> {
   const { loadConfig } = await import('../config/config-file.js');
   return (reads) => loadConfig(file, process.env, reads);

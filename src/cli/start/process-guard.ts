@@ -4,27 +4,27 @@ import type { StartLog } from './log.js';
 import { endProcess, exitCodes } from './process-end.js';
 import { firstStopSignal, signalExitCode, type StopSignal } from './stop-signals.js';
 
-/** How long an orderly stop may take. Requests in flight are cut off well before. */
+/** The time limit of an orderly stop. Requests in flight are cut off well before. */
 const stopMaxMs = 30_000;
 
 export interface GuardOptions {
   readonly log: StartLog;
-  /** Ends what must not outlive the process; called before it ends out of order. */
+  /** Releases what must not outlive the process; called before an abnormal end. */
   readonly release?: () => void;
-  /** Called at SIGHUP, when the log has been opened again. */
+  /** Called at SIGHUP, after the log was reopened. */
   readonly hangup?: () => void;
 }
 
-/** How a process of a server ends, whatever happens to it. */
+/** Controls the end of a server process. */
 export interface ProcessGuard extends Required<Pick<ServerOptions, 'onFatal'>> {
   readonly stopSignal: Promise<StopSignal>;
-  /** Waits for an orderly stop, but not for ever, and ends the process. */
+  /** Waits for an orderly stop within the time limit, and ends the process. */
   stop(stopped: Promise<unknown>): Promise<never>;
 }
 
 /**
- * From now on an error that nobody caught is logged and ends the process, because nobody knows what
- * it left half done. Returns what ends it for an error of the store. `release` is called before.
+ * From now on an uncaught error is logged and ends the process, because its state is unknown.
+ * Returns the callback for a failed store. `release` is called before the end.
  */
 export function endWhenBroken(
   { log, flush }: StartLog,
@@ -34,18 +34,18 @@ export function endWhenBroken(
     release();
     void endProcess(code, flush);
   };
-  // A rejection that nobody handles comes here as well.
+  // Unhandled rejections arrive here as well.
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'unexpected error: the process ends');
     end(exitCodes.broken);
   });
-  // The server has logged why.
+  // The server has logged the reason.
   return { onFatal: () => end(exitCodes.storeFailed) };
 }
 
 /**
- * From now on signals and unexpected errors are answered: the first SIGINT or SIGTERM asks for a
- * stop, the second ends the process at once, and SIGHUP opens the log again.
+ * From now on signals and uncaught errors are handled: the first SIGINT or SIGTERM requests a stop,
+ * the second ends the process at once, and SIGHUP reopens the log.
  */
 export function guardProcess({ log, release, hangup }: GuardOptions): ProcessGuard {
   const end = (code: number): Promise<never> => {

@@ -13,39 +13,39 @@ export interface Reloading {
   stop(): void;
 }
 
-/** What a reload makes the server run with. */
+/** The new settings of a reload. */
 export interface Reloaded {
   readonly config: Config;
   readonly settings: StartSettings;
 }
 
 export interface ReloadingOptions {
-  /** What the server started with. */
+  /** The settings at the start. */
   readonly started: LoadedConfig;
   readonly settings: StartSettings;
-  /** Tells of each file before it reads it. */
+  /** Calls back before it reads each file. */
   readonly load: (reads: Reads) => Promise<LoadedConfig>;
   readonly settingsFor: SettingsFor;
-  /** Makes the server run with it, or changes nothing and throws. */
+  /** Applies the settings, or throws and changes nothing. */
   readonly apply: (reloaded: Reloaded) => Promise<void>;
   readonly log: Logger;
 }
 
-/** How often the files are looked at. */
+/** How often the files are checked. */
 const watchEveryMs = 500;
 
 type Reason = 'file' | 'SIGHUP';
 
 /**
- * Reloads the configuration at SIGHUP, and when its file or one that it refers to has changed. What
- * cannot be read or served changes nothing: the log says why.
+ * Reloads the configuration at SIGHUP, and when its file or a file that it refers to has changed.
+ * An invalid configuration changes nothing and is logged.
  */
 export function startReloading(options: ReloadingOptions): Reloading {
   const { log, started } = options;
   let current = started.config;
   let { areAccountsNamed } = options.settings;
   let last: Promise<void> = Promise.resolve();
-  // Of a configuration that is refused as well: one of its files may be what is missing.
+  // Includes files of a refused configuration: one of them may be the reason.
   let read: readonly FileState[] = [];
 
   const load = async (): Promise<LoadedConfig> => {
@@ -58,7 +58,7 @@ export function startReloading(options: ReloadingOptions): Reloading {
     }
   };
   const reload = async (reason: Reason): Promise<void> => {
-    // One save can bring a signal as well, and is answered once.
+    // A change with a signal is handled once.
     if (reason === 'file' && (await areAsRead(read))) return;
     try {
       const loaded = await load();
@@ -86,7 +86,7 @@ export function startReloading(options: ReloadingOptions): Reloading {
     }
   };
 
-  // One at a time: the last one to begin has read the files last.
+  // Reloads run one at a time, so the last one has the newest files.
   const request = (reason: Reason): void => void (last = last.then(() => reload(reason)));
   const hangup = (): void => request('SIGHUP');
   const watch = new FileWatch(started.files, {
@@ -103,7 +103,7 @@ export function startReloading(options: ReloadingOptions): Reloading {
   };
 }
 
-/** Whether files are as they were when they were read. */
+/** True when files have not changed since they were read. */
 async function areAsRead(read: readonly FileState[]): Promise<boolean> {
   const now = await Promise.all(read.map(({ file }) => stateOf(file)));
   return read.length > 0 && isDeepStrictEqual(now, read);
@@ -112,12 +112,12 @@ async function areAsRead(read: readonly FileState[]): Promise<boolean> {
 const emptiedText =
   'The file is empty. To take back settings, write those that shall hold; {} sets nothing.';
 
-/** Taking accounts back must not let in everybody who knows the public key. */
+/** Removing `accounts` must not fall back to the account with the public key. */
 const accountsGoneText =
   'The file names no account any more, and a server whose accounts were named does not go back to ' +
   'the development account: its key is public. Name an account, or stop the server.';
 
-/** Members that say something else than when the server started, which it cannot take over. */
+/** Members that differ from the start and need a restart. */
 function restartMembers(started: Config, config: Config): string[] {
   const before = new Map(Object.entries(started));
   const after = new Map(Object.entries(config));

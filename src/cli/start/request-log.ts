@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import type { RequestObserver, RequestRecord } from '../../app/index.js';
 
-/** The client asked for what no server has: its mistake, although the status is a 5xx. */
+/** The status of unsupported features: a mistake of the client, although it is a 5xx. */
 const notImplemented = 501;
 
-/** Served requests are detail; a failure of the server is what its operator must see. */
+/** Served requests are debug messages; failures of the server are errors. */
 export function requestLogger(log: Logger): RequestObserver {
   return (record) => {
     if (record.status >= 500 && record.status !== notImplemented)
@@ -13,7 +13,7 @@ export function requestLogger(log: Logger): RequestObserver {
   };
 }
 
-/** What one line says. The path holds keys of rows, as it was sent; no line holds other values. */
+/** The fields of a line. The path contains row keys, as sent; other values are never logged. */
 function fieldsOf(record: RequestRecord): Record<string, unknown> {
   const { query } = record;
   return {

@@ -3,12 +3,12 @@ import { systemTimers } from '../../base/async/timers.js';
 import type { LoadedSeed } from '../config/seed-file.js';
 import { reportProgress, type ProgressReport } from '../import/progress.js';
 
-/** From when on a seed shows how far it has come. */
+/** The delay before a seed shows its progress. */
 const quietMs = 1_000;
 
 /**
- * Starts something with what a seed file says, and shows how far that has come when it takes long.
- * Throws `UsageError` or `CommandFailure` that say what is wrong with the file, and where.
+ * Starts something with the data of a seed file, and shows progress when it takes long. Throws
+ * `UsageError` or `CommandFailure` with the mistake in the file and its position.
  */
 export async function withSeed<Started>(
   file: string | undefined,

@@ -22,7 +22,7 @@ import { isServerOption, OptionValues, type OptionName } from './option-values.j
 import { azuriteFlagNotes } from './azurite-flags.js';
 import { delayMsOf, pagingValue } from './strictness-options.js';
 
-/** What a server process does beside what `createServer` does. */
+/** The settings of a server process beyond those of `createServer`. */
 export interface ProcessSettings {
   readonly workers: number;
   readonly logLevel: LogLevel;
@@ -33,40 +33,40 @@ export interface ProcessSettings {
   readonly init: string | undefined;
 }
 
-/** What a command line of `start` asks for. */
+/** The settings of a `start` command line. */
 export interface StartSettings {
   readonly options: ServerOptions & Required<Pick<ServerOptions, `${ServiceName}Port`>>;
   readonly process: ProcessSettings;
   readonly accounts: readonly AccountSettings[];
-  /** Somebody has named them; otherwise they are the development account. */
+  /** True when the accounts were given; otherwise they are the development account. */
   readonly areAccountsNamed: boolean;
-  /** Where the data are, in words. */
+  /** A description of the storage. */
   readonly storage: string;
-  /** What its user should know. */
+  /** Notes for the user. */
   readonly notes: readonly string[];
 }
 
-/** What a configuration file says, and where, if its text is at hand. */
+/** The content of a configuration file, with positions if its text is available. */
 export interface SaidConfig {
   readonly config: Config;
   readonly placeOf?: PlaceOf | undefined;
 }
 
-/** The settings of one command line with a configuration file. Throws `UsageError`. */
+/** Merges one command line with a configuration file. Throws `UsageError`. */
 export type SettingsFor = (said: SaidConfig) => StartSettings;
 
-/** The part of settings that a running server can take over. */
+/** The settings that a running server can change. */
 export function changesOf({ accounts, options }: StartSettings): ServerChanges {
   const { tls, faults = [], throttle = 'off' } = options;
   return { accounts, faults, throttle, ...(tls === undefined ? {} : { tls }) };
 }
 
-/** Members of the configuration file that are in `changesOf`; others need a restart. */
+/** Members of the configuration file in `changesOf`; others need a restart. */
 export const changeableMembers: ReadonlySet<string> = new Set(
   reloadedNames.filter(isServerOption).flatMap((name) => optionTable[name].file?.member ?? []),
 );
 
-/** Throws `UsageError`. The command line goes before the environment, this before the file. */
+/** Throws `UsageError`. Precedence: command line, environment, file. */
 export function startSettings(flags: GivenFlags, said: SaidConfig): StartSettings {
   const { config } = said;
   const values = new OptionValues(flags, said, composedFlags);
@@ -103,10 +103,10 @@ function processOf(values: OptionValues): ProcessSettings {
   };
 }
 
-/** Options whose value is found in a way of its own. */
+/** Options with a lookup of their own. */
 const chosenElsewhere: ReadonlySet<string> = new Set(['location', 'inMemory', 'init', 'accounts']);
 
-/** What is said of the other options, as a program would. */
+/** The values of the other options, as in a program. */
 function serverValues(values: OptionValues): Readonly<Record<string, unknown>> {
   const names = Object.keys(serverTable).filter(isServerOption);
   const entries = names
@@ -141,13 +141,13 @@ function delayValue(values: OptionValues, said: unknown): number {
   return values.refuseOne({ path: ['tableDeleteDelayMs'], problem, unknownName: undefined });
 }
 
-/** The variable that allows HTTP may be set for others. */
+/** The variable that allows HTTP may be set for other uses. */
 function isOAuthAskedFor({ flags }: OptionValues): boolean {
   const given = flags.of(optionTable.oauth);
   return given.some(({ flag }) => flag.part !== 'allowHttp' || flags.from(flag) === 'cli');
 }
 
-/** Everything that `createServer` would refuse before it opens anything. Throws `UsageError`. */
+/** Validates what `createServer` would refuse before it opens anything. Throws `UsageError`. */
 function checked(values: OptionValues, options: object): StartSettings['options'] {
   try {
     checkOptions(options);
@@ -168,7 +168,7 @@ function locationOf(values: OptionValues, { workers }: ProcessSettings): string 
   const isPlaceOnLine = directory !== undefined && flags.from(directory) === 'cli';
   const memory = flags.of(optionTable.inMemory);
   const onLine = memory.filter(({ flag }) => flags.from(flag) === 'cli');
-  // Azurite lets a place stand beside its own spelling, and so do scripts.
+  // Azurite's flag for the location may be given beside ours, as scripts do.
   if (isPlaceOnLine && onLine.some(({ flag }) => flag.isOfAzurite !== true)) {
     throw new UsageError('--in-memory and --location exclude each other: give one of them.');
   }
@@ -184,7 +184,7 @@ function locationOf(values: OptionValues, { workers }: ProcessSettings): string 
   return resolve(typeof said === 'string' ? said : '');
 }
 
-/** Where the data are is one setting: what is said of either of its options replaces the file. */
+/** Location and memory are one setting: giving either of them overrides the file. */
 function isMemoryChosen(values: OptionValues, isPlaceAlone: boolean): boolean {
   if (isPlaceAlone) return false;
   const { flags } = values;
@@ -193,7 +193,7 @@ function isMemoryChosen(values: OptionValues, isPlaceAlone: boolean): boolean {
   return flags.of(optionTable.location).length === 0 && values.said('inMemory') === true;
 }
 
-/** What one process alone can do. */
+/** Refuses options that need a single process. */
 function refuseWithWorkers(
   { controlPort, journal }: ServerOptions,
   { workers }: ProcessSettings,

@@ -2,14 +2,14 @@ const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const;
 
 export type StopSignal = keyof typeof signalNumbers;
 
-/** The exit code that shells give to the end by a signal. */
+/** The exit code of shells for a process that a signal ended. */
 export function signalExitCode(signal: StopSignal): number {
   return 128 + signalNumbers[signal];
 }
 
 /**
- * Resolves with the first SIGINT or SIGTERM from now on. Calls back for each further one: whoever
- * sends it does not want to wait.
+ * Resolves with the first SIGINT or SIGTERM from now on. Calls back for each further one, which
+ * means: stop at once.
  */
 export function firstStopSignal(again: (signal: StopSignal) => void): Promise<StopSignal> {
   return new Promise((resolve) => {

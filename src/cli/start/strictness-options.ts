@@ -4,7 +4,7 @@ import type { StrictnessOptions } from '../../app/index.js';
 import { requestRulesOf, lenientItems } from '../../http/operations/request-rules.js';
 import { tableDeleteDelayMsMax } from '../../services/tables/limits.js';
 
-/** The items of `--lenient`, for people; `helper` knows how wide the help is. */
+/** The help text about the items of `--lenient`; `helper` knows the width. */
 export function lenientItemsText(helper: Help): string {
   const items = Object.entries(lenientItems);
   const width = Math.max(...items.map(([item]) => item.length));
@@ -12,21 +12,21 @@ export function lenientItemsText(helper: Help): string {
   return ['What --lenient accepts:', ...lines].join('\n');
 }
 
-/** The seed of pages that a mode says; undefined when it is off. */
+/** The seed of the paging test mode; undefined when it is off. */
 export function pagingValue(mode: unknown): unknown {
   if (mode === false) return undefined;
   if (mode === true) return { seed: chosenSeed() };
   return typeof mode === 'string' ? { seed: mode } : mode;
 }
 
-/** What differs from the cloud service, as lines of the banner. */
+/** The deviations from the cloud service, as lines of the banner. */
 export function strictnessLines(options: StrictnessOptions): string[] {
   return Object.entries(strictnessFields(options)).map(
     ([name, value]) => `  ${(labels[name] ?? name).padEnd(12)}${value}`,
   );
 }
 
-/** The same for the log; nothing where all is as usual. */
+/** The same for the log; empty without deviations. */
 export function strictnessFields(options: StrictnessOptions): Record<string, string> {
   const { tableDeleteDelayMs = 0, pagingTestMode = false } = options;
   const { items } = requestRulesOf(options.lenient ?? false);
@@ -51,7 +51,7 @@ const labels: Readonly<Record<string, string>> = {
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, '': 1000, s: 1000, m: 60_000 };
 
-/** `500ms`, `40s`, `40` or `1m` in milliseconds; undefined for what is none, or too long. */
+/** `500ms`, `40s`, `40` or `1m` in milliseconds; undefined for an invalid or too long time. */
 export function delayMsOf(text: string): number | undefined {
   const [, digits = '', unit = ''] = /^(\d{1,9})(ms|s|m)?$/.exec(text) ?? [];
   const delayMs = Number(digits) * (unitMs[unit] ?? NaN);
@@ -60,7 +60,7 @@ export function delayMsOf(text: string): number | undefined {
 
 const seedVariable = 'TABULARIUM_PAGING_SEED';
 
-/** One for this process and for its workers, which inherit the variable. */
+/** The seed of this process and its workers, which inherit the variable. */
 function chosenSeed(): string {
   return (process.env[seedVariable] ??= String(randomInt(1_000_000)));
 }

@@ -7,7 +7,7 @@ import type { GivenFlag } from './given-flags.js';
 import type { ComposeFlags } from './option-values.js';
 
 /**
- * Which certificate the flags say. On the command line they replace variables, all of them. Throws
+ * Selects the certificate from flags. Flags on the command line replace all variables. Throws
  * `UsageError`.
  */
 export const tlsValue: ComposeFlags = (given, flags) => {
@@ -43,7 +43,7 @@ interface Chosen {
   readonly pfx: string | undefined;
 }
 
-/** Where a passphrase is, or the passphrase. */
+/** The passphrase or its file. */
 interface Passphrase {
   readonly file: string | undefined;
   readonly text: string | undefined;
@@ -78,14 +78,14 @@ function passphraseOf({ file, text }: Passphrase): Partial<PassphraseOptions> {
   return passphrase === undefined ? {} : { passphrase };
 }
 
-/** The certificate that is shown, as lines of the banner. */
+/** The certificate, as lines of the banner. */
 export function tlsLines(certificate: string | undefined): string[] {
   if (certificate === undefined) return [];
   const { fingerprint256, validTo } = new X509Certificate(certificate);
   return [`  TLS         SHA-256 ${fingerprint256}`, `              until ${validTo}`];
 }
 
-/** How clients come to trust a certificate that was made for development. */
+/** How clients can trust a development certificate. */
 export function trustLines(
   certificate: string | undefined,
   { tls, location }: Pick<ServerOptions, 'tls' | 'location'>,

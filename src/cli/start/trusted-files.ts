@@ -5,7 +5,7 @@ import type { StartSettings } from './settings.js';
 
 type TrustSettings = Pick<StartSettings, 'options'>;
 
-/** The files that decide who gets in: the configuration, its key files, and those of TLS. */
+/** The files that affect access: the configuration, its key files, and those of TLS. */
 function trustedFiles(
   { files, holdsKeys }: LoadedConfig,
   { options: { tls } }: TrustSettings,
@@ -17,7 +17,7 @@ function trustedFiles(
   return [...configured, ...paths.map((path) => ({ path, isSecret: true }))];
 }
 
-/** Says in the log which of these files every user of the machine may use, and how to end that. */
+/** Logs a warning for each of these files that other users can access, with advice. */
 export function warnOfTrustedFiles(
   log: Pick<Logger, 'warn'>,
   loaded: LoadedConfig,

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { printable } from './terminal.js';
 
-/** Asks a person; anything but `y` or `yes`, the end of the input included, means no. */
+/** Asks the user; anything but `y` or `yes`, the end of the input included, means no. */
 export async function confirmed(
   question: string,
   input: NodeJS.ReadableStream,

@@ -1,14 +1,14 @@
 export { codeOf, messageOf } from '../../base/thrown.js';
 
-/** The command line itself is wrong: nothing was done. Exit code 2. */
+/** Wrong usage: nothing was done. Exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The command could not be carried out, for a reason its user can understand. Exit code 1. */
+/** The command failed for a reason that the user can understand. Exit code 1. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
-  /** Usually one. A file can have several mistakes, each a line. */
+  /** Usually one; a file can have several mistakes, one line each. */
   readonly lines: readonly string[];
 
   constructor(message: string | readonly string[], options?: ErrorOptions) {
@@ -18,7 +18,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** One row of an input cannot become an entity. The rows around it are not concerned. */
+/** A row of an input that cannot become an entity. Other rows are not affected. */
 export class RowError extends Error {
   override readonly name = 'RowError';
   readonly code: string;

@@ -1,6 +1,6 @@
 import { printableLines } from './terminal.js';
 
-/** Tells a person, on standard error. Nothing in the text can command the terminal. */
+/** Prints to standard error. Control characters are escaped. */
 export function notice(text: string): void {
   process.stderr.write(`${printableLines(text)}\n`);
 }

@@ -1,6 +1,6 @@
 /**
- * Text that is safe to print: control characters become escapes, so that stored data can neither
- * break a line nor command the terminal.
+ * Text that is safe to print: control characters are escaped, so that stored data can neither break
+ * a line nor control the terminal.
  */
 export function printable(text: string): string {
   if (!hasControl(text)) return text;
@@ -14,7 +14,9 @@ export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-/** JSON that means the same, where strings hold what `printable` would escape in JSON's escapes. */
+/**
+ * Equivalent JSON in which strings have JSON escapes for the characters that `printable` escapes.
+ */
 export function printableJson(json: string): string {
   if (!hasControl(json)) return json;
   let safe = '';
@@ -47,7 +49,10 @@ function isControl(character: string): boolean {
   return isControlCode(character.charCodeAt(0));
 }
 
-/** C0, DEL, C1, and the marks that turn the direction of text or end a line. All are one unit. */
+/**
+ * C0, DEL, C1, and the characters that change the direction of text or end a line. Each is one
+ * unit.
+ */
 function isControlCode(code: number): boolean {
   return (
     code < 0x20 ||
@@ -60,7 +65,7 @@ function isControlCode(code: number): boolean {
   );
 }
 
-/** Columns that a terminal gives the text: 2 for East Asian wide characters and emoji. */
+/** The terminal columns of a text: 2 for East Asian wide characters and emoji. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const character of text) width += characterWidth(character.codePointAt(0) ?? 0);
@@ -82,7 +87,7 @@ function characterWidth(code: number): number {
   return wide ? 2 : 1;
 }
 
-/** The text cut to at most `widthMax` columns; an ellipsis shows that something is missing. */
+/** The text cut to at most `widthMax` columns, with an ellipsis if shortened. */
 export function truncated(text: string, widthMax: number): string {
   if (displayWidth(text) <= widthMax) return text;
   let cut = '';

@@ -6,7 +6,7 @@ import type { RowView } from './row-output.js';
 
 export type EntityRow = readonly Property[];
 
-/** Rows of tables: every page has the columns of its rows, and JSON has their types. */
+/** The view of entities: each page has the columns of its rows, and JSON has their types. */
 export const entityView: RowView<EntityRow> = {
   json: columnsJson,
   columns: columnsOf,

@@ -8,11 +8,11 @@ export interface GridColumn {
 const gap = '  ';
 const cellWidthMin = 8;
 
-/** Widths at which the columns fit `widthMax`: the widest give way first, none below 8. */
+/** Widths with which the columns fit into `widthMax`: the widest shrink first, none below 8. */
 export function fitWidths(natural: readonly number[], widthMax: number): number[] {
   const widths = [...natural];
   const total = (): number => widths.reduce((sum, width) => sum + width + gap.length, -gap.length);
-  // Each round lowers the widest column, so the rounds are bounded by the excess.
+  // Each round narrows the widest column, so the loop terminates.
   while (total() > widthMax) {
     const widest = Math.max(...widths);
     if (widest <= cellWidthMin) break;
@@ -25,8 +25,8 @@ export function fitWidths(natural: readonly number[], widthMax: number): number[
 }
 
 /**
- * Lines of an aligned table, header first. Columns that cannot fit at all are left out from the
- * right; `hidden` names them.
+ * Lines of an aligned table, header first. Columns that do not fit are dropped from the right;
+ * `hidden` names them.
  */
 export function renderGrid(
   columns: readonly GridColumn[],

@@ -4,12 +4,14 @@ import { isXmlText } from '../../wire/xml/escape.js';
 import { UsageError } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
 
-/** Many clients, Azure Functions among them, expect the base64 of a text in place of it. */
+/** Many clients, such as Azure Functions, expect the base64 of a text. */
 export function base64Option(what: string): Option {
   return new Option('--base64', what);
 }
 
-/** What is sent for the bytes of a message. Throws `UsageError` for what XML cannot carry. */
+/**
+ * The text to send for the bytes of a message. Throws `UsageError` when XML cannot represent it.
+ */
 export function sentText(bytes: Buffer, { base64 }: { readonly base64: boolean }): string {
   if (base64) return bytes.toString('base64');
   const text = isUtf8(bytes) ? bytes.toString('utf8') : undefined;
@@ -20,14 +22,14 @@ export function sentText(bytes: Buffer, { base64 }: { readonly base64: boolean }
   );
 }
 
-/** The text of which a message holds the base64; undefined when it holds something else. */
+/** The text in the base64 of a message; undefined when it is not base64. */
 export function textOfBase64(text: string): string | undefined {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64');
   return isUtf8(bytes) ? bytes.toString('utf8') : undefined;
 }
 
-/** The messages with their texts decoded; those that hold no base64 stay, and a note says so. */
+/** The messages with decoded texts; others are unchanged, with a note. */
 export function decodedMessages<Message extends { readonly id: string; readonly text: string }>(
   messages: readonly Message[],
 ): Message[] {

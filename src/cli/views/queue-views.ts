@@ -2,7 +2,7 @@ import type { GridColumn } from './grid.js';
 import type { ListedMessage, QueueListing, ReceivedMessage } from '../client/queue-client.js';
 import type { RowView } from './row-output.js';
 
-/** Queues by name; with their metadata, where those were asked for. */
+/** Queues by name, with their metadata if requested. */
 export const queueView: RowView<QueueListing> = {
   json: ({ name, metadata }) =>
     JSON.stringify({ name, ...(metadata && { metadata: Object.fromEntries(metadata) }) }),
@@ -19,7 +19,7 @@ function hasMetadata({ metadata }: QueueListing): boolean {
   return metadata !== undefined && metadata.length > 0;
 }
 
-/** JSON has all that the service tells of a message; a table what people look for. */
+/** JSON has all fields of a message; a table only the important ones. */
 export const messageView: RowView<ListedMessage | ReceivedMessage> = {
   json: ({ text, ...rest }) => JSON.stringify({ ...rest, text }),
   columns: () => [

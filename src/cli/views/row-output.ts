@@ -5,24 +5,24 @@ import { printableJson } from '../terminal/terminal.js';
 export const rowFormats = ['table', 'json', 'jsonl'] as const;
 export type RowFormat = (typeof rowFormats)[number];
 
-/** How rows of a kind look. */
+/** The rendering of a kind of rows. */
 export interface RowView<Row> {
   /** One line. */
   json(row: Row): string;
-  /** The columns that these rows need in a table. */
+  /** The columns of a table with these rows. */
   columns(rows: readonly Row[]): readonly GridColumn[];
-  /** The texts of a row under these columns. */
+  /** The cell texts of a row. */
   cells(row: Row, columns: readonly GridColumn[]): readonly string[];
-  /** Said in place of a table without rows. */
+  /** Printed instead of an empty table. */
   readonly nothing: string;
-  /** What to do when columns are left out for lack of space. */
+  /** Advice when columns are dropped for lack of space. */
   readonly hint: string;
 }
 
-/** Prints rows as they come, page by page. */
+/** Prints rows page by page. */
 export interface RowPrinter<Row> {
   page(rows: readonly Row[]): void;
-  /** After the last page. */
+  /** Called after the last page. */
   end(): void;
 }
 
@@ -32,7 +32,7 @@ export function formatOption(): Option {
     .default('table');
 }
 
-/** Prints to standard output; tables fit the terminal, if it is one. */
+/** Prints to standard output; tables are fitted to a terminal. */
 export function outputPrinter<Row>(format: RowFormat, view: RowView<Row>): RowPrinter<Row> {
   return rowPrinter(format, view, {
     write: (text) => process.stdout.write(text),
@@ -40,7 +40,7 @@ export function outputPrinter<Row>(format: RowFormat, view: RowView<Row>): RowPr
   });
 }
 
-/** Resolves when a slow reader of standard output has caught up. */
+/** Resolves when standard output accepts more data. */
 export async function outputDrained(): Promise<void> {
   if (!process.stdout.writableNeedDrain) return;
   await new Promise((resolve) => process.stdout.once('drain', resolve));
@@ -82,7 +82,7 @@ function jsonPrinter<Row>(view: RowView<Row>, { write }: Output): RowPrinter<Row
   };
 }
 
-/** Every page is a grid of its own, with the columns that its rows have. */
+/** Every page is a table of its own, with the columns of its rows. */
 function tablePrinter<Row>(view: RowView<Row>, { write, widthMax }: Output): RowPrinter<Row> {
   let printed = 0;
   return {

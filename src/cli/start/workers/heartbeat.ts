@@ -1,21 +1,21 @@
 import type { Timer, Timers } from '../../../base/async/timers.js';
 
-/** How often a worker is asked, and how many times in a row it may leave that unanswered. */
+/** How often a worker is pinged, and how many pings in a row it may miss. */
 export const pulseEveryMs = 5_000;
 export const missedPulsesMax = 6;
 
 export interface HeartbeatOptions {
   readonly timers: Timers;
-  /** Asks for an answer. */
+  /** Sends a ping. */
   readonly ask: () => void;
-  /** It has not answered for so long. Called once; nothing is asked after it. */
+  /** Called once when the worker has missed too many pings; no further pings are sent. */
   readonly lost: () => void;
 }
 
 /**
- * Notices that a process does not answer any more, such as one whose main thread is caught in an
- * endless loop. Time is counted in questions that this process has lived to ask: when the machine
- * was suspended, or this process stood still, nobody has missed anything meanwhile.
+ * Detects a process that no longer answers, such as one in an endless loop. Time is counted in
+ * pings that this process has sent: when the machine was suspended, or this process was stopped,
+ * nothing was missed.
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
@@ -23,13 +23,13 @@ export class Heartbeat {
   #timer: Timer | undefined;
   #isStopped = false;
 
-  /** Asks for the first time after `pulseEveryMs`. */
+  /** Sends the first ping after `pulseEveryMs`. */
   constructor(options: HeartbeatOptions) {
     this.#options = options;
     this.#wait();
   }
 
-  /** There was an answer. */
+  /** Called for each answer. */
   answered(): void {
     this.#missed = 0;
   }

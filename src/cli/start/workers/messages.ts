@@ -8,30 +8,30 @@ export function samePorts(left: Ports, right: Ports): boolean {
   return serviceNames.every((service) => left[service] === right[service]);
 }
 
-/** What the primary tells a worker that is ready to hear it. */
+/** Messages from the primary to a worker that is ready. */
 export type PrimaryMessage =
   | { readonly kind: 'serve'; readonly ports: Ports; readonly config: Config }
-  /** Serve with what can change of this from now on. */
+  /** Apply the changeable settings of this configuration. */
   | { readonly kind: 'reload'; readonly config: Config }
-  /** Open the file of the log again: it has been moved. */
+  /** Reopen the log file after a rotation. */
   | { readonly kind: 'reopen-log' }
-  /** Answer with `pulse`: that needs a main thread that is not caught in a loop. */
+  /** Answer with `pulse`, which needs a responsive main thread. */
   | { readonly kind: 'pulse' }
-  /** Finish the requests in flight, then end. */
+  /** Finish the requests in flight, then exit. */
   | { readonly kind: 'stop' };
 
-/** What a worker tells the primary: that it is ready, whether it serves, then how reloads went. */
+/** Messages from a worker to the primary: ready, whether it serves, then the results of reloads. */
 export type WorkerMessage =
-  /** It hears messages now; those that came before are lost. */
+  /** It listens for messages now; earlier ones are lost. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly ports: Ports }
   | { readonly kind: 'pulse' }
-  /** `failure` says why it goes on as before. For people. */
+  /** `failure`: why it keeps the old settings. For people. */
   | { readonly kind: 'reloaded'; readonly failure?: string }
-  /** It cannot serve, for a reason that another attempt would not mend. For people. */
+  /** It cannot serve, and a retry would not help. For people. */
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Both ends are this program, so a message of a known kind has its parts. */
+/** Both ends run this program, so a message of a known kind has its members. */
 export function isMessage<Kind extends string>(
   message: unknown,
   kind: Kind,

@@ -14,52 +14,52 @@ import { workerVariable } from './worker-number.js';
 export interface WorkerPoolOptions {
   /** Workers are numbered from 1. */
   readonly count: number;
-  /** On which they listen, all on the same. */
+  /** The common ports of all workers. */
   readonly ports: Ports;
-  /** What the configuration file says. */
+  /** The configuration file's content. */
   readonly config: Config;
   readonly log: Logger;
 }
 
-/** How long a worker may take to end when it is told to; it cuts requests off well before. */
+/** How long a worker may take to stop; it cuts requests off well before. */
 const stopTimeoutMs = 20_000;
-/** How long a worker may take to end when it is cut off from this process; it needs a second. */
+/** How long a disconnected worker may take to exit; it needs a second. */
 const lingerMs = 3_000;
-/** How long a worker may take to answer that it has reloaded; it needs milliseconds. */
+/** How long a worker may take to confirm a reload; it needs milliseconds. */
 const reloadTimeoutMs = 10_000;
 
-/** How a worker ends that has finished what it was doing. */
+/** The end of a worker that has finished its work. */
 const orderly = 'exit code 0';
 
 /** How the process of a worker ended. */
 interface End extends Death {
   readonly pid: number | undefined;
   readonly exit: string;
-  /** Why it could not serve, if it said so. */
+  /** The reason why it could not serve, if it gave one. */
   readonly failure: string | undefined;
 }
 
 /**
- * The worker processes of a primary. Each is replaced when it ends without being told to, until one
- * fails to start too often. `node:cluster` accepts connections in the primary and hands them to the
- * workers in turn.
+ * The worker processes of a primary. Each is replaced when it exits unexpectedly, until one fails
+ * to start too often. `node:cluster` accepts connections in the primary and distributes them in
+ * turn.
  */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   readonly #stopping = new AbortController();
-  /** Processes that have not ended. */
+  /** Processes that have not exited. */
   readonly #alive = new Set<Worker>();
-  /** What hands a process no more connections. */
+  /** Functions that stop the distribution of connections to a process. */
   readonly #handOvers = new WeakMap<Worker, () => void>();
   /** Numbers of workers that have listened. */
   readonly #started = new Set<number>();
-  /** Where the workers listen, once one does. */
+  /** The ports of the workers, once one listens. */
   #ports: Ports | undefined;
-  /** Processes that were told to serve and have not ended. */
+  /** Processes that were told to serve and have not exited. */
   readonly #serving = new Set<Worker>();
-  /** What they were told: all the same, or they would share no socket. */
+  /** The ports that all were told: with different ones they would not share sockets. */
   #told: Ports;
-  /** With which workers serve, those that start later as well. */
+  /** The configuration of workers, also of those that start later. */
   #config: Config;
   #allListen: (ports: Ports) => void = () => undefined;
   #places: readonly Promise<void>[] = [];
@@ -72,8 +72,8 @@ export class WorkerPool {
   }
 
   /**
-   * Resolves when all workers listen. Throws `CommandFailure` when they cannot, for a reason that
-   * one of them gives or because they end again and again.
+   * Resolves when all workers listen. Throws `CommandFailure` with the reason of a worker that
+   * cannot serve, or when workers exit again and again.
    */
   async start(): Promise<Ports> {
     const allListen = new Promise<Ports>((resolve) => (this.#allListen = resolve));
@@ -89,8 +89,8 @@ export class WorkerPool {
   }
 
   /**
-   * Resolves when every worker serves with what can change of this. When one of them does not, all
-   * go back to what they had, and it throws `CommandFailure`. One at a time.
+   * Resolves when every worker has applied the changes. When one fails, all return to the old
+   * configuration, and this throws `CommandFailure`. One at a time.
    */
   async reload(config: Config): Promise<void> {
     const before = this.#config;
@@ -100,7 +100,10 @@ export class WorkerPool {
     throw new CommandFailure(failure);
   }
 
-  /** Those that start later as well. Resolves with why one of them goes on as before, if any. */
+  /**
+   * Also configures workers that start later. Resolves with the reason why a worker keeps its
+   * settings, if any.
+   */
   async #tellAll(config: Config): Promise<string | undefined> {
     this.#config = config;
     const answers = [...this.#serving].map((worker) => reloaded(worker, config));
@@ -112,16 +115,16 @@ export class WorkerPool {
     for (const worker of this.#alive) tell(worker, { kind: 'reopen-log' });
   }
 
-  /** Ends every worker at once. What they have acknowledged stays. */
+  /** Kills every worker. Acknowledged writes are not lost. */
   kill(): void {
     this.#stopping.abort();
     for (const worker of this.#alive) worker.process.kill('SIGKILL');
   }
 
-  /** Lets requests in flight finish. Resolves when every process has ended. */
+  /** Lets requests in flight finish. Resolves when all processes have exited. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    // A client that is told that its connection closes comes again, and finds nobody.
+    // Clients whose connection closes reconnect, and must be refused.
     for (const worker of this.#alive) this.#handOvers.get(worker)?.();
     for (const worker of this.#alive) tell(worker, { kind: 'stop' });
     const timer = setTimeout(() => this.kill(), stopTimeoutMs);
@@ -188,19 +191,19 @@ export class WorkerPool {
         clearTimeout(lingering);
         ended(signal ?? `exit code ${code}`);
       });
-      // A worker that hangs in its end keeps its locks, and everybody waits for it.
+      // A worker that hangs at its end would keep its locks and block all others.
       let lingering: NodeJS.Timeout | undefined;
       worker.once('disconnect', () => {
         lingering = setTimeout(() => worker.process.kill('SIGKILL'), lingerMs);
       });
-      // A process that never was, or a message to one that has just ended.
+      // Failures to spawn, and messages to a process that has just exited.
       worker.on('error', (error) => {
         if (worker.process.pid === undefined) ended(error.message);
       });
     });
   }
 
-  /** Ends a worker that does not answer, so that it is replaced. */
+  /** Kills a worker that does not answer, so that it is replaced. */
   #heartbeatOf(number: number, worker: Worker): Heartbeat {
     return new Heartbeat({
       timers: systemTimers,
@@ -217,16 +220,16 @@ export class WorkerPool {
     });
   }
 
-  /** What a worker that has just become ready is to do. */
+  /** The first message to a worker that has become ready. */
   #order(worker: Worker): PrimaryMessage {
     if (this.#stopping.signal.aborted) return { kind: 'stop' };
-    // The shared socket closes with the last of them; the next one opens it where it was.
+    // The shared socket closes with the last worker; the next one must open the same port.
     if (this.#serving.size === 0 && this.#ports !== undefined) this.#told = this.#ports;
     this.#serving.add(worker);
     return { kind: 'serve', ports: this.#told, config: this.#config };
   }
 
-  /** A worker elsewhere, where no client looks for it, has to start again. */
+  /** A worker with other ports must restart. */
   #isExpected(worker: Worker, ports: Ports): boolean {
     if (this.#ports === undefined || samePorts(this.#ports, ports)) return true;
     worker.process.kill('SIGKILL');
@@ -241,12 +244,12 @@ export class WorkerPool {
   }
 }
 
-/** A worker that is gone hears nothing; its end is noticed elsewhere. */
+/** Messages to an exited worker are lost; its exit is handled elsewhere. */
 function tell(worker: Worker, message: PrimaryMessage): void {
   worker.send(message, () => undefined);
 }
 
-/** Why a worker goes on as before; undefined when it has reloaded, or has ended meanwhile. */
+/** Why a worker keeps its settings; undefined when it has reloaded or exited. */
 function reloaded(worker: Worker, config: Config): Promise<string | undefined> {
   return new Promise((resolve) => {
     const end = (failure: string | undefined): void => {

@@ -13,8 +13,8 @@ import { WorkerPool } from './pool.js';
 import { warnOfExposure } from '../reach.js';
 
 /**
- * Owns the data directory and watches the workers that serve it, until a signal stops all of them.
- * Throws `CommandFailure` when they cannot serve.
+ * Owns the data directory and supervises the workers that serve it, until a signal stops all of
+ * them. Throws `CommandFailure` when they cannot serve.
  */
 export async function runPrimary(plan: StartPlan): Promise<never> {
   const { settings, config } = plan;
@@ -65,7 +65,7 @@ export async function runPrimary(plan: StartPlan): Promise<never> {
   return guard.stop(stop());
 }
 
-/** Gives the directory up, unless it has not even been opened for some time. */
+/** Releases the directory, unless opening it does not finish for some time. */
 async function given(opening: Promise<DirectoryOwner>): Promise<void> {
   const opened = opening.catch(() => undefined);
   const owner = await Promise.race([opened, pause(startPatienceMs, undefined)]);

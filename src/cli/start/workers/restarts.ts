@@ -1,4 +1,4 @@
-/** A worker that has ended without being told to: how long it listened, if it ever did. */
+/** An unexpected end of a worker: how long it listened, if at all. */
 export interface Death {
   readonly listenedMs: number | undefined;
 }
@@ -6,17 +6,16 @@ export interface Death {
 export type Decision =
   { readonly kind: 'restart'; readonly delayMs: number } | { readonly kind: 'give-up' };
 
-/** Starts of one worker that may fail in a row. */
+/** The consecutive failed starts of a worker, at most. */
 export const failedStartsMax = 5;
-/** A worker that listened this long was well: its death is no consequence of its start. */
+/** A worker that listened this long started successfully. */
 const wellMs = 10_000;
 const firstDelayMs = 100;
 const delayMsMax = 5_000;
 
 /**
- * Decides about the deaths of one worker and its replacements. The first death is answered at once;
- * those that follow quickly are answered later and later; starts that fail again and again are not
- * answered any more.
+ * The restart policy of one worker. The first restart is immediate; quick further ones are delayed
+ * more and more; after too many failed starts there are no more.
  */
 export class Restarts {
   #failedStarts = 0;
@@ -35,10 +34,10 @@ export class Restarts {
   }
 }
 
-/** How the system ends a process that meets memory which is not what it should be. */
+/** Signals of memory errors. */
 const crashes: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL']);
 
-/** What whoever reads the log should do about the end of a worker; undefined where nothing. */
+/** Advice for the log about the end of a worker; undefined when there is none. */
 export function adviceAfter(exit: string): string | undefined {
   if (!crashes.has(exit)) return undefined;
   return (

@@ -1,20 +1,21 @@
 import type { Worker } from 'node:cluster';
 
-/** What node's handles of sockets have. */
+/** The methods of node's socket handles. */
 interface Handle {
   close(): void;
 }
 
 /**
- * Closes the connections that a worker was handed and had not taken when it ended, so that their
- * clients can connect again. `node:cluster` leaves them open, and then they wait for ever.
+ * Closes connections that a worker was handed but had not accepted when it exited, so that their
+ * clients can reconnect. `node:cluster` leaves them open for ever.
  *
  * It hands a worker one connection of each listening socket at a time and closes its own copy when
- * the worker has taken it; closing that again does nothing. So the latest handle of each socket is
- * all there can be. Whatever else is sent passes through.
+ * the worker has accepted it; closing that again does nothing. So only the latest handle of each
+ * socket can be open. Other messages pass through.
  *
- * Returns what hands it no more. Once that was called for every worker, the listening sockets are
- * closed; each worker still takes what it was handed, before it hears what it is told afterwards.
+ * Returns the function that stops handing out connections. Once that was called for every worker,
+ * the listening sockets are closed; each worker still accepts the connections that it was handed
+ * before later messages.
  */
 export function closeUntakenConnections(worker: Worker): () => void {
   const child = worker.process;
@@ -34,16 +35,16 @@ export function closeUntakenConnections(worker: Worker): () => void {
     for (const handle of latest.values()) handle.close();
   });
   return () => {
-    // As if the worker had said that it closes them: then nobody listens at once.
+    // Acts as if the worker had closed them, so that the ports are released at once.
     for (const key of sockets)
       child.emit('internalMessage', { cmd: clusterCommand, act: 'close', key });
   };
 }
 
-/** How `node:cluster` marks its own messages. */
+/** The mark of `node:cluster`'s own messages. */
 const clusterCommand = 'NODE_CLUSTER';
 
-/** The listening socket that a message of `node:cluster` is about; undefined for others. */
+/** The listening socket that a message of `node:cluster` refers to; undefined for others. */
 function listeningSocketOf(message: unknown): string | undefined {
   if (typeof message !== 'object' || message === null) return undefined;
   const isOfCluster = 'cmd' in message && message.cmd === clusterCommand;

@@ -16,11 +16,11 @@ import { isMessage, type PrimaryMessage, type WorkerMessage } from './messages.j
 type Told<Kind> = Extract<PrimaryMessage, { readonly kind: Kind }>;
 
 /**
- * Serves until the primary says stop, and ends the process. A worker whose primary is gone ends at
- * once: nobody owns the data directory for it any more.
+ * Serves until the primary says stop, and ends the process. A worker exits at once when its primary
+ * is gone, because the data directory has no owner then.
  */
 export async function runWorker(settingsFor: SettingsFor, number: number): Promise<never> {
-  // A terminal and a service manager send them to every process; the primary decides.
+  // Terminals and service managers send these to every process; the primary decides.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => undefined);
   endWithPrimary();
@@ -60,7 +60,7 @@ export async function runWorker(settingsFor: SettingsFor, number: number): Promi
   return endProcess(exitCodes.stopped, flush);
 }
 
-/** Before `node:cluster` does it with `process.exit`, which may wait for ever. */
+/** Ends the process before `node:cluster` calls `process.exit`, which may hang. */
 function endWithPrimary(): void {
   const { worker } = cluster;
   worker?.once('disconnect', () => {
@@ -69,7 +69,7 @@ function endWithPrimary(): void {
   });
 }
 
-/** Does what the primary says about reloading, in order, those that came before serving as well. */
+/** Runs the reloads of the primary in order, including those that came before serving. */
 class Reloads {
   #serve: (reload: (config: Config) => Promise<void>) => void = () => undefined;
   readonly #serving = new Promise<(config: Config) => Promise<void>>((resolve) => {
@@ -101,7 +101,7 @@ function told<Kind extends PrimaryMessage['kind']>(kind: Kind): Promise<Told<Kin
   return new Promise((resolve) => hear(kind, resolve));
 }
 
-/** Calls back for every message of a kind from now on. */
+/** Calls back for every later message of a kind. */
 function hear<Kind extends PrimaryMessage['kind']>(
   kind: Kind,
   listener: (message: Told<Kind>) => unknown,
@@ -111,7 +111,7 @@ function hear<Kind extends PrimaryMessage['kind']>(
   });
 }
 
-/** Resolves when the message is on its way. A primary that is gone hears nothing. */
+/** Resolves when the message was sent. Errors of a closed channel are ignored. */
 function tell(message: WorkerMessage): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined) resolve();
