@@ -8,7 +8,7 @@ import { listEntries } from './plans/index-upkeep.js';
 import { listSize } from './plans/list-size.js';
 import { loadsOf } from './plans/load.js';
 import { planOf, requestsOf, type OperationPlan } from './plans/operation-plan.js';
-import { placesOf, type Place, type Places } from './plans/place.js';
+import { rowSetsOf, type RowSet, type RowSets } from './plans/row-set.js';
 import {
   capacityCost,
   examplePrices,
@@ -75,7 +75,7 @@ export function explain(
   const workload = given as AnyWorkload;
   checkWorkload(workload, entity);
   const targets = { ...cloudTargets, ...told };
-  const places = placesOf(entity, indexes, workload);
+  const places = rowSetsOf(entity, indexes, workload);
   const plans = workload.operations.map((operation) => planOf(places, operation, targets));
   const loads = loadsOf(places, plans);
   const operations = plans.map((plan) => operationReport(plan, prices));
@@ -192,7 +192,7 @@ function billedAs(request: RequestClass): BilledClass | undefined {
   }
 }
 
-function capacityReport(places: Places): CapacityReport {
+function capacityReport(places: RowSets): CapacityReport {
   const { entities, indexes } = places;
   const reports = [entities, ...indexes]
     .filter(({ index }) => index?.place !== 'blob')
@@ -205,7 +205,7 @@ function capacityReport(places: Places): CapacityReport {
   };
 }
 
-function placeReport(place: Place, places: Places): PlaceReport {
+function placeReport(place: RowSet, places: RowSets): PlaceReport {
   const { name, rows, size, index } = place;
   const { bytes, overheadBytes } = size;
   const rowBytes = index?.kind === 'list' ? listBytes(place, places) : bytes;
@@ -213,7 +213,7 @@ function placeReport(place: Place, places: Places): PlaceReport {
 }
 
 /** A list is as long as there are entities for each value. */
-function listBytes(place: Place, places: Places): PlaceReport['rowBytes'] {
+function listBytes(place: RowSet, places: RowSets): PlaceReport['rowBytes'] {
   const { index, rows } = place;
   const entries = listEntries(place, places);
   const average = rows === 0 ? 0 : places.entities.rows / rows;

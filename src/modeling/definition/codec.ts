@@ -403,7 +403,10 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     return values;
   }
 
-  /** What should be encrypted and is not was written by somebody else, or is still to be opened. */
+  /**
+   * Refuses a plain value of an encrypted property: another program wrote it, or it is not
+   * decrypted yet.
+   */
   #refusePlain(row: StoredRow, field: Field): void {
     if (row.acceptsPlain === true) return;
     const isPlain = (wireName: string): boolean =>

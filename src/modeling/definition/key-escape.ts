@@ -93,6 +93,6 @@ export function unescapeKeyText(escaped: string, separator: string): string | un
         ? String.fromCharCode(0xff00 | Number.parseInt(low ?? '', 16))
         : String.fromCharCode(Number.parseInt(code, 16)),
   );
-  // Whatever is not exactly what would have been written is somebody else's key.
+  // A key in any other spelling was written by another program.
   return !loneSurrogate.test(text) && escapeKeyText(text, separator) === escaped ? text : undefined;
 }

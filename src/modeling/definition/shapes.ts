@@ -75,7 +75,10 @@ export type MergeOf<D extends Shaped> =
 
 declare const refused: unique symbol;
 
-/** What no value is: its parameter says, in the compiler's message, why and what to do instead. */
+/**
+ * A type that no value has: the compiler's message shows its parameter, which says why and what to
+ * do instead.
+ */
 export type MergeRefused<Reason extends string> = { readonly [refused]: Reason };
 
 type PickedShape<P extends Properties, N extends string> = Flat<{

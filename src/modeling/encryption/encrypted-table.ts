@@ -25,15 +25,15 @@ export type EncryptionResolver = (
 /**
  * Properties that can be looked up by equality although they are encrypted.
  *
- * **Weaker than the rest.** Equal values of a property are equal bytes in every row. Who can read
+ * **Weaker than the rest.** Equal values of a property have equal bytes in every row. A reader of
  * the table sees which rows share a value and how often each occurs, and can guess the values of a
- * property that has few. A value can be copied to another row unnoticed. Use it for identifiers of
- * many values, such as mail addresses; not for a gender, a grade or a salary.
+ * property that has few. A value can be copied to another row unnoticed. Use it for identifiers
+ * with many values, such as mail addresses; not for a gender, a grade or a salary.
  */
 export interface DeterministicOptions {
   /** Names on the wire. They must be encrypted by their definition or the resolver, too. */
   readonly properties: readonly string[];
-  /** Of `createDeterministicKey`. The first writes, all are looked up. */
+  /** Records of `createDeterministicKey`. The first encrypts, all are used for lookups. */
   readonly keys: readonly DeterministicKeyRecord[];
 }
 
@@ -44,9 +44,9 @@ export interface EncryptionOptions extends ContentionOptions {
   readonly resolver?: EncryptionResolver;
   readonly deterministic?: DeterministicOptions;
   /**
-   * What to do with a property that should be encrypted, by the resolver or its definition, and is
-   * stored in plain: 'refuse' the row, the default, or 'accept' it, while a table is being
-   * encrypted. Who accepts cannot tell what an intruder wrote in plain.
+   * What to do with a plain value of a property that should be encrypted, by the resolver or its
+   * definition: 'refuse' the row, the default, or 'accept' it, while a table is being encrypted.
+   * With 'accept', plain values of an intruder are not detected.
    */
   readonly unencrypted?: 'refuse' | 'accept';
   /**
@@ -69,9 +69,9 @@ export type RewrapResult = 'rewrapped' | 'already-current' | 'not-encrypted' | '
 
 /**
  * A table whose rows are encrypted before they leave the process and decrypted when they come back,
- * whoever reads and writes through it. Sends what `table` sends, and calls the key-encryption keys:
- * one `wrapKey` for each row written with something to encrypt, and one `unwrapKey` for each row
- * read, unless its content key is in the cache. What a `KeyWrapper` throws passes through.
+ * for all its readers and writers. Sends what `table` sends, and calls the key-encryption keys: one
+ * `wrapKey` for each row written with something to encrypt, and one `unwrapKey` for each row read,
+ * unless its content key is in the cache. Errors of a `KeyWrapper` are passed on.
  */
 export function withEncryption(table: TableGateway, options: EncryptionOptions): EncryptedTable {
   return new EncryptedTable(table, options);

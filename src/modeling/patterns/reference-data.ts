@@ -84,7 +84,7 @@ export class ReferenceData<Item, Key extends ReferenceKey> {
     await this.#load();
   }
 
-  /** The next use loads. A load under way is not used for anyone who asks after this. */
+  /** The next use loads again. Later callers do not use a load that is already in progress. */
   invalidate(): void {
     this.#copy = undefined;
     this.#loading = undefined;

@@ -35,7 +35,7 @@ export function wireNameFault(name: string): string | undefined {
     : `'${name}' is no name for a property: a letter or _, then letters, digits and _`;
 }
 
-/** Names that can be written, so that each is looked at once. */
+/** A cache of valid names, so that each is checked once. */
 const goodNames = new Set<string>();
 const goodNamesMax = 10_000;
 

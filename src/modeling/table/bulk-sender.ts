@@ -89,7 +89,7 @@ export class BulkSender {
       return isThere(item.write, row) ? unchanged(item) : failure(item, error);
     } catch (cause) {
       if (!(cause instanceof ModelError)) throw cause;
-      // Why the write was refused says more than why it could not be looked up.
+      // The refusal of the write says more than the failure of the lookup.
       return failure(item, error);
     }
   }
@@ -155,7 +155,10 @@ function failedItem(items: readonly Item[], error: ModelError): Item | undefined
   return error instanceof TransactionFailedError ? items[error.index ?? -1] : undefined;
 }
 
-/** Whether fewer writes may succeed where all of them do not: too much, or nobody told which. */
+/**
+ * True when smaller groups of writes may succeed: the group was too large, or the error names no
+ * write.
+ */
 function isDivisible(error: ModelError): boolean {
   return (
     error instanceof TooLargeError ||

@@ -19,7 +19,10 @@ export interface BulkOptions {
   readonly signal?: AbortSignal;
   /** Told of every write as it is settled, in no order. */
   readonly onResult?: (result: BulkResult) => void;
-  /** Told when the position advances. Whoever stores it can go on from there after a crash. */
+  /**
+   * Called when the position advances. A program that stores it can continue from there after a
+   * crash.
+   */
   readonly onPosition?: (position: number) => void;
   /** Failures that the report keeps; 1000 when absent. */
   readonly failuresMax?: number;
@@ -141,7 +144,7 @@ class Bulk {
     return chunk;
   }
 
-  /** The oldest chunks go, so that the position advances and no write waits for ever. */
+  /** Sends the oldest chunks, so that the position advances and no write waits for ever. */
   async #makeRoom(): Promise<void> {
     for (const [partitionKey, chunk] of this.#chunks) {
       if (this.#waiting <= this.#waitingMax) break;

@@ -23,9 +23,9 @@ const attemptsDefault = 50;
 const backOffMs = { first: 4, last: 250 };
 
 /**
- * Runs an attempt, and runs it again from its first read when `isOvertaken` says that another
- * writer was faster. Throws what else the attempt throws at once, and `ContentionError` after the
- * last.
+ * Runs an attempt, and repeats it from its first read when `isOvertaken` says that another writer
+ * was faster. Other errors of the attempt are thrown at once; `ContentionError` after the last
+ * attempt.
  */
 export async function retryConflicts<T>(
   what: string,

@@ -1,12 +1,12 @@
 import type { PartitionLoad } from '../plans/load.js';
 import type { OperationPlan } from '../plans/operation-plan.js';
-import type { Places } from '../plans/place.js';
+import type { RowSets } from '../plans/row-set.js';
 import type { ServiceTargets } from '../plans/service-targets.js';
 import type { AnyWorkload } from '../facts/workload.js';
 
 /** All that the rules look at. */
 export interface Advice {
-  readonly places: Places;
+  readonly places: RowSets;
   readonly workload: AnyWorkload;
   readonly plans: readonly OperationPlan[];
   readonly loads: readonly PartitionLoad[];

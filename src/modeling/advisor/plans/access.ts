@@ -1,5 +1,5 @@
 import { exactly, none, type Estimate } from './estimate.js';
-import type { Place } from './place.js';
+import type { RowSet } from './row-set.js';
 
 /** Kinds of requests that an operation makes. */
 export type RequestClass =
@@ -8,7 +8,7 @@ export type RequestClass =
 /** Requests of one class at one place, made by one operation. */
 export interface Access {
   /** Undefined: a queue, a blob. */
-  readonly place: Place | undefined;
+  readonly place: RowSet | undefined;
   readonly request: RequestClass;
   /** For each operation. */
   readonly requests: Estimate;
@@ -24,7 +24,7 @@ export interface Access {
 
 /** Requests that each read or write a number of entities that is known. */
 export function accessOf(
-  place: Place | undefined,
+  place: RowSet | undefined,
   request: RequestClass,
   requests: Estimate,
   entities: { readonly read?: number; readonly written?: number } = {},
@@ -48,7 +48,7 @@ export function accessOf(
   };
 }
 
-export function pointReads(place: Place, requests: Estimate): Access {
+export function pointReads(place: RowSet, requests: Estimate): Access {
   return accessOf(place, 'point-read', requests, { read: 1 });
 }
 

@@ -1,6 +1,6 @@
 import { shapeOf } from '../sizes/stored-shape.js';
 import { exactly, mapEstimate, type Estimate } from './estimate.js';
-import { indexedNames, spreadOfIndexed, type Place, type Places } from './place.js';
+import { indexedNames, spreadOfIndexed, type RowSet, type RowSets } from './row-set.js';
 import { listSize } from './list-size.js';
 import { later, once, pointReads, accessOf, type Access } from './access.js';
 
@@ -24,7 +24,7 @@ export interface IndexUpkeep {
 /** How a row of an index follows a change of its entity. */
 type Following = 'stays' | 'same-key' | 'other-key';
 
-function following(place: Place, places: Places, { kind, changes }: IndexedChange): Following {
+function following(place: RowSet, places: RowSets, { kind, changes }: IndexedChange): Following {
   const { index } = place;
   if (kind !== 'change' || index === undefined) return 'same-key';
   if (changes === undefined) return index.kind === 'list' ? 'stays' : 'same-key';
@@ -36,7 +36,7 @@ function following(place: Place, places: Places, { kind, changes }: IndexedChang
   return stored.some((name) => changes.includes(name)) ? 'same-key' : 'stays';
 }
 
-export function upkeepOf(places: Places, change: IndexedChange): IndexUpkeep {
+export function upkeepOf(places: RowSets, change: IndexedChange): IndexUpkeep {
   const affected = places.indexes.flatMap((place) => {
     const how = following(place, places, change);
     return how === 'stays' ? [] : [{ place, how }];
@@ -58,7 +58,7 @@ function rowsOf(how: Following): number {
 }
 
 /** One point read for each list, and one range read more when it is long. */
-function listReads(place: Place, places: Places, lists: number): Access {
+function listReads(place: RowSet, places: RowSets, lists: number): Access {
   return pointReads(
     place,
     mapEstimate(listRequests(place, places), (each) => each * lists),
@@ -66,7 +66,7 @@ function listReads(place: Place, places: Places, lists: number): Access {
 }
 
 /** Requests that reading a list takes: more than one when it has chunks. */
-export function listRequests(place: Place, places: Places): Estimate {
+export function listRequests(place: RowSet, places: RowSets): Estimate {
   const entries = listEntries(place, places);
   return mapEstimate(entries, (count) =>
     place.index?.kind === 'list' && listSize(place.index, place, places.entities, count).chunks > 0
@@ -76,7 +76,7 @@ export function listRequests(place: Place, places: Places): Estimate {
 }
 
 /** Entities in a list: of a typical value, and of the most frequent one. */
-export function listEntries(place: Place, { entities, facts }: Places): Estimate {
+export function listEntries(place: RowSet, { entities, facts }: RowSets): Estimate {
   const { index } = place;
   if (index === undefined) return exactly(0);
   const values = spreadOfIndexed(index, entities.definition, facts);
@@ -93,8 +93,8 @@ export function listEntries(place: Place, { entities, facts }: Places): Estimate
 
 /** An intent on its way, and the worker that acts on it. */
 function worker(
-  places: Places,
-  affected: readonly { readonly place: Place; readonly how: Following }[],
+  places: RowSets,
+  affected: readonly { readonly place: RowSet; readonly how: Following }[],
   { kind }: IndexedChange,
 ): readonly Access[] {
   const { entities } = places;

@@ -1,6 +1,6 @@
 import type { ResolvedLists } from '../../patterns/indexes/with-indexes.js';
 import { capacityFormula as formula } from '../sizes/capacity-formula.js';
-import type { Place } from './place.js';
+import type { RowSet } from './row-set.js';
 
 /** What the list of one value takes. */
 export interface ListSize {
@@ -15,8 +15,8 @@ export interface ListSize {
 /** A list of so many entities. A blob has no rows. */
 export function listSize(
   { place, layout }: ResolvedLists,
-  list: Place,
-  entities: Place,
+  list: RowSet,
+  entities: RowSet,
   entries: number,
 ): ListSize {
   const { partitionKey, rowKey } = entities.size;

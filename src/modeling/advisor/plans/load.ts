@@ -1,11 +1,11 @@
 import type { OperationPlan } from './operation-plan.js';
 import { movingPart } from '../facts/key-motion.js';
-import type { Place, Places } from './place.js';
+import type { RowSet, RowSets } from './row-set.js';
 import type { Access } from './access.js';
 
 /** What the partitions of a place have to carry at the busiest time. */
 export interface PartitionLoad {
-  readonly place: Place;
+  readonly place: RowSet;
   /** Entities read and written a second, in all partitions. */
   readonly entitiesPerSecond: number;
   /** In the busiest partition. */
@@ -30,7 +30,10 @@ interface Flow {
 /**
  * The load of the entities' partitions, indexes beside them included, and of those of each index.
  */
-export function loadsOf(places: Places, plans: readonly OperationPlan[]): readonly PartitionLoad[] {
+export function loadsOf(
+  places: RowSets,
+  plans: readonly OperationPlan[],
+): readonly PartitionLoad[] {
   const flows = plans.flatMap((plan) => flowsOf(places, plan));
   const { entities, indexes } = places;
   const elsewhere = indexes.filter(
@@ -45,11 +48,11 @@ export function loadsOf(places: Places, plans: readonly OperationPlan[]): readon
 }
 
 /** The place whose partitions a place is in. */
-function homeOf(place: Place | undefined, { entities }: Places): Place | undefined {
+function homeOf(place: RowSet | undefined, { entities }: RowSets): RowSet | undefined {
   return place?.index?.place === 'same-partition' ? entities : place;
 }
 
-function flowsOf(places: Places, plan: OperationPlan): readonly Flow[] {
+function flowsOf(places: RowSets, plan: OperationPlan): readonly Flow[] {
   const { operation, accesses } = plan;
   const { perSecond } = operation;
   const isInsert =
@@ -68,15 +71,15 @@ function flowsOf(places: Places, plan: OperationPlan): readonly Flow[] {
  * a PartitionKey of its own no partition is busy, only an end of the key range.
  */
 function growingShare(
-  { definition, partitions, rows }: Place,
-  { facts }: Places,
+  { definition, partitions, rows }: RowSet,
+  { facts }: RowSets,
 ): number | undefined {
   if (partitions.values * 2 > rows) return undefined;
   const moving = movingPart(definition.partitionKey, definition.properties, facts);
   return moving === undefined || moving.evidence === 'number' ? undefined : moving.share;
 }
 
-function loadOf(place: Place, flows: readonly Flow[]): PartitionLoad {
+function loadOf(place: RowSet, flows: readonly Flow[]): PartitionLoad {
   const { greatest, values, above } = place.partitions;
   const ofBusiest = new Map<OperationPlan, number>();
   for (const flow of flows) {

@@ -3,7 +3,7 @@ import { ValueError } from '../../rows/model-error.js';
 import type { PlanClass } from '../../table/query-plan.js';
 import { exactly, mapEstimate, none, sumOf, type Estimate } from './estimate.js';
 import { listEntries, listRequests, upkeepOf, type IndexedChange } from './index-upkeep.js';
-import type { Place, Places } from './place.js';
+import type { RowSet, RowSets } from './row-set.js';
 import { readingOfQuery, readingOfScan, type QueryReading } from './reading.js';
 import type { ServiceTargets } from './service-targets.js';
 import { once, onFailure, pointReads, accessOf, type Access } from './access.js';
@@ -25,7 +25,7 @@ export interface OperationPlan {
   readonly isAssumed: boolean;
 }
 
-/** Attempts of `update`, and of every write beside indexes. */
+/** The attempts of `update`, and of every write when there are indexes. */
 const updateAttemptsMax = 24;
 const indexedAttemptsMax = 64;
 
@@ -38,7 +38,7 @@ const written: Pick<Body, 'planClass' | 'returned' | 'isAssumed'> = {
 };
 
 export function planOf(
-  places: Places,
+  places: RowSets,
   operation: AnyOperation,
   targets: ServiceTargets,
 ): OperationPlan {
@@ -60,7 +60,7 @@ function defaultName(operation: AnyOperation): string {
   }
 }
 
-function bodyOf(places: Places, operation: AnyOperation, targets: ServiceTargets): Body {
+function bodyOf(places: RowSets, operation: AnyOperation, targets: ServiceTargets): Body {
   const { entities, facts } = places;
   const context = { place: entities, facts, targets };
   switch (operation.kind) {
@@ -88,7 +88,7 @@ function bodyOf(places: Places, operation: AnyOperation, targets: ServiceTargets
 }
 
 /** One row by its keys. */
-function readingOne(place: Place): Body {
+function readingOne(place: RowSet): Body {
   return {
     planClass: 'point',
     accesses: [pointReads(place, once)],
@@ -98,7 +98,7 @@ function readingOne(place: Place): Body {
   };
 }
 
-function reading(place: Place, found: QueryReading): Body {
+function reading(place: RowSet, found: QueryReading): Body {
   return {
     planClass: found.planClass,
     accesses: [rangeReads(place, found)],
@@ -108,7 +108,7 @@ function reading(place: Place, found: QueryReading): Body {
   };
 }
 
-function rangeReads(place: Place, { requests, read, partitions, readAt }: QueryReading): Access {
+function rangeReads(place: RowSet, { requests, read, partitions, readAt }: QueryReading): Access {
   return {
     place,
     request: 'range-read',
@@ -132,7 +132,7 @@ export function changeOf(kind: WriteKind, changes: readonly string[] | undefined
 }
 
 /** One write of one entity. */
-function writing(places: Places, kind: WriteKind, changes: readonly string[] | undefined): Body {
+function writing(places: RowSets, kind: WriteKind, changes: readonly string[] | undefined): Body {
   const { entities, indexes } = places;
   if (indexes.length > 0) return writingBeside(places, kind, changes);
   return {
@@ -145,8 +145,11 @@ function writing(places: Places, kind: WriteKind, changes: readonly string[] | u
   };
 }
 
-/** After a 409, a 412 or a lost answer a read tells by the write stamp whether it was applied. */
-function lookAgain(entities: Place, kind: WriteKind): readonly Access[] {
+/**
+ * After a 409, a 412 or a lost answer, a read finds out by the write stamp whether the write was
+ * applied.
+ */
+function lookAgain(entities: RowSet, kind: WriteKind): readonly Access[] {
   const hasStamp = entities.definition.system.writeStamp !== undefined;
   return hasStamp && kind !== 'upsert' && kind !== 'delete'
     ? [pointReads(entities, onFailure)]
@@ -155,7 +158,7 @@ function lookAgain(entities: Place, kind: WriteKind): readonly Access[] {
 
 /** One write of one entity, with what its indexes make of it. It starts over when it was late. */
 function writingBeside(
-  places: Places,
+  places: RowSets,
   kind: WriteKind,
   changes: readonly string[] | undefined,
 ): Body {
@@ -163,7 +166,7 @@ function writingBeside(
   const upkeep = upkeepOf(places, changeOf(kind, changes));
   const rows = 1 + upkeep.rowsBeside;
   const attempts: Estimate = { ...once, worst: indexedAttemptsMax };
-  // Whoever writes beside an index must know what the index had. An insert had nothing there.
+  // A write with indexes must know the entity's old index values; an insert has none.
   const reads = kind === 'insert' ? { ...none, worst: indexedAttemptsMax - 1 } : attempts;
   return {
     ...written,
@@ -181,7 +184,7 @@ function writingBeside(
   };
 }
 
-function updating(places: Places, changes: readonly string[] | undefined): Body {
+function updating(places: RowSets, changes: readonly string[] | undefined): Body {
   const { entities, indexes } = places;
   if (indexes.length > 0) return writingBeside(places, 'replace', changes);
   const attempts: Estimate = { ...once, worst: updateAttemptsMax };
@@ -195,7 +198,7 @@ function updating(places: Places, changes: readonly string[] | undefined): Body 
   };
 }
 
-function transacting(places: Places, writes: number, kind: WriteKind): Body {
+function transacting(places: RowSets, writes: number, kind: WriteKind): Body {
   const { entities } = places;
   const upkeep = upkeepOf(places, changeOf(kind, undefined));
   const rows = writes * (1 + upkeep.rowsBeside);
@@ -218,7 +221,7 @@ function transacting(places: Places, writes: number, kind: WriteKind): Body {
   };
 }
 
-function lookingUp(places: Places, operation: AnyLookUp, targets: ServiceTargets): Body {
+function lookingUp(places: RowSets, operation: AnyLookUp, targets: ServiceTargets): Body {
   const place = places.indexes.find(({ index }) => index?.name === operation.index);
   if (place?.index === undefined) {
     throw new ValueError(
@@ -237,8 +240,8 @@ function lookingUp(places: Places, operation: AnyLookUp, targets: ServiceTargets
 }
 
 function readingCopies(
-  { facts }: Places,
-  place: Place,
+  { facts }: RowSets,
+  place: RowSet,
   operation: AnyLookUp,
   targets: ServiceTargets,
 ): Body {
@@ -246,7 +249,7 @@ function readingCopies(
   return reading(place, readingOfQuery({ place, facts, targets }, operation.query, operation));
 }
 
-function readingList(places: Places, place: Place, operation: AnyLookUp): Body {
+function readingList(places: RowSets, place: RowSet, operation: AnyLookUp): Body {
   const { take = Infinity, reads, returns } = operation;
   const told = reads === undefined ? listEntries(place, places) : exactly(reads);
   const found = returns === undefined ? told : exactly(returns);

@@ -15,7 +15,7 @@ import { conditionOf, shareOfCondition } from '../facts/condition-share.js';
 import { exactly, mapEstimate, type Estimate } from './estimate.js';
 import type { EntitySize } from '../sizes/entity-size.js';
 import { valuesOf } from '../facts/key-spread.js';
-import type { Place } from './place.js';
+import type { RowSet } from './row-set.js';
 import type { FactsByName } from '../facts/property-facts.js';
 import type { ServiceTargets } from './service-targets.js';
 import { shareOf, spreadOf } from '../facts/spread.js';
@@ -47,7 +47,7 @@ export interface ReadingFacts {
 }
 
 export interface ReadingContext {
-  readonly place: Place;
+  readonly place: RowSet;
   readonly facts: FactsByName;
   readonly targets: ServiceTargets;
 }
@@ -117,16 +117,16 @@ function shareOfWhere(
 }
 
 /**
- * Rows of the partition for each of the type. A type whose RowKeys begin with a text of their own
- * is a range, however much is beside it.
+ * The rows of the partition per row of the type. A type whose RowKeys have their own prefix is one
+ * range, whatever other rows are in the partition.
  */
-function densityOf({ definition, density }: Place): number {
+function densityOf({ definition, density }: RowSet): number {
   return definition.rowKey.texts[0] === '' ? density : 1;
 }
 
 /** Rows of the type in one partition that the keys select. */
 function rowsEach(
-  { rows, partitions }: Place,
+  { rows, partitions }: RowSet,
   planClass: PlanClass,
   range: Estimate | undefined,
   reads: number | undefined,
@@ -229,7 +229,7 @@ function finished(
   const pages = (rows: number, of: number): number =>
     Math.max(1, Math.ceil(rows / targets.pageEntities), Math.ceil((rows * of) / targets.pageBytes));
   const perPartition = (rows: number, of: number): number => count * pages(rows / count, of);
-  // A page also ends where the key range of a node does: at worst behind every partition.
+  // A page also ends at the key range of a node: at worst after every partition.
   const seams = partitions === undefined ? Math.max(0, place.partitions.values - 1) : 0;
   return {
     ...rest,
@@ -247,7 +247,7 @@ function finished(
 
 /** Bytes of an entity as far as it is asked for. */
 function bytesReturned(
-  { definition, size }: Place,
+  { definition, size }: RowSet,
   select: readonly string[] | undefined,
 ): EntitySize['bytes'] {
   if (select === undefined) return size.bytes;

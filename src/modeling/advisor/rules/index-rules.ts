@@ -7,7 +7,7 @@ import { listEntries, upkeepOf } from '../plans/index-upkeep.js';
 import { changeOf } from '../plans/operation-plan.js';
 import type { AnyOperation, WriteKind } from '../facts/workload.js';
 import { listSize } from '../plans/list-size.js';
-import { spreadOfIndexed, type Place, type Places } from '../plans/place.js';
+import { spreadOfIndexed, type RowSet, type RowSets } from '../plans/row-set.js';
 import { shapeOf } from '../sizes/stored-shape.js';
 
 /** An index whose values leave this share of the rows, or more, does not find anything. */
@@ -30,7 +30,7 @@ export function indexFindings(advice: Advice): readonly Finding[] {
 
 function valueFindings(
   { places, targets }: Advice,
-  place: Place,
+  place: RowSet,
   index: ResolvedIndex,
 ): readonly Finding[] {
   const { entities, facts } = places;
@@ -49,7 +49,7 @@ function valueFindings(
   return [finding(severity, 'unselective-index', place.name, figures)];
 }
 
-function listFindings({ places }: Advice, place: Place, index: ResolvedIndex): readonly Finding[] {
+function listFindings({ places }: Advice, place: RowSet, index: ResolvedIndex): readonly Finding[] {
   if (index.kind !== 'list' || index.place === 'blob') return [];
   const entries = listEntries(place, places).worst;
   const { bytes } = listSize(index, place, places.entities, entries);
@@ -61,7 +61,7 @@ function listFindings({ places }: Advice, place: Place, index: ResolvedIndex): r
 
 function useFindings(
   { places, plans }: Advice,
-  place: Place,
+  place: RowSet,
   index: ResolvedIndex,
 ): readonly Finding[] {
   const lookUps = plans.reduce(
@@ -83,7 +83,7 @@ function useFindings(
 }
 
 /** Rows of one index that an operation writes. */
-function rowsWritten(places: Places, place: Place, operation: AnyOperation): number {
+function rowsWritten(places: RowSets, place: RowSet, operation: AnyOperation): number {
   const of = (kind: WriteKind, changes?: readonly string[]): number => {
     const upkeep = upkeepOf({ ...places, indexes: [place] }, changeOf(kind, changes));
     if (place.index?.place === 'same-partition') return upkeep.rowsBeside;
@@ -114,9 +114,9 @@ function rowsWritten(places: Places, place: Place, operation: AnyOperation): num
 
 /** A full copy of entities that change more often than the copy is read. */
 function copyFindings(
-  entities: Place,
+  entities: RowSet,
   plans: Advice['plans'],
-  place: Place,
+  place: RowSet,
   index: ResolvedIndex,
   lookUpsPerSecond: number,
 ): readonly Finding[] {

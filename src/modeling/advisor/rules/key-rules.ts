@@ -2,17 +2,17 @@ import type { Advice } from '../findings/advice.js';
 import { finding, type Finding, type Severity } from '../findings/finding.js';
 import type { KeyName } from '../findings/finding-texts.js';
 import { movingPart, type MovingPart } from '../facts/key-motion.js';
-import type { Place } from '../plans/place.js';
+import type { RowSet } from '../plans/row-set.js';
 
 /** Keys that grow, so that one node gets all inserts. */
 export function keyFindings(advice: Advice): readonly Finding[] {
   const { entities, indexes } = advice.places;
   return [entities, ...indexes]
     .filter(({ index }) => index?.kind !== 'list')
-    .flatMap((place) => placeFindings(advice, place));
+    .flatMap((place) => rowSetFindings(advice, place));
 }
 
-function placeFindings(advice: Advice, place: Place): readonly Finding[] {
+function rowSetFindings(advice: Advice, place: RowSet): readonly Finding[] {
   const inserts = insertsPerSecond(advice);
   if (inserts === 0) return [];
   const { partitionKey, rowKey, properties } = place.definition;
@@ -35,7 +35,7 @@ function insertsPerSecond({ plans }: Advice): number {
 
 function partitionKeyFindings(
   { targets }: Advice,
-  { name }: Place,
+  { name }: RowSet,
   { property, direction, evidence, share }: MovingPart,
   inserts: number,
 ): readonly Finding[] {
@@ -60,7 +60,7 @@ function partitionKeyFindings(
 /** A RowKey that grows matters only where one partition gets the inserts. */
 function rowKeyFindings(
   { targets, workload }: Advice,
-  { name, partitions }: Place,
+  { name, partitions }: RowSet,
   { property, direction, evidence, share }: MovingPart,
   inserts: number,
 ): readonly Finding[] {

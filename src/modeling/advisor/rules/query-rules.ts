@@ -3,10 +3,10 @@ import type { Advice } from '../findings/advice.js';
 import { conditionOf, equalProperties } from '../facts/condition-share.js';
 import { finding, type Finding } from '../findings/finding.js';
 import { requestsOf, type OperationPlan } from '../plans/operation-plan.js';
-import type { Place } from '../plans/place.js';
+import type { RowSet } from '../plans/row-set.js';
 import { sumOf, type Estimate } from '../plans/estimate.js';
 
-/** A scan that returns less than this share of what it reads is read for little. */
+/** A scan that returns less than this share of the rows it reads is reported. */
 const wideShare = 0.1;
 
 /** Queries that read more than they give, and that an index would answer. */
@@ -63,7 +63,7 @@ function unusedByQuery({ places }: Advice, { operation, name }: OperationPlan): 
 
 /** Whether the values that a query knows make a range of an index's keys: its leading parts. */
 function isAnsweredBy(
-  { index, definition }: Place,
+  { index, definition }: RowSet,
   entity: AnyDefinition,
   given: ReadonlySet<string>,
 ): boolean {
@@ -76,7 +76,7 @@ function isAnsweredBy(
   return hasValue || (first !== undefined && given.has(first));
 }
 
-function firstOf({ definition }: Place, known: ReadonlySet<string>): string | undefined {
+function firstOf({ definition }: RowSet, known: ReadonlySet<string>): string | undefined {
   return [...definition.partitionKey.parts, ...definition.rowKey.parts]
     .map(({ property }) => property)
     .find((name) => known.has(name));

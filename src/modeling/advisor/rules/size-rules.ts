@@ -8,14 +8,14 @@ import {
 import type { Advice } from '../findings/advice.js';
 import { assumedUnits } from '../sizes/entity-size.js';
 import { finding, type Finding } from '../findings/finding.js';
-import type { Place } from '../plans/place.js';
+import type { RowSet } from '../plans/row-set.js';
 
 /** Entities, properties and keys that do not fit. */
 export function sizeFindings({ places }: Advice): readonly Finding[] {
   const { entities, indexes } = places;
   const assumed = new Set([entities, ...indexes].flatMap(({ size }) => size.assumed));
   return [
-    ...[entities, ...indexes].flatMap(ofPlace),
+    ...[entities, ...indexes].flatMap(ofRowSet),
     ...(assumed.size === 0
       ? []
       : [
@@ -27,7 +27,7 @@ export function sizeFindings({ places }: Advice): readonly Finding[] {
   ];
 }
 
-function ofPlace(place: Place): readonly Finding[] {
+function ofRowSet(place: RowSet): readonly Finding[] {
   const { name, size } = place;
   const { bytes, properties } = size;
   const found: Finding[] = [];
@@ -44,7 +44,7 @@ function ofPlace(place: Place): readonly Finding[] {
   return [...found, ...propertyFindings(place), ...keyFindings(place)];
 }
 
-function propertyFindings({ size, index }: Place): readonly Finding[] {
+function propertyFindings({ size, index }: RowSet): readonly Finding[] {
   // A copy has the properties of the entity, which are told of there.
   if (index !== undefined) return [];
   return size.fields.flatMap(({ property, content, units, isLarge }) => {
@@ -56,7 +56,7 @@ function propertyFindings({ size, index }: Place): readonly Finding[] {
   });
 }
 
-function keyFindings({ name, size, index }: Place): readonly Finding[] {
+function keyFindings({ name, size, index }: RowSet): readonly Finding[] {
   if (index?.place === 'blob') return [];
   const keys = [
     { key: 'PartitionKey', units: size.partitionKey.maximum },

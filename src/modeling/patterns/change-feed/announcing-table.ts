@@ -31,7 +31,10 @@ const changeKinds: readonly RowChangeKind[] = [
   'deleted',
 ];
 
-/** The message of `announcing`. It tells which rows changed; who needs their values reads them. */
+/**
+ * The message of `announcing`. It names the rows that changed; consumers that need their values
+ * read them.
+ */
 export const RowsChangedMessage: MessageType<RowsChanged, RowsChanged> = defineMessage<
   RowsChanged,
   RowsChanged
@@ -59,9 +62,9 @@ function readChange(pair: JsonValue): { rowKey: string; change: RowChangeKind } 
 }
 
 /**
- * A table that announces every write: each one becomes a transaction with a message of the rows
- * that it changes. Whoever writes through it needs to know nothing of that. Reading sends what the
- * table sends; a write sends what `Outbox.transact` does; a transaction holds one write less, 99.
+ * A table that announces every write: each one becomes a transaction with a message that names the
+ * changed rows. Its users need not know. Reading sends what the table sends; a write sends what
+ * `Outbox.transact` does; a transaction holds one write less, 99.
  */
 export function announcing(outbox: Outbox): TableGateway {
   return new AnnouncingTable(outbox);

@@ -44,10 +44,10 @@ export class FeedTrimmedError extends ModelError {
 }
 
 /**
- * The changes of a table, partition by partition, in the order in which they were committed as far
- * as the service's Timestamps tell, numbered without gaps. Whoever reads up to a cursor and comes
- * back with it gets every later event, once in every reading. Filled by a `Relay` with `feedSink`:
- * an event appears some time after its change.
+ * The changes of a table, partition by partition, in the order of their commits as far as the
+ * service's Timestamps show it, numbered without gaps. A reader that continues from a cursor gets
+ * every later event exactly once. Filled by a `Relay` with `feedSink`: an event appears some time
+ * after its change.
  */
 export class ChangeFeed {
   readonly table: TableGateway;

@@ -42,7 +42,7 @@ export async function trimFeed(
       limit: Math.min(1000, max - deleted),
       ...(cursor === undefined ? {} : { cursor }),
     });
-    // Only up to the first that is kept: a gap would look like a loss to those who read on.
+    // Only up to the first kept event: a gap would look like a loss to readers.
     const kept = page.rows.findIndex((row) => !isOld(row, before, limit));
     const oldest = kept === -1 ? page.rows : page.rows.slice(0, kept);
     await deleteRows(

@@ -10,10 +10,10 @@ import { countOf, countProperties, eventRow, headKey } from './feed-row.js';
 const frameBytes = 8192;
 
 /**
- * Moves messages from the outbox of a partition to its feed and numbers them on the way: one point
- * read of the head, then one entity group transaction for up to 49 messages, which inserts the
- * events, deletes the outbox rows and moves the head. So a message becomes one event exactly once,
- * whatever crashes, and the order in which events are numbered never changes, whoever reads when.
+ * Moves messages from the outbox of a partition to its feed and numbers them: one point read of the
+ * head, then one entity group transaction for up to 49 messages, which inserts the events, deletes
+ * the outbox rows and moves the head. So each message becomes exactly one event, whatever crashes,
+ * and the numbers of events never change.
  */
 export function feedSink(table: TableGateway): MessageSink {
   return {

@@ -11,9 +11,9 @@ export interface StepContext {
 }
 
 /**
- * `done`: the step did its work. `already-done`: an earlier run had done it. `void`: what it should
- * work on is not there, and was not there before either, as far as can be told; no further step is
- * taken and the intent is finished.
+ * `done`: the step did its work. `already-done`: an earlier run had done it. `void`: its subject
+ * does not exist, and did not exist before, as far as can be found out; the intent ends without
+ * further steps.
  */
 export type StepOutcome = 'done' | 'already-done' | 'void';
 

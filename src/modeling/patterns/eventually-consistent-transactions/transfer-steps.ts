@@ -2,9 +2,9 @@ import type { Place, Slot } from './place.js';
 import { untilSettled, type Step, type StepContext, type StepOutcome } from './step.js';
 
 /**
- * Steps between any two places: partitions, tables, accounts, blobs, files. They write only over
- * what they have just seen, by ETag: two runs of an intent at the same time do not undo each other,
- * and a change that others make meanwhile is taken along, not lost.
+ * Steps that transfer between any two locations: partitions, tables, accounts, blobs, files. They
+ * overwrite only the version that they have read, by ETag: concurrent runs of an intent do not undo
+ * each other, and concurrent changes by others are included, not lost.
  */
 
 /** What reading a place gives, which can be more than what storing needs. */
@@ -118,7 +118,7 @@ export function moveStep<Payload, From, To>(
 ): Step<Payload> {
   return transferStep('move', options, async (transfer, isFirst) => {
     const { context, target, read, store, deleteSource } = transfer;
-    // Seen before the source is read: whoever stores a newer copy in between changes it.
+    // Read before the source: a newer copy stored in between changes the ETag.
     const etag = isFirst ? undefined : await target.etag();
     const source = await read();
     if (source === undefined) {
@@ -155,7 +155,7 @@ export function mirrorStep<Payload, From, To>(
     }
     if (!(await store(source.value, etag))) return undefined;
     if (etag !== undefined) return 'done';
-    // Whoever deleted the source after it was read here may have found no target to delete yet.
+    // A concurrent deletion of the source may have found no target to delete yet.
     return (await read()) === undefined ? undefined : 'done';
   });
 }

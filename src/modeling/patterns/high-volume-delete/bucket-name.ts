@@ -54,7 +54,7 @@ export function bucketAt({ prefix, period }: BucketSet, ticks: bigint): Bucket {
   return { name: prefix + stampOf(period, from), from, to: nextPeriod(period, from) };
 }
 
-/** The bucket behind another in time. */
+/** The next bucket after another in time. */
 export function bucketAfter(set: BucketSet, { to }: Bucket): Bucket {
   return bucketAt(set, to);
 }

@@ -38,13 +38,11 @@ export interface DeleteProgress {
   /** Rows found so far, in this call. */
   readonly found: number;
   readonly deleted: number;
-  /**
-   * Rows that somebody else deleted meanwhile, or that an earlier attempt of the client deleted.
-   */
+  /** Rows that were deleted meanwhile by others, or by an earlier attempt of the client. */
   readonly gone: number;
   /** Rows that somebody changed after they were found, and that therefore were kept. */
   readonly changed: number;
-  /** Goes on behind what is done; undefined at the end. A plain text, to be kept across crashes. */
+  /** Where to continue; undefined at the end. A plain text that can be stored across crashes. */
   readonly cursor: string | undefined;
 }
 
@@ -195,10 +193,10 @@ function groupsOf(rows: readonly StoredRow[], evenIfChanged: boolean): readonly 
   return groups;
 }
 
-/** So many rows in the way of one transaction mean that somebody else works at the same rows. */
+/** More conflicting rows in one transaction mean that another program works on the same rows. */
 const obstaclesMax = 3;
 
-/** Deletes together what can be; whoever is in the way is left out, and the rest tried again. */
+/** Deletes rows together; conflicting rows are removed and the rest is retried. */
 async function deleteGroup(table: TableGateway, group: readonly Delete[]): Promise<Counts> {
   const counts = { deleted: 0, gone: 0, changed: 0 };
   let left = [...group];
@@ -220,7 +218,7 @@ async function deleteGroup(table: TableGateway, group: readonly Delete[]): Promi
   return counts;
 }
 
-/** Those of the rows that are still there, as far as one range read tells. */
+/** The rows that still exist, by one range read. */
 async function lookAgain(table: TableGateway, rows: readonly Delete[]): Promise<Delete[]> {
   const [first, last] = [rows.at(0)?.key, rows.at(-1)?.key];
   if (first === undefined || last === undefined) return [];

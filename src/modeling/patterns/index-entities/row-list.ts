@@ -222,7 +222,7 @@ function headWrite(
   const next = chunks.flatMap((chunk) => after.get(chunk) ?? [chunk]);
   if (next.length === 0) return deletionOf(head);
   const isSame = next.length === chunks.length && next.every((each, at) => each === chunks[at]);
-  // Nothing to write but a new ETag: whoever else planned with the old one starts over.
+  // Writes only a new ETag: concurrent changes planned with the old one start over.
   if (isSame) return { kind: 'merge', row: { ...keyOnly(head), properties: {} }, etag: head.etag };
   const [first, ...rest] = next;
   const covering = first === undefined ? [] : [{ ...first, from: '' }, ...rest];
@@ -305,9 +305,7 @@ function deletionOf(row: StoredRow): RowWrite {
   return { kind: 'delete', key: keyOnly(row), etag: row.etag };
 }
 
-/**
- * A chunk that is not there: either the head has changed since, or somebody has damaged the list.
- */
+/** Handles a missing chunk: the head has changed since, or the list is damaged. */
 async function refuseStaleHead(table: TableGateway, head: StoredRow): Promise<void> {
   const again = await table.get(head, []);
   if (again?.etag === head.etag) return;

@@ -49,9 +49,9 @@ const listGroupMax = 16;
 const groupBytesMax = transactionBytesMax / 2;
 
 /**
- * Fills a new index of a table that is in use. All writers know the index before it begins, so
- * everything that changes from then on is indexed by them; what is there already is filled in page
- * by page. A page ends when every entity of it was seen unchanged after its row was written.
+ * Fills a new index of a table that is in use. All writers must know the index before it begins, so
+ * that they index all changes from then on; existing entities are indexed page by page. A page is
+ * done when every entity of it was seen unchanged after its row was written.
  */
 export class IndexBackfill {
   readonly #places: IndexPlaces;
@@ -239,7 +239,7 @@ function groupsOf(
       group !== undefined &&
       (group.works.length >= max ||
         group.bytes + bytes > groupBytesMax ||
-        // A transaction writes a row once; who comes second learns that the value is taken.
+        // A transaction writes a row once; the second entity finds the value taken.
         (index.kind === 'copy' && group.keys.has(key)));
     if (group === undefined || isFull) {
       group = { works: [], keys: new Set(), bytes: 0 };

@@ -96,7 +96,7 @@ export class IndexCheck {
     return { checked, drifts: inOrder.map(([, drift]) => drift), repaired };
   }
 
-  /** The drift, if it is there still when it is looked for again. */
+  /** The drift, if a second look confirms it. */
   #confirmed(drift: Drift, candidate: Candidate | undefined): Promise<Drift | undefined> {
     if (candidate === undefined) return Promise.resolve(drift);
     return confirmDrift(this.#places, candidate);

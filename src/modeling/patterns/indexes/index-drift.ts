@@ -36,7 +36,7 @@ export type Drift =
   /** A row that its definition cannot read. */
   | ({ readonly kind: 'unreadable'; readonly reason: string } & DriftPlace);
 
-/** What is to be compared: an entity, and a key at which an index has it or should have it. */
+/** An item to compare: an entity, and a key at which an index has it or should have it. */
 export interface Candidate {
   readonly index: ResolvedIndex;
   readonly primary: RowKey;

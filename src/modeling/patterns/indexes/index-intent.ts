@@ -5,8 +5,9 @@ import { ValueError } from '../../table/errors.js';
 import type { PayloadCodec } from '../../worker/payload.js';
 
 /**
- * That an entity has changed, for the indexes that no transaction keeps. It does not say how: who
- * acts on it reads the entity as it is then, so that intents may come twice and in any order.
+ * The intent to update indexes that are outside of the entity's transaction. It does not contain
+ * the change: the worker reads the current entity, so intents may be repeated and come in any
+ * order.
  */
 export interface IndexIntent {
   /** Of the entity. */

@@ -12,12 +12,12 @@ import type { IndexUpdater } from './index-updater.js';
 import type { ResolvedCopies, ResolvedLists } from './with-indexes.js';
 
 /**
- * Makes what an index has at a key agree with the entity, whatever it is that differs. Safe beside
- * writers: every write is conditional on what it was made from.
+ * Makes an index row at a key agree with its entity. Safe beside writers: every write is
+ * conditional on the state that it was derived from.
  *
- * Where the index is in the entity's partition, a row that is missing is inserted in one
- * transaction with a merge of nothing into the entity, which gives the entity a new ETag: that is
- * what keeps a writer who has read the entity before from changing it without the new row.
+ * When the index is in the entity's partition, a missing row is inserted in one transaction with an
+ * empty merge of the entity, which changes its ETag: so a writer that has read the entity before
+ * cannot change it without the new row.
  */
 export class IndexRepair {
   readonly #places: IndexPlaces;
@@ -96,7 +96,7 @@ export class IndexRepair {
   }
 }
 
-/** Changes nothing of an entity but its ETag, provided it is as it was read. */
+/** Changes only the ETag of an entity, provided that it is unchanged. */
 export function touch({ partitionKey, rowKey, etag }: StoredRow): RowWrite {
   return { kind: 'merge', row: { partitionKey, rowKey, properties: {} }, etag };
 }

@@ -33,12 +33,12 @@ const attemptsMax = 64;
 const contention = { first: 4, last: 250 };
 
 /**
- * Brings the indexes that no transaction keeps up to date with their entity, whatever happened
- * before and in whichever order.
+ * Updates the indexes that are outside of the entity's transaction, whatever happened before and in
+ * whatever order.
  *
- * It reads the entity, makes the rows of the indexes match, and reads the entity again: when it has
- * changed in between, all of it once more. So a row that was made from an older version is never
- * the last word: whoever wrote it has not finished, and an intent that is not finished comes again.
+ * It reads the entity, makes the index rows match, and reads the entity again: if it has changed in
+ * between, all is repeated. So a row that was made from an older version is corrected: its writer
+ * has not finished, and an unfinished intent is repeated.
  */
 export class IndexUpdater {
   readonly #places: IndexPlaces;

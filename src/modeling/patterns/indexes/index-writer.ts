@@ -75,9 +75,9 @@ export class IndexWriter {
   }
 
   /**
-   * Reads the row, lets `decide` make its write, and sends it in one transaction with all that
-   * follows from it; when somebody else was faster, all of it again. The write must hold only for
-   * the row as it was read. `decide` may run several times; what it throws ends the change.
+   * Reads the row, lets `decide` derive its write, and sends it in one transaction with the index
+   * writes; after a conflict, all is repeated. The write must be valid only for the row as read.
+   * `decide` may run several times; an error that it throws ends the change.
    */
   async change(
     key: RowKey,
@@ -92,8 +92,7 @@ export class IndexWriter {
       if (count > 1) await this.#pause(count - 1);
       const row = isNew && count === 1 ? undefined : await this.#places.table.get(key);
       if (row !== undefined && this.#isOwn(row, stamps)) return { row };
-      // Whoever stores or deletes a copy changes its entity: what was found is of this version
-      // only.
+      // Copies change only together with their entity, so findings are valid for this version only.
       if (row?.etag !== foundAt) findings = { missing: new Set(), unowned: new Map() };
       foundAt = row?.etag;
       const stamp = newStamp(this.#options.randomness);
@@ -171,7 +170,7 @@ export class IndexWriter {
     return result?.etag;
   }
 
-  /** Throws what no further attempt can mend, and keeps in mind what the next has to know. */
+  /** Throws errors that a retry cannot fix, and records the others for the next attempt. */
   async #learn(thrown: unknown, write: RowWrite, findings: CopyFindings): Promise<void> {
     const { error, plan } =
       thrown instanceof AttemptFailure ? thrown : { error: thrown, plan: undefined };
@@ -220,7 +219,7 @@ export class IndexWriter {
   }
 }
 
-/** What an attempt met, with what it was about. Never leaves this file. */
+/** An internal error: the failure of an attempt and its subject. */
 class AttemptFailure extends Error {
   readonly error: unknown;
   readonly plan: readonly IndexWrite[];

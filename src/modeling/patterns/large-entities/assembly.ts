@@ -33,7 +33,7 @@ export async function assembled(
   if (manifest === undefined) return row;
   const properties: Record<string, WireValue> = { ...withoutParts(row.properties) };
   const names = Object.keys(manifest.values).filter((name) => {
-    // A property beside its description was merged later, by whoever: it is the newer.
+    // A property that is present although a description exists was merged later: it is newer.
     return own(properties, name) === undefined && (wanted === undefined || wanted.has(name));
   });
   const bytes = await bytesOfPlaces(sources, row, manifest, names);

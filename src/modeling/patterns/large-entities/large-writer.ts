@@ -72,7 +72,7 @@ export class LargeWriter {
     return Math.floor(rest / Math.max(1, large.length));
   }
 
-  /** A small merge that an entity full of parts has no room for: it is laid out anew. */
+  /** A small merge for which a full entity has no room: the layout is computed again. */
   async #sendMerged(write: PuttingWrite): Promise<readonly WriteResult[]> {
     const expansion = await merging(this.#expander, write, requestBytesMax);
     await this.#put([expansion]);
@@ -127,9 +127,9 @@ export class LargeWriter {
   }
 
   /**
-   * A refusal may be the answer to the client's repetition of a request that was carried out. Then
-   * an entity points to the blobs of this write, and its success is told. Otherwise, when nothing
-   * was carried out for certain, the blobs are deleted.
+   * A refusal may be the answer to the client's repetition of a request that was executed. The
+   * entity then refers to the blobs of this write, which counts as success. Otherwise, when
+   * certainly nothing was executed, the blobs are deleted.
    */
   async #ownSuccess(
     error: unknown,

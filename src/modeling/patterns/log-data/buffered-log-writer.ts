@@ -55,7 +55,7 @@ export class BufferedLogWriter implements LineWriter {
   }
 
   async write(line: LogLine): Promise<void> {
-    // Before the line is taken: a writer that is told of a failure knows that its line is not.
+    // Waits before the line is accepted: when a write fails, its line is certainly not in the log.
     for (;;) {
       if (!this.#hasRoom(line) && this.#seal()) this.#drainBehind();
       if (this.#sealed.length <= waitingMax) break;
@@ -108,7 +108,7 @@ export class BufferedLogWriter implements LineWriter {
     this.#drain().catch((error: unknown) => this.#parts.buffering.onError(error));
   }
 
-  /** Puts what is sealed. Those who call while it runs wait for the same run, then for the rest. */
+  /** Puts the sealed batches. Concurrent callers wait for this run, then for the rest. */
   async #drain(): Promise<void> {
     while (this.#sealed.length > 0) {
       this.#draining ??= this.#putHead().finally(() => {

@@ -34,10 +34,10 @@ interface Parts {
 }
 
 /**
- * Appends each line to an append blob of its own before `write` resolves. Lines that come while an
- * append is under way go together with the next. Nobody else writes to the blob, so an append says
- * where the blob must end, and one that the client repeated is not applied twice. After a failure
- * the blob is left as it is and another one begun: where the old one ends is not known.
+ * Appends each line to an append blob of its own before `write` resolves. Lines that arrive during
+ * an append are sent together with the next one. Nobody else writes to the blob, so an append
+ * states the expected length, and one that the client repeats is not applied twice. After a failure
+ * the blob is left and a new one is created, because the length of the old one is unknown.
  */
 export class ImmediateLogWriter implements LineWriter {
   readonly #parts: Parts;

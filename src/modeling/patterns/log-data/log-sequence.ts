@@ -7,8 +7,8 @@ import { batchOf } from './log-metadata.js';
 const takenMax = 1000;
 
 /**
- * Gives the blobs of a source and hour their numbers, for several writers side by side: whoever
- * creates a name has it, the others go on to the next number.
+ * Assigns the numbers of the blobs of a source and hour among several writers: the one that creates
+ * a name owns it, the others try the next number.
  */
 export class LogSequence {
   readonly #blobs: LogBlobs;

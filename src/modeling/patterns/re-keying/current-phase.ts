@@ -4,8 +4,8 @@ import { readControl } from './control-row.js';
 import { planOf, type PhasePlan } from './phase.js';
 
 /**
- * The phase as it was read last. It decides what is wanted, never what is safe: that is told by the
- * rows. A point read of the control row when what is known is older than `refreshMs`.
+ * The last known phase. It decides what to do but not what is safe, which the rows decide. Reads
+ * the control row when its value is older than `refreshMs`.
  */
 export class CurrentPhase {
   readonly #table: TableGateway;
@@ -26,7 +26,7 @@ export class CurrentPhase {
     const known = this.#known;
     const isYoung = known !== undefined && this.#clock.monotonicMs() - known.atMs < this.#refreshMs;
     if (known !== undefined && isYoung && !isDoubted) return known.plan;
-    // Who doubts needs an answer to a question that was asked later.
+    // A doubting caller needs an answer from a read that begins now.
     if (isDoubted) return this.#read();
     this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
     return this.#reading;

@@ -53,7 +53,7 @@ export function textIn(properties: RowProperties, name: string): string | undefi
   return wire?.type === 'String' ? wire.value : undefined;
 }
 
-/** What a row says of a move. Marks of other moves say nothing. */
+/** The marks of a move in a row. Marks of other moves are ignored. */
 export function markOf({ properties }: Row, side: Side, move: string): Mark {
   const epochText = textIn(properties, markNames.epoch) ?? '';
   const space = epochText.indexOf(' ');

@@ -195,7 +195,7 @@ export interface Conversion<O extends AnyDefinition, N extends AnyDefinition> {
   readonly backward: (entity: ReadOf<N>) => CreateOf<O>;
 }
 
-/** What reading added goes along: properties that neither definition knows are not lost. */
+/** Keeps properties that a read found and neither definition knows, so that they are not lost. */
 export function oldTranslation<O extends AnyDefinition, N extends AnyDefinition>(
   from: O,
   to: N,

@@ -37,9 +37,9 @@ export interface MovingRowsOptions extends ContentionOptions {
 }
 
 /**
- * The rows of a move, key by key. Every write is made under the ETag of the row it replaces, and
- * the row of the other side is always read before the one it is copied from: so what decides is
- * never overwritten, and a copy never becomes older than it was, whoever crashes or stands still.
+ * The rows of a move, key by key. Every write is conditional on the ETag of the row it replaces,
+ * and the row of the other side is always read before the one it is copied from: so the deciding
+ * row is never overwritten, and a copy never becomes older, whatever crashes or stalls.
  */
 export class MovingRows {
   readonly #sides: Readonly<Record<Side, MoveSide>>;
@@ -64,8 +64,8 @@ export class MovingRows {
   }
 
   /**
-   * Changes an entity, again from its first read while others are faster. Resolves with what it is
-   * then. Two point reads and two writes, one each where nothing is copied; two more of each when
+   * Changes an entity, and retries from the first read after a conflict. Resolves with the new
+   * state. Two point reads and two writes, one each where nothing is copied; two more of each when
    * the entity has to be handed over.
    */
   async change(keys: MoveKeys, current: CurrentPlan, decide: Decision): Promise<Content> {
@@ -137,9 +137,9 @@ export class MovingRows {
   }
 
   /**
-   * Makes the copy of an entity what it should be: two point reads, and a write when it differs;
-   * again while others are faster. Tells what was wrong. Throws `ModelError` for a row of the new
-   * side that is no copy.
+   * Corrects the copy of an entity: two point reads, and a write when it differs; retried after a
+   * conflict. Returns what was wrong. Throws `ModelError` for a row of the new side that is no
+   * copy.
    */
   compare(keys: MoveKeys): Promise<Difference | undefined> {
     return this.#contended(keys, async () => {
@@ -245,7 +245,9 @@ export class MovingRows {
   }
 }
 
-/** Whether a row alone tells that its side decides. Without copies nobody closes absent rows. */
+/**
+ * True when a row alone shows that its side decides. Without copies, absent rows are never closed.
+ */
 function isDeciding({ side, epoch, etag }: SideState, mirrors: boolean): boolean {
   return isOpen(side, epoch) || (!mirrors && side === 'new' && etag === undefined);
 }

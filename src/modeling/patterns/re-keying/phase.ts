@@ -2,8 +2,8 @@
 export type Side = 'old' | 'new';
 
 /**
- * How far a move is. Writers of different phases may be at work at the same time: who decides about
- * an entity is told by its rows, not by the phase.
+ * The phase of a move. Writers in different phases may run concurrently: the rows decide which side
+ * owns an entity, not the phase.
  */
 export type Phase =
   /** Before, and after it was rolled back. */
@@ -14,16 +14,16 @@ export type Phase =
   | 'backfilling'
   /** As before, while both sides are compared. */
   | 'verifying'
-  /** Entities are handed over to the new side, by whoever touches them and by a walk. */
+  /** Entities are handed over to the new side, by every access and by a walk. */
   | 'cutting-over'
   /** The new side decides, and its writes are copied to the old one. */
   | 'reading-new'
   /** Entities are handed back to the old side. */
   | 'rolling-back'
-  /** The old side is of no use any more. */
+  /** The old side is no longer used. */
   | 'done';
 
-/** What a phase means to whoever reads and writes. */
+/** What readers and writers do in a phase. */
 export interface PhasePlan {
   /** The side that is to decide about an entity. */
   readonly wanted: Side;

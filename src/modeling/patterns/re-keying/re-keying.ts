@@ -48,7 +48,7 @@ export interface ReKeyingOptions<O extends AnyDefinition, N extends AnyDefinitio
    * longest operation, the client's retries included.
    */
   readonly settleMs?: number;
-  /** Told of a copy that could not be written now. `verify` and every handover mend it. */
+  /** Called for a copy that could not be written. `verify` and every handover correct it. */
   readonly onCopyBehind?: (keys: Readonly<Record<Side, RowKey>>, error: unknown) => void;
   /** The machine's when absent. */
   readonly clock?: Clock;

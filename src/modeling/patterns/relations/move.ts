@@ -38,8 +38,8 @@ export interface FinishedMoves {
 }
 
 /**
- * How long a mark outlives its move. Whoever finishes a move and stands still for longer than this
- * could bring back a child that was deleted meanwhile.
+ * How long a mark outlives its move. A program that finishes a move after a longer pause could
+ * restore a child that was deleted meanwhile.
  */
 const markTicks = 864_000_000_000n;
 
@@ -156,7 +156,7 @@ async function arrive<P extends AnyDefinition, C extends AnyDefinition>(
   await deleteIfThere(table, movingKey(from, move));
 }
 
-/** Whether a failure only says that the child arrived before. */
+/** True when a failure only means that the child has arrived before. */
 async function hasArrived(table: TableGateway, error: unknown, mark: RowKey): Promise<boolean> {
   if (!(error instanceof EntityExistsError)) return false;
   return (await table.get(mark, [])) !== undefined;

@@ -26,9 +26,9 @@ export interface RowLeasesOptions {
    */
   readonly durationMs?: number;
   /**
-   * How far the machine's wall clock and the service's may be apart, in milliseconds; 5,000 when
-   * absent. With `Infinity` no wall clock is believed: an abandoned lease is then taken only by
-   * who has watched it for its whole term.
+   * The allowed difference between the clocks of the machine and the service, in milliseconds;
+   * 5,000 when absent. With `Infinity` no wall clock is trusted: an abandoned lease is then only
+   * taken over by a program that has watched it for its whole term.
    */
   readonly clockSkewMs?: number;
   /** How long to wait between looks at a lease that is held, in milliseconds. */
@@ -136,7 +136,7 @@ export class RowLeases<D extends AnyDefinition> {
         grantedAtMs ??= nowMs;
         const lease = await this.#take(key, grant, state, grantedAtMs);
         if (lease !== undefined) return lease;
-        // Somebody was faster, or the answer was lost: the next look tells which.
+        // A conflict or a lost answer: the next read tells which.
         continue;
       }
       signal?.throwIfAborted();
@@ -189,8 +189,8 @@ export class RowLeases<D extends AnyDefinition> {
   }
 
   /**
-   * Frees a lease, whoever holds it: the holder learns it with its next write or renewal. One point
-   * read and one update, again while the holder is faster. False when nobody held it.
+   * Breaks a lease of any holder, who notices it at its next write or renewal. One point read and
+   * one update, repeated after a conflict with the holder. Returns false when there was no holder.
    */
   async break(key: KeyOf<D>): Promise<boolean> {
     const { table } = this.entities;

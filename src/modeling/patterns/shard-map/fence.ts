@@ -67,9 +67,9 @@ export async function claimOf(
 }
 
 /**
- * One transaction of a partition on a shard that owns it. `'closed'`: it does not; `'contended'`:
- * somebody was faster at the owner's row. Nothing was applied then. Throws as the gateway does,
- * with indexes of these writes.
+ * One transaction of a partition on a shard that owns it. `'closed'`: the shard does not own it;
+ * `'contended'`: another writer has changed the owner's row. Nothing was applied then. Throws as
+ * the gateway does, with indexes of these writes.
  */
 export async function writeIfOwned(
   table: TableGateway,
@@ -123,7 +123,7 @@ export function closePartition(
   });
 }
 
-/** The right to prepare a partition on a shard, until somebody else takes it. */
+/** The right to prepare a partition on a shard, until another program takes it over. */
 export class Claim {
   readonly table: TableGateway;
   readonly partitionKey: string;
@@ -162,7 +162,7 @@ export class Claim {
     );
   }
 
-  /** One delete. A claim that somebody else has taken stays his. */
+  /** One delete. A claim that was taken over is left alone. */
   async release(): Promise<void> {
     await this.#held(() => this.table.write(this.#delete())).catch((error: unknown) => {
       if (!isClaimLost(error)) throw error;

@@ -135,7 +135,7 @@ async function writeProgress({ control, map, id }: Walk, progress: Progress): Pr
   await control.write({ kind: 'upsert-replace', row: { ...key, properties } });
 }
 
-/** A run that is asked for again begins anew. One delete. */
+/** Forgets the progress of a run, so that it begins anew. One delete. */
 export async function forgetProgress({
   control,
   map,

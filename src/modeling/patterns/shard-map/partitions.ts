@@ -114,7 +114,7 @@ export class Partitions {
     return readsOwned ? this.confirmed(found, partitionKey) : found;
   }
 
-  /** The shard when it owns the partition, and otherwise the one that the map tells as it is. */
+  /** The given shard if it owns the partition, otherwise the shard of the current map. */
   async confirmed(shard: TableGateway, partitionKey: string): Promise<TableGateway> {
     if (await isOwned(shard, partitionKey)) return shard;
     return this.readableBy(await this.#options.map.fresh(), partitionKey);
@@ -141,10 +141,10 @@ export class Partitions {
     const attempt = async (): Promise<Settled> => {
       const guess = this.route(await map.known(), partitionKey);
       const home = this.shard(guess.home, partitionKey);
-      // Whoever was overtaken lets the other one finish: they would take it in turns for ever.
+      // An overtaken program waits for the other one; otherwise they would alternate for ever.
       if (isOvertaken) await this.#untilIdle(home, partitionKey, watch);
       const claim = await claimPartition(home, partitionKey);
-      // Only now: whoever changes the map later finds the claim.
+      // Read after the claim: a later change of the map finds the claim.
       const route = this.route(await map.fresh(), partitionKey);
       if (!isSameRoute(guess, route)) {
         await claim?.release();
@@ -195,7 +195,7 @@ export class Partitions {
     return writeIfOwned(this.shard(before, partitionKey), partitionKey, writes);
   }
 
-  /** Whether somebody hands the partition over and is not to be disturbed. */
+  /** True when another program is handing the partition over and must not be disturbed. */
   async #isAtWork(
     { home, before }: Route,
     partitionKey: string,
@@ -217,7 +217,7 @@ export class Partitions {
   }
 }
 
-/** Tells a claim whose holder is at work from one that was left behind. Safety does not need it. */
+/** Distinguishes an active claim from an abandoned one. Safety does not depend on it. */
 class ClaimWatch {
   readonly #options: Pick<PartitionsOptions, 'clock' | 'takeOverMs'>;
   #etag: string | undefined;

@@ -31,8 +31,8 @@ export interface ShardMapOptions {
    */
   readonly settleMs?: number;
   /**
-   * After how many milliseconds without a sign a writer takes over a handover that was left
-   * behind; 10,000 when absent.
+   * After how many milliseconds without activity a writer takes over an abandoned handover; 10,000
+   * when absent.
    */
   readonly takeOverMs?: number;
   /** How long a write waits for a handover, in milliseconds; 60,000 when absent. */

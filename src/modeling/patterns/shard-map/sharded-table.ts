@@ -45,7 +45,7 @@ export class ShardedTable implements TableGateway {
     const shard = await this.#partitions.readable(partitionKey);
     const row = await shard.get(key, select);
     if (row !== undefined) return row;
-    // A shard that had the partition once tells nothing by what it lacks.
+    // A former owner's missing rows prove nothing.
     const owner = await this.#partitions.confirmed(shard, partitionKey);
     return owner === shard ? undefined : owner.get(key, select);
   }
@@ -187,7 +187,7 @@ const shareMin = 100;
 
 const partitionFilter = /^PartitionKey eq '((?:[^']|'')*)'(?: and ([^]*))?$/;
 
-/** The one partition that a filter asks for; undefined when that is not plain to see. */
+/** The only partition of a filter; undefined when the filter does not show it directly. */
 export function partitionOfFilter(filter: string): string | undefined {
   const match = partitionFilter.exec(filter);
   if (match === null) return undefined;

@@ -26,7 +26,7 @@ export class StoredMap {
     this.#refreshMs = refreshMs;
   }
 
-  /** The map as it was read at most `refreshMs` ago; a point read when it was not. */
+  /** The map, read at most `refreshMs` ago; otherwise one point read. */
   async known(): Promise<MapState> {
     const known = this.#known;
     if (known !== undefined && this.#clock.monotonicMs() - known.atMs < this.#refreshMs) {

@@ -61,7 +61,7 @@ export function poisonFilter(partitionKey: string): string {
 }
 
 function filterOf(partitionKey: string, prefix: string): string {
-  // The prefixes end in an underscore; the character behind it ends the range.
+  // The prefixes end in an underscore; the character after it ends the range.
   const end = `${prefix.slice(0, -1)}\``;
   return (
     `PartitionKey eq ${odataString(partitionKey)} and ` +

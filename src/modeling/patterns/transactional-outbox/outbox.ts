@@ -21,7 +21,10 @@ export interface OutboxOptions {
    * the next sweep.
    */
   readonly hints?: QueuePort;
-  /** Told of hints that could not be put. The change stands, and a sweep will find its message. */
+  /**
+   * Called for hints that could not be put. The change is stored, and a sweep will find its
+   * message.
+   */
   readonly onHintFailed?: (error: unknown) => void;
   readonly clock?: Clock;
   readonly randomness?: Randomness;

@@ -33,7 +33,7 @@ export interface RelayOptions {
   readonly dispatch?: Dispatch;
   /** Where messages go afterwards: a change feed, or nowhere. They are deleted when absent. */
   readonly sink?: MessageSink;
-  /** Attempts that fail for good before a message is given up. Default 10. */
+  /** Failed attempts before a message is moved to the poison rows. Default 10. */
   readonly attemptsMax?: number;
   /** Partitions that a sweep works on at a time. Default 8. */
   readonly concurrency?: number;
@@ -43,7 +43,7 @@ export interface RelayOptions {
 
 /** What happened to a message. */
 export interface RelayEvent {
-  /** `failed`: it will be tried again, and holds back what is behind it. `poisoned`: given up. */
+  /** `failed`: it will be retried, and blocks later messages. `poisoned`: given up. */
   readonly kind: 'dispatched' | 'failed' | 'poisoned';
   readonly partitionKey: string;
   readonly rowKey: string;
@@ -67,7 +67,7 @@ export interface SweepReport extends RelayReport {
   readonly unfinished: readonly { readonly partitionKey: string; readonly error: unknown }[];
 }
 
-/** A message could not be handed on. It waits, and what is behind it in its partition, too. */
+/** A message could not be dispatched. It waits, and so do later ones of its partition. */
 export class RelayBlockedError extends ModelError {
   override readonly name = 'RelayBlockedError';
 }

@@ -25,8 +25,8 @@ interface Entry {
 }
 
 /**
- * Tokens by user, each until shortly before it expires. Of the calls that miss at the same time one
- * makes the token and the others wait for it. A failure is told to those and not remembered.
+ * Caches tokens by user until shortly before they expire. Of concurrent misses one creates the
+ * token and the others wait for it. A failure rejects all of them and is not cached.
  */
 export class SasCache {
   readonly #issue: (user: string) => CachedToken | Promise<CachedToken>;

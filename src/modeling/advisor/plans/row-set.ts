@@ -9,8 +9,8 @@ import { uniform } from '../facts/distribution.js';
 import { shapeOf } from '../sizes/stored-shape.js';
 import type { AnyWorkload } from '../facts/workload.js';
 
-/** Where rows are: the entities of a definition, or an index of them. */
-export interface Place {
+/** The rows of a definition: its entities, or one of its indexes. */
+export interface RowSet {
   /** As reports call it: the type, or `index 'email'`. */
   readonly name: string;
   /** Of the rows. */
@@ -19,29 +19,32 @@ export interface Place {
   readonly size: EntitySize;
   /** Over PartitionKeys. */
   readonly partitions: Spread;
-  /** Undefined: the entities themselves. */
+  /** Undefined: the set of the entities. */
   readonly index: ResolvedIndex | undefined;
-  /** Rows in its partitions, of itself and of what is beside it, for each row of this place. */
+  /**
+   * Rows in its partitions, including those of other row sets in the same partitions, per row of
+   * this set.
+   */
   readonly density: number;
   /** Rows that a scan of it reads: of entities, all in their table. */
   readonly tableRows: number;
 }
 
-/** What is advised on: a definition, its indexes and what is known of the rows. */
-export interface Places {
-  readonly entities: Place;
-  readonly indexes: readonly Place[];
+/** The subject of the advice: a definition, its indexes and the known facts about the rows. */
+export interface RowSets {
+  readonly entities: RowSet;
+  readonly indexes: readonly RowSet[];
   readonly facts: FactsByName;
 }
 
-export function placesOf(
+export function rowSetsOf(
   definition: AnyDefinition,
   indexes: readonly ResolvedIndex[],
   workload: AnyWorkload,
-): Places {
+): RowSets {
   const facts = workload.properties ?? {};
   const { rows } = workload;
-  const alone: Place = {
+  const alone: RowSet = {
     name: definition.type,
     definition,
     rows,
@@ -51,14 +54,14 @@ export function placesOf(
     density: 1,
     tableRows: rows,
   };
-  const found = indexes.map((index) => indexPlace(index, alone, facts));
+  const found = indexes.map((index) => indexRowSet(index, alone, facts));
   const rowsIn = (...places: readonly string[]): number =>
     found
       .filter(({ index }) => places.includes(index?.place ?? ''))
       .reduce((sum, place) => sum + place.rows, rows);
   const beside = rowsIn('same-partition');
   const inTable = rowsIn('same-partition', 'other-partition');
-  const shared = (place: Place): Place => {
+  const shared = (place: RowSet): RowSet => {
     const { index } = place;
     const isBeside = index === undefined || index.place === 'same-partition';
     return {
@@ -81,7 +84,7 @@ function partitionsOf(definition: AnyDefinition, workload: AnyWorkload): Spread 
   );
 }
 
-function indexPlace(index: ResolvedIndex, entities: Place, facts: FactsByName): Place {
+function indexRowSet(index: ResolvedIndex, entities: RowSet, facts: FactsByName): RowSet {
   const { definition } = index;
   const { properties } = definition;
   // An entity that lacks a needed property has no row.
