@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { atEndOfTurn, nextTurn } from './turns.js';
+import { atEndOfTurn, nextTurn, noteArrival } from './turns.js';
 
 describe('turns', () => {
   it('go to one caller in each turn of the event loop, in the order of asking', async () => {
@@ -32,5 +32,27 @@ describe('turns', () => {
     assert.deepEqual(events, ['end', 'end', 'goes on']);
     await nextTurn();
     assert.equal(events.length, 3);
+  });
+
+  it('are left to those that arrive, and come in the end however many do', async () => {
+    let arrivals = 0;
+    let arrivalsMax = 5;
+    let goes = 0;
+    const arrive = (): void => {
+      if (arrivals >= arrivalsMax) return;
+      arrivals += 1;
+      noteArrival();
+      setImmediate(arrive);
+    };
+    setImmediate(arrive);
+    await nextTurn();
+    assert.equal(arrivals, 5);
+    [arrivals, arrivalsMax] = [0, 1000];
+    setImmediate(arrive);
+    while (arrivals < arrivalsMax) {
+      await nextTurn();
+      goes += 1;
+    }
+    assert.ok(goes >= 10 && goes <= 20, `${goes} in ${arrivals} turns`);
   });
 });

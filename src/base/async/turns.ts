@@ -3,6 +3,19 @@ const waiting: (() => void)[] = [];
 /** Callbacks to run before one of them continues. */
 let ending: (() => void)[] = [];
 
+/** So many turns in a row only take in arrivals, before a caller goes on all the same. */
+const arrivalTurnsMax = 64;
+let arrived = false;
+let arrivalTurns = 0;
+
+/**
+ * Something was taken in of which the event loop takes one in each turn, as it does of connections:
+ * more of them may be ready.
+ */
+export function noteArrival(): void {
+  arrived = true;
+}
+
 /**
  * Resolves after all ready work, and all earlier callers of this function, have had a turn. Only
  * one caller continues in each turn of the event loop, so that ready work waits for one of them at
@@ -32,6 +45,15 @@ function endTurn(): void {
 
 function goOn(): void {
   if (ending.length > 0) endTurn();
-  waiting.shift()?.();
+  if (!takesArrivals()) waiting.shift()?.();
   if (waiting.length > 0) setImmediate(goOn);
+}
+
+/** Whether this turn is left to those that arrive. */
+function takesArrivals(): boolean {
+  arrivalTurns = arrived ? arrivalTurns + 1 : 0;
+  arrived = false;
+  if (arrivalTurns <= arrivalTurnsMax) return arrivalTurns > 0;
+  arrivalTurns = 0;
+  return false;
 }

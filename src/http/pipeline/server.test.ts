@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { nextTurn } from '../../base/async/turns.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { startEcho as start } from '../../../test/support/echo-server.js';
 import {
@@ -49,6 +50,20 @@ describe('the server', () => {
     await turns();
     assert.equal(harness.records.length, 1);
     assert.deepEqual(harness.errors, []);
+  });
+
+  it('takes in the clients that wait at its port before long work goes on', async () => {
+    const clients = 40;
+    let arrived = 0;
+    await using harness = await start(() => Promise.resolve('fine'), {
+      onRoute: () => (arrived += 1),
+    });
+    const request = signedRequest(echo);
+    const answers = Array.from({ length: clients }, () => sendBytes(harness.port, request));
+    let slices = 0;
+    for (; arrived < clients; slices += 1) await nextTurn();
+    await Promise.all(answers);
+    assert.ok(slices < clients / 4, `${slices} slices of work before ${clients} clients`);
   });
 
   it('lets no observer break a request or the other observers', async () => {

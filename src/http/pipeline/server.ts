@@ -15,6 +15,7 @@ import type { Duplex } from 'node:stream';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Timer } from '../../base/async/timers.js';
+import { noteArrival } from '../../base/async/turns.js';
 import { isClientHello, TlsAcceptor, type TlsIdentity } from '../tls/tls-acceptor.js';
 import { AddressShares } from './address-shares.js';
 import { CompactRequest } from './compact-request.js';
@@ -182,6 +183,7 @@ export class HttpServer {
     server.on('clientError', (error, socket) => this.#broken(error, socket));
     const dropped = new SampledWarning(this.#options.logger, 'too many connections');
     this.#listener.on('connection', (socket: Socket) => {
+      noteArrival();
       const admission = this.#shares.admit(socket);
       if (admission === 'admitted') return;
       dropped.give({ reason: admission });
