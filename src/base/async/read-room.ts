@@ -2,8 +2,8 @@
 export interface ReadRoom {
   /**
    * Counts bytes that were read and are held, including those of earlier calls. Throws the error
-   * for the client when the budget is exceeded. An operation that changes data calls it before the
-   * change.
+   * for the client when the budget is exceeded, and when the client has left. An operation that
+   * changes data calls it before the change.
    */
   hold(bytes: number): void;
   /**

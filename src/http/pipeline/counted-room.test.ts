@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { startEcho } from '../../../test/support/echo-server.js';
 import { RawConnection, sendBytes, signedRequest } from '../../../test/support/raw-http.js';
 import type { Exchange } from '../exchange/exchange.js';
+import { AbortedError } from './body.js';
 
 const echo = { target: '/devstoreaccount1/x' };
 const long = 100_000;
@@ -69,6 +70,42 @@ describe('the room for answers', () => {
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     assert.equal(statuses.filter((status) => status === 200).length, 2);
     assert.equal(statuses.filter((status) => status === 503).length, 2);
+  });
+
+  it('ends a long read whose client has left, which nothing would count any more', async () => {
+    const slices = 50;
+    const seen = { read: 0 };
+    const exchanges: Exchange[] = [];
+    let ended: unknown;
+    let readOn: () => void = () => undefined;
+    const mayReadOn = new Promise<void>((resolve) => (readOn = resolve));
+    await using harness = await startEcho(
+      async () => {
+        const { room } = exchanges[0] ?? assert.fail('no request');
+        try {
+          for (; seen.read < slices; seen.read += 1) {
+            room.hold((seen.read + 1) * long);
+            await mayReadOn;
+          }
+        } catch (error) {
+          ended = error;
+          throw error;
+        }
+        return 'x';
+      },
+      { onRoute: (exchange) => exchanges.push(exchange) },
+    );
+    const leaving = new RawConnection(harness.port);
+    leaving.write(signedRequest(echo));
+    while (harness.memory.bytes < long) await turns();
+    leaving.socket.resetAndDestroy();
+    while (harness.records.length < 1) await turns();
+    readOn();
+    while (ended === undefined && seen.read < slices) await turns();
+    assert.equal(seen.read, 1, 'no second slice');
+    assert.ok(ended instanceof AbortedError);
+    assert.equal(harness.memory.bytes, 0);
+    assert.deepEqual(harness.errors, []);
   });
 
   it('does no work for clients that have left or were told that their time is over', async () => {

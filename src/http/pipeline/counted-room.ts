@@ -24,6 +24,8 @@ export class CountedRoom implements AnswerRoom {
 
   hold(bytes: number): void {
     const exchange = this.#exchange;
+    // What is read for it from now on would not be counted.
+    if (exchange.concluded) throw nobodyWaits();
     if (bytes < longBytesMin && exchange.reservedBytes === 0) return;
     const more = bytes - exchange.reservedBytes;
     if (more > 0) this.#memory.ensureRoom(exchange, more, this.#bytesMax);
@@ -45,6 +47,10 @@ export class CountedRoom implements AnswerRoom {
   async #waitFor(turn: Promise<void>): Promise<void> {
     await turn;
     const { concluded, replied } = this.#exchange;
-    if (concluded || replied) throw new AbortedError('nobody waits for the answer any more');
+    if (concluded || replied) throw nobodyWaits();
   }
+}
+
+function nobodyWaits(): AbortedError {
+  return new AbortedError('nobody waits for the answer any more');
 }
