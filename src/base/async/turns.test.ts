@@ -35,24 +35,20 @@ describe('turns', () => {
   });
 
   it('are left to those that arrive, and come in the end however many do', async () => {
-    let arrivals = 0;
-    let arrivalsMax = 5;
-    let goes = 0;
+    const seen = { arrivals: 0, max: 5 };
     const arrive = (): void => {
-      if (arrivals >= arrivalsMax) return;
-      arrivals += 1;
+      if (seen.arrivals >= seen.max) return;
+      seen.arrivals += 1;
       noteArrival();
       setImmediate(arrive);
     };
     setImmediate(arrive);
     await nextTurn();
-    assert.equal(arrivals, 5);
-    [arrivals, arrivalsMax] = [0, 1000];
+    assert.equal(seen.arrivals, 5);
+    [seen.arrivals, seen.max] = [0, 1000];
     setImmediate(arrive);
-    while (arrivals < arrivalsMax) {
-      await nextTurn();
-      goes += 1;
-    }
-    assert.ok(goes >= 10 && goes <= 20, `${goes} in ${arrivals} turns`);
+    let goes = 0;
+    for (; seen.arrivals < seen.max; goes += 1) await nextTurn();
+    assert.ok(goes >= 10 && goes <= 20, `${goes} in ${seen.arrivals} turns`);
   });
 });

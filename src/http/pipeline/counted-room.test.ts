@@ -74,9 +74,8 @@ describe('the room for answers', () => {
 
   it('ends a long read whose client has left, which nothing would count any more', async () => {
     const slices = 50;
-    const seen = { read: 0 };
+    const seen: { read: number; ended?: unknown } = { read: 0 };
     const exchanges: Exchange[] = [];
-    let ended: unknown;
     let readOn: () => void = () => undefined;
     const mayReadOn = new Promise<void>((resolve) => (readOn = resolve));
     await using harness = await startEcho(
@@ -88,7 +87,7 @@ describe('the room for answers', () => {
             await mayReadOn;
           }
         } catch (error) {
-          ended = error;
+          seen.ended = error;
           throw error;
         }
         return 'x';
@@ -101,9 +100,9 @@ describe('the room for answers', () => {
     leaving.socket.resetAndDestroy();
     while (harness.records.length < 1) await turns();
     readOn();
-    while (ended === undefined && seen.read < slices) await turns();
+    while (seen.ended === undefined && seen.read < slices) await turns();
     assert.equal(seen.read, 1, 'no second slice');
-    assert.ok(ended instanceof AbortedError);
+    assert.ok(seen.ended instanceof AbortedError);
     assert.equal(harness.memory.bytes, 0);
     assert.deepEqual(harness.errors, []);
   });
