@@ -8,8 +8,8 @@ import type { ServiceRequest } from './request.js';
 
 /**
  * `GET /?restype=service&comp=stats` (queue-service §6.3, table-service §3.16). The secondary
- * endpoint reads the same store, so it is live and up to date. The primary answers with the address
- * of the secondary.
+ * endpoint reads the same store, so it is live and up to date. The primary refuses the request and
+ * names the secondary.
  */
 export const getServiceStats: Operation<ServiceRequest, void, number> = {
   access: serviceAccess('read'),

@@ -104,7 +104,7 @@ export class IndexWriter {
         return await this.#send(attempt);
       } catch (error) {
         refusal = error;
-        await this.#learn(error, write, findings);
+        await this.#recordFailure(error, write, findings);
       }
     }
     const row = stamps.length === 0 ? undefined : await this.#places.table.get(key);
@@ -171,7 +171,7 @@ export class IndexWriter {
   }
 
   /** Throws errors that a retry cannot fix, and records the others for the next attempt. */
-  async #learn(thrown: unknown, write: RowWrite, findings: CopyFindings): Promise<void> {
+  async #recordFailure(thrown: unknown, write: RowWrite, findings: CopyFindings): Promise<void> {
     const { error, plan } =
       thrown instanceof AttemptFailure ? thrown : { error: thrown, plan: undefined };
     // Without a stamp a lost answer cannot be told from a lost request.
