@@ -32,6 +32,11 @@ export interface ConformanceSuite {
   readonly open: (options: { readonly clock: Clock }) => Promise<OpenedStore>;
   /** The time limit of a call, when not 20 seconds. */
   readonly callMillisMax?: number;
+  /**
+   * How many sequences of operations it compares with a sorted array, where that is not 200. Fewer
+   * are enough for what only repeats another suite over the same engine in another mode.
+   */
+  readonly modelRuns?: number;
   /** The abilities of the engine; tests of others are not defined. */
   readonly capabilities: {
     readonly persistent: boolean;
