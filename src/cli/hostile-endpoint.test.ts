@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runCli } from '../../test/support/cli-process.js';
+import { runCommand } from '../../test/support/command-host.js';
 
 // What an endpoint answers, and what stands on the command line, is printed so that it can neither
 // command the terminal nor turn the direction of a line.
@@ -109,7 +110,7 @@ const writing: readonly (readonly string[])[] = [
 ];
 
 async function runsHarmlessly(command: readonly string[]): Promise<void> {
-  const { stdout, stderr } = await runCli([...command, ...connection], { cwd: folder });
+  const { stdout, stderr } = await runCommand([...command, ...connection], { cwd: folder });
   isHarmless(stdout + stderr, command.join(' '));
   assert.notEqual(stdout + stderr, '', command.join(' '));
 }
@@ -125,7 +126,7 @@ describe('an endpoint that redirects', () => {
   it('has done nothing, and every command says so', async () => {
     mode = 'redirect';
     for (const command of [...reading('table'), ...writing]) {
-      const { code, stderr } = await runCli([...command, ...connection], { cwd: folder });
+      const { code, stderr } = await runCommand([...command, ...connection], { cwd: folder });
       assert.equal(code, 1, command.join(' '));
       assert.match(stderr, /HTTP 302.*to http:\/\/elsewhere\.example/, command.join(' '));
       isHarmless(stderr, command.join(' '));
@@ -162,7 +163,7 @@ describe('an endpoint that answers with control characters', () => {
   it('is shown in JSON that means the same', async () => {
     mode = 'success';
     const args = ['table', 'query', '-t', 'people', '-o', 'jsonl', '--no-plan', ...connection];
-    const { stdout } = await runCli(args);
+    const { stdout } = await runCommand(args);
     const row: Record<string, unknown> = JSON.parse(stdout);
     assert.deepEqual(row, { PartitionKey: evil, RowKey: '1', [evil]: evil, n: evil });
   });
@@ -187,7 +188,8 @@ describe('a command line with control characters', () => {
       ['start', '--account', evil],
     ];
     const refusals = wrong.map(async (args) => {
-      const { code, stdout, stderr } = await runCli(args, { cwd: folder });
+      const run = args[0] === 'start' ? runCli : runCommand;
+      const { code, stdout, stderr } = await run(args, { cwd: folder });
       assert.notEqual(code, 0, args.join(' '));
       isHarmless(stdout + stderr, JSON.stringify(args));
     });

@@ -11,6 +11,14 @@ import { report } from './report.js';
  */
 export async function main(argv: readonly string[], releaseHangup: () => void): Promise<void> {
   endWithOutput();
+  await runCommandLine(argv, releaseHangup);
+}
+
+/** What `main` does, without a say in what closed output means. The exit code is the process's. */
+export async function runCommandLine(
+  argv: readonly string[],
+  releaseHangup: () => void,
+): Promise<void> {
   try {
     forgetEmptyVariables(process.env);
     const program = buildProgram();

@@ -5,20 +5,21 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { QueueServiceClient, type QueueClient } from '@azure/storage-queue';
 import { runCli, type CliOptions, type CliResult } from '../../test/support/cli-process.js';
+import { runCommand } from '../../test/support/command-host.js';
 import { startProxy } from '../../test/support/forwarding-proxy.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
 
 let started: StartedServer;
 let work: QueueClient;
 
-/** One of the commands, in a process of its own, on the queue `work`. */
+/** One of the commands on the queue `work`. */
 function cli(
   command: string,
   args: readonly string[] = [],
   options: CliOptions = {},
 ): Promise<CliResult> {
   const connection = ['-c', started.server.connectionString()];
-  return runCli(['queue', command, '-q', 'work', ...args, ...connection], options);
+  return runCommand(['queue', command, '-q', 'work', ...args, ...connection], options);
 }
 
 function lines(text: string): string[] {
@@ -78,7 +79,8 @@ void describe('tabularium queue put', () => {
     await writeFile(file, 'from a file\n');
     assert.equal((await cli('put', ['--file', file])).code, 0);
     await rm(directory, { recursive: true });
-    assert.equal((await cli('put', [], { input: 'from input\n' })).code, 0);
+    const put = ['queue', 'put', '-q', 'work', '-c', started.server.connectionString()];
+    assert.equal((await runCli(put, { input: 'from input\n' })).code, 0);
     assert.equal((await cli('put', ['-f', '-'], { input: 'dash' })).code, 0);
     const { peekedMessageItems } = await work.peekMessages({ numberOfMessages: 9 });
     assert.deepEqual(
@@ -134,11 +136,11 @@ void describe('tabularium queue put', () => {
   void it('creates the queue only when it is told to', async () => {
     const connection = ['-c', started.server.connectionString()];
     const args = ['queue', 'put', '-q', 'fresh', 'text', ...connection];
-    const refused = await runCli(args);
+    const refused = await runCommand(args);
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /^error: QueueNotFound \(404\): .* Make it with --create\.$/m);
     for (let round = 0; round < 2; round++) {
-      assert.equal((await runCli([...args, '--create'])).code, 0);
+      assert.equal((await runCommand([...args, '--create'])).code, 0);
     }
     const service = QueueServiceClient.fromConnectionString(started.server.connectionString());
     const fresh = service.getQueueClient('fresh');
@@ -150,10 +152,10 @@ void describe('tabularium queue put', () => {
     const text = started.server.connectionString();
     const endpoint = /QueueEndpoint=[^;]+/.exec(text)?.[0] ?? '';
     const signature = `${endpoint};SharedAccessSignature=sv=2021-12-02&sig=x`;
-    const refused = await runCli(['queue', 'list', '-c', signature]);
+    const refused = await runCommand(['queue', 'list', '-c', signature]);
     assert.match(refused.stderr, /AuthenticationFailed \(403\).*The signature lacks se/);
     const wrong = text.replace(/AccountKey=[^;]+/, 'AccountKey=aGVsbG8=');
-    const { stderr } = await runCli(['queue', 'list', '-c', wrong]);
+    const { stderr } = await runCommand(['queue', 'list', '-c', wrong]);
     assert.match(stderr, /AuthenticationFailed \(403\)/);
     assert.doesNotMatch(stderr, /string-to-sign/);
   });
@@ -177,7 +179,7 @@ void describe('tabularium queue put', () => {
       assert.equal(code, 2, args.join(' '));
       assert.match(stderr, message);
     }
-    const name = await runCli(['queue', 'put', '-q', 'No', 'x']);
+    const name = await runCommand(['queue', 'put', '-q', 'No', 'x']);
     assert.equal(name.code, 2);
     assert.match(name.stderr, /A queue name has 3 to 63/);
   });
@@ -226,7 +228,7 @@ void describe('tabularium queue get', () => {
       .connectionString()
       .replace(/QueueEndpoint=http:\/\/[^/]+/, `QueueEndpoint=${proxy.origin}`);
     const args = ['queue', 'get', '-q', 'work', '--delete', '-o', 'jsonl', '-c', connection];
-    const { code, stdout, stderr } = await runCli(args);
+    const { code, stdout, stderr } = await runCommand(args);
     assert.equal(code, 1);
     assert.deepEqual(texts(stdout), ['slow']);
     assert.match(stderr, /Not deleted: .*another consumer/);
@@ -286,13 +288,22 @@ void describe('tabularium queue list', () => {
       started.server.connectionString(),
     ).getQueueClient('a-first');
     await other.create();
-    const plain = await runCli(['queue', 'list', '-o', 'jsonl', ...connection()]);
+    const plain = await runCommand(['queue', 'list', '-o', 'jsonl', ...connection()]);
     assert.deepEqual(lines(plain.stdout), ['{"name":"a-first"}', '{"name":"work"}']);
-    const whole = await runCli(['queue', 'list', '-m', '-p', 'wo', '-o', 'json', ...connection()]);
+    const whole = await runCommand([
+      'queue',
+      'list',
+      '-m',
+      '-p',
+      'wo',
+      '-o',
+      'json',
+      ...connection(),
+    ]);
     assert.deepEqual(JSON.parse(whole.stdout), [
       { name: 'work', metadata: { colour: 'blue', Size: '4' } },
     ]);
-    const table = await runCli(['queue', 'list', '--metadata', ...connection()]);
+    const table = await runCommand(['queue', 'list', '--metadata', ...connection()]);
     assert.match(table.stdout, /^name +metadata\n-+ +-+\na-first\nwork +colour=blue, Size=4\n$/);
     await other.delete();
   });
@@ -304,6 +315,7 @@ void describe('tabularium queue list', () => {
       const some = names.slice(start, start + 100);
       await Promise.all(some.map((name) => service.createQueue(name)));
     }
+    // Through a pipe.
     const { stdout } = await runCli([
       'queue',
       'list',

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { CliProcess, cliProgram, runCli, type CliOptions } from '../../test/support/cli-process.js';
+import { runCommand } from '../../test/support/command-host.js';
 import {
   bannerEnd,
   connectionStringOf,
@@ -36,7 +37,7 @@ void describe('tabularium start', () => {
     assert.ok(server.stdout.includes(directory.path));
     assert.ok(!server.stdout.includes('UseDevelopmentStorage'), 'the port is not the default one');
     const insert = ['table', 'insert', '-t', 'people', '--create', 'PartitionKey=a', 'RowKey=b'];
-    const written = await runCli([...insert, '-c', connectionStringOf(server)]);
+    const written = await runCommand([...insert, '-c', connectionStringOf(server)]);
     assert.equal(written.code, 0, written.stderr);
     assert.equal(await stopCli(server), 0);
   });
@@ -203,10 +204,10 @@ void describe('tabularium start', () => {
     ]) {
       const connection = `AccountName=${name};AccountKey=${key};TableEndpoint=${origin}/${name}`;
       const args = ['table', 'query', '-t', 'none', '-c', connection];
-      assert.match((await runCli(args)).stderr, /TableNotFound/);
+      assert.match((await runCommand(args)).stderr, /TableNotFound/);
     }
     const wrong = `AccountName=two;AccountKey=${keys[0]};TableEndpoint=${origin}/two`;
-    const refused = await runCli(['table', 'query', '-t', 'none', '-c', wrong]);
+    const refused = await runCommand(['table', 'query', '-t', 'none', '-c', wrong]);
     assert.match(refused.stderr, /AuthenticationFailed \(403\)/);
     assert.equal(await stopCli(server), 0);
     for (const key of keys) assert.ok(!(server.stdout + server.stderr).includes(key));
@@ -221,7 +222,7 @@ void describe('tabularium start', () => {
     const { href } = endpointOf(server);
     const text = Buffer.from(key).toString('base64');
     const connection = `AccountName=mine;AccountKey=${text};TableEndpoint=${href}`;
-    const result = await runCli(['table', 'query', '-t', 'none', '-c', connection]);
+    const result = await runCommand(['table', 'query', '-t', 'none', '-c', connection]);
     assert.match(result.stderr, /TableNotFound/);
     assert.equal(await stopCli(server), 0);
   });
@@ -271,7 +272,7 @@ void describe('the command line', () => {
     const text = await readFile(new URL('../../../package.json', import.meta.url), 'utf8');
     const { version }: { version?: string } = JSON.parse(text);
     assert.deepEqual((await runCli(['--version'])).stdout, `${version}\n`);
-    const help = await runCli(['table', 'import', '--help']);
+    const help = await runCommand(['table', 'import', '--help']);
     assert.equal(help.code, 0);
     assert.match(help.stdout, /--partition-key/);
   });

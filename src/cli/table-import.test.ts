@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
 import { CliProcess, runCli, type CliResult } from '../../test/support/cli-process.js';
+import { runCommand } from '../../test/support/command-host.js';
 import { startProxy } from '../../test/support/forwarding-proxy.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
 
@@ -34,15 +35,15 @@ async function file(name: string, content: string | Buffer): Promise<string> {
   return path;
 }
 
-function importFile(args: readonly string[], input = ''): Promise<CliResult> {
+function importFile(args: readonly string[]): Promise<CliResult> {
   const connection = ['-c', started.server.connectionString()];
-  return runCli(['table', 'import', ...connection, ...args], { input });
+  return runCommand(['table', 'import', ...connection, ...args]);
 }
 
 async function rowsOf(table: string): Promise<readonly Row[]> {
   const connection = ['-c', started.server.connectionString()];
   const args = ['table', 'query', '-t', table, '--all', '-o', 'jsonl', '--no-plan', ...connection];
-  const { code, stdout, stderr } = await runCli(args);
+  const { code, stdout, stderr } = await runCommand(args);
   assert.equal(code, 0, stderr);
   const lines = stdout.split('\n').filter((line) => line !== '');
   return lines.map((line) => {
@@ -146,7 +147,8 @@ void describe('tabularium table import', () => {
     const input =
       '{"PartitionKey":"a","RowKey":"1"}\n\n{"PartitionKey":"a",\n' +
       '{"PartitionKey":"a","RowKey":"2","Timestamp":5,"odata.etag":"x"}';
-    const second = await importFile(['-', '-t', lines], input);
+    const connection = ['-c', started.server.connectionString()];
+    const second = await runCli(['table', 'import', '-', '-t', lines, ...connection], { input });
     assert.equal(second.code, 1);
     assert.match(second.stderr, /line 3: InvalidJson/);
     assert.deepEqual(
@@ -168,7 +170,7 @@ void describe('tabularium table import', () => {
       },
     );
     const args = ['table', 'import', path, '-t', table, '--concurrency', '16'];
-    const result = await runCli([...args, '-c', connectionBy(proxy.origin)]);
+    const result = await runCommand([...args, '-c', connectionBy(proxy.origin)]);
     assert.equal(result.code, 0, result.stderr);
     assert.deepEqual(
       (await rowsOf(table)).map(({ RowKey, n }) => [RowKey, n]),
@@ -225,7 +227,7 @@ void describe('tabularium table import', () => {
     );
     const path = await file('retried.csv', 'PartitionKey,RowKey\na,1\nb,1\nc,1\n');
     const args = ['table', 'import', path, '-t', table, '-c', connectionBy(proxy.origin)];
-    const result = await runCli(args);
+    const result = await runCommand(args);
     assert.equal(result.code, 0, result.stderr);
     assert.match(result.stderr, /Retrying: /);
     assert.equal((await rowsOf(table)).length, 3);
@@ -334,7 +336,7 @@ async function interrupted(
   const batchesBefore = batches;
   assert.ok(batchesBefore < interruptedRows / 50, 'it was stopped on its way');
   delayMs = 0;
-  const second = await runCli(args);
+  const second = await runCommand(args);
   assert.match(second.stderr, /Continuing behind row/);
   assert.match(second.stderr, / 3 refused/);
   assert.equal(second.code, 1);

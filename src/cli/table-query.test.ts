@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { runCli, type CliResult } from '../../test/support/cli-process.js';
+import type { CliResult } from '../../test/support/cli-process.js';
+import { runCommand } from '../../test/support/command-host.js';
 import { startProxy } from '../../test/support/forwarding-proxy.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
 
 let started: StartedServer;
 
 function cli(...args: readonly string[]): Promise<CliResult> {
-  return runCli(['table', ...args, '-c', started.server.connectionString()]);
+  return runCommand(['table', ...args, '-c', started.server.connectionString()]);
 }
 
 before(async () => {
@@ -51,7 +52,7 @@ void describe('tabularium table query', () => {
     const csv = `PartitionKey,RowKey,${names.join(',')}\nSales,0002,${names.join(',')}\n`;
     const connection = ['-c', started.server.connectionString()];
     const options = ['-t', 'inherited', '--input-format', 'csv', ...connection];
-    const imported = await runCli(['table', 'import', '-', ...options], { input: csv });
+    const imported = await runCommand(['table', 'import', '-', ...options], { input: csv });
     assert.equal(imported.code, 0, imported.stderr);
     const select = ['-s', names.join(','), '-f', "constructor eq 0L or __proto__ eq '__proto__'"];
     const { stdout, stderr } = await cli('query', '-t', 'inherited', '-o', 'jsonl', ...select);
@@ -68,7 +69,7 @@ void describe('tabularium table query', () => {
     const { stdout } = await cli('query', '-t', 'people', '-o', 'jsonl');
     const input = { input: stdout };
     const connection = ['-c', started.server.connectionString()];
-    const copied = await runCli(
+    const copied = await runCommand(
       ['table', 'import', '-', '-t', 'copied', '--mode', 'insert', ...connection],
       input,
     );
@@ -108,7 +109,7 @@ void describe('tabularium table query', () => {
       .replace(/TableEndpoint=http:\/\/[^/]+/, `TableEndpoint=${proxy.origin}`);
     const env = { AZURE_STORAGE_CONNECTION_STRING: connection };
     const args = ['table', 'query', '-t', 'people', '-f', "PartitionKey eq 'Sales'"];
-    const { stderr } = await runCli(args, { env });
+    const { stderr } = await runCommand(args, { env });
     assert.match(stderr, /partition-scan, 1 interval \(estimated from the filter\)/);
     assert.equal(proxy.count, 1);
   });
@@ -117,7 +118,7 @@ void describe('tabularium table query', () => {
     const rows = Array.from({ length: 2300 }, (_, at) => `${String(at).padStart(5, '0')}\n`);
     const connection = ['-c', started.server.connectionString()];
     const args = ['table', 'import', '-', '-t', 'many', '-p', "'all'", '-r', 'Id', ...connection];
-    await runCli(args, { input: `Id\n${rows.join('')}` });
+    await runCommand(args, { input: `Id\n${rows.join('')}` });
     const count = (text: string): number => text.split('\n').length - 1;
     const all = await cli('query', '-t', 'many', '--all', '-o', 'jsonl');
     assert.equal(count(all.stdout), 2300);
@@ -140,10 +141,10 @@ void describe('tabularium table query', () => {
     assert.equal(syntax.code, 1);
     assert.match(syntax.stderr, /InvalidInput \(400\)/);
     const nobody = 'AccountName=a;AccountKey=YQ==;TableEndpoint=http://127.0.0.1:1/a';
-    const refused = await runCli(['table', 'query', '-t', 'people', '-c', nobody]);
+    const refused = await runCommand(['table', 'query', '-t', 'people', '-c', nobody]);
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /Nothing listens at http:\/\/127\.0\.0\.1:1\/a.*tabularium start/);
-    const bad = await runCli(['table', 'query', '-t', 'people', '-c', 'AccountKey=c2VjcmV0']);
+    const bad = await runCommand(['table', 'query', '-t', 'people', '-c', 'AccountKey=c2VjcmV0']);
     assert.equal(bad.code, 2);
     assert.ok(!bad.stderr.includes('c2VjcmV0'));
   });

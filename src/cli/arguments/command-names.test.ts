@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { CliProcess, runCli } from '../../../test/support/cli-process.js';
+import { CliProcess } from '../../../test/support/cli-process.js';
+import { runCommand } from '../../../test/support/command-host.js';
 import { commandWords } from './command-names.js';
 import { UsageError } from '../terminal/failure.js';
 import { buildProgram } from '../program.js';
@@ -20,7 +21,7 @@ const words = (given: string, program = 'tabularium') =>
 describe('the commands of the command line', () => {
   it('that are not there are errors, before --help too', async () => {
     for (const given of ['table export --help', 'queue nonsense --help', 'nonsense -h']) {
-      const { code, stdout, stderr } = await runCli(given.split(' '));
+      const { code, stdout, stderr } = await runCommand(given.split(' '));
       assert.equal(code, 2, given);
       assert.equal(stdout, '', given);
       assert.match(stderr, /^error: There is no command 'tabularium (table )?/, given);
@@ -47,7 +48,7 @@ describe('the commands of the command line', () => {
   });
 
   it('help of every command is printed with exit code 0', async () => {
-    const { code, stdout } = await runCli(['help', 'table', 'query']);
+    const { code, stdout } = await runCommand(['help', 'table', 'query']);
     assert.equal(code, 0);
     assert.match(stdout, /^Usage: tabularium table query /);
   });

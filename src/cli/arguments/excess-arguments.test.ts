@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { runCli } from '../../../test/support/cli-process.js';
+import { runCommand } from '../../../test/support/command-host.js';
 import { refuseExcessArguments } from './excess-arguments.js';
 import { UsageError } from '../terminal/failure.js';
 import { buildProgram } from '../program.js';
@@ -42,7 +42,7 @@ describe('words that a command has a place for', () => {
 describe('a wrong command line', () => {
   it('ends with 2 and leads to the help of its command', async () => {
     for (const line of ['queue get', 'import azurite', 'table query --nonsense', 'check -l']) {
-      const { code, stderr } = await runCli(line.split(' '));
+      const { code, stderr } = await runCommand(line.split(' '));
       assert.equal(code, 2);
       const command = line.replace(/ -.*/, '');
       assert.match(stderr, new RegExp(`^error: .*\nSee: tabularium ${command} --help\n$`));
@@ -50,7 +50,7 @@ describe('a wrong command line', () => {
   });
 
   it('has no empty data directory, which would be the working directory', async () => {
-    const { code, stderr } = await runCli(['check', '--location', '']);
+    const { code, stderr } = await runCommand(['check', '--location', '']);
     assert.equal(code, 2);
     assert.match(stderr, /^error: --location is empty: give a value, or leave it out\./);
   });

@@ -3,7 +3,8 @@ import { link, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { runCli, type CliResult } from '../../../test/support/cli-process.js';
+import type { CliResult } from '../../../test/support/cli-process.js';
+import { runCommand } from '../../../test/support/command-host.js';
 import { startServer, type StartedServer } from '../../../test/support/start-server.js';
 
 // An import writes over nothing but what an earlier import has written.
@@ -26,7 +27,9 @@ after(() => started[Symbol.asyncDispose]());
 
 function importInput(...args: readonly string[]): Promise<CliResult> {
   const connection = ['-c', started.server.connectionString()];
-  return runCli(['table', 'import', input, '-t', 'sides', ...connection, ...args], { cwd: folder });
+  return runCommand(['table', 'import', input, '-t', 'sides', ...connection, ...args], {
+    cwd: folder,
+  });
 }
 
 async function refused(args: readonly string[], reason: RegExp): Promise<void> {

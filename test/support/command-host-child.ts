@@ -1,0 +1,52 @@
+import { Readable, Writable } from 'node:stream';
+import { runCommandLine } from '../../src/cli/main.js';
+import type { CliResult } from './cli-process.js';
+import type { HostedCommand } from './command-host.js';
+
+// A process that carries out command lines one after the other, as if each had it for itself.
+
+/** Keeps what is written to it. */
+class Output extends Writable {
+  readonly #chunks: Buffer[] = [];
+
+  get text(): string {
+    return Buffer.concat(this.#chunks).toString();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#chunks.push(chunk);
+    done();
+  }
+}
+
+function replaceStreams(stdin: Readable, stdout: Output, stderr: Output): void {
+  for (const [name, value] of Object.entries({ stdin, stdout, stderr })) {
+    Object.defineProperty(process, name, { value, configurable: true });
+  }
+}
+
+function replaceEnvironment(environment: Readonly<Record<string, string>>): void {
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, environment);
+}
+
+const home = process.cwd();
+
+async function resultOf({ args, cwd, env, input }: HostedCommand): Promise<CliResult> {
+  const [stdout, stderr] = [new Output(), new Output()];
+  replaceStreams(Readable.from(input === '' ? [] : [Buffer.from(input)]), stdout, stderr);
+  replaceEnvironment(env);
+  process.chdir(cwd ?? home);
+  process.exitCode = 0;
+  await runCommandLine([process.execPath, 'tabularium', ...args], () => undefined);
+  const code: number = process.exitCode;
+  // Left over by commands whose processes end with them.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal);
+  process.exitCode = 0;
+  return { code, signal: null, stdout: stdout.text, stderr: stderr.text };
+}
+
+process.on('message', (command: HostedCommand) => {
+  void resultOf(command).then((result) => process.send?.(result));
+});
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { CliOptions, CliResult } from './cli-process.js';
+
+export interface HostedCommand {
+  readonly args: readonly string[];
+  readonly cwd: string | undefined;
+  readonly env: Readonly<Record<string, string>>;
+  readonly input: string;
+}
+
+const program = fileURLToPath(new URL('./command-host-child.js', import.meta.url));
+
+/**
+ * Carries out command lines, one at a time, all in one process: for tests of what commands do and
+ * print. What is about a process is tested with `runCli`: its start and its end, signals, pipes that
+ * close, several at once; and `start`, which goes on.
+ */
+class CommandHost {
+  #child: ChildProcess | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  run(args: readonly string[], options: Omit<CliOptions, 'nodeArgs'>): Promise<CliResult> {
+    assert.notEqual(args[0], 'start', 'a server needs a process of its own');
+    const result = this.#last.then(() => this.#carriedOut(args, options));
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  async #carriedOut(args: readonly string[], options: CliOptions): Promise<CliResult> {
+    const child = (this.#child ??= spawned());
+    const { PATH = '' } = process.env;
+    const { cwd, env = {}, input = '' } = options;
+    const command: HostedCommand = { args, cwd, env: { PATH, ...env }, input };
+    child.ref();
+    child.channel?.ref();
+    child.send(command);
+    const ended = once(child, 'exit').then(() => assert.fail(`ended by: ${args.join(' ')}`));
+    const [result] = (await Promise.race([once(child, 'message'), ended])) as [CliResult];
+    child.unref();
+    child.channel?.unref();
+    return result;
+  }
+}
+
+/** It ends with the process that uses it. */
+function spawned(): ChildProcess {
+  return fork(program, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+}
+
+const host = new CommandHost();
+
+/** One command line, carried out to its end in a process that others share. */
+export function runCommand(
+  args: readonly string[],
+  options: Omit<CliOptions, 'nodeArgs'> = {},
+): Promise<CliResult> {
+  return host.run(args, options);
+}
