@@ -8,6 +8,7 @@ import { openDevIssuer, signDevToken, type DevClaims } from './issuer/dev-issuer
 import { UsageError } from './terminal/failure.js';
 import { optionsOf } from '../../test/support/start-settings.js';
 import { runCli, type CliProcess, type CliResult } from '../../test/support/cli-process.js';
+import { runCommand } from '../../test/support/command-host.js';
 import {
   endpointOf,
   freePorts,
@@ -19,7 +20,7 @@ import {
 const devIssuer = 'https://dev-issuer.tabularium.invalid/7ab01a12-0000-4000-8000-000000000000/';
 
 function devToken(cwd: string, ...args: readonly string[]): Promise<CliResult> {
-  return runCli(['dev-token', ...args], { cwd });
+  return runCommand(['dev-token', ...args], { cwd });
 }
 
 async function tokenFrom(cwd: string, ...args: readonly string[]): Promise<string> {
@@ -83,7 +84,7 @@ describe('tabularium dev-token', () => {
   it('gives one key to all who ask for the first time at once', async () => {
     await using directory = await temporaryDirectory();
     const sets = await Promise.all(
-      Array.from({ length: 4 }, () => devToken(directory.path, '--jwks')),
+      Array.from({ length: 4 }, () => runCli(['dev-token', '--jwks'], { cwd: directory.path })),
     );
     assert.equal(new Set(sets.map(({ stdout }) => stdout)).size, 1);
     assert.match(sets[0]?.stdout ?? '', /"kid"/);
@@ -146,7 +147,7 @@ describe('tabularium start --oauth', () => {
     const args = ['--tls', 'self-signed', '--oauth', 'dev', '--location', 'data'];
     const server = await startCli(args, { cwd });
     try {
-      const { stdout } = await devToken(cwd, '--json');
+      const { stdout } = await runCli(['dev-token', '--json'], { cwd });
       const credential = {
         getToken: () =>
           Promise.resolve(JSON.parse(stdout) as { token: string; expiresOnTimestamp: number }),

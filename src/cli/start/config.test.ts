@@ -142,7 +142,10 @@ describe('tabularium start --config', () => {
       const statuses: number[] = [];
       // The first key changes to the second one, which is valid all the time.
       const load = async (): Promise<void> => {
-        while (!over.signal.aborted) statuses.push(await statusWith(server, 'first', keyB));
+        while (!over.signal.aborted) {
+          statuses.push(await statusWith(server, 'first', keyB));
+          await pause(10);
+        }
       };
       // One server sees the file change, the other one is told.
       const change = async (accounts: Readonly<Record<string, readonly string[]>>) => {

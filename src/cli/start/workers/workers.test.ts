@@ -179,6 +179,8 @@ void describe('tabularium start --workers', () => {
         } catch {
           // The worker was killed under it: nothing was promised.
         }
+        // All that it writes is read in the end.
+        await pause(5);
       }
     };
     const writers = Array.from({ length: 6 }, (_, client) => write(client));
