@@ -1,9 +1,10 @@
-import { StoreDamagedError, type StoreFailedError } from '../kv/errors.js';
+import { StoreDamagedError, StoreWriteError, type StoreFailedError } from '../kv/errors.js';
 import type { ServedStore, StoreEvents } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
 import { DiskFiles } from '../engines/journal/disk-files.js';
 import { isJournaled, openJournaledStore, settleJournal } from '../engines/journal/store.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
+import { startError } from '../engines/lmdb/disk-error.js';
 import { openLmdbStore, type LmdbStore } from '../engines/lmdb/store.js';
 import { openMemoryStore } from '../engines/memory/store.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
@@ -56,7 +57,8 @@ async function openEngine(settings: ServerSettings, sharing: Sharing): Promise<S
     return base;
   } catch (error) {
     await base.close();
-    if (!(error instanceof StoreDamagedError)) throw error;
+    if (error instanceof StoreWriteError) throw startError(directory, error.cause);
+    if (!(error instanceof StoreDamagedError)) throw startError(directory, error);
     throw new DataDirectoryError('damaged', error.message, { cause: error });
   }
 }

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { ServerProcess } from '../support/crash-server.js';
+import { ServerProcess, StartFailure } from '../support/crash-server.js';
 import type { WireClient } from '../wire/kit/client.js';
 import { messageBody, type QueueWireClient } from '../wire/kit/queue-client.js';
 import type { WireResponse } from '../wire/kit/response.js';
@@ -157,3 +157,19 @@ async function fillAndFree(directory: string): Promise<void> {
     await server.end('SIGKILL');
   }
 }
+
+it('says what to do where the disk takes no journal at the start', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tabularium-no-journal-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const flags = ['--journal', 'on'];
+  const failure = await ServerProcess.start(directory, { fileKiBMax: 4096, flags }).then(
+    () => assert.fail('started'),
+    (error: unknown) => error,
+  );
+  assert.ok(failure instanceof StartFailure);
+  assert.equal(failure.exit.code, 1);
+  assert.match(failure.exit.output, /error: The data directory \S+ cannot be used: .*EFBIG/);
+  assert.match(failure.exit.output, /Raise the limit on the size of files\. Then start again/);
+  const server = await ServerProcess.start(directory, { flags });
+  assert.equal((await server.end('SIGTERM')).code, 0);
+});
