@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { TableClient, TableServiceClient } from '@azure/data-tables';
 import { QueueServiceClient } from '@azure/storage-queue';
 import { runCli, type CliResult } from '../../test/support/cli-process.js';
+import { runCommand } from '../../test/support/command-host.js';
 import { createServer, type TabulariumServer } from '../app/index.js';
 
 // A directory as Azurite writes it. test/import-azurite.extras.test.ts does the same with
@@ -125,7 +126,7 @@ before(async () => {
 after(() => rm(folder, { recursive: true, force: true }));
 
 function importInto(location: string, ...args: readonly string[]): Promise<CliResult> {
-  return runCli(['import', 'azurite', source, '-l', location, ...args], { cwd: folder });
+  return runCommand(['import', 'azurite', source, '-l', location, ...args], { cwd: folder });
 }
 
 function serve(location: string): Promise<TabulariumServer> {

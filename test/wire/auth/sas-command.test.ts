@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { AzureSASCredential, TableClient, TableServiceClient } from '@azure/data-tables';
 import { QueueClient, QueueServiceClient } from '@azure/storage-queue';
-import { runCli } from '../../support/cli-process.js';
+import { runCommand } from '../../support/command-host.js';
 import { startServer, type StartedServer } from '../../support/start-server.js';
 
 // Tokens of the command line, which the official clients and the command line itself use.
@@ -16,7 +16,7 @@ type Made = Readonly<
 
 async function made(...args: readonly string[]): Promise<Made> {
   const connection = ['-c', started.server.connectionString()];
-  const { code, stdout, stderr } = await runCli(['sas', ...args, '-o', 'json', ...connection]);
+  const { code, stdout, stderr } = await runCommand(['sas', ...args, '-o', 'json', ...connection]);
   assert.equal(code, 0, stderr);
   return JSON.parse(stdout);
 }
@@ -86,7 +86,7 @@ describe('a token of the command line', () => {
     const people = TableClient.fromConnectionString(account.connectionString, 'people', http);
     assert.equal((await partitions(people))[0], 'a');
     const query = ['table', 'query', '-t', 'people', '-f', "PartitionKey eq 'c'", '-o', 'jsonl'];
-    const { code, stdout, stderr } = await runCli([...query, '-c', account.connectionString]);
+    const { code, stdout, stderr } = await runCommand([...query, '-c', account.connectionString]);
     assert.equal(code, 0, stderr);
     assert.match(stdout, /"PartitionKey":"c"/);
   });
