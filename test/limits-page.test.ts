@@ -128,7 +128,7 @@ const unnoticed = new Set(
     'textBytesPerUnitMax textCharactersMax textShownMax timeMax toleranceSecondsMax topMax ' +
     'ttlSecondsMax turnBytesMax unknownVersionsMax valueCharactersMax verifiedTokensMax ' +
     'visitsMax waitingMax wordSumBytesMax mistakesToldMax pathCharactersMax timerMsMax ' +
-    'rowsMax chunkElementsMax freeFilesMax frameBytesMax runsMax'
+    'rowsMax chunkElementsMax freeFilesMax frameBytesMax runsMax arrivalTurnsMax'
   ).split(' '),
 );
 /** The same, of constants that share their name with one that is documented. */

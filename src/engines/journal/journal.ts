@@ -51,6 +51,7 @@ export class Journal {
   #preparing: Promise<unknown> | undefined;
   #filesMade = 0;
   #isWriting = false;
+  #mayHaveRetired = true;
 
   constructor(options: JournalOptions) {
     const { generation, lastSequence, randomness } = options;
@@ -108,7 +109,10 @@ export class Journal {
     }
   }
 
-  /** Frames up to this one count no more: their files are used again, or removed. */
+  /**
+   * The base has all frames up to this one, which is at least the last that was recovered. Their
+   * files are used again, or removed.
+   */
   async release(sequence: number): Promise<void> {
     const released = this.#used.filter(({ lastSequence }) => lastSequence <= sequence);
     this.#used = this.#used.filter(({ lastSequence }) => lastSequence > sequence);
@@ -117,6 +121,9 @@ export class Journal {
       if (isUsual && this.#free.length < freeFilesMax) this.#free.push(file);
       else await file.remove();
     }
+    // A sequence that is released comes after all frames that former openings have left.
+    if (this.#mayHaveRetired) await this.#options.files.removeRetired();
+    this.#mayHaveRetired = false;
   }
 
   async close(): Promise<void> {
