@@ -352,6 +352,29 @@ describe('two programs that make the same change', () => {
     await Promise.all([untilDone(), untilDone()]);
     await checkAll(tables, expected);
   });
+
+  it('forget their progress at the same time', async () => {
+    const tables = await filled();
+    const { control } = tables;
+    let forgotten = 0;
+    // The other program deletes what this one is about to delete.
+    const raced: TableGateway = {
+      table: control.table,
+      get: (key, select) => control.get(key, select),
+      transact: (writes) => control.transact(writes),
+      page: (query) => control.page(query),
+      write: async (write) => {
+        if (write.kind === 'delete') {
+          await control.write(write);
+          forgotten += 1;
+        }
+        return control.write(write);
+      },
+    };
+    await mapOf({ ...tables, control: raced }).apply(toC);
+    assert.ok(forgotten > 0);
+    await checkAll(tables, expected);
+  });
 });
 
 describe('eight writers, old maps and new, while shards move, split and merge', () => {

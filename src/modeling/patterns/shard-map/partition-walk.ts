@@ -1,4 +1,5 @@
 import type { RowKey, RowProperties } from '../../rows/row.js';
+import { EntityNotFoundError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
 import { concurrently } from '../../../base/async/concurrently.js';
@@ -135,12 +136,19 @@ async function writeProgress({ control, map, id }: Walk, progress: Progress): Pr
   await control.write({ kind: 'upsert-replace', row: { ...key, properties } });
 }
 
-/** Forgets the progress of a run, so that it begins anew. One delete. */
+/**
+ * Forgets the progress of a run, so that the next one begins anew. One read, and one delete when
+ * there is progress. Another program that makes the same change may have deleted it first.
+ */
 export async function forgetProgress({
   control,
   map,
 }: Pick<Walk, 'control' | 'map'>): Promise<void> {
   const key = progressKey(map);
-  if ((await control.get(key)) !== undefined)
+  if ((await control.get(key)) === undefined) return;
+  try {
     await control.write({ kind: 'delete', key, etag: '*' });
+  } catch (error) {
+    if (!(error instanceof EntityNotFoundError)) throw error;
+  }
 }
