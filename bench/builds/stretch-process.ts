@@ -24,7 +24,7 @@ const kind = workloadKinds.find((each) => each === kindText) ?? 'point';
 
 const main = pathToFileURL(join(repository, 'dist', 'src', 'app', 'index.js')).href;
 const { createServer } = (await import(main)) as { createServer: typeof CreateServer };
-const directory = mkdtempSync(join(tmpdir(), 'tabularium-compare-'));
+const directory = mkdtempSync(join(tmpdir(), 'tabularium-builds-'));
 const server = await createServer({
   location: directory,
   durability: 'relaxed',

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import type { WorkloadKind } from '../kinds.js';
 import { kindsOf, positive } from '../options.js';
 
-export interface CompareOptions {
+export interface BuildsOptions {
   /** Folders of the other builds. */
   readonly repositories: readonly string[];
   readonly kinds: readonly WorkloadKind[];
@@ -15,7 +15,7 @@ export interface CompareOptions {
   readonly connections: number;
 }
 
-export const usage = `npm run bench:compare -- DIRECTORY... [options]
+export const usage = `npm run bench:builds -- DIRECTORY... [options]
 
 Processor time per request of this build beside that of others, whose repositories are in the
 directories and compiled. Each runs in a process that is server and client. They take turns in
@@ -30,7 +30,7 @@ are to the first directory.
 `;
 
 /** The options, or `undefined` when the usage was asked for. Throws on what it does not know. */
-export function parseOptions(args: readonly string[]): CompareOptions | undefined {
+export function parseOptions(args: readonly string[]): BuildsOptions | undefined {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import type { WorkloadKind } from '../kinds.js';
 import { progress } from '../progress.js';
 import { machineLine, shortNumber, titleOf } from '../report.js';
-import { startBuild, type BuildProcess } from './builds.js';
-import { parseOptions, usage, type CompareOptions } from './options.js';
+import { startBuild, type BuildProcess } from './build-process.js';
+import { parseOptions, usage, type BuildsOptions } from './options.js';
 import { bestOf, comparisonTable, type Stretches } from './stretches.js';
 
 /** Stretches that are not counted, as a share of those that are: code is being compiled. */
@@ -24,7 +24,7 @@ const stretchRequestsOfOthers = 100;
 async function measureKind(
   builds: readonly BuildProcess[],
   kind: WorkloadKind,
-  { stretches }: CompareOptions,
+  { stretches }: BuildsOptions,
 ): Promise<number[][]> {
   const requests = stretchRequests[kind] ?? stretchRequestsOfOthers;
   const warmup = Math.ceil(stretches * warmupShare);
@@ -39,7 +39,7 @@ async function measureKind(
   return micros;
 }
 
-async function compare(kind: WorkloadKind, options: CompareOptions): Promise<Stretches[]> {
+async function compare(kind: WorkloadKind, options: BuildsOptions): Promise<Stretches[]> {
   const own = fileURLToPath(new URL('../../..', import.meta.url));
   const repositories = [...options.repositories, resolve(own)];
   const all = repositories.map((repository): Stretches & { micros: number[] } => ({
@@ -64,7 +64,7 @@ async function compare(kind: WorkloadKind, options: CompareOptions): Promise<Str
   return all;
 }
 
-async function run(options: CompareOptions): Promise<void> {
+async function run(options: BuildsOptions): Promise<void> {
   const rows: Stretches[] = [];
   for (const kind of options.kinds) rows.push(...(await compare(kind, options)));
   const [, fiveMinutes = 0] = loadavg();
