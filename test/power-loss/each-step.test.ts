@@ -37,7 +37,13 @@ async function machine(seed: number) {
   /** Whether the deed was done before so many steps were. */
   const run = async (deed: Deed, steps: number): Promise<boolean> => {
     const schedule = new Schedule(random);
-    const process = { schedule, random, faults: noFaults, dropsSyncs: false };
+    const process = {
+      schedule,
+      random,
+      faults: noFaults,
+      dropsSyncs: false,
+      dropsReadSyncs: false,
+    };
     const state = { isDone: false };
     const done = deed({
       base: new ModelBase(data, process, 0),

@@ -13,7 +13,7 @@ import { Schedule } from './schedule.js';
 import { batchOf, drawCommit, keyOf, stateOf } from './work.js';
 
 /** What is switched off, to see that it is missed. */
-export const protections = ['checksum', 'sync', 'sequence'] as const;
+export const protections = ['checksum', 'sync', 'sequence', 'read-sync'] as const;
 export type Without = (typeof protections)[number];
 
 export interface World {
@@ -53,6 +53,7 @@ export class Life {
       random,
       faults: isFaulty ? { writeFails: 0.1, annulFails: 0.1, createFails: 0.2 } : noFaults,
       dropsSyncs: without === 'sync',
+      dropsReadSyncs: without === 'read-sync',
     };
     this.#options = {
       base: new ModelBase(data, this.#process, isFaulty ? 0.2 : 0),

@@ -38,6 +38,8 @@ export interface Process {
   readonly faults: DiskFaults;
   /** Writes resolve when they have begun: the canary of a disk that is not asked to be sure. */
   readonly dropsSyncs: boolean;
+  /** What is read of former openings is not made durable first. */
+  readonly dropsReadSyncs: boolean;
 }
 
 /**
@@ -122,12 +124,26 @@ class ModelFiles implements JournalFiles {
   async *retired(): AsyncGenerator<{ name: string; content: Buffer }, void, void> {
     for (const { generation, files, isRetired } of this.#disk.folders) {
       if (!isRetired) continue;
-      for (const { number, content, nameIs } of files) {
-        if (nameIs === 'removed') continue;
+      for (const file of files) {
+        if (file.nameIs === 'removed') continue;
         await this.#process.schedule.step();
-        yield { name: `${generation}.old/${number}`, content: Buffer.from(content) };
+        yield { name: `${generation}.old/${file.number}`, content: this.#read(file) };
       }
     }
+  }
+
+  /** What the system has of writes that a process had begun is durable after a sync only. */
+  #read(file: DiskFile): Buffer {
+    const content = Buffer.from(file.content);
+    for (const write of file.doubtful) {
+      if (this.#process.random.chance(0.7)) content.set(write.bytes, write.position);
+      else tear(content, write, this.#process.random);
+    }
+    if (!this.#process.dropsReadSyncs) {
+      file.content = Buffer.from(content);
+      file.doubtful = [];
+    }
+    return content;
   }
 
   async removeRetired(): Promise<void> {
@@ -211,6 +227,10 @@ class OpenFile implements JournalFile {
 
   get name(): string {
     return `${this.#folder.generation}/${this.#file.number}`;
+  }
+
+  get number(): number {
+    return this.#file.number;
   }
 
   get bytes(): number {

@@ -76,6 +76,7 @@ export function withWrites(
       const write = decide((bytes, position) => file.write(bytes, position));
       return {
         name: file.name,
+        number: file.number,
         bytes: file.bytes,
         write,
         isInPlace: () => file.isInPlace(),

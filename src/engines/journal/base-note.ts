@@ -7,26 +7,28 @@ import { readWhole, writeWhole } from './whole-number.js';
 /** Where the base keeps what it knows of the journal before it. */
 export const noteKey = storeKey('journal');
 
-const noteBytes = 24;
-const [sequenceAt, generationAt, settledAt] = [0, 8, 16];
+const noteBytes = 32;
+const [sequenceAt, generationAt, settledAt, fileAt] = [0, 8, 16, 24];
 
 /** The base gets it together with the entries that it is about. */
 export function noteEntry({
   sequence,
   generation,
+  file,
   isSettled = false,
 }: Omit<Applied, 'isSettled'> & Partial<Applied>): Entry {
   const value = Buffer.alloc(noteBytes);
   writeWhole(value, sequence, sequenceAt);
   writeWhole(value, generation, generationAt);
   writeWhole(value, isSettled ? 1 : 0, settledAt);
+  writeWhole(value, file, fileAt);
   // Nobody reads its version.
   return { key: noteKey, value, version: 1 };
 }
 
 /** What a base says that has a note, or has never been behind a journal. */
 export function appliedOf(note: Entry | undefined): Applied {
-  if (note === undefined) return { sequence: 0, generation: 0, isSettled: true };
+  if (note === undefined) return { sequence: 0, generation: 0, file: 0, isSettled: true };
   const value = Buffer.from(note.value);
   if (value.length !== noteBytes) {
     throw new StoreDamagedError('What the data say of their journal is not what was written.');
@@ -35,5 +37,6 @@ export function appliedOf(note: Entry | undefined): Applied {
     sequence: readWhole(value, sequenceAt),
     generation: readWhole(value, generationAt),
     isSettled: readWhole(value, settledAt) === 1,
+    file: readWhole(value, fileAt),
   };
 }

@@ -1,14 +1,5 @@
 import { constants, statSync } from 'node:fs';
-import {
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  rmdir,
-  type FileHandle,
-} from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, rmdir, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bytes } from '../../base/bytes.js';
 import { foreignKind } from '../../base/foreign-kind.js';
@@ -69,7 +60,7 @@ export class DiskFiles implements JournalFiles {
       for (const name of await namesIn(folder)) {
         const path = join(folder, name);
         await assertKind(path, 'file');
-        yield { name: path, content: await readFile(path) };
+        yield { name: path, content: await this.#readDurable(path) };
       }
     }
   }
@@ -93,7 +84,7 @@ export class DiskFiles implements JournalFiles {
     try {
       await writeWithZeros(file, head, bytes);
       await syncDirectory(this.#generation);
-      return await DiskFile.open(path, bytes, this.#sync);
+      return await DiskFile.open(path, { number, bytes, sync: this.#sync });
     } catch (error) {
       await rm(path, { force: true });
       throw error;
@@ -109,6 +100,16 @@ export class DiskFiles implements JournalFiles {
       if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(codeOf(error) ?? '')) throw error;
     }
     await syncDirectory(this.#directory);
+  }
+
+  async #readDurable(path: string): Promise<Buffer> {
+    const file = await open(path);
+    try {
+      if (this.#sync) await file.sync();
+      return await file.readFile();
+    } finally {
+      await file.close();
+    }
   }
 
   async #removeBefore(generation: number): Promise<void> {
@@ -173,7 +174,14 @@ async function writeAll(file: FileHandle, bytes: Bytes, position: number): Promi
 /** Systems without it sync after each write. */
 const syncFlag: number | undefined = constants.O_DSYNC;
 
+interface DiskFileOptions {
+  readonly number: number;
+  readonly bytes: number;
+  readonly sync: boolean;
+}
+
 class DiskFile implements JournalFile {
+  readonly number: number;
   readonly name: string;
   readonly bytes: number;
   readonly #file: FileHandle;
@@ -181,17 +189,18 @@ class DiskFile implements JournalFile {
   readonly #device: number;
   readonly #syncs: boolean;
 
-  private constructor(path: string, bytes: number, file: FileHandle, syncs: boolean) {
+  private constructor(path: string, file: FileHandle, { number, bytes, sync }: DiskFileOptions) {
     this.name = path;
+    this.number = number;
     this.bytes = bytes;
     this.#file = file;
-    this.#syncs = syncs;
+    this.#syncs = sync && syncFlag === undefined;
     ({ ino: this.#inode, dev: this.#device } = statSync(path));
   }
 
-  static async open(path: string, bytes: number, sync: boolean): Promise<DiskFile> {
-    const file = await open(path, constants.O_RDWR | (sync ? (syncFlag ?? 0) : 0));
-    return new DiskFile(path, bytes, file, sync && syncFlag === undefined);
+  static async open(path: string, options: DiskFileOptions): Promise<DiskFile> {
+    const flag = options.sync ? (syncFlag ?? 0) : 0;
+    return new DiskFile(path, await open(path, constants.O_RDWR | flag), options);
   }
 
   async write(bytes: Bytes, position: number): Promise<void> {

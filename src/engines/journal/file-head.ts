@@ -7,18 +7,20 @@ import { readWhole, writeWhole } from './whole-number.js';
 /*
  * The first block of a file, and its last in case the first is lost:
  *
- *   0 mark · 4 checksum of the rest of the head · 8 format · 12 zero · 16 generation (8) · 24 first
- *   sequence (8) · 32 sixteen bytes of chance, of which the secret is made
+ *   0 mark · 4 checksum of the rest of the head · 8 format · 12 number of the file · 16 generation
+ *   (8) · 24 first sequence (8) · 32 sixteen bytes of chance, of which the secret is made
  */
 const headMark = 0x4e524a54;
 const format = 1;
 const checksumAt = 4;
-const [formatAt, generationAt, firstSequenceAt, chanceAt] = [8, 16, 24, 32];
+const [formatAt, numberAt, generationAt, firstSequenceAt, chanceAt] = [8, 12, 16, 24, 32];
 export const chanceBytes = 16;
 const fileHeadEnd = chanceAt + chanceBytes;
 
 /** What stands at the beginning of a file of the journal. */
 export interface FileHead {
+  /** Counts the files of a generation from one on. */
+  readonly number: number;
   /** Each opening of the store writes files of its own: one more than any before. */
   readonly generation: number;
   /** Frames of earlier generations count as far as they come before it. */
@@ -31,6 +33,7 @@ export function encodeFileHead(head: FileHead): Buffer {
   const bytes = Buffer.alloc(blockBytes);
   bytes.writeUInt32LE(headMark, 0);
   bytes.writeUInt32LE(format, formatAt);
+  bytes.writeUInt32LE(head.number, numberAt);
   writeWhole(bytes, head.generation, generationAt);
   writeWhole(bytes, head.firstSequence, firstSequenceAt);
   bytes.set(head.chance, chanceAt);
@@ -44,6 +47,7 @@ export function decodeFileHead(bytes: Buffer): FileHead | undefined {
   const checksum = crc32(bytes.subarray(formatAt, fileHeadEnd));
   if (checksum !== bytes.readUInt32LE(checksumAt)) return undefined;
   return {
+    number: bytes.readUInt32LE(numberAt),
     generation: readWhole(bytes, generationAt),
     firstSequence: readWhole(bytes, firstSequenceAt),
     chance: bytes.subarray(chanceAt, fileHeadEnd),

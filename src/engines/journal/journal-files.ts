@@ -11,7 +11,10 @@ export interface JournalFiles {
    * Returns the numbers of their generations.
    */
   retire(): Promise<readonly number[]>;
-  /** The content of each file that was left, one after the other, with its name for people. */
+  /**
+   * The content of each file that was left, one after the other, with its name for people. It is
+   * durable by then: a process that was killed may have left it to the system alone.
+   */
   retired(): AsyncIterable<{ readonly name: string; readonly content: Buffer }>;
   /** Removes what openings before this one have left. Whoever came after has to find its folder. */
   removeRetired(): Promise<void>;
@@ -28,6 +31,8 @@ export interface JournalFiles {
 }
 
 export interface JournalFile {
+  /** As it was made with. */
+  readonly number: number;
   /** For people. */
   readonly name: string;
   readonly bytes: number;

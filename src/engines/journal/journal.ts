@@ -1,13 +1,17 @@
 import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
-import { messageOf } from '../../base/thrown.js';
+import { codeOf, messageOf } from '../../base/thrown.js';
 import { StoreFailedError, StoreWriteError } from '../../kv/errors.js';
 import { chanceBytes, encodeFileHead, secretOf, type FileHead } from './file-head.js';
+import { encodeLink } from './file-link.js';
 import { blockBytes, encodeFrame, frameBytes, type Frame } from './frame.js';
 import type { Change } from './frame.js';
 import type { JournalFile, JournalFiles } from './journal-files.js';
+import type { Applied } from './recovery.js';
 
+/** Of a file that need hold no frame: as small as one can be. */
+export const smallFileBytes = 4 * blockBytes;
 /** Files that are kept to be used again. What a burst has needed besides goes away. */
 const freeFilesMax = 8;
 
@@ -15,12 +19,6 @@ export type ShowChanges = (changes: readonly Change[], sequence: number) => void
 
 /** What a frame is made of; the journal numbers it. */
 export type FrameContent = Omit<Frame, 'sequence'>;
-
-interface UsedFile {
-  readonly file: JournalFile;
-  /** Of the last frame in it. */
-  readonly lastSequence: number;
-}
 
 export interface JournalOptions {
   readonly files: JournalFiles;
@@ -41,12 +39,13 @@ export interface JournalOptions {
  */
 export class Journal {
   readonly #options: JournalOptions;
-  readonly #head: Bytes;
+  readonly #head: Omit<FileHead, 'number'>;
   readonly #secret: number;
   #lastSequence: number;
   #active: JournalFile | undefined;
   #at = blockBytes;
-  #used: UsedFile[] = [];
+  /** Those before the active one, in the order of their frames. */
+  #used: JournalFile[] = [];
   #free: JournalFile[] = [];
   #preparing: Promise<unknown> | undefined;
   #filesMade = 0;
@@ -56,21 +55,35 @@ export class Journal {
   constructor(options: JournalOptions) {
     const { generation, lastSequence, randomness } = options;
     const chance = randomness.bytes(chanceBytes);
-    const head: FileHead = { generation, firstSequence: lastSequence + 1, chance };
     this.#options = options;
-    this.#head = encodeFileHead(head);
-    this.#secret = secretOf(head);
+    this.#head = { generation, firstSequence: lastSequence + 1, chance };
+    this.#secret = secretOf(this.#head);
     this.#lastSequence = lastSequence;
   }
 
-  /** Makes the first file, by which the journal is known to be there. */
+  /**
+   * Makes the first file, by which the journal is known to be there. On a full disk it is a small
+   * one, so that what is stored can be read until there is space again.
+   */
   async open(): Promise<void> {
-    this.#active = await this.#create(this.#options.fileBytes);
+    try {
+      this.#active = await this.#create(this.#options.fileBytes);
+    } catch (error) {
+      if (!(error instanceof StoreWriteError) || !isFull(error.cause)) throw error;
+      this.#active = await this.#create(smallFileBytes);
+    }
   }
 
   /** Of the last frame that is durable and was shown. */
   get lastSequence(): number {
     return this.#lastSequence;
+  }
+
+  /** What the base has to know when it has all that was shown by now. */
+  get position(): Omit<Applied, 'isSettled'> {
+    invariant(this.#active !== undefined, 'the journal is open');
+    const { generation } = this.#options;
+    return { sequence: this.#lastSequence, generation, file: this.#active.number };
   }
 
   /** Whether a frame with changes of so many bytes has a place by now. */
@@ -110,25 +123,24 @@ export class Journal {
   }
 
   /**
-   * The base has all frames up to this one, which is at least the last that was recovered. Their
-   * files are used again, or removed.
+   * The base knows that it has all up to this position, and so all that was recovered. The files
+   * before the one that it names are used again, or removed.
    */
-  async release(sequence: number): Promise<void> {
-    const released = this.#used.filter(({ lastSequence }) => lastSequence <= sequence);
-    this.#used = this.#used.filter(({ lastSequence }) => lastSequence > sequence);
-    for (const { file } of released) {
+  async release({ file: kept }: Pick<Applied, 'file'>): Promise<void> {
+    const at = this.#used.findIndex(({ number }) => number === kept);
+    for (const file of this.#used.splice(0, at < 0 ? this.#used.length : at)) {
       const isUsual = file.bytes === this.#options.fileBytes;
       if (isUsual && this.#free.length < freeFilesMax) this.#free.push(file);
       else await file.remove();
     }
-    // A sequence that is released comes after all frames that former openings have left.
+    // The position comes after all frames that former openings have left.
     if (this.#mayHaveRetired) await this.#options.files.removeRetired();
     this.#mayHaveRetired = false;
   }
 
   async close(): Promise<void> {
     await this.#preparing;
-    const files = [...this.#used.map(({ file }) => file), ...this.#free];
+    const files = [...this.#used, ...this.#free];
     if (this.#active !== undefined) files.push(this.#active);
     this.#active = undefined;
     this.#used = [];
@@ -143,9 +155,7 @@ export class Journal {
   async #fileFor(bytes: number): Promise<JournalFile> {
     if (this.#active === undefined || !this.#fits(bytes)) {
       const file = await this.#nextFile(bytes);
-      if (this.#active !== undefined) {
-        this.#used.push({ file: this.#active, lastSequence: this.#lastSequence });
-      }
+      if (this.#active !== undefined) await this.#leave(this.#active, file);
       this.#active = file;
       this.#at = blockBytes;
     }
@@ -153,9 +163,21 @@ export class Journal {
     return this.#active;
   }
 
+  /** A file has its link before the next one has a frame. */
+  async #leave(file: JournalFile, next: JournalFile): Promise<void> {
+    const link = { file: next.number, sequence: this.#lastSequence + 1 };
+    try {
+      await file.write(encodeLink(link, this.#secret), this.#at);
+    } catch (error) {
+      this.#free.push(next);
+      throw notWritten(error);
+    }
+    this.#used.push(file);
+  }
+
   async #nextFile(frame: number): Promise<JournalFile> {
     const { fileBytes } = this.#options;
-    if (frame > fileBytes - headsBytes) return this.#create(frame + headsBytes);
+    if (frame > fileBytes - besideFramesBytes) return this.#create(frame + besideFramesBytes);
     await this.#preparing;
     return this.#free.pop() ?? this.#create(fileBytes);
   }
@@ -173,7 +195,8 @@ export class Journal {
   async #create(bytes: number): Promise<JournalFile> {
     try {
       this.#filesMade += 1;
-      return await this.#options.files.create(this.#filesMade, this.#head, bytes);
+      const head = encodeFileHead({ ...this.#head, number: this.#filesMade });
+      return await this.#options.files.create(this.#filesMade, head, bytes);
     } catch (error) {
       const text = `The commit could not be written: the journal got no file: ${messageOf(error)}`;
       throw new StoreWriteError(text, { cause: error });
@@ -185,8 +208,7 @@ export class Journal {
       await file.write(bytes, this.#at);
     } catch (error) {
       await this.#annul(file, error);
-      const text = `The commit could not be written to the journal: ${messageOf(error)}`;
-      throw new StoreWriteError(text, { cause: error });
+      throw notWritten(error);
     }
   }
 
@@ -203,9 +225,19 @@ export class Journal {
   }
 }
 
-/** The first and the last block of a file. */
-const headsBytes = 2 * blockBytes;
+/** Of a disk, or of what a user may have of it. */
+function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
+}
+
+/** The first and the last block of a file, and the room for its link. */
+const besideFramesBytes = 3 * blockBytes;
 
 function lastFrameEnd(file: JournalFile): number {
-  return file.bytes - blockBytes;
+  return file.bytes - 2 * blockBytes;
+}
+
+function notWritten(cause: unknown): StoreWriteError {
+  const text = `The commit could not be written to the journal: ${messageOf(cause)}`;
+  return new StoreWriteError(text, { cause });
 }

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, rename, rm, symlink, unlink, writeFile, mkdir } from 'node:fs/promises';
+import {
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { journalDirectory, withWrites } from '../../../test/support/journals.js';
@@ -93,7 +103,7 @@ describe('recovery of a journal', () => {
 
   it('misses a file, or all of the journal', async () => {
     await using made = await journalDirectory();
-    const store = await made.open({ limits: { fileBytes: 4 * blockBytes } });
+    const store = await made.open({ limits: { fileBytes: 5 * blockBytes } });
     for (let count = 0; count < 9; count += 1) await put(store, `${count}`);
     const second = await fileIn(made.directory, '1', '000002');
     await rename(second, join(made.directory, 'second'));
@@ -103,6 +113,54 @@ describe('recovery of a journal', () => {
     await rename(join(made.directory, 'elsewhere'), join(made.directory, 'journal'));
     await rename(join(made.directory, 'second'), await fileIn(made.directory, '1.old', '000002'));
     assert.equal(await valueOf(await made.open(), '8'), '8');
+  });
+
+  it('misses the last file, whether another stands beside it or not', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open({ limits: { fileBytes: 5 * blockBytes } });
+    for (let count = 0; count < 3; count += 1) await put(store, `${count}`);
+    const aside = join(made.directory, 'aside');
+    const last = await fileIn(made.directory, '1', '000002');
+    await rename(last, aside);
+    const lacks = /lacks file 2 of generation 1, which was to hold frame 3/;
+    await assert.rejects(made.open(), damaged(lacks));
+    await rename(aside, await fileIn(made.directory, '1.old', '000002'));
+    const next = await made.open();
+    assert.equal(await valueOf(next, '2'), '2');
+    // Its first file has the frames, its second one none.
+    await put(next, 'alone');
+    await rename(await fileIn(made.directory, '2'), aside);
+    await assert.rejects(made.open(), damaged(/The journal (lacks file 1 of|is missing)/));
+    await rename(aside, await fileIn(made.directory, '2.old'));
+    await rm(await fileIn(made.directory, '1.old', '000002'));
+    // The frames behind are those of a later opening.
+    await assert.rejects(made.open(), damaged(/lacks (file 2 of generation 1|frame 3)/));
+  });
+
+  it('misses the last frame of an opening that another has followed', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open();
+    for (const name of ['a', 'b']) await put(store, name);
+    await made.open();
+    await spoil(await fileIn(made.directory, '1.old'), 2 * blockBytes + 60);
+    await assert.rejects(made.open(), damaged(/goes on with frame 3, and lacks frame 2/));
+  });
+
+  it('knows of a file until the data file knows of the next', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open({ limits: { fileBytes: 5 * blockBytes } });
+    for (let round = 0; round < 3; round += 1) {
+      for (let count = 0; count < 5; count += 1) await put(store, `${round} ${count}`);
+      await store.takeSnapshot();
+    }
+    await put(store, 'a');
+    const folder = join(made.directory, 'journal', '1');
+    for (const name of await readdir(folder)) {
+      const { size } = await stat(join(folder, name));
+      assert.equal(size, 5 * blockBytes);
+    }
+    const next = await made.open();
+    assert.deepEqual([await valueOf(next, 'a'), await valueOf(next, '2 4')], ['a', '2 4']);
   });
 
   it('refuses a journal that is a link or a file, and pipes in it', async () => {

@@ -1,5 +1,6 @@
 import { StoreDamagedError } from '../../kv/errors.js';
 import { decodeFileHead, secretOf, type FileHead } from './file-head.js';
+import { decodeLink, type FileLink } from './file-link.js';
 import { blockBytes, decodeFrame, type FoundFrame } from './frame.js';
 import type { JournalFiles } from './journal-files.js';
 
@@ -9,6 +10,8 @@ export interface Applied {
   readonly sequence: number;
   /** The last opening; 0 before the first. */
   readonly generation: number;
+  /** Of its files the one that gets the next frame, or else a link to the one that does. */
+  readonly file: number;
   /** That opening has ended in order: there need be no journal. */
   readonly isSettled: boolean;
 }
@@ -31,11 +34,13 @@ export interface Trust {
 interface FoundInFile {
   readonly head: FileHead;
   readonly frames: readonly FoundFrame[];
+  readonly links: readonly FileLink[];
 }
 
 /**
  * What was acknowledged and not applied yet. A frame that was not written whole is the last of all;
- * it was never acknowledged. One that is missing before others was lost: `StoreDamagedError`.
+ * it was never acknowledged. `StoreDamagedError` when a frame is missing before others, or a file
+ * that should have some.
  */
 export async function recover(
   files: JournalFiles,
@@ -47,15 +52,16 @@ export async function recover(
     const inFile = readFile(content, trust);
     if (inFile !== undefined) found.push(inFile);
   }
-  assertPresent(found, applied);
+  assertBegun(found, applied);
   const frames = found
-    .flatMap((inFile) => countedFrames(inFile, found))
+    .flatMap((inFile) => counted(inFile.frames, inFile, found))
     .toSorted((left, right) => left.sequence - right.sequence);
   const restart = frames.findLast(({ kind }) => kind === 'restart')?.sequence ?? 0;
   const from = Math.max(applied.sequence, restart);
   if (trust.sequences === true) return { frames, lastSequence: frames.at(-1)?.sequence ?? from };
   const missing = frames.filter(({ sequence }) => sequence > from);
-  assertWhole(missing, from);
+  assertWhole(missing, from, found);
+  assertContinued(found, from);
   return { frames: missing, lastSequence: missing.at(-1)?.sequence ?? from };
 }
 
@@ -65,32 +71,67 @@ function readFile(content: Buffer, trust: Trust): FoundInFile | undefined {
   if (head === undefined) return undefined;
   const secret = secretOf(head);
   const frames: FoundFrame[] = [];
+  const links: FileLink[] = [];
   // Frames of a former use of the file stand behind those of the last, cut off at any block.
   for (let at = blockBytes; at < content.length;) {
     const frame = decodeFrame(content, at, trust.checksums === true ? undefined : secret);
+    const link = frame === undefined ? decodeLink(content, at, secret) : undefined;
     if (frame !== undefined) frames.push(frame);
+    if (link !== undefined) links.push(link);
     at += frame?.bytes ?? blockBytes;
   }
-  return { head, frames };
+  return { head, frames, links };
 }
 
 /** What a process wrote after another had begun where it was then does not count. */
-function countedFrames({ head, frames }: FoundInFile, all: readonly FoundInFile[]): FoundFrame[] {
+function counted<Part extends { readonly sequence: number }>(
+  parts: readonly Part[],
+  { head }: FoundInFile,
+  all: readonly FoundInFile[],
+): Part[] {
   const later = all.filter((other) => other.head.generation > head.generation);
   const end = Math.min(...later.map((other) => other.head.firstSequence));
-  return frames.filter(({ sequence }) => sequence < end);
+  return parts.filter(({ sequence }) => sequence < end);
 }
 
-function assertPresent(found: readonly FoundInFile[], applied: Applied): void {
-  const { generation, isSettled } = applied;
-  if (isSettled || found.some(({ head }) => head.generation >= generation)) return;
+/** The file that the base knows of is there. */
+function assertBegun(found: readonly FoundInFile[], applied: Applied): void {
+  const { generation, file, isSettled } = applied;
+  if (isSettled || found.some(({ head }) => isFile(head, generation, file))) return;
+  const lost = found.some(({ head }) => head.generation === generation)
+    ? `lacks file ${file} of generation ${generation}`
+    : 'is missing';
   throw new StoreDamagedError(
-    'The journal is missing: the data file was in use with one, which held what was acknowledged ' +
+    `The journal ${lost}: the data file was in use with it, and it held what was acknowledged ` +
       `last. ${advice}`,
   );
 }
 
-function assertWhole(frames: readonly FoundFrame[], from: number): void {
+/** Each file that was to get frames is there, whether it has got any or not. */
+function assertContinued(found: readonly FoundInFile[], from: number): void {
+  for (const inFile of found) {
+    const { generation } = inFile.head;
+    for (const { file, sequence } of counted(inFile.links, inFile, found)) {
+      if (sequence <= from) continue;
+      if (found.some(({ head }) => isFile(head, generation, file))) continue;
+      throw new StoreDamagedError(
+        `The journal is damaged: it lacks file ${file} of generation ${generation}, which was to ` +
+          `hold frame ${sequence}. ${advice}`,
+      );
+    }
+  }
+}
+
+function isFile(head: FileHead, generation: number, number: number): boolean {
+  return head.generation === generation && head.number === number;
+}
+
+/** No frame is missing between others, nor before the first one of an opening. */
+function assertWhole(
+  frames: readonly FoundFrame[],
+  from: number,
+  found: readonly FoundInFile[],
+): void {
   for (const [index, { sequence }] of frames.entries()) {
     const expected = from + 1 + index;
     if (sequence === expected) continue;
@@ -98,6 +139,12 @@ function assertWhole(frames: readonly FoundFrame[], from: number): void {
       `The journal is damaged: it has frame ${sequence}, and lacks frame ${expected}. ${advice}`,
     );
   }
+  const next = from + 1 + frames.length;
+  const begun = Math.max(0, ...found.map(({ head }) => head.firstSequence));
+  if (begun <= next) return;
+  throw new StoreDamagedError(
+    `The journal is damaged: it goes on with frame ${begun}, and lacks frame ${next}. ${advice}`,
+  );
 }
 
 const advice = 'Restore a backup of the whole data directory.';

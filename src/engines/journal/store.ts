@@ -36,7 +36,7 @@ import { CommitGroups, type CommitGround, type CommitStats } from './commit-grou
 import { keysOf, type Evaluated, type Found, type Work } from './evaluation.js';
 import { DeadRuns } from './dead-runs.js';
 import { FencedBase } from './fenced-base.js';
-import { Journal, type FrameContent, type ShowChanges } from './journal.js';
+import { Journal, smallFileBytes, type FrameContent, type ShowChanges } from './journal.js';
 import type { JournalFiles } from './journal-files.js';
 import { MemoryTable } from './memory-table.js';
 import { mergedRange } from './merged-range.js';
@@ -97,7 +97,7 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
   const journal = new Journal({ files, randomness, generation, lastSequence, ...limits });
   await journal.open();
   // From now on a journal that is not there is missed.
-  const note = noteEntry({ sequence: applied.sequence, generation });
+  const note = noteEntry({ ...journal.position, sequence: applied.sequence });
   await base.ingest({ entries: [note], deletes: [], floor: 0 });
   return new JournaledStore({ ...options, limits, table, journal, generation, lastVersion });
 }
@@ -115,7 +115,10 @@ export async function settleJournal(options: JournaledStoreOptions): Promise<voi
   const { isSettled } = appliedOf(await options.base.get(noteKey));
   const generations = await options.files.retire();
   if (isSettled && generations.length === 0) return;
-  const store = await openJournaledStore(options);
+  const { limits = defaultJournalLimits } = options;
+  // Nothing is written to it, and the disk may be full.
+  const small = { ...limits, fileBytes: smallFileBytes };
+  const store = await openJournaledStore({ ...options, limits: small });
   await store.settle();
 }
 
@@ -160,7 +163,6 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
       table,
       epochs: this.#epochs,
       timers,
-      generation,
       lastVersion: () => this.#lastVersion,
       bytesToBegin: limits.tableBytesMax / beginShare,
     });
@@ -270,12 +272,12 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     const inBase = snapshot === undefined ? undefined : innerOf(snapshot);
     await this.#commits.drained();
     await this.#applier.drain();
-    const { journal, generation } = this.#parts;
+    const { journal } = this.#parts;
     // What the base says of the journal may be older than the journal afterwards.
     await this.#append({ kind: 'restart', lastVersion: this.#lastVersion, changes: [] });
     this.#dead.clear();
     await base.restoreSnapshot(inBase);
-    const note = noteEntry({ sequence: journal.lastSequence, generation });
+    const note = noteEntry(journal.position);
     await this.#fenced.ingest({ entries: [note], deletes: [], floor: this.#lastVersion });
   }
 
@@ -301,10 +303,10 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
 
   /** Gives the base everything, and takes the journal away. The store must not be used any more. */
   async settle(): Promise<void> {
-    const { journal, files, generation } = this.#parts;
+    const { journal, files } = this.#parts;
     await this.#applier.close();
     await this.#applier.drain();
-    const note = noteEntry({ sequence: journal.lastSequence, generation, isSettled: true });
+    const note = noteEntry({ ...journal.position, isSettled: true });
     await this.#fenced.ingest({ entries: [note], deletes: [], floor: this.#lastVersion });
     await journal.close();
     await files.removeAll();
@@ -388,12 +390,20 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     try {
       await journal.append(content, show);
     } catch (error) {
-      if (!(error instanceof StoreFailedError)) throw error;
-      this.#fail(error);
-      throw unknownOutcome(error);
+      if (error instanceof StoreFailedError) {
+        this.#fail(error);
+        throw unknownOutcome(error);
+      }
+      // Whoever has moved the file may have read the frame before it was annulled.
+      this.#assertInPlace();
+      throw error;
     }
     // Shown here, as the file has it; but nobody may ever find that file.
-    const detachment = journal.detachment();
+    this.#assertInPlace();
+  }
+
+  #assertInPlace(): void {
+    const detachment = this.#parts.journal.detachment();
     if (detachment !== undefined) throw unknownOutcome(detachment);
   }
 
