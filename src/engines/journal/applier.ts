@@ -1,5 +1,4 @@
 import type { Bytes } from '../../base/bytes.js';
-import { sleep } from '../../base/async/sleep.js';
 import type { Timer, Timers } from '../../base/async/timers.js';
 import { StoreFailedError } from '../../kv/errors.js';
 import type { MemberStore } from '../../kv/member-store.js';
@@ -12,7 +11,7 @@ import type { ReadEpochs } from './read-epochs.js';
 /** How long a change waits at most until the base is told of it, while little is written. */
 const delayMs = 5_000;
 /** Before the next attempt, when the base takes nothing. */
-const retryMs = 1_000;
+const retryMs = 500;
 /** One transaction of the base. */
 const portion: Pick<Portion, 'entriesMax' | 'bytesMax'> = { entriesMax: 1_000, bytesMax: 2 << 20 };
 
@@ -24,7 +23,6 @@ export interface ApplierParts {
   readonly table: MemoryTable;
   readonly epochs: ReadEpochs;
   readonly timers: Timers;
-  readonly generation: number;
   readonly lastVersion: () => number;
   /** So many bytes in the table make it begin at once. */
   readonly bytesToBegin: number;
@@ -53,14 +51,15 @@ export class Applier {
 
   /** Something was written. */
   wake(): void {
-    const { table, timers, bytesToBegin } = this.#parts;
-    if (this.#pass !== undefined || this.#isClosed) return;
+    const { table, bytesToBegin } = this.#parts;
+    if (this.#pass !== undefined || this.#isClosed || this.#isWaiting) return;
     if (table.bytes >= bytesToBegin) return this.#begin();
-    this.#delay ??= timers.start(delayMs, () => this.#begin(), undefined);
+    this.#beginIn(delayMs);
   }
 
   /** Resolves when the table or the journal have become smaller, or the base has taken nothing. */
   progress(): Promise<void> {
+    if (this.#isWaiting) return Promise.resolve();
     this.#begin();
     return new Promise((resolve) => this.#whenProgress.push(resolve));
   }
@@ -92,22 +91,38 @@ export class Applier {
       await this.#runPass();
     } catch (error) {
       this.#trouble = error instanceof Error ? error : new Error(String(error));
-      if (!(error instanceof StoreFailedError)) await sleep(this.#parts.timers, retryMs);
     }
     this.#pass = undefined;
+    this.#goOn();
     this.#tellProgress();
-    if (this.#parts.table.count > 0) this.wake();
+  }
+
+  #goOn(): void {
+    if (this.#isClosed || this.#trouble instanceof StoreFailedError) return;
+    // Tried again until it succeeds: nothing else tells that the base is well.
+    if (this.#trouble !== undefined) this.#beginIn(retryMs);
+    else if (this.#parts.table.count > 0) this.wake();
+  }
+
+  #beginIn(ms: number): void {
+    this.#delay ??= this.#parts.timers.start(ms, () => this.#begin(), undefined);
+  }
+
+  /** The base has taken nothing, and will be asked again soon. */
+  get #isWaiting(): boolean {
+    return this.#trouble !== undefined && this.#delay !== undefined;
   }
 
   async #runPass(): Promise<void> {
-    const { base, journal, table, epochs, generation } = this.#parts;
-    const sequence = journal.lastSequence;
+    const { base, journal, table, epochs } = this.#parts;
+    const { position } = journal;
+    const { sequence } = position;
     // Who has looked at the table before the last of these changes must not find them in the base.
     await epochs.over();
     let start: Bytes | undefined = beginning;
     while (start !== undefined) {
       const { entries, next }: Taken = table.take(start, { sequenceMax: sequence, ...portion });
-      const note = next === undefined ? [noteEntry({ sequence, generation })] : [];
+      const note = next === undefined ? [noteEntry(position)] : [];
       const deletes = entries.filter((entry) => !isPut(entry)).map(({ key }) => key);
       const floor = this.#parts.lastVersion();
       await base.ingest({ entries: [...entries.filter(isPut), ...note], deletes, floor });
@@ -116,7 +131,7 @@ export class Applier {
       this.#tellProgress();
       start = next;
     }
-    await journal.release(sequence);
+    await journal.release(position);
   }
 
   #tellProgress(): void {
