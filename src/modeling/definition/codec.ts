@@ -24,57 +24,59 @@ import type { PropertyModel, WireReader, WireWriter } from './property.js';
 import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf, RowKeyPrefixOf } from './shapes.js';
 import { storedAs, storedAsOf, type Stored, type StoredAs } from './stored-entity.js';
 
-/** A property that a row gets besides those of its entity. */
+/** An extra property of a row, besides those of its entity. */
 export interface Mark {
   readonly name: string;
   readonly wire: WireValue;
 }
 
-/** Between entities of a definition and rows. Pure: sends nothing, reads no clock of its own. */
+/** Converts between the entities of a definition and rows. Does no I/O. */
 export interface EntityCodec<D extends AnyDefinition> {
   readonly definition: D;
   /**
-   * The row of an entity: defaults filled in, computed properties computed, type and version added,
-   * unknown properties of an entity that was read kept. Throws `ValueError`.
+   * The row of an entity: fills in defaults, computes computed properties, adds type and version,
+   * and keeps the unknown properties of an entity that was read. Throws `ValueError`.
    */
   toRow(entity: CreateOf<D> | ReadOf<D>, mark?: Mark): Row;
   /**
-   * The row of an insert-or-merge: as `toRow`, without what is not given. Defaults are not filled
-   * in. Throws `ValueError`.
+   * The row of an insert-or-merge: as `toRow`, but absent properties stay absent instead of getting
+   * their defaults. Throws `ValueError`.
    */
   toUpsertMergeRow(entity: CreateOf<D>, mark?: Mark): Row;
-  /** The row of a merge: only what changes. Throws `ValueError`. */
+  /** The row of a merge, with only the changed properties. Throws `ValueError`. */
   toMergeRow(key: KeyOf<D>, changes: MergeOf<D>, mark?: Mark): Row;
   /**
-   * The entity of a row, upgraded when the row is of an older version. Throws `DecodeError` when the
-   * row is of another type, of a newer version, or lacks what the definition has.
+   * Decodes a row, upgrading it when its version is older. Throws `DecodeError` when the row has
+   * another type or a newer version, or lacks a required property.
    */
   fromRow(row: StoredRow): Stored<ReadOf<D>>;
   /**
-   * As `fromRow`, for a row read with `select`: only these properties and those of the keys are
-   * there.
+   * As `fromRow`, for a row read with `select`: the entity has only these properties and those of
+   * the keys.
    */
   fromPartialRow(row: StoredRow, names: readonly string[]): Stored<Partial<ReadOf<D>>>;
   /** As `fromRow` or `fromPartialRow`; undefined for a row of another type. */
   fromOwnRow(row: StoredRow, names?: readonly string[]): Stored<Partial<ReadOf<D>>> | undefined;
-  /** Whether a row is of this type: its keys are, and its type property where it has one. */
+  /** Whether a row is of this type, by its keys and by its type property, if it has one. */
   matches(row: Row): boolean;
   key(key: KeyOf<D>): RowKey;
   partitionKey(partition: PartitionOf<D>): string;
-  /** Throws `DecodeError` for keys that this definition did not write. */
+  /** Throws `DecodeError` for keys that do not match the templates of this definition. */
   parseKey(key: RowKey): KeyOf<D>;
-  /** All RowKeys whose leading parts have these values; undefined when every RowKey has. */
+  /**
+   * The range of RowKeys whose leading parts have these values; undefined when it is all RowKeys.
+   */
   rowKeyRange(leading: RowKeyPrefixOf<D>): KeyRange | undefined;
   /**
-   * The stored names to select for some properties, with what tells type and version. Undefined
-   * when the definition has older versions: their rows are upgraded from all that they have.
+   * The stored names to select for some properties, with those of type and version. Undefined when
+   * the definition has older versions, because an upgrade needs all properties.
    */
   selectOf(names: readonly string[]): readonly string[] | undefined;
 }
 
 const codecs = new WeakMap<AnyDefinition, unknown>();
 
-/** The codec of a definition; always the same one. */
+/** The codec of a definition; cached. */
 export function codecOf<D extends AnyDefinition>(definition: D): EntityCodec<D> {
   const known = codecs.get(definition) as EntityCodec<D> | undefined;
   if (known !== undefined) return known;
@@ -86,7 +88,7 @@ export function codecOf<D extends AnyDefinition>(definition: D): EntityCodec<D> 
 const none: readonly string[] = Object.freeze([]);
 const nothingFiner: StoredAs['finer'] = Object.freeze({});
 
-/** The properties of a row, and what is finer in it than its entity shows. */
+/** Reads the properties of a row, and collects the ticks that a `Date` does not show. */
 class RowReader implements WireReader {
   readonly #properties: RowProperties;
   #finer: Record<string, bigint> | undefined;
@@ -109,7 +111,7 @@ class RowReader implements WireReader {
   }
 }
 
-/** The properties of a row in the making, for the values of one entity. */
+/** Collects the properties of a row for one entity. */
 class RowBuilder implements WireWriter {
   readonly properties: Record<string, WireValue>;
   readonly #before: StoredAs | undefined;
@@ -128,7 +130,6 @@ class RowBuilder implements WireWriter {
   }
 }
 
-/** How a row becomes an entity. */
 interface Decoding {
   readonly keyValues: Values;
   readonly version: number;
@@ -404,8 +405,8 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   }
 
   /**
-   * Refuses a plain value of an encrypted property: another program wrote it, or it is not
-   * decrypted yet.
+   * Refuses a plain value of an encrypted property: another program wrote it, or the table was
+   * opened without encryption.
    */
   #refusePlain(row: StoredRow, field: Field): void {
     if (row.acceptsPlain === true) return;

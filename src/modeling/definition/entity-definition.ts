@@ -6,7 +6,7 @@ import type { KeyTemplate } from './key-template.js';
 import type { AnyProperty, FlagsOf, KindOf, Properties } from './property.js';
 import type { CreateShape, ReadOf } from './shapes.js';
 
-/** Stored properties that the library itself keeps on entities. */
+/** The names of the properties that the library adds to entities. */
 export interface SystemProperties {
   /** Holds the type's name; undefined when it is not stored because the keys tell the type. */
   readonly type: string | undefined;
@@ -16,7 +16,7 @@ export interface SystemProperties {
   readonly writeStamp: string | undefined;
 }
 
-/** Names of the properties that the library itself stores; `false` leaves one out. */
+/** Names of the properties that the library adds to entities; `false` leaves one out. */
 export interface SystemOptions {
   /** `EntityType` when absent; `false`: not stored. */
   readonly type?: string | false;
@@ -26,7 +26,7 @@ export interface SystemOptions {
   readonly writeStamp?: string | false;
 }
 
-/** How an older definition's entities become entities of this one. */
+/** Converts entities of an older definition. */
 export interface Upgrade {
   readonly from: AnyDefinition;
   readonly upgrade: (old: unknown) => unknown;
@@ -51,9 +51,10 @@ export interface EntityDefinition<
   readonly system: SystemProperties;
   readonly upgradeFrom: Upgrade | undefined;
   /**
-   * The same definition, which can read entities of an older version as well: they go through
-   * `upgrade` when they are read and are stored in the new form by the next replace. Versions chain.
-   * The keys must stay what they are. A row of a version that nothing upgrades is refused.
+   * Returns the same definition, able to read entities of an older version: `upgrade` converts them
+   * on read, and the next replace stores them in the new form. Versions chain. The keys must not
+   * change. Rows of a version that no upgrade covers are refused. Throws `DefinitionError` unless
+   * the version of `old` is lower.
    */
   upgrading<Old extends AnyDefinition>(
     old: Old,
@@ -66,7 +67,7 @@ export type AnyDefinition = EntityDefinition;
 
 type Unkeyable = 'optional' | 'encrypted';
 
-/** What a key template of a definition can use. */
+/** The properties that a key template can use. */
 export type KeyFields<P extends Properties> = {
   readonly [
     N in keyof P & string as KindOf<P[N]> extends KeyableKind
@@ -77,7 +78,7 @@ export type KeyFields<P extends Properties> = {
   ]: KeyFieldOf<N, P[N]>;
 };
 
-/** What `defineEntity` takes. */
+/** The options of `defineEntity`. */
 export interface DefinitionOptions<
   T extends string,
   P extends Properties,
@@ -199,7 +200,7 @@ class Definition<
   }
 }
 
-/** Names of the properties that keys carry. */
+/** The names of the properties in the keys. */
 export function keyNamesOf({ partitionKey, rowKey }: AnyDefinition): ReadonlySet<string> {
   return new Set([...partitionKey.parts, ...rowKey.parts].map(({ property }) => property));
 }

@@ -2,11 +2,11 @@ import { ValueError } from '../rows/model-error.js';
 import { keyNamesOf, storedNameOf, type AnyDefinition } from './entity-definition.js';
 import type { PropertyModel } from './property.js';
 
-/** A property of a definition, with what is often asked of it. */
+/** A property of a definition, with derived facts. */
 export interface Field {
   readonly name: string;
   readonly model: PropertyModel;
-  /** Under which the value is stored. */
+  /** The name under which the value is stored. */
   readonly stored: string;
   readonly isInKeys: boolean;
   readonly isStored: boolean;
@@ -31,7 +31,7 @@ export function storedNamesOf({ model, stored }: Field): readonly string[] {
   return model.codec.wireNames(stored);
 }
 
-/** What a row that lacks a property is read as. */
+/** The value of a property that a row lacks. */
 export function absentValue({
   defaultValue,
   kind,
@@ -47,8 +47,8 @@ export function absentValue({
 }
 
 /**
- * The values of an entity, with what is absent and computed filled in; nothing that is required
- * lacks. `absent` gives the value of what is not given. Throws `ValueError`.
+ * The values of an entity with absent and computed ones filled in; every required value is present.
+ * `absent` gives the value of a property that is not given. Throws `ValueError`.
  */
 export function completeValues(
   type: string,
@@ -67,7 +67,7 @@ export function completeValues(
   }
   for (const { name, model } of fields) {
     if (model.computation === undefined) continue;
-    // An upsert that merges leaves defaults out, and with them what is computed from them.
+    // An insert-or-merge has no defaults, so values computed from them are left out.
     const isLacking = Object.entries(model.computation.from).some(
       ([source, from]) => values[source] === undefined && !from.model.flags.has('optional'),
     );
@@ -78,8 +78,9 @@ export function completeValues(
 }
 
 /**
- * The changes of a merge, with the computed properties that follow from them. Throws `ValueError`
- * when they follow from what the merge does not have, or a change is not allowed.
+ * The changes of a merge, with the computed properties that depend on them. Throws `ValueError`
+ * when a computed property also depends on a value that the merge lacks, or a change is not
+ * allowed.
  */
 export function mergedValues(type: string, fields: readonly Field[], changes: Values): Values {
   const values: Record<string, unknown> = {};

@@ -11,7 +11,7 @@ import {
   type KeyTemplate,
 } from './key-template.js';
 
-/** The keys of a definition's entities. Errors name its type. */
+/** Formats and parses the keys of a definition. Errors name its type. */
 export class EntityKeys {
   readonly #type: string;
   readonly #partitionKey: KeyTemplate;
@@ -34,7 +34,7 @@ export class EntityKeys {
     return this.#named(() => formatKey(this.#partitionKey, values));
   }
 
-  /** Undefined for keys that the definition did not write. */
+  /** Undefined for keys that do not match the templates. */
   parse(key: RowKey): Values | undefined {
     const values: Record<string, unknown> = {};
     const isOwn =
@@ -43,7 +43,7 @@ export class EntityKeys {
     return isOwn ? values : undefined;
   }
 
-  /** Throws `DecodeError` for keys that the definition did not write. */
+  /** Throws `DecodeError` for keys that do not match the templates. */
   read(key: RowKey): Values {
     const values = this.parse(key);
     if (values !== undefined) return values;
@@ -52,7 +52,9 @@ export class EntityKeys {
     );
   }
 
-  /** The RowKeys whose leading parts have these values; undefined when every RowKey has. */
+  /**
+   * The range of RowKeys whose leading parts have these values; undefined when it is all RowKeys.
+   */
   rowKeyRange(leading: Values): KeyRange | undefined {
     return rangeOfPrefix(this.#named(() => prefixOf(this.#rowKey, leading)));
   }

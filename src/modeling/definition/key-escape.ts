@@ -2,33 +2,33 @@ import { ValueError } from '../rows/model-error.js';
 
 /**
  * Text inside of keys. The service forbids / \ # ? and the control characters U+0000–1F and
- * U+007F–9F in keys, and a template forbids the characters that separate its parts. Escaping keeps
- * texts apart and keeps their order:
+ * U+007F–9F in keys, and a template forbids the characters that separate its parts. Escaped texts
+ * stay distinct and keep their order:
  *
- * - A forbidden character becomes the nearest allowed character below it, then `above` (U+FFEE) and
- *   its code as two hexadecimal digits: `a/b` is `a.￮2Fb`. It sorts after every text that begins
- *   with the allowed character, because no text begins with U+FFEE, and before the next character.
- * - Characters from U+FFED on, which would sort with or above the mark, become `literal` (U+FFED)
- *   and
- *   the low byte of their code.
+ * - A forbidden character becomes the nearest allowed character below it, then `above` (U+FFEE),
+ *   then its code as two hexadecimal digits: `a/b` is `a.￮2Fb`. It sorts after every text that
+ *   begins with the allowed character, because no text begins with U+FFEE, and before the next
+ *   character.
+ * - A character from U+FFED on, which would sort with or above the mark, becomes `literal` (U+FFED)
+ *   and the low byte of its code.
  * - Every other character stays as it is.
  *
- * Only U+0000–1F have no allowed character below them. They are written as if above the space, and
- * so sort just after it.
+ * U+0000–1F have no allowed character below them: they are written above the space and sort just
+ * after it.
  */
 
 const above = '\uffee';
 const literal = '\uffed';
 const literalFrom = 0xffed;
 
-/** Sorts after everything that can follow the beginning of an escaped text. */
+/** Sorts after every possible continuation of an escaped text. */
 export const afterEscapedText = above;
 
 const loneSurrogate = /\p{Surrogate}/u;
-/** What no key may contain, whatever the template. */
+/** Characters that no key may contain, whatever the template. */
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const forbidden = /[/\\#?\u0000-\u001f\u007f-\u009f]/;
-/** What always needs a second look. */
+/** Characters that may need an escape, and those of escapes. */
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const notable = /[/\\#?\u0000-\u001f\u007f-\u009f\ud800-\udfff\uffed-\uffff]/;
 
@@ -37,7 +37,7 @@ export function isForbiddenInKeys(text: string): boolean {
 }
 
 /**
- * Whether a character can separate an open part from what follows it: in ASCII, and in no escape.
+ * Whether a character can end a part of variable width: printable ASCII that occurs in no escape.
  */
 export function isSeparator(char: string): boolean {
   return /^[ -~]$/.test(char) && !/[0-9A-F]/.test(char) && !forbidden.test(char);
@@ -61,8 +61,8 @@ function hexOf(code: number): string {
 }
 
 /**
- * The text as a part of a key. `separator` is the character that ends the part, '' at the end of a
- * key. Throws `ValueError` for half of a surrogate pair, which has no form on the wire.
+ * Escapes a text as a part of a key. `separator` is the character that ends the part, '' at the end
+ * of a key. Throws `ValueError` for a lone surrogate, which UTF-8 cannot encode.
  */
 export function escapeKeyText(text: string, separator: string): string {
   const isPlain = !notable.test(text) && (separator === '' || !text.includes(separator));
@@ -81,7 +81,7 @@ export function escapeKeyText(text: string, separator: string): string {
   return escaped;
 }
 
-/** The text that was escaped; undefined when nothing is escaped like this. */
+/** Undoes `escapeKeyText`; undefined for a text that it does not produce. */
 export function unescapeKeyText(escaped: string, separator: string): string | undefined {
   if (!notable.test(escaped)) return escaped;
   if (isForbiddenInKeys(escaped)) return undefined;
@@ -93,6 +93,6 @@ export function unescapeKeyText(escaped: string, separator: string): string | un
         ? String.fromCharCode(0xff00 | Number.parseInt(low ?? '', 16))
         : String.fromCharCode(Number.parseInt(code, 16)),
   );
-  // A key in any other spelling was written by another program.
+  // Another spelling means that another program wrote the key.
   return !loneSurrogate.test(text) && escapeKeyText(text, separator) === escaped ? text : undefined;
 }

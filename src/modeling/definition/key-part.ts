@@ -5,15 +5,18 @@ import type { AnyProperty, KindOf, PropertyKind, ValueOf } from './property.js';
 
 /** How a value is written in a key. */
 export interface KeyFormat {
-  /** UTF-16 code units when every value takes as many; undefined for text, which is escaped. */
+  /**
+   * The width of every value, in UTF-16 code units; undefined for a text of any length, which is
+   * escaped.
+   */
   readonly width: number | undefined;
   /** Throws `ValueError` for a value that the format cannot hold. */
   readonly format: (value: unknown) => string;
-  /** Undefined when no value is written like this. */
+  /** Undefined for a text that the format does not produce. */
   readonly parse: (text: string) => unknown;
 }
 
-/** One value of a key. `~value` never has a value: it carries the type. */
+/** One value of a key. `~value` is never set; it carries the type. */
 export interface KeyPart<N extends string = string, V = unknown> {
   readonly property: N;
   readonly format: KeyFormat;
@@ -34,7 +37,9 @@ function digits(value: bigint, width: number, what: unknown): string {
 interface NumberKind {
   readonly toBigInt: (value: unknown) => bigint;
   readonly ofBigInt: (value: bigint) => unknown;
-  /** What makes the least number 0, and how many digits the greatest has then. */
+  /**
+   * Added to a number so that the least becomes 0; `offsetWidth` is the digits of the greatest sum.
+   */
   readonly offset: bigint;
   readonly offsetWidth: number;
 }
@@ -77,7 +82,7 @@ function plainFormat(kind: NumberKind): KeyFormat {
   };
 }
 
-/** A whole number in a key. How it is written decides whether keys sort as numbers do. */
+/** An integer in a key. The format decides whether keys sort like the numbers. */
 export interface NumberKeyField<N extends string, V> {
   /** With leading zeros to `width` digits. Negative and longer numbers are refused. */
   padded(width: number): KeyPart<N, V>;
@@ -86,9 +91,9 @@ export interface NumberKeyField<N extends string, V> {
    * Negative and longer numbers are refused.
    */
   descending(width: number): KeyPart<N, V>;
-  /** 2^31 (10 digits) or 2^63 (20 digits) more than the value: negative numbers sort first. */
+  /** The value plus 2^31 (10 digits) or 2^63 (20 digits), so that negative numbers sort first. */
   offset(): KeyPart<N, V>;
-  /** Decimal, as it is. Keys do not sort as numbers. */
+  /** Plain decimal. Keys do not sort like the numbers. */
   unordered(): KeyPart<N, V>;
 }
 
@@ -115,7 +120,7 @@ const ticksWidth = 19;
 
 interface MomentKind {
   readonly ticksOf: (value: unknown) => bigint;
-  /** Undefined when the kind cannot tell the ticks exactly. */
+  /** Undefined when the kind cannot represent the ticks exactly. */
   readonly ofTicks: (ticks: bigint) => unknown;
 }
 
@@ -132,7 +137,7 @@ const dateKind: MomentKind = {
     if (value instanceof Date) return Instant.ofDate(value).ticks;
     throw new ValueError(`${String(value)} is no Date`);
   },
-  // A finer instant has no Date: reading it back would give another key.
+  // Rounded ticks would give another key when written again.
   ofTicks: (ticks) => (ticks % 10_000n === 0n ? Instant.ofTicks(ticks).toDate() : undefined),
 };
 
@@ -150,9 +155,9 @@ function ticksFormat(kind: MomentKind, isDescending: boolean): KeyFormat {
 
 /** A moment in a key, as 19 digits of ticks: 100 ns units since 0001-01-01T00:00:00Z. */
 export interface MomentKeyField<N extends string, V> {
-  /** The oldest first. */
+  /** Oldest first. */
   ascending(): KeyPart<N, V>;
-  /** The newest first: the ticks of 9999-12-31T23:59:59.9999999Z less those of the moment. */
+  /** Newest first: the ticks from the moment to 9999-12-31T23:59:59.9999999Z. */
   descending(): KeyPart<N, V>;
 }
 
@@ -205,13 +210,13 @@ function oneOf(values: readonly string[]): KeyFormat {
   };
 }
 
-/** Kinds that stand in a key template as they are. */
+/** Kinds that a key template uses directly, because they have one format. */
 type TextKind = 'string' | 'boolean' | 'guid' | 'enumeration';
 
-/** Kinds that can be in a key: whose values have one text each. */
+/** Kinds that can be in a key: each value has exactly one text. */
 export type KeyableKind = TextKind | 'int32' | 'int64' | 'instant' | 'dateTime';
 
-/** What a property offers to a key template. Kinds without an order of their own offer nothing. */
+/** How a key template can use a property; `never` for kinds that cannot be in a key. */
 export type KeyField<N extends string, K extends PropertyKind, V> = K extends TextKind
   ? KeyPart<N, V>
   : K extends 'int32' | 'int64'
@@ -227,7 +232,7 @@ export type KeyFieldOf<N extends string, P extends AnyProperty> = KeyField<
   ValueOf<P>
 >;
 
-/** At run time; undefined for a kind that cannot be in a key. */
+/** `KeyFieldOf` at run time; undefined for a kind that cannot be in a key. */
 export function keyFieldOf(property: string, { model }: AnyProperty): unknown {
   switch (model.kind) {
     case 'string':

@@ -12,8 +12,8 @@ import { textAfterPrefix } from '../rows/text-order.js';
 import type { KeyPart } from './key-part.js';
 
 /**
- * How a key is made of literal text and values. `texts` has one element more than `parts`: the text
- * before each part, and the rest.
+ * A key as literal texts and values. `texts` has one more element than `parts`: the text before
+ * each part, and the text after the last.
  */
 export interface KeyTemplate<P extends readonly KeyPart[] = readonly KeyPart[]> {
   readonly texts: readonly string[];
@@ -30,9 +30,9 @@ export interface KeyRange {
 }
 
 /**
- * A key template: ``key`empid_${p.id.padded(6)}` ``. Different values give different keys and keys
- * can be parsed back. Throws `DefinitionError` when a value that is written as text is followed by
- * nothing that ends it.
+ * A key template: ``key`empid_${p.id.padded(6)}` ``. Different values give different keys, and keys
+ * can be parsed back. Throws `DefinitionError` when nothing separates a value of variable width
+ * from what follows, or a literal text has a character that keys forbid.
  */
 export function key<const P extends readonly KeyPart[]>(
   texts: TemplateStringsArray,
@@ -41,7 +41,7 @@ export function key<const P extends readonly KeyPart[]>(
   return keyTemplate([...texts], parts);
 }
 
-/** The same from an array of texts, for templates that are put together. */
+/** The same from arrays, for templates that a program builds. */
 export function keyTemplate<const P extends readonly KeyPart[]>(
   texts: readonly string[],
   parts: P,
@@ -83,7 +83,10 @@ function formatPart(template: KeyTemplate, index: number, value: unknown): strin
   }
 }
 
-/** The key of values. Throws `ValueError` for one that is missing, does not fit or is too long. */
+/**
+ * The key of values. Throws `ValueError` for a value that is missing or does not fit, and for a key
+ * that is too long.
+ */
 export function formatKey(template: KeyTemplate, values: KeyValues): string {
   const { texts, parts } = template;
   let text = texts[0] ?? '';
@@ -102,15 +105,15 @@ export function formatKey(template: KeyTemplate, values: KeyValues): string {
   return text;
 }
 
-/** The values of a key; undefined when the template did not write it. */
+/** The values of a key; undefined when the key does not match the template. */
 export function parseKey(template: KeyTemplate, text: string): KeyValues | undefined {
   const values: Record<string, unknown> = {};
   return parseKeyInto(values, template, text) ? values : undefined;
 }
 
 /**
- * Adds the values of a key to `values`. False when the template did not write it, or says otherwise
- * than `values` does already.
+ * Adds the values of a key to `values`. False when the key does not match the template or
+ * contradicts `values`.
  */
 export function parseKeyInto(
   values: Record<string, unknown>,
@@ -146,23 +149,23 @@ function endOfPart(text: string, at: number, width: number | undefined, next: st
   return next === '' ? text.length : text.indexOf(next.charAt(0), at);
 }
 
-/** The beginning that some leading values give to a key. */
+/** The prefix of a key that its leading values determine. */
 export interface KeyPrefix {
-  /** With the literal text that follows the last value. */
+  /** Includes the literal text after the last value. */
   readonly text: string;
-  /** Without it: not after any key whose values are the same or greater. */
+  /** Ends with the last value: sorts no later than any key with the same or greater values. */
   readonly bound: string;
   /** Every part had a value: the text is the whole key. */
   readonly isWhole: boolean;
-  /** The text ends within a value that could go on. */
+  /** The text ends within a value that may continue. */
   readonly isOpen: boolean;
-  /** How many parts had values. */
+  /** The number of parts that have values. */
   readonly count: number;
 }
 
 /**
- * The prefix of the leading parts that have values. Throws `ValueError` when a value is given whose
- * predecessor is not: no range of keys has it.
+ * The prefix of the leading parts that have values. Throws `ValueError` when a value is given but
+ * an earlier one is missing, because no single range matches that.
  */
 export function prefixOf(template: KeyTemplate, values: KeyValues): KeyPrefix {
   const { texts, parts } = template;
@@ -186,7 +189,7 @@ export function prefixOf(template: KeyTemplate, values: KeyValues): KeyPrefix {
   return { text, bound, isWhole: count === parts.length, isOpen: false, count };
 }
 
-/** The prefix with the beginning of the next value, which is written as text. */
+/** Extends a prefix by the beginning of the next value. Throws `ValueError` unless that is text. */
 export function openPrefix(template: KeyTemplate, prefix: KeyPrefix, start: string): KeyPrefix {
   const next = template.parts[prefix.count];
   if (next === undefined || next.format.width !== undefined) {
@@ -198,13 +201,13 @@ export function openPrefix(template: KeyTemplate, prefix: KeyPrefix, start: stri
   return { ...prefix, text, bound: text, isWhole: false, isOpen: true };
 }
 
-/** Every key that begins with a prefix; undefined when every key does. */
+/** The range of the keys with a prefix; undefined when it is all keys. */
 export function rangeOfPrefix({ text, isOpen }: KeyPrefix): KeyRange | undefined {
   const before = isOpen ? text + afterEscapedText : textAfterPrefix(text);
   return before === undefined ? undefined : { from: text, before };
 }
 
-/** The first text after all those that begin with `text`, which is the beginning of a key. */
+/** The first text after every text that begins with `text`, a prefix of a key. */
 export function successorOfPrefix(text: string): string {
   const next = textAfterPrefix(text);
   invariant(next !== undefined, 'every key begins with an empty text');

@@ -18,18 +18,18 @@ export type PropertyKind =
   | 'embedded'
   | 'list';
 
-/** What is promised about a property besides its kind. */
+/** Attributes of a property besides its kind. */
 export type PropertyFlag =
   'optional' | 'default' | 'computed' | 'readOnly' | 'encrypted' | 'stored';
 
-/** Where a property's value is written. */
+/** Receives the stored form of a property. */
 export interface WireWriter {
   put(name: string, wire: WireValue): void;
-  /** The ticks that a value was read with, when they are finer than its `Date` tells. */
+  /** The ticks that a value was read with, when its `Date` rounds them. */
   finer(name: string): bigint | undefined;
 }
 
-/** Where a property's value is read from. */
+/** Provides the stored form of a property. */
 export interface WireReader {
   get(name: string): WireValue | undefined;
   keepFiner(name: string, ticks: bigint): void;
@@ -44,7 +44,7 @@ export interface ValueCodec {
   wireNames(name: string): readonly string[];
   /** Throws `ValueError`, without the property's name, for a value that it cannot hold. */
   write(name: string, value: unknown, writer: WireWriter): void;
-  /** Undefined when nothing is stored. Throws `DecodeError` for what is no such value. */
+  /** Undefined when nothing is stored. Throws `DecodeError` for a stored value of another form. */
   read(name: string, reader: WireReader): unknown;
 }
 
@@ -53,11 +53,11 @@ export interface Computation {
   readonly compute: (values: Readonly<Record<string, unknown>>) => unknown;
 }
 
-/** What a property is, at run time. Immutable. */
+/** The description of a property at run time. Immutable. */
 export interface PropertyModel {
   readonly kind: PropertyKind;
   readonly codec: ValueCodec;
-  /** Undefined: stored under the name it has in the definition. */
+  /** Undefined: the name in the definition. */
   readonly wireName: string | undefined;
   readonly flags: ReadonlySet<PropertyFlag>;
   readonly defaultValue: (() => unknown) | undefined;
@@ -65,7 +65,7 @@ export interface PropertyModel {
   /** The values of an enumeration, the properties of an embedded object. */
   readonly values?: readonly string[];
   readonly properties?: Readonly<Record<string, AnyProperty>>;
-  /** Whether values may be larger than the service takes, because a table stores them in parts. */
+  /** Whether values may exceed the service's limits, because the table stores them in parts. */
   readonly isLarge?: boolean;
 }
 
@@ -75,7 +75,7 @@ export interface PropertyTypes<K extends PropertyKind, V, F extends PropertyFlag
   readonly flags: F;
 }
 
-/** A property of any kind. `~types` never has a value: it carries the types. */
+/** A property of any kind. `~types` is never set; it carries the types. */
 export interface AnyProperty {
   readonly model: PropertyModel;
   readonly '~types'?: PropertyTypes<PropertyKind, unknown, PropertyFlag>;
@@ -87,7 +87,7 @@ export type KindOf<P extends AnyProperty> = NonNullable<P['~types']>['kind'];
 export type ValueOf<P extends AnyProperty> = NonNullable<P['~types']>['value'];
 export type FlagsOf<P extends AnyProperty> = NonNullable<P['~types']>['flags'];
 
-/** The values that a computed property is made of. */
+/** The values that a computed property depends on. */
 export type SourceValues<S extends Properties> = {
   readonly [N in keyof S]: 'optional' extends FlagsOf<S[N]>
     ? ValueOf<S[N]> | undefined
@@ -95,8 +95,8 @@ export type SourceValues<S extends Properties> = {
 };
 
 /**
- * A property of an entity: a kind of value, `V` in the program, and what is promised about it. Each
- * method gives a new property.
+ * A property of an entity: its kind, the type `V` of its values, and its attributes. Each method
+ * returns a new property.
  */
 export interface Property<
   K extends PropertyKind,
@@ -110,8 +110,8 @@ export interface Property<
    */
   optional(): Property<K, V, F | 'optional'>;
   /**
-   * The value, or what the function returns, when an insert has none (`undefined` or `null`; 0, ''
-   * and false are values). Reading a row that lacks the property gives the default as well.
+   * The value, or the result of the function, when an insert has none (`undefined` or `null`; 0, ''
+   * and false are values) and when a stored row lacks the property.
    */
   default(value: V | (() => V)): Property<K, V, F | 'default'>;
   /**
@@ -123,14 +123,14 @@ export interface Property<
     from: S,
     compute: (values: SourceValues<S>) => V,
   ): Property<K, V, F | 'computed'>;
-  /** Set by the insert and not by a merge. */
+  /** Set by inserts and replaces; a merge refuses it. */
   readOnly(): Property<K, V, F | 'readOnly'>;
   /**
    * The name on the wire. Characters that the service forbids in names are written as `_xHHHH_`, so
    * `named('Manager Rating')` is stored as `Manager_x0020_Rating`.
    */
   named(wireName: string): Property<K, V, F>;
-  /** Encrypted before it leaves the program; needs a table opened with encryption. No filter. */
+  /** Encrypted by the client; needs a table opened with encryption. Filters cannot use it. */
   encrypted(): Property<K, V, F | 'encrypted'>;
   /** Stored as a property although a key carries it, so that filters can use it. */
   stored(): Property<K, V, F | 'stored'>;
@@ -195,7 +195,7 @@ class PropertyValue<K extends PropertyKind, V, F extends PropertyFlag> implement
   }
 }
 
-/** A property of a kind whose values are stored by a codec. For further kinds of values. */
+/** Makes a property from a kind and a codec, for kinds that this library does not have. */
 export function propertyOf<K extends PropertyKind, V>(
   kind: K,
   codec: ValueCodec,

@@ -7,7 +7,7 @@ import { propertyOf, type Property, type ValueCodec } from './property.js';
 
 interface Scalar {
   readonly type: WireType;
-  /** Stored types besides `type` that are read as well, because nothing is lost. */
+  /** Other stored types that can be read without loss. */
   readonly also?: readonly WireType[];
   /** Throws `ValueError`. */
   readonly encode: (value: unknown) => WireValue;
@@ -226,14 +226,14 @@ const dateTimeCodec: ValueCodec = {
 };
 
 /**
- * A `Date`, from 1601 to 9999. What a stored value has beyond milliseconds is not seen, but kept
- * when the entity is written back with the same date. `instant()` shows all of it.
+ * A `Date` from 1601 to 9999. A fraction of a millisecond in a stored value is not visible, but
+ * kept when the entity is written back with the same date. `instant()` shows it.
  */
 export function dateTime(): Property<'dateTime', Date> {
   return propertyOf('dateTime', dateTimeCodec);
 }
 
-/** One of some texts, stored as a String. */
+/** One of the given texts, stored as a String. */
 export function enumeration<const T extends readonly [string, ...string[]]>(
   ...values: T
 ): Property<'enumeration', T[number]> {

@@ -2,12 +2,14 @@ import type { KeyPart } from './key-part.js';
 import type { KeyTemplate } from './key-template.js';
 import type { FlagsOf, KindOf, Properties, ValueOf } from './property.js';
 
-/** The types that follow from a definition. Mapped in one step each, so that they read well. */
+/**
+ * The types that follow from a definition, each mapped in one step so that editors show members.
+ */
 
 /** The empty object at the end makes editors show the members instead of this name. */
 type Flat<T> = { readonly [N in keyof T]: T[N] } & {};
 
-/** What the types need of a definition. */
+/** The parts of a definition that these types need. */
 export interface Shaped {
   readonly properties: Properties;
   readonly partitionKey: KeyTemplate;
@@ -48,18 +50,20 @@ export type CreateShape<P extends Properties> = Flat<
   }
 >;
 
-/** What an insert takes: no computed properties; optional ones and those with defaults may lack. */
+/**
+ * Input of an insert: no computed properties; optional ones and ones with defaults may be absent.
+ */
 export type CreateOf<D extends Shaped> = CreateShape<D['properties']>;
 
-/** What a read gives: every property; only optional ones may lack. */
+/** Result of a read: every property; only optional ones may be absent. */
 export type ReadOf<D extends Shaped> = ReadShape<D['properties']>;
 
 type IsNever<T> = [T] extends [never] ? true : false;
 
 /**
- * What a merge takes: any of the properties that are not in keys, read-only or computed. Absent
- * and `undefined` both mean unchanged: a merge cannot remove a property. For a definition with
- * encrypted properties nothing fits, because a merge would lose their key: `MergeRefused`.
+ * Input of a merge: properties that are neither in keys, read-only nor computed. Absent and
+ * `undefined` both mean unchanged: a merge cannot remove a property. `MergeRefused` for a
+ * definition with encrypted properties, because a merge would lose their key.
  */
 export type MergeOf<D extends Shaped> =
   IsNever<NamesWith<D['properties'], 'encrypted'>> extends true
@@ -76,8 +80,8 @@ export type MergeOf<D extends Shaped> =
 declare const refused: unique symbol;
 
 /**
- * A type that no value has: the compiler's message shows its parameter, which says why and what to
- * do instead.
+ * A type without values. The compiler's message shows its parameter, which says why and what to do
+ * instead.
  */
 export type MergeRefused<Reason extends string> = { readonly [refused]: Reason };
 
@@ -115,8 +119,8 @@ export type PartitionKeyPrefixOf<D extends Shaped> = Prefix<D['partitionKey']['p
 type Opaque = 'json' | 'list';
 
 /**
- * The names that a filter can use: what is stored as a value of its own, not encrypted. Properties
- * that only keys carry are asked for through the keys.
+ * The names that a filter can use: properties stored as values of their own, not encrypted.
+ * Properties that only keys carry are queried through the keys.
  */
 export type FilterNames<D extends Shaped> = Exclude<
   Names<D['properties']>,

@@ -1,6 +1,6 @@
 /**
- * The interface that validators share (https://standardschema.dev, version 1), as far as it is used
- * here. No validator is imported.
+ * The part of Standard Schema (https://standardschema.dev, version 1), the common interface of
+ * validators, that is used here. No validator is imported.
  */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {

@@ -3,12 +3,12 @@ import type { RowKey, RowProperties } from '../rows/row.js';
 import { Instant } from '../rows/instant.js';
 
 /**
- * What an entity that was read carries besides its properties: under one symbol, so that spreading
- * keeps it and JSON does not show it.
+ * The symbol under which a read entity carries its metadata: spreading copies it, JSON leaves it
+ * out.
  */
 export const storedAs: unique symbol = Symbol.for('tabularium.storedAs');
 
-/** What reading adds to an entity. */
+/** Metadata of an entity that was read. */
 export interface StoredAs {
   readonly key: RowKey;
   readonly etag: string;
@@ -18,7 +18,7 @@ export interface StoredAs {
   readonly version: number;
   /** Stored properties that the definition does not know. Written back by replace. */
   readonly unknown: RowProperties;
-  /** Those among the unknown ones that were encrypted, and will be again. */
+  /** The unknown properties that were encrypted and must be encrypted again. */
   readonly encrypted: readonly string[];
   /** Ticks that a `Date` does not show, by stored name. Written back when the date is unchanged. */
   readonly finer: Readonly<Record<string, bigint>>;
@@ -26,10 +26,10 @@ export interface StoredAs {
   readonly isPartial: boolean;
 }
 
-/** An entity as it was read. */
+/** An entity that was read. */
 export type Stored<T> = T & { readonly [storedAs]: StoredAs };
 
-/** What a read entity carries; undefined for one that was not read. */
+/** The metadata of a read entity; undefined for others. */
 export function storedAsOf(entity: object): StoredAs | undefined {
   return (entity as { readonly [storedAs]?: StoredAs })[storedAs];
 }
@@ -54,7 +54,7 @@ export function rowKeyOf(entity: object): RowKey {
   throw new ValueError('the entity carries no keys, because it was not read from a table');
 }
 
-/** The entity without what reading added: for comparing and for copies that start afresh. */
+/** The entity without its metadata, for comparisons and new copies. */
 export function plain<T extends object>(entity: Stored<T> | T): T {
   const copy: T & { [storedAs]?: StoredAs } = { ...entity };
   delete copy[storedAs];

@@ -28,14 +28,14 @@ function validated(schema: StandardSchema | undefined, value: unknown): unknown 
 
 type Check = (value: unknown) => unknown;
 
-/** What a validator has to say; undefined where there is none. */
+/** Runs a validator; undefined without one. */
 export function checkOf(schema: StandardSchema | undefined): Check | undefined {
   return schema === undefined ? undefined : (value) => validated(schema, value);
 }
 
 /**
- * A codec of values written as JSON text, of so many UTF-16 code units at most. `check`, if there
- * is one, runs on what the text holds, both ways.
+ * A codec of values stored as JSON text of at most `unitsMax` UTF-16 code units. `check` runs on
+ * the parsed text, on write and on read.
  */
 export function jsonCodec(check: Check | undefined, unitsMax: number = stringUnitsMax): ValueCodec {
   return {
@@ -76,12 +76,12 @@ function readJson(wire: WireValue, check: Check | undefined): unknown {
 }
 
 /**
- * A value stored as JSON text. The validator, any that implements Standard Schema, checks what is
- * stored before writing and what is read, and gives the type; one that transforms must accept the
- * JSON of its own output.
+ * A value stored as JSON text. The validator, any that implements Standard Schema, gives the type
+ * and checks the parsed JSON on write and on read; one that transforms must accept the JSON of its
+ * own output.
  */
 export function json<Output>(schema: StandardSchema<Output>): Property<'json', Output>;
-/** A value stored as JSON text, unchecked. `null` is no value, here as everywhere. */
+/** A value stored as JSON text, unchecked. `null` counts as absent. */
 export function json<T = NonNullable<JsonValue>>(): Property<'json', T>;
 export function json(schema?: StandardSchema): Property<'json', unknown> {
   return propertyOf('json', jsonCodec(checkOf(schema)));
@@ -101,7 +101,7 @@ export function list(item?: StandardSchema): Property<'list', readonly unknown[]
   );
 }
 
-/** What an embedded object may consist of: no defaults, nothing computed, encrypted or in keys. */
+/** Properties of an embedded object: no defaults, and neither computed, encrypted nor in keys. */
 export type EmbeddedProperties = Readonly<Record<string, EmbeddedProperty>>;
 export interface EmbeddedProperty extends AnyProperty {
   readonly '~types'?: {
@@ -115,7 +115,7 @@ type OptionalNames<P extends Properties> = {
   [N in keyof P]: 'optional' extends FlagsOf<P[N]> ? N : never;
 }[keyof P];
 
-/** The shape of an embedded object. */
+/** The type of an embedded object. */
 export type EmbeddedValue<P extends Properties> = {
   readonly [N in Exclude<keyof P, OptionalNames<P>>]: ValueOf<P[N]>;
 } & { readonly [N in OptionalNames<P>]?: ValueOf<P[N]> | undefined } extends infer Shape

@@ -2,12 +2,15 @@
 
 const allowedFirst = /^[\p{L}_]$/u;
 const allowedNext = /^[\p{L}\p{Nd}_]$/u;
-/** What looks like an escape in the name itself: its `_` is escaped, so that names stay apart. */
+/**
+ * Text in a name that looks like an escape: its `_` is escaped, so that distinct names stay
+ * distinct.
+ */
 const escapeAt = /^_x[0-9A-F]{4}_/;
 
 /**
- * A name that the service takes, different for different names: every UTF-16 code unit that it
- * forbids becomes `_xHHHH_`, as XML documents and OData write names. `Manager Rating` becomes
+ * Escapes a name for the service; distinct names stay distinct. Each UTF-16 code unit that the
+ * service forbids becomes `_xHHHH_`, as in XML documents and OData: `Manager Rating` becomes
  * `Manager_x0020_Rating`.
  */
 export function wireNameOf(name: string): string {
@@ -31,7 +34,7 @@ function escaped(char: string): string {
   return written;
 }
 
-/** The name that `wireNameOf` wrote. */
+/** Undoes `wireNameOf`. */
 export function nameOfWire(wireName: string): string {
   return wireName.replace(/_x([0-9A-F]{4})_/g, (_whole, unit: string) =>
     String.fromCharCode(Number.parseInt(unit, 16)),

@@ -9,14 +9,14 @@ const zeroBlock = Buffer.alloc(blockBytes);
 /** 32, 48 or 64 bytes: AES-128-SIV, AES-192-SIV or AES-256-SIV. */
 export type SivKey = Uint8Array;
 
-/** The synthetic IV of 16 bytes, then as many bytes as the plain text has. */
+/** Returns the synthetic IV of 16 bytes, followed by as many bytes as the plain text has. */
 export function sivEncrypt(key: SivKey, associated: Uint8Array, plain: Uint8Array): Uint8Array {
   const [macKey, cipherKey] = halvesOf(key);
   const iv = syntheticIv(macKey, associated, plain);
   return Buffer.concat([iv, counterMode(cipherKey, iv, plain)]);
 }
 
-/** Undefined when the bytes were not made with this key and associated data. */
+/** Undefined unless the bytes were encrypted with this key and associated data. */
 export function sivDecrypt(
   key: SivKey,
   associated: Uint8Array,
@@ -37,7 +37,7 @@ function aesName(key: Uint8Array, mode: 'cbc' | 'ctr'): string {
   return `aes-${key.length * 8}-${mode}`;
 }
 
-/** The bits that would carry across 32-bit counters are cleared, as section 2.5 asks. */
+/** Clears the bits that would carry across 32-bit counters, as section 2.5 demands. */
 function counterMode(key: Uint8Array, iv: Uint8Array, bytes: Uint8Array): Buffer {
   const counter = Buffer.from(iv);
   counter.writeUInt8(counter.readUInt8(8) & 0x7f, 8);
@@ -73,7 +73,7 @@ function cbc(key: Uint8Array, blocks: Uint8Array): Buffer {
   return Buffer.concat([cipher.update(blocks), cipher.final()]);
 }
 
-/** Twice a block in GF(2^128). */
+/** Doubles a block in GF(2^128). */
 function doubled(block: Uint8Array): Buffer {
   const result = Buffer.alloc(blockBytes);
   let carry = 0;
@@ -90,7 +90,7 @@ function xor(left: Uint8Array, right: Uint8Array): Buffer {
   return Buffer.from(left.map((byte, index) => byte ^ (right[index] ?? 0)));
 }
 
-/** A one bit and zeros up to a block. */
+/** Appends a one bit, and zeros up to a block. */
 function padded(bytes: Uint8Array): Buffer {
   const block = Buffer.alloc(blockBytes);
   block.set(bytes);

@@ -1,6 +1,6 @@
 import { utf8 } from './plain-value.js';
 
-/** Where a value belongs. The account is left out, so that a table can be copied to another. */
+/** The location of a value, without the account, so that a table can be copied to another. */
 export interface ValuePlace {
   readonly table: string;
   readonly partitionKey: string;
@@ -8,18 +8,20 @@ export interface ValuePlace {
   readonly property: string;
 }
 
-/** Changes when anything about the format of encrypted values does. */
+/** Must change whenever the format of encrypted values does. */
 const formatName = 'tabularium-encryption-1';
 
 /**
- * What a randomised value is bound to: the format, table, keys and property. In any other place it
- * does not decrypt. Names of tables do not depend on their case, hence the small letters.
+ * The associated data of a randomised value: format, table, keys and property. The value does not
+ * decrypt anywhere else. Table names are case-insensitive, hence the lower case.
  */
 export function placeOfValue({ table, partitionKey, rowKey, property }: ValuePlace): Uint8Array {
   return lengthPrefixed([formatName, table.toLowerCase(), partitionKey, rowKey, property]);
 }
 
-/** As `placeOfValue`, without the keys: equal values must be equal bytes in every row. */
+/**
+ * The associated data of a deterministic value: without keys, so that equal values are equal bytes.
+ */
 export function placeOfEqualValues({ table, property }: Omit<ValuePlace, keyof Keys>): Uint8Array {
   return lengthPrefixed([formatName, table.toLowerCase(), property]);
 }
@@ -27,7 +29,8 @@ export function placeOfEqualValues({ table, property }: Omit<ValuePlace, keyof K
 type Keys = Pick<ValuePlace, 'partitionKey' | 'rowKey'>;
 
 /**
- * Each text as UTF-8 behind its length in four bytes, big-endian: no two lists give equal bytes.
+ * Each text as UTF-8 after its length in four bytes, big-endian, so that different lists give
+ * different bytes.
  */
 function lengthPrefixed(texts: readonly string[]): Uint8Array {
   return Buffer.concat(

@@ -9,13 +9,13 @@ import {
 import { deterministicKeyBytes } from './property-cipher.js';
 
 /**
- * The key of deterministic properties, wrapped, so that it can be kept with the configuration.
+ * The key of deterministic properties, wrapped, so that it can be stored with the configuration.
  * Plain JSON. Losing it loses every property encrypted with it.
  */
 export interface DeterministicKeyRecord {
-  /** Written into each row. Any text that stays with the key for good. */
+  /** Written into each row. Must never change for this key. */
   readonly id: string;
-  /** The id of the key-encryption key that wrapped it. */
+  /** The id of the key-encryption key that wrapped this key. */
   readonly kek: string;
   readonly wrap: KeyWrapAlgorithm;
   /** Base64. */
@@ -44,7 +44,7 @@ export type Unwrap = (
   bytes: Uint8Array,
 ) => Promise<Uint8Array>;
 
-/** The deterministic keys of a table, each unwrapped once, when it is first needed. */
+/** The deterministic keys of a table, each unwrapped once, on first use. */
 export class DeterministicKeys {
   /** New writes use the first. */
   readonly #records: readonly DeterministicKeyRecord[];

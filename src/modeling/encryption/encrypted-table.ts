@@ -15,7 +15,7 @@ import { encryptEqual, type ValueAlgorithm } from './property-cipher.js';
 import { openRow, sealRow, wrapContentKey, type RowKeys } from './row-cipher.js';
 import { UnwrappedKeys, type KeyCacheOptions } from './unwrapped-keys.js';
 
-/** Whether a property, by its name on the wire, is to be encrypted. */
+/** Decides whether a property, by its stored name, is encrypted. */
 export type EncryptionResolver = (
   partitionKey: string,
   rowKey: string,
@@ -31,13 +31,16 @@ export type EncryptionResolver = (
  * with many values, such as mail addresses; not for a gender, a grade or a salary.
  */
 export interface DeterministicOptions {
-  /** Names on the wire. They must be encrypted by their definition or the resolver, too. */
+  /** Stored names. The definition or the resolver must encrypt them as well. */
   readonly properties: readonly string[];
   /** Records of `createDeterministicKey`. The first encrypts, all are used for lookups. */
   readonly keys: readonly DeterministicKeyRecord[];
 }
 
-/** `attemptsMax`, `randomness` and `timers` are for a rewrapping that others overtake. */
+/**
+ * `attemptsMax` and `timers` apply to conflicts of `rewrap`; `randomness` also makes keys and
+ * nonces.
+ */
 export interface EncryptionOptions extends ContentionOptions {
   readonly keys: KeyRing;
   /** Chooses properties besides those that definitions mark as encrypted. */
@@ -46,17 +49,19 @@ export interface EncryptionOptions extends ContentionOptions {
   /**
    * What to do with a plain value of a property that should be encrypted, by the resolver or its
    * definition: 'refuse' the row, the default, or 'accept' it, while a table is being encrypted.
-   * With 'accept', plain values of an intruder are not detected.
+   * With 'accept', plain values that an attacker wrote are not detected.
    */
   readonly unencrypted?: 'refuse' | 'accept';
   /**
    * What to do with rows that the retired client libraries encrypted: 'refuse', the default, or
-   * 'accept' and read them. Their format does not notice changes.
+   * 'accept' and read them. Their format does not detect tampering.
    */
   readonly legacy?: 'refuse' | 'accept';
-  /** 1,000 keys for 5 minutes when absent. */
+  /** 1,000 keys, each for 5 minutes, when absent. */
   readonly cache?: Partial<KeyCacheOptions>;
-  /** Rows of a page or transaction whose keys are wrapped or unwrapped at the same time; 16. */
+  /**
+   * Rows of a page or transaction whose keys are wrapped or unwrapped concurrently; 16 when absent.
+   */
   readonly concurrency?: number;
   readonly clock?: Clock;
 }
@@ -64,22 +69,22 @@ export interface EncryptionOptions extends ContentionOptions {
 const concurrencyDefault = 16;
 const cacheDefaults: KeyCacheOptions = { entriesMax: 1000, maxAgeMs: 300_000 };
 
-/** What `rewrap` found and did. */
+/** The result of `rewrap`. */
 export type RewrapResult = 'rewrapped' | 'already-current' | 'not-encrypted' | 'absent';
 
 /**
- * A table whose rows are encrypted before they leave the process and decrypted when they come back,
+ * A table whose rows are encrypted before they leave the process and decrypted after they arrive,
  * for all its readers and writers. Sends what `table` sends, and calls the key-encryption keys: one
  * `wrapKey` for each row written with something to encrypt, and one `unwrapKey` for each row read,
- * unless its content key is in the cache. Errors of a `KeyWrapper` are passed on.
+ * unless its content key is cached. Errors of a `KeyWrapper` are passed on.
  */
 export function withEncryption(table: TableGateway, options: EncryptionOptions): EncryptedTable {
   return new EncryptedTable(table, options);
 }
 
 /**
- * Merges of encrypted properties are refused: a merge keeps the other properties of the row, and
- * the content key that it would replace is theirs. Everything else that a gateway does, it does.
+ * Refuses merges of encrypted properties: a merge keeps the other properties of the row, and would
+ * replace their content key. Otherwise a gateway like any other.
  */
 export class EncryptedTable implements TableGateway {
   readonly table: string;
@@ -131,7 +136,7 @@ export class EncryptedTable implements TableGateway {
     return { ...page, rows };
   }
 
-  /** The row as it is to be stored. Sends nothing; at most one `wrapKey`. */
+  /** Encrypts a row for storage. Sends nothing; at most one `wrapKey`. */
   async seal(row: Row): Promise<Row> {
     const reserved = [envelopeProperty, ...legacyProperties].find((name) =>
       Object.hasOwn(row.properties, name),
@@ -142,7 +147,7 @@ export class EncryptedTable implements TableGateway {
     return sealRow(this.#keys, row, this.#algorithmsOf(row));
   }
 
-  /** The row from what is stored. Sends nothing; at most one `unwrapKey`. */
+  /** Decrypts a stored row. Sends nothing; at most one `unwrapKey`. */
   async open(row: StoredRow): Promise<StoredRow> {
     const isLegacy = Object.hasOwn(row.properties, legacyProperties[0]);
     if (isLegacy && this.#options.legacy !== 'accept') {
@@ -159,10 +164,10 @@ export class EncryptedTable implements TableGateway {
   }
 
   /**
-   * Wraps the content key of a row with the current key-encryption key and leaves the rest as it
-   * is. One point read, one `unwrapKey`, one `wrapKey` and one update with the ETag that was read;
-   * started over when the row changed between. Rows that are already current take
-   * the point read alone. Deterministic properties keep their key until they are written again.
+   * Wraps the content key of a row with the current key-encryption key and changes nothing else.
+   * Sends one point read, one `unwrapKey`, one `wrapKey` and one update under the ETag that was
+   * read; starts again when the row has changed meanwhile. A row that is already current takes only
+   * the point read. Deterministic properties keep their key until they are written again.
    */
   rewrap(key: RowKey): Promise<RewrapResult> {
     return retryConflicts(`rewrapping a row of ${this.table}`, this.#options, async () => {
@@ -192,8 +197,8 @@ export class EncryptedTable implements TableGateway {
   }
 
   /**
-   * The condition that finds the rows whose deterministic property has a value, whichever of the
-   * keys wrote them. Sends nothing; one `unwrapKey` for each key ever.
+   * A filter for the rows whose deterministic property has a value, whichever of the keys encrypted
+   * it. Sends nothing; one `unwrapKey` for each key, ever.
    */
   async equalTo(property: string, value: WireValue): Promise<Filter> {
     if (!this.#deterministic.has(property)) {

@@ -5,7 +5,7 @@ import { EncryptionError } from './encryption-error.js';
 import { isKeyWrapAlgorithm, type KeyWrapAlgorithm } from './key-wrapper.js';
 import type { ValueAlgorithm } from './property-cipher.js';
 
-/** The property that tells how the others are encrypted. */
+/** The property that describes how the others are encrypted. */
 export const envelopeProperty = '_Encryption';
 
 /** The content key of a row, wrapped. */
@@ -22,13 +22,13 @@ export interface Envelope {
   readonly contentKey?: WrappedContentKey;
   /** The id of the key of deterministic properties; absent when there are none. */
   readonly deterministicKeyId?: string;
-  /** By name on the wire. */
+  /** By stored name. */
   readonly properties: Readonly<Record<string, ValueAlgorithm>>;
 }
 
 const version = 1;
 
-/** As it is stored. Throws `EncryptionError` when it does not fit into a property. */
+/** The stored form. Throws `EncryptionError` when it does not fit into a property. */
 export function renderEnvelope({ contentKey, deterministicKeyId, properties }: Envelope): string {
   const text = JSON.stringify({
     v: version,
@@ -51,7 +51,7 @@ export function renderEnvelope({ contentKey, deterministicKeyId, properties }: E
   return text;
 }
 
-/** The envelope of a row as it is stored; undefined when the row has none. */
+/** The envelope of a stored row; undefined when the row has none. */
 export function envelopeOf(properties: RowProperties): Envelope | undefined {
   const stored = properties[envelopeProperty];
   if (stored === undefined) return undefined;

@@ -13,10 +13,10 @@ export type EncryptedNames<P extends Properties> = {
 }[keyof P & string];
 
 /**
- * The condition that an encrypted property has a value, for `where` of a query:
- * `where: () => condition`. The property must be listed in `deterministic` of the table. Sends
- * nothing; one `unwrapKey` for each deterministic key ever. Throws `DefinitionError` for a property
- * that takes several stored ones.
+ * A filter for an encrypted property with a value, for `where` of a query: `where: () =>
+ * condition`. The property must be listed in `deterministic` of the table. Sends nothing; one
+ * `unwrapKey` for each deterministic key, ever. Throws `DefinitionError` for a property that is
+ * stored as several.
  */
 export async function encryptedEquals<
   D extends AnyDefinition,

@@ -15,26 +15,26 @@ export function isKeyWrapAlgorithm(name: unknown): name is KeyWrapAlgorithm {
   return typeof name === 'string' && algorithms.has(name);
 }
 
-/** What a wrapper gives. */
+/** The result of wrapping or unwrapping a key. */
 export interface WrappedKey {
   readonly result: Uint8Array;
-  /** The exact version that wrapped, when the wrapper knows better than its own `keyID`. */
+  /** The exact version of the key that wrapped, if it differs from the wrapper's `keyID`. */
   readonly keyID?: string | undefined;
 }
 
 /**
- * A key-encryption key. The key itself may never leave a vault: a `CryptographyClient` of
- * `@azure/keyvault-keys` is a `KeyWrapper` as it is, and each call of its methods is then one
- * request to the vault.
+ * A key-encryption key. The key itself may stay in a vault: a `CryptographyClient` of
+ * `@azure/keyvault-keys` is a `KeyWrapper`, and each call of its methods is then one request to the
+ * vault.
  */
 export interface KeyWrapper {
-  /** Written beside what it wrapped, so that readers find it again. Must be set, and permanent. */
+  /** Stored with what it wrapped, so that readers find the key. Must be set, and never change. */
   readonly keyID: string | undefined;
   wrapKey(algorithm: KeyWrapAlgorithm, key: Uint8Array): Promise<WrappedKey>;
   unwrapKey(algorithm: KeyWrapAlgorithm, encryptedKey: Uint8Array): Promise<WrappedKey>;
 }
 
-/** A wrapper and how it is to wrap. */
+/** A wrapper and its algorithm. */
 export interface KeyEncryptionKey {
   readonly wrapper: KeyWrapper;
   readonly algorithm: KeyWrapAlgorithm;
@@ -45,23 +45,25 @@ export interface KeyRing {
   /** Wraps the content keys of new writes. */
   readonly current: KeyEncryptionKey;
   /**
-   * Finds by its exact id a key that wrapped earlier; undefined when there is none of that id. The
-   * id comes from a stored row: find only keys of your own, or whoever can write to the table
-   * chooses the key. Not asked for the id of `current`.
+   * Finds a key that wrapped earlier, by its exact id; undefined when there is none. The id comes
+   * from a stored row: return only keys of your own, or whoever can write to the table chooses the
+   * key. Not called for the id of `current`.
    */
   find(keyId: string): KeyWrapper | undefined | Promise<KeyWrapper | undefined>;
 }
 
 /**
- * A key ring of keys at hand. To rotate, make the new key `current` and pass the old ones as
- * `older` until no row needs them (`rewrap`).
+ * A key ring of given keys. To rotate, make the new key `current` and pass the old ones as `older`
+ * until no row needs them (`rewrap`).
  */
 export function keyRing(current: KeyEncryptionKey, ...older: readonly KeyWrapper[]): KeyRing {
   const byId = new Map([current.wrapper, ...older].map((wrapper) => [idOf(wrapper), wrapper]));
   return { current, find: (keyId) => byId.get(keyId) };
 }
 
-/** Throws `EncryptionError` when the wrapper has no id: what it wraps could never be read again. */
+/**
+ * Throws `EncryptionError` when the wrapper has no id: nothing that it wraps could be read again.
+ */
 export function idOf({ keyID }: KeyWrapper): string {
   if (keyID === undefined || keyID === '') {
     throw new EncryptionError('The key-encryption key has no id: readers could not find it again');

@@ -5,9 +5,12 @@ import { isKeyWrapAlgorithm } from './key-wrapper.js';
 import type { UnwrappedKeys } from './unwrapped-keys.js';
 
 // Reads rows that the retired client libraries encrypted (their protocol 1.0): AES-256-CBC under a
-// content key of the entity, with an IV for each property that depends on its place. Strings only.
+// content key of the entity, with an IV for each property that depends on keys and name. Strings
+// only.
 
-/** Their two properties: how, and, encrypted itself, what. */
+/**
+ * The properties that they add: the metadata, and, encrypted, the names of encrypted properties.
+ */
 export const legacyProperties = [
   '_ClientEncryptionMetadata1',
   '_ClientEncryptionMetadata2',
@@ -22,8 +25,8 @@ interface LegacyEnvelope {
 }
 
 /**
- * The row with its properties decrypted, named in `encrypt`, and without the two. Writing it back
- * encrypts it in the format of today. At most one `unwrapKey`.
+ * Decrypts the properties of a row, lists them in `encrypt`, and removes the two of the old format.
+ * Writing the row back encrypts it in the current format. At most one `unwrapKey`.
  */
 export async function openLegacyRow(keys: UnwrappedKeys, row: StoredRow): Promise<StoredRow> {
   const { [howProperty]: how, [whatProperty]: what, ...properties } = row.properties;
@@ -74,7 +77,7 @@ function isJavaLibrary(name: unknown): boolean {
   return typeof name === 'string' && name.includes('Java');
 }
 
-/** A list in JSON; of the Java library `[a, b]`. */
+/** A JSON list, or `[a, b]` from the Java library. */
 function namesOf({ isJava }: LegacyEnvelope, text: string): readonly string[] {
   if (isJava)
     return text

@@ -10,10 +10,10 @@ import {
 import { EncryptionError } from './encryption-error.js';
 import type { KeyWrapAlgorithm, KeyWrapper } from './key-wrapper.js';
 
-// Key-encryption keys in this process, for tests and for programs without a vault. A reader of the
-// process's memory, or of the source of the key, can decrypt every row.
+// Key-encryption keys in this process, for tests and for programs without a vault. Whoever reads
+// the memory of the process, or the source of the key, can decrypt every row.
 
-/** The initial value of RFC 3394, by which an unwrapping knows that the key fits. */
+/** The initial value of RFC 3394, by which unwrapping checks that the key fits. */
 const wrapInitialValue = Buffer.alloc(8, 0xa6);
 
 const aesCiphers: Readonly<Record<string, { readonly cipher: string; readonly bytes: number }>> = {
@@ -47,7 +47,7 @@ function wrapperOf(keyID: string, wrap: Transform, unwrap: Transform): KeyWrappe
 
 /**
  * AES key wrap (RFC 3394) by a key of 16, 24 or 32 bytes, as A128KW, A192KW or A256KW. `keyID` is
- * any name that stays with the key for good.
+ * any name that never changes for this key.
  */
 export function aesKeyWrapper(keyID: string, key: Uint8Array): KeyWrapper {
   const cipherOf = (algorithm: KeyWrapAlgorithm): string => {
@@ -69,7 +69,7 @@ export function aesKeyWrapper(keyID: string, key: Uint8Array): KeyWrapper {
 }
 
 /**
- * RSA-OAEP or RSA-OAEP-256. With a public key it can only wrap: a process that writes needs no key
+ * RSA-OAEP or RSA-OAEP-256. A public key can only wrap: a process that only writes needs no key
  * that reads.
  */
 export function rsaKeyWrapper(keyID: string, key: KeyObject): KeyWrapper {

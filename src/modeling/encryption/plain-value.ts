@@ -2,7 +2,7 @@ import { unreachable } from '../../base/invariant.js';
 import type { WireValue } from '../rows/row.js';
 import { EncryptionError } from './encryption-error.js';
 
-// A value with its type as bytes: what is encrypted. The grammar is in
+// Encodes a value with its type as bytes, for encryption. The grammar is in
 // docs/reference/modeling-encryption.md; the numbers are permanent.
 
 const tags = {
@@ -55,9 +55,7 @@ function fixed(size: number, write: (view: DataView) => void): Uint8Array {
   return bytes;
 }
 
-/**
- * Half of a surrogate pair has no bytes in UTF-8: refused, so that what comes back is what went in.
- */
+/** Refuses a lone surrogate, which UTF-8 cannot encode, so that decryption gives the same text. */
 export function utf8(text: string): Uint8Array {
   if (loneSurrogate.test(text)) {
     throw new EncryptionError('A text with half of a surrogate pair cannot be encrypted');
@@ -65,7 +63,7 @@ export function utf8(text: string): Uint8Array {
   return Buffer.from(text, 'utf8');
 }
 
-/** The inverse. Throws `EncryptionError` for bytes that `encodePlain` does not make. */
+/** Undoes `encodePlain`. Throws `EncryptionError` for bytes that it does not produce. */
 export function decodePlain(bytes: Uint8Array): WireValue {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset + 1, bytes.length - 1);
   switch (bytes[0]) {

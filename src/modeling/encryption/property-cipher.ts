@@ -6,8 +6,8 @@ import { EncryptionError } from './encryption-error.js';
 import { decodePlain, encodePlain } from './plain-value.js';
 import type { WireValue } from '../rows/row.js';
 
-// One value of one property, encrypted. The first byte tells how; the numbers are permanent. The
-// grammar is in docs/reference/modeling-encryption.md.
+// One encrypted value of one property. The first byte is the algorithm; the numbers are permanent.
+// The grammar is in docs/reference/modeling-encryption.md.
 
 /** A256GCM: equal values differ in every row and every write. A256SIV: they are equal bytes. */
 export type ValueAlgorithm = 'A256GCM' | 'A256SIV';
@@ -19,13 +19,13 @@ const tagBytes = 16;
 
 /** Of the content key of an entity. */
 export const contentKeyBytes = 32;
-/** Of the key of properties that are encrypted deterministically. */
+/** Of the key of deterministic properties. */
 export const deterministicKeyBytes = 64;
 
-/** What encryption adds to the bytes of a value, its type included. */
+/** Bytes that encryption adds to a value, its type included. */
 export const overheadBytesMax = 2 + nonceBytes + tagBytes;
 
-/** AES-256-GCM with a random nonce, bound to its place. */
+/** AES-256-GCM with a random nonce, bound to the location. */
 export function encryptValue(
   key: Uint8Array,
   place: ValuePlace,
@@ -39,7 +39,7 @@ export function encryptValue(
   return Buffer.concat([Uint8Array.of(gcmMark), nonce, ...body, cipher.getAuthTag()]);
 }
 
-/** Throws `EncryptionError` when the bytes do not belong to the key and place. */
+/** Throws `EncryptionError` unless the bytes were encrypted with this key for this location. */
 export function decryptValue(key: Uint8Array, place: ValuePlace, bytes: Uint8Array): WireValue {
   if (bytes[0] !== gcmMark || bytes.length < 1 + nonceBytes + tagBytes) throw refusal(place);
   const end = bytes.length - tagBytes;
@@ -65,7 +65,7 @@ export function encryptEqual(
   return Buffer.concat([Uint8Array.of(sivMark), body]);
 }
 
-/** The inverse; throws as `decryptValue`. */
+/** Undoes `encryptEqual`; throws as `decryptValue`. */
 export function decryptEqual(key: Uint8Array, place: ValuePlace, bytes: Uint8Array): WireValue {
   const plain =
     bytes[0] === sivMark

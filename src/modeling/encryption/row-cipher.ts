@@ -22,7 +22,7 @@ import {
 } from './property-cipher.js';
 import type { UnwrappedKeys } from './unwrapped-keys.js';
 
-/** What encrypts the rows of one table. */
+/** The keys for the rows of one table. */
 export interface RowKeys {
   readonly table: string;
   readonly current: KeyEncryptionKey;
@@ -32,8 +32,8 @@ export interface RowKeys {
 }
 
 /**
- * The row with the named properties encrypted under a content key of its own. One `wrapKey`, unless
- * every property is deterministic.
+ * Encrypts the named properties under a new content key. One `wrapKey`, unless every property is
+ * deterministic.
  */
 export async function sealRow(
   keys: RowKeys,
@@ -82,9 +82,9 @@ export async function wrapContentKey(
 }
 
 /**
- * The row with every encrypted property decrypted, named in `encrypt` and without its envelope. At
- * most one `unwrapKey`, and one for each deterministic key ever. A row without an envelope is
- * returned as it is.
+ * Decrypts every encrypted property, lists them in `encrypt` and removes the envelope. At most one
+ * `unwrapKey`, and one for each deterministic key, ever. A row without an envelope is returned
+ * unchanged.
  */
 export async function openRow(keys: RowKeys, row: StoredRow): Promise<StoredRow> {
   const envelope = envelopeOf(row.properties);
@@ -108,7 +108,7 @@ export async function openRow(keys: RowKeys, row: StoredRow): Promise<StoredRow>
   return { ...row, properties, encrypt: present };
 }
 
-/** Unwraps what the properties need, and nothing when none is there. */
+/** Unwraps only the keys of properties that are present. */
 async function keysOf(
   keys: RowKeys,
   { contentKey, deterministicKeyId, properties }: Envelope,

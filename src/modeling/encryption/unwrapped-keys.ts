@@ -3,11 +3,11 @@ import { EncryptionError } from './encryption-error.js';
 import type { WrappedContentKey } from './envelope.js';
 import { idOf, type KeyRing, type KeyWrapAlgorithm, type KeyWrapper } from './key-wrapper.js';
 
-/** How long unwrapped keys are kept, and how many. */
+/** Bounds of the cache of unwrapped keys. */
 export interface KeyCacheOptions {
-  /** Content keys kept unwrapped in memory. 0: none, and every read unwraps. */
+  /** Content keys kept unwrapped in memory; with 0, every read unwraps. */
   readonly entriesMax: number;
-  /** How long a key is used after its unwrapping: a revoked key-encryption key reads no longer. */
+  /** How long a key is used after its unwrapping, even if its key-encryption key was revoked. */
   readonly maxAgeMs: number;
 }
 
@@ -17,8 +17,8 @@ interface Entry {
 }
 
 /**
- * Unwraps content keys and remembers the latest, so that reading a row again, or following a row
- * with a copy under the same key, asks the vault once. Concurrent reads share one request.
+ * Unwraps content keys and caches the latest, so that reading a row again, or a copy of it under
+ * the same key, calls the vault once. Concurrent reads share one call.
  */
 export class UnwrappedKeys {
   readonly #ring: KeyRing;

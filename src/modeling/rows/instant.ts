@@ -2,8 +2,8 @@ import { dateOfTicks, isoOfTicks, ticksMax, ticksOfDate, ticksOfIso } from './ti
 import { ValueError } from './model-error.js';
 
 /**
- * A moment, exact to 100 ns, from year 1 to year 9999, always UTC. Immutable: what `Date` rounds
- * away is kept. Compare with `compare` or `equals`; two instants are never `===`.
+ * A moment in UTC, exact to 100 ns, from year 1 to year 9999. Immutable. Compare with `compare` or
+ * `equals`; two instants are never `===`.
  */
 export class Instant {
   /** 100 ns units since 0001-01-01T00:00:00Z. */
@@ -40,7 +40,7 @@ export class Instant {
     return new Instant(ticks);
   }
 
-  /** Cuts off what is finer than a millisecond. */
+  /** Rounds down to a millisecond. */
   toDate(): Date {
     return dateOfTicks(this.ticks);
   }

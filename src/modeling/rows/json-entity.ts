@@ -4,15 +4,15 @@ import type { StoredRow, WireValue } from './row.js';
 import { ticksOfIso } from './ticks.js';
 import type { WholeDoubles } from './whole-doubles.js';
 
-/** An entity of an answer, parsed from JSON with minimal metadata. */
+/** An entity of a response, parsed from JSON with minimal metadata. */
 export type JsonEntity = Readonly<Record<string, unknown>>;
 
 const annotation = '@odata.type';
 
 /**
- * The row of an entity. Types that JSON does not tell are in annotations, which the service writes
- * before the values. `wholeDoubles` has the properties that the text wrote as Doubles although
- * their values are whole. Throws `DecodeError` for what no service writes.
+ * Decodes an entity. Types that JSON does not show are in annotations, which the service writes
+ * before the values. `wholeDoubles` holds the properties that the JSON text wrote as Doubles
+ * although their values are whole. Throws `DecodeError` for a value that no service writes.
  */
 export function rowOfJson(entity: JsonEntity, wholeDoubles?: WholeDoubles): StoredRow {
   const properties: Record<string, WireValue> = {};
@@ -24,7 +24,7 @@ export function rowOfJson(entity: JsonEntity, wholeDoubles?: WholeDoubles): Stor
     if (name.endsWith(annotation)) {
       annotated = name.slice(0, -annotation.length);
       type = value;
-      // Written behind its value, an annotation corrects what was read.
+      // An annotation after its value: decode the value again with its type.
       if (Object.hasOwn(properties, annotated)) {
         setOwn(properties, annotated, typedValue(annotated, type, entity[annotated]));
       }
@@ -62,7 +62,7 @@ function textOf(value: unknown): string {
 const int32Min = -2_147_483_648;
 const int32Max = 2_147_483_647;
 
-/** A value without an annotation: JSON tells its type. */
+/** Without an annotation, JSON determines the type. */
 function plainValue(
   name: string,
   value: unknown,

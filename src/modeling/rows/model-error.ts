@@ -1,4 +1,4 @@
-/** What was asked of the service, as far as an error tells it. */
+/** The request behind an error. */
 export interface RequestSummary {
   readonly table: string;
   readonly operation: string;
@@ -7,13 +7,13 @@ export interface RequestSummary {
   readonly filter?: string;
 }
 
-/** What an error is told besides its message. */
+/** Details of an error besides its message. */
 export interface ModelErrorOptions {
   readonly cause?: unknown;
   readonly request?: RequestSummary;
 }
 
-/** The base of every error of this library. `cause` is what it was made of, if anything. */
+/** The base of every error of this library. `cause` is the underlying error, if there is one. */
 export class ModelError extends Error {
   override readonly name: string = 'ModelError';
   /** The request that failed; undefined when nothing was sent. */
@@ -25,25 +25,25 @@ export class ModelError extends Error {
   }
 }
 
-/** A value that its property or key cannot hold. Nothing was sent. */
+/** A value that does not fit its property or key. Nothing was sent. */
 export class ValueError extends ModelError {
   override readonly name: string = 'ValueError';
 }
 
 /**
- * An entity, a property, a key or a transaction is larger than the service takes. Nothing was
- * applied. `cause` is there when the service said so.
+ * An entity, a property, a key or a transaction exceeds a limit of the service. Nothing was
+ * applied. `cause` is set when the service refused it.
  */
 export class TooLargeError extends ValueError {
   override readonly name = 'TooLargeError';
 }
 
-/** A stored row that is not what its definition says. */
+/** A stored row that does not match its definition. */
 export class DecodeError extends ModelError {
   override readonly name = 'DecodeError';
 }
 
-/** A definition, or a use of one, that contradicts itself. A mistake in the program. */
+/** A definition, or a use of one, that contradicts itself: a mistake in the program. */
 export class DefinitionError extends ModelError {
   override readonly name = 'DefinitionError';
 }

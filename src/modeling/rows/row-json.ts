@@ -4,12 +4,12 @@ import type { Row, WireValue } from './row.js';
 import { isoOfTicks, ticksOfIso } from './ticks.js';
 
 /**
- * A row as JSON, every type kept:
+ * A row as JSON, with the type of every value:
  *
  *   {"partitionKey":"Sales","rowKey":"empid_000123","properties":{"Id":["Int32",123]}}
  *
- * Int64 and Guid are texts, DateTime ISO 8601 with 100 ns, Binary base64; a Double is a number or
- * the text of what JSON has no number for: NaN, Infinity, -Infinity, -0.
+ * Int64 and Guid are strings, DateTime is ISO 8601 with 100 ns, Binary is base64. A Double is a
+ * number, or a string for NaN, Infinity, -Infinity and -0.
  */
 export interface RowJson {
   readonly partitionKey: string;
@@ -50,7 +50,7 @@ function toScalar(wire: WireValue): JsonScalar {
   }
 }
 
-/** Throws `DecodeError` for what `rowToJson` did not make. */
+/** Throws `DecodeError` for JSON that `rowToJson` does not produce. */
 export function rowFromJson(json: unknown): Row {
   if (!isObject(json)) throw new DecodeError('a row in JSON is an object');
   const { partitionKey, rowKey, properties } = json;

@@ -1,9 +1,9 @@
 import { unreachable } from '../../base/invariant.js';
 import type { Row, RowProperties, WireValue } from './row.js';
 
-/** What an entity may take by the formula of `rowBytes`: 1 MiB. */
+/** The maximum of `rowBytes` for an entity: 1 MiB. */
 export const rowBytesMax = 1_048_576;
-/** Own properties of an entity; with the keys and the Timestamp it has 255. */
+/** Properties of an entity; the keys and the Timestamp make it 255. */
 export const rowPropertiesMax = 252;
 /** UTF-16 code units of a String, bytes of a Binary: 64 KiB either way. */
 export const stringUnitsMax = 32_768;
@@ -12,7 +12,7 @@ export const binaryBytesMax = 65_536;
 export const keyUnitsMax = 512;
 
 /**
- * Bytes of an entity as the service counts them against 1 MiB: 4, twice the length of the keys, and
+ * The size of an entity as the service counts it, in bytes: 4, twice the length of the keys, and
  * for each property 8, twice the length of its name and the size of its value.
  */
 export function rowBytes({ partitionKey, rowKey, properties }: Row): number {

@@ -1,7 +1,6 @@
 /**
- * One stored value with its type of the service. The types carry what the service stores and
- * nothing is converted: a Double that happens to be whole stays a Double, and a date keeps its
- * 100 ns.
+ * A stored value with its type, unconverted: a whole Double stays a Double, and a DateTime keeps
+ * its 100 ns.
  */
 export type WireValue =
   | { readonly type: 'String'; readonly value: string }
@@ -18,7 +17,7 @@ export type WireValue =
 /** The service's types. */
 export type WireType = WireValue['type'];
 
-/** By name on the wire. The keys and the Timestamp are no properties. */
+/** Values by stored name, without the keys and the Timestamp. */
 export type RowProperties = Readonly<Record<string, WireValue>>;
 
 /** The key of a row, as it is stored. */
@@ -31,17 +30,20 @@ export interface RowKey {
 export interface Row extends RowKey {
   readonly properties: RowProperties;
   /**
-   * Names of properties that must not be written as they are. A gateway refuses to write a row that
-   * has any; one that encrypts replaces their values and takes the names away.
+   * Names of properties that must be encrypted before the row is written. A plain gateway refuses
+   * such a row; an encrypting one replaces the values and removes the names.
    */
   readonly encrypt?: readonly string[];
 }
 
-/** A row as it was read. */
+/** A row that was read. */
 export interface StoredRow extends Row {
   readonly etag: string;
   /** Ticks; 0n when it was not selected. */
   readonly timestamp: bigint;
-  /** Whether a property that should be encrypted may be in plain: its table is being encrypted. */
+  /**
+   * Whether encrypted properties may still be stored in plain, because the table is being
+   * encrypted.
+   */
   readonly acceptsPlain?: boolean;
 }

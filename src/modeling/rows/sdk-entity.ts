@@ -10,20 +10,20 @@ export interface SdkEntity {
   rowKey: string;
 }
 
-/** What the client would type wrongly is given with its type. */
+/** A value whose type the client would infer wrongly carries its type. */
 type SdkValue =
   string | number | boolean | { readonly type: WireValue['type']; readonly value: string };
 
 /**
- * Names that the client itself gives a meaning: it would write `etag` as metadata and lose it, and
- * could not tell a property `timestamp` from the Timestamp.
+ * Names with a meaning for the client: it writes `etag` as metadata and loses it, and cannot tell a
+ * property `timestamp` from the Timestamp.
  */
 const clientNames = new Set(['partitionKey', 'rowKey', 'etag', 'timestamp']);
 const systemNames = new Set(['PartitionKey', 'RowKey', 'Timestamp']);
-/** Assigned to an object, as the client does, it changes the object's prototype instead. */
+/** The client assigns properties, and assigning to this name sets the prototype instead. */
 const prototypeName = '__proto__';
 
-/** Why a property cannot have a name on the wire; undefined when it can. */
+/** Why a property cannot have this stored name; undefined when it can. */
 export function wireNameFault(name: string): string | undefined {
   if (systemNames.has(name)) return `'${name}' is a property of the service itself`;
   if (clientNames.has(name) || name === prototypeName) {
@@ -58,7 +58,7 @@ export function toSdkEntity({ partitionKey, rowKey, properties }: Row): SdkEntit
   return entity;
 }
 
-/** Without a type, JSON tells String, Boolean, Int32 and Doubles with a fraction apart. */
+/** String, Boolean, Int32 and Doubles with a fraction need no type in JSON. */
 function toSdkValue(wire: WireValue): SdkValue {
   switch (wire.type) {
     case 'String':

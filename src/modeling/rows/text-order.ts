@@ -13,15 +13,15 @@ export function compareKeys(left: RowKey, right: RowKey): number {
 }
 
 /**
- * The first text after all that begin with `text`; undefined when there is none. Half of a
- * surrogate pair has no form on the wire, so the result has none, as long as `text` has none.
+ * The first text after every text that begins with `text`; undefined when there is none. The result
+ * has no lone surrogate, which UTF-8 cannot encode, as long as `text` has none.
  */
 export function textAfterPrefix(text: string): string | undefined {
   for (let length = text.length; length > 0; length--) {
     const next = text.charCodeAt(length - 1) + 1;
     const before = text.slice(0, length - 1);
     const follows = /[\ud800-\udbff]$/.test(before);
-    // The second half of a pair has a next one, or the first half has.
+    // Within a surrogate pair, raise the low surrogate, or else the high one.
     if (follows && next <= 0xdfff) return before + String.fromCharCode(next);
     if (follows) continue;
     if (next === 0xd800) return `${before}\u{10000}`;

@@ -11,14 +11,14 @@ export const ticksMax = 3_155_378_975_999_999_999n;
 /** 1601-01-01T00:00:00Z, the first instant that the service stores. */
 export const storableTicksMin = 504_911_232_000_000_000n;
 
-/** Exact: a date of JavaScript is a whole number of milliseconds. */
+/** Exact: a `Date` is a whole number of milliseconds. */
 export function ticksOfDate(date: Date): bigint {
   return BigInt(date.getTime()) * ticksPerMillisecond + unixEpochTicks;
 }
 
 const unixEpochMilliseconds = Number(unixEpochTicks / ticksPerMillisecond);
 
-/** Cuts off what is finer than a millisecond, towards the past. */
+/** Rounds down to a millisecond. */
 export function dateOfTicks(ticks: bigint): Date {
   return new Date(Number(ticks / ticksPerMillisecond) - unixEpochMilliseconds);
 }
@@ -46,7 +46,7 @@ export function ticksOfIso(text: string): bigint | undefined {
 const epochSeconds = Number(unixEpochTicks / 10_000_000n);
 const daysInMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Since 1970, of the `yyyy-MM-dd` that a text begins with; NaN for what is no day. */
+/** Milliseconds from 1970 to the `yyyy-MM-dd` that the text begins with; NaN when it is no date. */
 function midnightMs(text: string): number {
   if (text.charCodeAt(4) !== 0x2d || text.charCodeAt(7) !== 0x2d) return NaN;
   const century = twoDigitsAt(text, 0);
@@ -57,11 +57,11 @@ function midnightMs(text: string): number {
   if (day > (daysInMonth[month - 1] ?? 0)) return NaN;
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   if (month === 2 && day === 29 && !isLeap) return NaN;
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999; 400 years are 146,097 days.
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999; 400 years are 146,097 days.
   return Date.UTC(year + 400, month - 1, day) - 146_097 * 86_400_000;
 }
 
-/** Of the `THH:mm:ss` behind a date, before a fraction of at most 7 digits; -1 for other texts. */
+/** The seconds of the `THH:mm:ss` after a date, before at most 7 digits; -1 for other texts. */
 function secondsOfDay(text: string): number {
   if (text.charCodeAt(10) !== 0x54 || text.charCodeAt(13) !== 0x3a) return -1;
   if (text.charCodeAt(16) !== 0x3a || text.length > 28) return -1;

@@ -1,10 +1,10 @@
 /**
- * The answers of the service write a Double as a number with a fraction or an exponent and give it
- * no type. `JSON.parse` makes 3 of `3.0`, and the client then takes it for an Int32. These
- * functions look at the text again, and find what was written so.
+ * The service writes a whole Double as `3.0` or `3e5` without a type. `JSON.parse` makes 3 of
+ * `3.0`, and the client then takes it for an Int32. These functions search the JSON text for such
+ * numbers.
  *
- * They look for what can only be a name and its value: inside of a text of JSON, a quotation mark
- * follows a backslash, and names of properties have none.
+ * They match nothing but a name and its value: inside a JSON string, a quotation mark follows a
+ * backslash, and property names contain none.
  */
 
 /** `"name":3.0` or `"name":3e5`, whole or not. */
@@ -12,20 +12,20 @@ const fraction = String.raw`\.0+(?![0-9.eE])`;
 const exponent = String.raw`(?:\.[0-9]+)?[eE][+-]?[0-9]+`;
 const number = `-?[0-9]+(?:${fraction}|${exponent})`;
 const candidate = new RegExp(`": ?${number}`);
-/** What begins an entity, and what may be a whole Double. */
+/** Matches the start of an entity, or a property that may be a whole Double. */
 const marks = new RegExp(`"odata\\.etag":|"([^"\\\\]+)": ?(${number})`, 'g');
 
-/** Whether a second look is needed: many answers have no such number. */
+/** A quick test: most responses hold no such number. */
 export function mayHoldWholeDoubles(json: string): boolean {
   return candidate.test(json);
 }
 
-/** By the names of the properties. */
+/** Values by property name. */
 export type WholeDoubles = ReadonlyMap<string, number>;
 
 /**
- * The properties that are whole Doubles, with their values, for each entity of an answer by its
- * place. Entities begin with their ETags, as they do wherever the client asks for them.
+ * The whole Doubles of each entity in a response, by the entity's index. Entities are counted by
+ * their ETags, which come first in each.
  */
 export function findWholeDoubles(json: string): ReadonlyMap<number, WholeDoubles> {
   const entities = new Map<number, Map<string, number>>();

@@ -6,25 +6,28 @@ import type { TableOptions } from './gateway.js';
 import { observed, type RequestObserver, type RequestReport } from './observed-request.js';
 import { fromSdkError } from './sdk-error.js';
 
-/** What an account's client must have: `TableServiceClient` has it. */
+/** The part of `TableServiceClient` that is used here. */
 export type TableAccount = Pick<TableServiceClient, 'createTable' | 'deleteTable' | 'listTables'>;
 
 export interface TableNames {
   readonly names: readonly string[];
-  /** Opaque; absent: the end. */
+  /** Opaque; absent at the end. */
   readonly cursor?: string;
 }
 
-/** The tables of an account, as wholes. Each method sends one request. */
+/** The tables of an account. Each method sends one request. */
 export interface AccountTables {
   /**
-   * Makes a table. `exists` also when it was there before; `being-deleted` while a table of that
-   * name is still being deleted, which takes the cloud service about 40 seconds: then none is made.
+   * Creates a table. `exists` also when it existed before; `being-deleted`, and nothing is created,
+   * while a table of that name is being deleted, which takes the cloud service about 40 seconds.
    */
   create(name: string): Promise<'exists' | 'being-deleted'>;
-  /** Deletes a table with all its rows. It is gone, or going, when this resolves. */
+  /**
+   * Deletes a table with all its rows; succeeds when there is none. The service may still be
+   * deleting it when this resolves.
+   */
   drop(name: string): Promise<void>;
-  /** A page of at most 1,000 names in their order, of tables for which an OData filter holds. */
+  /** A page of at most 1,000 table names, in order, that match an OData filter. */
   names(filter: string, cursor?: string): Promise<TableNames>;
 }
 

@@ -6,12 +6,12 @@ export interface ProgressOptions {
   readonly onPosition: ((position: number) => void) | undefined;
 }
 
-/** Counts what is settled, and how far without a gap. */
+/** Counts settled writes, and the position up to which all are settled. */
 export class BulkProgress {
   readonly #options: ProgressOptions;
   readonly #failures: BulkResult[] = [];
   readonly #counts = { applied: 0, unchanged: 0, failed: 0 };
-  /** Settled behind the position. */
+  /** Indexes settled beyond the position. */
   readonly #ahead = new Set<number>();
   #position: number;
   #requests = 0;

@@ -1,9 +1,9 @@
 import type { ModelError } from '../rows/model-error.js';
 import type { RowWrite } from './gateway.js';
 
-/** What became of one write. */
+/** The outcome of one write. */
 export interface BulkResult {
-  /** Of the write among those given, from 0. */
+  /** The index of the write among those given, from 0. */
   readonly index: number;
   readonly write: RowWrite;
   /**
@@ -11,19 +11,19 @@ export interface BulkResult {
    * a repeated request; or `failed`.
    */
   readonly outcome: 'applied' | 'unchanged' | 'failed';
-  /** Of a failed write. */
+  /** Set for a failed write. */
   readonly error?: ModelError;
 }
 
-/** How bulk work ended. */
+/** The result of bulk work. */
 export interface BulkReport {
   readonly applied: number;
   readonly unchanged: number;
   readonly failed: number;
-  /** The first of them, up to `failuresMax`. */
+  /** The first failures, up to `failuresMax`. */
   readonly failures: readonly BulkResult[];
-  /** Transactions, single writes and point reads that were sent. */
+  /** Requests that were sent: transactions, single writes and reads. */
   readonly requests: number;
-  /** All writes before this one are settled, those skipped included: `from` of the next run. */
+  /** All writes before this index are settled or were skipped: `from` of the next run. */
   readonly position: number;
 }

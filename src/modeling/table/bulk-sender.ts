@@ -12,7 +12,7 @@ import { RequestError, TransactionFailedError } from './errors.js';
 import { keyOfWrite, type RowPage, type RowWrite, type TableGateway } from './gateway.js';
 import { odataString } from './odata.js';
 
-/** A write and its place among those given. */
+/** A write and its index among those given. */
 export interface Item {
   readonly index: number;
   readonly write: RowWrite;
@@ -39,7 +39,7 @@ export class BulkSender {
     this.#options = options;
   }
 
-  /** Settles every item, unless the signal ends the work before. */
+  /** Settles every item, unless the signal aborts first. */
   async send(items: readonly Item[]): Promise<void> {
     let rest = items;
     for (let attempt = 1; rest.length > 0 && this.#options.signal?.aborted !== true;) {
@@ -80,7 +80,7 @@ export class BulkSender {
     await this.send(items.slice(middle));
   }
 
-  /** A refused write whose row is as it would leave it has been applied before. */
+  /** A refused write is `unchanged` when the row is as it would leave it: it was applied before. */
   async #classify(item: Item, error: ModelError): Promise<BulkResult> {
     if (!isConflict(error)) return failure(item, error);
     this.#progress.countRequest();
@@ -89,14 +89,14 @@ export class BulkSender {
       return isThere(item.write, row) ? unchanged(item) : failure(item, error);
     } catch (cause) {
       if (!(cause instanceof ModelError)) throw cause;
-      // The refusal of the write says more than the failure of the lookup.
+      // The caller needs the refusal of the write, not the failure of this read.
       return failure(item, error);
     }
   }
 
   /**
-   * A transaction is applied as a whole: where one of its writes was, the others are likely to have
-   * been. One range read spares a transaction for each.
+   * Settles writes that were applied before, with one range read: a transaction applies as a whole,
+   * so when one of its writes was applied, the others probably were.
    */
   async #withoutUnchanged(items: readonly Item[]): Promise<readonly Item[]> {
     const keys = items.map(({ write }) => keyOfWrite(write));
@@ -148,17 +148,14 @@ function reasonOf(error: ModelError): ModelError {
   return error instanceof TransactionFailedError ? error.reason : error;
 }
 
-/** The one write that is to blame. */
+/** The write that failed, if the error names one. */
 function failedItem(items: readonly Item[], error: ModelError): Item | undefined {
   if (isTransient(error)) return undefined;
   if (items.length === 1) return items[0];
   return error instanceof TransactionFailedError ? items[error.index ?? -1] : undefined;
 }
 
-/**
- * True when smaller groups of writes may succeed: the group was too large, or the error names no
- * write.
- */
+/** Whether smaller groups may succeed: the group was too large, or the error names no write. */
 function isDivisible(error: ModelError): boolean {
   return (
     error instanceof TooLargeError ||

@@ -7,43 +7,40 @@ import { Gate } from '../../base/async/gate.js';
 import { keyOfWrite, transactionWritesMax, type RowWrite, type TableGateway } from './gateway.js';
 import { operationBytes, transactionBytes, transactionBytesMax } from './request-size.js';
 
-/** How bulk work goes on, and whom it tells. */
+/** The options of `bulk`. */
 export interface BulkOptions {
-  /** Requests at a time; 8 when absent. */
+  /** Concurrent requests; 8 when absent. */
   readonly concurrency?: number;
-  /** How often a request is sent while it fails transiently; 6 when absent. */
+  /** Attempts of a request that fails transiently; 6 when absent. */
   readonly attemptsMax?: number;
-  /** How many of the writes to skip: the `position` of an earlier run over the same writes. */
+  /** Writes to skip: the `position` of an earlier run over the same writes. */
   readonly from?: number;
-  /** Ends the work: what is being sent is awaited, nothing more is sent. */
+  /** Stops the work: waits for requests under way and sends nothing more. */
   readonly signal?: AbortSignal;
-  /** Told of every write as it is settled, in no order. */
+  /** Called for every settled write, in no particular order. */
   readonly onResult?: (result: BulkResult) => void;
-  /**
-   * Called when the position advances. A program that stores it can continue from there after a
-   * crash.
-   */
+  /** Called when the position advances. A program that stores it can resume there after a crash. */
   readonly onPosition?: (position: number) => void;
-  /** Failures that the report keeps; 1000 when absent. */
+  /** Failures kept in the report; 1000 when absent. */
   readonly failuresMax?: number;
   readonly randomness?: Randomness;
   readonly timers?: Timers;
 }
 
 /**
- * Writes many rows, of any partitions, without a promise for all of them together: writes of a
- * partition go in entity group transactions of at most 100 writes and 4 MiB, one transaction at a
- * time for a row, several at a time for others. Where atomicity matters, `transaction` refuses to
- * split instead.
+ * Writes many rows of any partitions, without atomicity across them. Writes of one partition go in
+ * entity group transactions of at most 100 writes and 4 MiB. Several run at a time, but those that
+ * write the same row run one after another, in the order given. Where atomicity matters,
+ * `transaction` refuses to split instead.
  *
- * A write that fails takes only itself out: the others of its transaction are sent again without
- * it. Transient failures are tried again with growing waits. An insert, or a replace or merge under
- * an ETag, that is refused is compared with the stored row by one point read: when every property
- * is there as written, the write counts as `unchanged`. Writes of `writesOf(…, { stamp: false })`
- * can therefore be given again after a crash.
+ * A write that fails does not affect the others of its transaction: they are sent again without it.
+ * Transient failures are retried after growing waits. A write that is refused with 404, 409 or 412
+ * is compared with the stored row by one point read: when every property is there as written, it
+ * counts as `unchanged`. Writes of `writesOf(…, { stamp: false })` can therefore be given again
+ * after a crash.
  *
- * `writes` is read as the work goes on; some thousand writes are held at a time. Resolves when all
- * are settled; throws only what reading `writes` or a callback throws.
+ * Reads `writes` as the work proceeds and holds some thousand at a time. Resolves when all are
+ * settled; throws only what reading `writes` or a callback throws.
  */
 export async function bulk(
   table: TableGateway,
@@ -68,7 +65,7 @@ interface Chunk {
 const concurrencyDefault = 8;
 const attemptsDefault = 6;
 const failuresDefault = 1000;
-/** Transactions' worth of rows that wait for others of their partitions. */
+/** Bounds the writes that wait for others of their partitions, in full transactions per request. */
 const waitingTransactions = 2;
 
 class Bulk {
@@ -79,9 +76,9 @@ class Bulk {
   readonly #signal: AbortSignal | undefined;
   readonly #waitingMax: number;
   readonly #runningMax: number;
-  /** By partition, the oldest first. */
+  /** By partition, oldest first. */
   readonly #chunks = new Map<string, Chunk>();
-  /** By partition and row: the work that writes it. */
+  /** By partition and row: the request that writes it. */
   readonly #busy = new Map<string, Promise<void>>();
   readonly #running = new Set<Promise<void>>();
   #waiting = 0;
@@ -114,7 +111,7 @@ class Bulk {
     const { partitionKey, rowKey } = keyOfWrite(write);
     const open = this.#chunks.get(partitionKey);
     if (open?.rowKeys.has(rowKey) === true) this.#send(partitionKey, open);
-    // A row is written by one request at a time, in the order given.
+    // One request at a time writes a row, so that the order given holds.
     await this.#busy.get(idOf(partitionKey, rowKey));
     const bytes = operationBytes(write);
     const chunk = this.#chunkFor(partitionKey, bytes);

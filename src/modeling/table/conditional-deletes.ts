@@ -2,9 +2,9 @@ import type { TableClient } from '@azure/data-tables';
 import { invariant } from '../../base/invariant.js';
 
 /**
- * The official client sends every delete of a transaction with `If-Match: *`, whatever it is given.
- * A policy in its pipeline writes the ETags into the body of the request instead. A transaction is
- * recognised by its abort signal, which the client hands through to the request.
+ * The official client sends every delete of a transaction with `If-Match: *`. A policy in its
+ * pipeline replaces that by the given ETags in the body of the request. It recognises the
+ * transaction by its abort signal, which the client passes on with the request.
  */
 const policyName = 'tabularium-conditional-deletes';
 const etagsBySignal = new WeakMap<object, readonly string[]>();
@@ -13,7 +13,7 @@ interface TransactionOptions {
   readonly abortSignal?: AbortSignal;
 }
 
-/** Options for `submitTransaction`, given the ETags of its deletes in their order. */
+/** Options for `submitTransaction` that carry the ETags of its deletes, in order. */
 export function conditionalDeletes(
   client: TableClient,
   etags: readonly string[],
@@ -34,7 +34,7 @@ function install({ pipeline }: TableClient): void {
         request.abortSignal === undefined ? undefined : etagsBySignal.get(request.abortSignal);
       if (etags !== undefined && typeof request.body === 'string') {
         request.body = withEtags(request.body, etags);
-        // A policy that signs requests has measured the body before.
+        // An earlier policy has set the length of the original body.
         request.headers.set('content-length', String(Buffer.byteLength(request.body)));
       }
       return next(request);

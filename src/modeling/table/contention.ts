@@ -9,13 +9,13 @@ import {
   TransactionFailedError,
 } from './errors.js';
 
-/** How a change goes on when other writers are faster. */
+/** Retries of a change that conflicts with other writers. */
 export interface ContentionOptions {
-  /** How often it is tried. 50 when absent. */
+  /** Attempts; 50 when absent. */
   readonly attemptsMax?: number;
-  /** The machine's chance when absent: for the waits between attempts. */
+  /** For the waits between attempts; the system's when absent. */
   readonly randomness?: Randomness;
-  /** The machine's timers when absent. */
+  /** The system's when absent. */
   readonly timers?: Timers;
 }
 
@@ -23,8 +23,8 @@ const attemptsDefault = 50;
 const backOffMs = { first: 4, last: 250 };
 
 /**
- * Runs an attempt, and repeats it from its first read when `isOvertaken` says that another writer
- * was faster. Other errors of the attempt are thrown at once; `ContentionError` after the last
+ * Runs an attempt, and repeats it from its first read while `isOvertaken` says that another writer
+ * changed the rows first. Other errors are thrown at once. Throws `ContentionError` after the last
  * attempt.
  */
 export async function retryConflicts<T>(
@@ -45,7 +45,7 @@ export async function retryConflicts<T>(
   }
 }
 
-/** Whether a row was not as it had been read: there, gone or changed. */
+/** Whether a write failed because a row has appeared, changed or gone since it was read. */
 export function isConflict(error: unknown): boolean {
   const reason = error instanceof TransactionFailedError ? error.reason : error;
   return (
@@ -56,8 +56,8 @@ export function isConflict(error: unknown): boolean {
 }
 
 /**
- * Whether a transaction met a conflict in a row behind its first `count` writes: the first are the
- * caller's, whose conflicts are for the caller, the others are kept by the library.
+ * Whether a transaction met a conflict after its first `count` writes. Those are the caller's, who
+ * handles their conflicts; the others are rows of the library.
  */
 export function isConflictBehind(count: number): (error: unknown) => boolean {
   return (error) =>

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { ValueError } from '../rows/model-error.js';
 
 /**
- * Where a query goes on: an opaque text that can be stored. It belongs to one query, and is refused
- * by any other.
+ * The position at which a query resumes. As text it is opaque and can be stored. It belongs to one
+ * query; others refuse it.
  */
 export type CursorPosition =
-  /** What the service gave. */
+  /** The service's continuation token. */
   | { readonly kind: 'token'; readonly token: string }
-  /** The last row that was given out, by its keys. */
+  /** The keys of the last row returned. */
   | { readonly kind: 'after'; readonly partitionKey: string; readonly rowKey: string };
 
 const format = 1;
 
-/** What tells queries apart: their filters, what they select and their order. */
+/** Identifies a query by its filters, selection and order. */
 export function fingerprintOf(parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 12);
 }

@@ -39,28 +39,28 @@ import { hasStamp, newStamp } from './write-stamp.js';
 import { writeIfPresent } from './write-if-present.js';
 import { unlessPresent } from './unless-present.js';
 
-/** Where chance and waits come from. */
+/** Sources of randomness and time. */
 export interface EntitiesOptions {
-  /** The machine's chance when absent: for write stamps and for the waits of `update`. */
+  /** For write stamps and the waits of `update`; the system's when absent. */
   readonly randomness?: Randomness;
-  /** The machine's timers when absent: for the waits of `update`. */
+  /** For the waits of `update`; the system's when absent. */
   readonly timers?: Timers;
 }
 
-/** How `update` goes on when it is overtaken, and what it does where nothing is. */
+/** The options of `Entities.update`. */
 export interface UpdateOptions<D extends AnyDefinition> {
-  /** How often the function may run. 64 when absent. */
+  /** How often the function may run; 64 when absent. */
   readonly attemptsMax?: number;
-  /** What to insert when the entity is absent. Without it an absent entity is an error. */
+  /** Makes the entity to insert when there is none. Without it, an absent entity is an error. */
   readonly ifAbsent?: () => CreateOf<D> | Promise<CreateOf<D>>;
 }
 
-/** Some properties of an entity, and those of its keys. */
+/** The selected properties of an entity, and those of its keys. */
 export type Picked<D extends AnyDefinition, N extends keyof ReadOf<D>> = {
   readonly [M in N | Extract<KeyNames<D>, keyof ReadOf<D>>]: ReadOf<D>[M];
 } & {};
 
-/** Which properties of entities are read. */
+/** The properties to read. */
 export interface Selection<N> {
   readonly select: readonly N[];
 }
@@ -70,13 +70,13 @@ const updateAttemptsMax = 64;
 const contention = { first: 4, last: 250 };
 
 /**
- * The entities of one definition in one table. Each method says what it sends. A method throws
- * `ValueError` before anything is sent, `RequestError` and its kinds for what the service refuses
+ * The entities of one definition in one table. Each method says what it sends. Methods throw
+ * `ValueError` before anything is sent, `RequestError` and its subclasses when the service refuses,
  * and `DecodeError` for stored rows that the definition cannot read.
  *
- * Where the definition keeps write stamps, an insert, replace or merge whose answer was lost is
- * recognised: one point read tells whether it was applied. That read is made after a 409 or 412,
- * and after a failure without an answer.
+ * Where the definition has write stamps, an insert, replace or merge whose response was lost is
+ * recognised: one point read shows whether it was applied. It is made after a 404, 409 or 412, and
+ * after a failure that leaves this open.
  */
 export class Entities<D extends AnyDefinition> {
   readonly definition: D;
@@ -95,7 +95,7 @@ export class Entities<D extends AnyDefinition> {
 
   /** One point read. Undefined when the entity is absent. */
   get(key: KeyOf<D>): Promise<Stored<ReadOf<D>> | undefined>;
-  /** One point read of some properties. An entity read so cannot be written back. */
+  /** One point read of some properties. The result cannot be written back. */
   get<const N extends keyof ReadOf<D>>(
     key: KeyOf<D>,
     options: { readonly select: readonly N[] },
@@ -114,8 +114,8 @@ export class Entities<D extends AnyDefinition> {
   }
 
   /**
-   * One point read for each key, at most `concurrency` (16) at a time, in the order of the keys.
-   * Undefined where an entity is absent.
+   * One point read per key, at most `concurrency` (16 when absent) at a time. Results are in the
+   * order of the keys, undefined for absent entities.
    */
   async getMany(
     keys: readonly KeyOf<D>[],
@@ -127,7 +127,7 @@ export class Entities<D extends AnyDefinition> {
 
   /** Entities of one partition, in RowKey order. Nothing is sent before the query is run. */
   query(query: PartitionQuery<D>): Query<Stored<ReadOf<D>>>;
-  /** Some of their properties. */
+  /** The same with only some properties. */
   query<const N extends keyof ReadOf<D>>(
     query: PartitionQuery<D> & Selection<N>,
   ): Query<Stored<Picked<D, N>>>;
@@ -138,7 +138,8 @@ export class Entities<D extends AnyDefinition> {
   }
 
   /**
-   * Entities of several partitions, in parallel and merged. Nothing is sent before it is run.
+   * Entities of several partitions, read in parallel and merged. Nothing is sent before the query
+   * is run.
    */
   queryPartitions(query: PartitionsQuery<D> & Partial<MergedOptions>): Query<Stored<ReadOf<D>>>;
   queryPartitions<const N extends keyof ReadOf<D>>(
@@ -168,8 +169,8 @@ export class Entities<D extends AnyDefinition> {
   }
 
   /**
-   * One insert. Gives the entity as it was stored; its timestamp is not known. Throws
-   * `EntityExistsError` when there is one with these keys, after one point read with write stamps.
+   * One insert. Returns the entity as stored, without a timestamp. Throws `EntityExistsError` when
+   * its keys are taken; with write stamps, after one point read.
    */
   async insert(entity: CreateOf<D>): Promise<Stored<ReadOf<D>>> {
     const stamp = newStamp(this.#randomness);
@@ -177,15 +178,15 @@ export class Entities<D extends AnyDefinition> {
     return this.#stored(write.row, await this.#recognised(write, stamp));
   }
 
-  /** As `insert`, but undefined when there is an entity with these keys, which stays as it is. */
+  /** As `insert`, but undefined when the keys are taken. The entity there stays unchanged. */
   insertIfAbsent(entity: CreateOf<D>): Promise<Stored<ReadOf<D>> | undefined> {
     return unlessPresent(() => this.insert(entity));
   }
 
   /**
-   * One update: the stored entity becomes this one. The entity carries the ETag that it was read
-   * with; one that was not read needs `ifMatch`. Throws `ConditionFailedError` when somebody else
-   * has changed it, `EntityNotFoundError` when it is gone.
+   * One update that replaces the stored entity. Needs the ETag that the entity was read with, or
+   * `ifMatch`. Throws `ConditionFailedError` when the stored entity has another ETag,
+   * `EntityNotFoundError` when it is gone.
    */
   async replace(entity: ReadOf<D>, condition?: WriteCondition): Promise<Stored<ReadOf<D>>> {
     const stamp = newStamp(this.#randomness);
@@ -194,8 +195,8 @@ export class Entities<D extends AnyDefinition> {
   }
 
   /**
-   * One update: changes the properties given and keeps the others. A merge cannot remove a
-   * property: read the entity and replace it. Gives the new ETag. Throws as `replace`.
+   * One update that changes the given properties and keeps the others. A merge cannot remove a
+   * property: read the entity and replace it. Returns the new ETag. Throws as `replace`.
    */
   async merge(
     target: KeyOrEntity<D>,
@@ -207,7 +208,7 @@ export class Entities<D extends AnyDefinition> {
     return { etag: await this.#recognised(write, stamp) };
   }
 
-  /** One update: stores the entity, whatever is there. Gives the entity as it was stored. */
+  /** One update that stores the entity unconditionally. Returns the entity as stored. */
   async upsertReplace(entity: CreateOf<D> | ReadOf<D>): Promise<Stored<ReadOf<D>>> {
     const write = this.#writes().upsertReplace(entity);
     const { etag } = await this.table.write(write);
@@ -215,9 +216,9 @@ export class Entities<D extends AnyDefinition> {
   }
 
   /**
-   * One update: creates the entity, or merges what is given into the one that is there. Defaults
-   * are not written. Gives the new ETag. Write stamps stay as they are: repeating it does no harm,
-   * and another writer may still look for one of them.
+   * One update that creates the entity, or merges the given properties into the stored one.
+   * Defaults are not written. Returns the new ETag. Leaves write stamps unchanged: repeating the
+   * request does no harm, and another writer may still look for its stamp.
    */
   async upsertMerge(entity: CreateOf<D>): Promise<{ readonly etag: string }> {
     const write = writesOf(this.definition, { stamp: false }).upsertMerge(entity);
@@ -227,29 +228,28 @@ export class Entities<D extends AnyDefinition> {
 
   /**
    * One delete. Needs the ETag that the entity was read with, or `ifMatch`. Throws
-   * `EntityNotFoundError` when there is none, also when the client repeated its own delete.
+   * `EntityNotFoundError` when there is no entity, even when the client repeated its own delete.
    */
   async delete(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<void> {
     await this.table.write(this.#writes().delete(target, condition));
   }
 
-  /**
-   * One delete, of whatever is there unless `ifMatch` says otherwise. False when there was nothing.
-   */
+  /** One delete, unconditional unless `ifMatch` is given. False when there was nothing. */
   async deleteIfExists(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<boolean> {
     const { ifMatch = 'any' } = condition ?? {};
     return writeIfPresent(() => this.delete(target, { ifMatch }));
   }
 
   /**
-   * Reads the entity, lets `change` make the new one and replaces it under its ETag; when somebody
-   * else was faster, all of it again. `change` gets the entity as it is now and may run several
-   * times; when it returns undefined, nothing is written. Each attempt is one point read and one
-   * update. Gives the entity as it is then.
+   * Reads the entity, calls `change` and replaces the entity under its ETag; starts again after a
+   * conflict. `change` gets the current entity and may run several times; when it returns
+   * undefined, nothing is written. Each attempt is one point read and one update. Returns the
+   * resulting entity.
    *
-   * With write stamps a change is applied once, also when answers are lost, as long as no more than
-   * three other writers follow before it is looked for. Throws `ContentionError` after
-   * `attemptsMax` attempts and `EntityNotFoundError` when the entity is absent.
+   * With write stamps a change is applied once, even when responses are lost, as long as no more
+   * than three other writers follow before its stamp is looked for. Throws `ContentionError` after
+   * `attemptsMax` attempts, and `EntityNotFoundError` when the entity is absent and there is no
+   * `ifAbsent`.
    */
   async update(
     key: KeyOf<D>,
@@ -292,7 +292,7 @@ export class Entities<D extends AnyDefinition> {
     );
   }
 
-  /** What is read of a row, and how it becomes an entity. Rows of other types are passed over. */
+  /** The stored names to read, and the decoder, which skips rows of other types. */
   #selection(names: readonly string[] | undefined): {
     readonly select: readonly string[] | undefined;
     readonly decode: Decode<object>;
@@ -316,7 +316,7 @@ export class Entities<D extends AnyDefinition> {
     const current = this.codec.fromRow(row);
     const next = await change(current);
     if (next === undefined) return undefined;
-    // A new object need not carry what reading added: the ETag and the unknown properties.
+    // The result of `change` may be a new object, without the ETag and the unknown properties.
     return writes.replace({ ...next, [storedAs]: current[storedAs] });
   }
 
@@ -326,7 +326,7 @@ export class Entities<D extends AnyDefinition> {
     throw new ValueError(`${this.definition.type}: ifAbsent made an entity with other keys`);
   }
 
-  /** The ETag of a write that was applied, also when its answer was lost or is a repetition's. */
+  /** The ETag of a write that was applied, even when its response was lost or is a repetition's. */
   async #recognised(write: PutWrite, stamp: string): Promise<string> {
     try {
       const { etag } = await this.table.write(write);
@@ -338,14 +338,14 @@ export class Entities<D extends AnyDefinition> {
     }
   }
 
-  /** The row, with its stamps, after a failure that may be a success. */
+  /** Reads the stamps of the row after a failed write that may have been applied. */
   async #lookAgain(error: unknown, key: RowKey): Promise<StoredRow | undefined> {
     const property = this.definition.system.writeStamp;
     if (property === undefined || !isRetried(error)) return undefined;
     try {
       return await this.table.get(key, [property]);
     } catch {
-      // The first failure is what the caller has to know; this one only leaves it unexplained.
+      // The caller needs the failure of the write, not that of this read.
       return undefined;
     }
   }
@@ -386,7 +386,7 @@ interface Attempt {
   readonly stamp: string;
 }
 
-/** Whether another look at the row can tell more than the error does. */
+/** Whether the write may have been applied, or may succeed after another read. */
 function isRetried(error: unknown): boolean {
   return (
     error instanceof ConditionFailedError ||

@@ -16,15 +16,15 @@ export {
   type RequestSummary,
 } from '../rows/model-error.js';
 
-/** What the service answered. */
+/** Details of a failed request. */
 export interface ServiceFailure extends ModelErrorOptions {
   /** HTTP status; 0 when no answer came. */
   readonly status: number;
-  /** The service's code, such as `ResourceNotFound`; empty when it told none. */
+  /** The service's code, such as `ResourceNotFound`; empty when there is none. */
   readonly code: string;
 }
 
-/** The service, or the way to it, refused a request. The base of the errors below. */
+/** A request failed at the service or on the way to it. The base of the errors below. */
 export class RequestError extends ModelError {
   override readonly name: string = 'RequestError';
   /** HTTP status; 0 when no answer came. */
@@ -38,27 +38,27 @@ export class RequestError extends ModelError {
   }
 
   /**
-   * Whether the request may have been carried out all the same: no answer came, or none that can be
-   * understood, or the service gave up on its own time limit.
+   * Whether the request may have been applied nevertheless: no response came, or an unreadable one,
+   * or the service timed out or failed.
    */
   get isAmbiguous(): boolean {
     return this.status < 400 || this.status === 408 || this.status >= 500;
   }
 }
 
-/** 409: an insert met an entity with the same keys. */
+/** 409: an entity with the same keys exists. */
 export class EntityExistsError extends RequestError {
   override readonly name = 'EntityExistsError';
 }
 
-/** 404: a replace, merge or delete met no entity with the keys. */
+/** 404: there is no entity with the keys. */
 export class EntityNotFoundError extends RequestError {
   override readonly name = 'EntityNotFoundError';
 }
 
-/** What a read that found nothing says of an entity that had to be there. */
+/** The error for a required entity that a read did not find. */
 export function absentEntityError(
-  /** The definition, or whatever else the entity is one of. */
+  /** Names what is missing: the type of a definition, or another kind of row. */
   type: string,
   { partitionKey, rowKey }: RowKey,
   request?: RequestSummary,
@@ -70,23 +70,25 @@ export function absentEntityError(
   });
 }
 
-/** 404: the table is not there. */
+/** 404: the table does not exist. */
 export class TableNotFoundError extends RequestError {
   override readonly name = 'TableNotFoundError';
 }
 
-/** 412: the entity is there, with another ETag. */
+/** 412: the stored entity has another ETag. */
 export class ConditionFailedError extends RequestError {
   override readonly name = 'ConditionFailedError';
 }
 
 /**
- * No write of an entity group transaction was applied. `cause` is the error that the operation
- * would have met alone.
+ * No write of an entity group transaction was applied. `cause` is the error of the operation that
+ * failed.
  */
 export class TransactionFailedError extends RequestError {
   override readonly name = 'TransactionFailedError';
-  /** The operation that failed, from 0 in the order given; undefined when nobody said which. */
+  /**
+   * The operation that failed, from 0 in the order given; undefined when the service did not say.
+   */
   readonly index: number | undefined;
   /** What went wrong: an `EntityExistsError`, a `ConditionFailedError` and so on. */
   readonly reason: ModelError;
@@ -103,20 +105,20 @@ export class TransactionFailedError extends RequestError {
   }
 }
 
-/** An `update` met another writer at each of its attempts. `cause` is the last refusal. */
+/** An `update` conflicted with another writer at every attempt. `cause` is the last refusal. */
 export class ContentionError extends ModelError {
   override readonly name = 'ContentionError';
 }
 
 /**
- * What was held for a time, a message or a lease of a row, may be in other hands by now. `cause` is
- * the refusal of a renewal, if there was one.
+ * The lease of a message or a row has ended: another process may hold it now. `cause` is the
+ * refusal of a renewal, if there was one.
  */
 export class LeaseLostError extends ModelError {
   override readonly name = 'LeaseLostError';
 }
 
-/** Whether what failed may have been carried out all the same. */
+/** Whether a failed request may have been applied nevertheless. */
 export function isAmbiguous(error: unknown): boolean {
   return error instanceof RequestError && error.isAmbiguous;
 }

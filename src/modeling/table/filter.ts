@@ -23,8 +23,8 @@ export type FilterNode =
   | { readonly kind: 'not'; readonly part: FilterNode };
 
 /**
- * A condition. A property that a row lacks makes every comparison false, `ne` included, and `not`
- * of it true.
+ * A condition. Every comparison with a property that a row lacks is false, `ne` included; `not` of
+ * it is true.
  */
 export class Filter {
   readonly node: FilterNode;
@@ -45,7 +45,7 @@ export class Filter {
     return new Filter({ kind: 'not', part: this.node });
   }
 
-  /** The filter as the service reads it. */
+  /** The OData text of the filter. */
   toString(): string {
     return odataFilter(this.node);
   }
@@ -69,21 +69,21 @@ export interface TextFilterField<V> extends FilterField<V> {
 
 type Comparable = string | number | bigint | boolean | Date | Instant | Uint8Array;
 
-/** What a value of a type offers to a filter; an embedded object offers its properties. */
+/** The filter field of a type; an embedded object has one for each property. */
 export type FilterFieldOf<V> = [V] extends [string]
   ? TextFilterField<V>
   : [V] extends [Comparable]
     ? FilterField<V>
     : { readonly [N in keyof V]-?: FilterFieldOf<NonNullable<V[N]>> };
 
-/** What a filter of a definition can use. */
+/** The fields that a filter of a definition can use. */
 export type FilterFields<D extends AnyDefinition> = {
   readonly [N in FilterNames<D>]: FilterFieldOf<
     NonNullable<NonNullable<D['properties'][N]['~types']>['value']>
   >;
 };
 
-/** Text of a filter. Parentheses only where `and` and `or` meet, and after `not`. */
+/** The OData text, with parentheses only where `and` and `or` meet, and after `not`. */
 export function odataFilter(node: FilterNode): string {
   switch (node.kind) {
     case 'compare':
@@ -103,17 +103,20 @@ export function odataFilter(node: FilterNode): string {
   }
 }
 
-/** All conditions; undefined when there are none. */
+/** The conjunction of filters; empty when there are none. */
 export function allOf(filters: readonly (string | undefined)[]): string {
   return filters.filter((filter) => filter !== undefined && filter !== '').join(' and ');
 }
 
-/** The text of a condition as one part of a conjunction. */
+/** The text of a condition as an operand of `and`. */
 export function odataConjunct({ node }: Filter): string {
   return node.kind === 'or' ? `(${odataFilter(node)})` : odataFilter(node);
 }
 
-/** The fields of a definition. Throws `DefinitionError` when one is used that has no filter. */
+/**
+ * The filter fields of a definition. One that cannot be in a filter throws `DefinitionError` when
+ * used.
+ */
 export function filterFieldsOf<D extends AnyDefinition>(definition: D): FilterFields<D> {
   const inKeys = new Set(
     [...definition.partitionKey.parts, ...definition.rowKey.parts].map(({ property }) => property),

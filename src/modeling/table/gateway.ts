@@ -15,48 +15,48 @@ import {
 import { RawAnswer } from './sdk-answers.js';
 import { fromSdkError, fromTransactionError } from './sdk-error.js';
 
-/** One write of one row. `etag` may be `'*'`, which has to be said: whatever is there. */
+/** One write of one row. The ETag `'*'` matches any stored row. */
 export type RowWrite =
   | { readonly kind: 'insert' | 'upsert-replace' | 'upsert-merge'; readonly row: Row }
   | { readonly kind: 'replace' | 'merge'; readonly row: Row; readonly etag: string }
   | { readonly kind: 'delete'; readonly key: RowKey; readonly etag: string };
 
-/** What a write leaves. */
+/** The result of a write. */
 export interface WriteResult {
   /** Undefined after a delete. */
   readonly etag: string | undefined;
 }
 
-/** Which rows a page has. */
+/** Selects the rows of a page. */
 export interface RowQuery {
-  /** OData; absent or empty: every row. */
+  /** OData; every row when absent or empty. */
   readonly filter?: string;
-  /** Names on the wire. The keys are always read. */
+  /** Stored names. The keys are always read. */
   readonly select?: readonly string[];
-  /** Rows of the page at most, 1 to 1000; the service may give fewer. 1000 when absent. */
+  /** Maximum rows of the page, 1 to 1000; the service may return fewer. 1000 when absent. */
   readonly limit?: number;
-  /** Of an earlier page of the same query. */
+  /** The cursor of an earlier page of the same query. */
   readonly cursor?: string;
 }
 
-/** One page of rows, in key order. It may be empty and have a cursor. */
+/** One page of rows, in key order. */
 export interface RowPage {
   readonly rows: readonly StoredRow[];
   /** Opaque; absent at the end. A page may be empty and have one. */
   readonly cursor?: string;
 }
 
-/** Who is told of requests. */
+/** Observation of requests. */
 export interface TableOptions {
-  /** Told of every request after it ended. What it throws is thrown at the caller. */
+  /** Called after every request. What it throws is thrown to the caller. */
   readonly observer?: RequestObserver;
-  /** The machine's clock when absent; for the durations in reports. */
+  /** For the durations in reports; the system's when absent. */
   readonly clock?: Clock;
 }
 
 /**
- * One table, row by row. Every method sends what it says and nothing else. All throw a
- * `RequestError` for what the service refuses, and `ValueError`, before anything is sent, for a row
+ * One table as rows. Each method sends exactly the requests that it documents. Methods throw
+ * `RequestError` when the service refuses, and `ValueError`, before anything is sent, for a row
  * that cannot be written.
  */
 export interface TableGateway {
@@ -67,8 +67,8 @@ export interface TableGateway {
   /** One insert, update or delete. Atomic. */
   write(write: RowWrite): Promise<WriteResult>;
   /**
-   * One entity group transaction: all writes are applied or none. 1 to 100 writes of one partition,
-   * each row at most once, under 4 MiB as sent; it refuses to split. Results are in the order of
+   * One entity group transaction: all writes apply or none. Takes 1 to 100 writes of one partition,
+   * each row at most once, of less than 4 MiB as sent; never splits. Results are in the order of
    * the writes. Throws `TransactionFailedError` with the index of the write that failed.
    */
   transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]>;
@@ -80,15 +80,14 @@ export const transactionWritesMax = 100;
 export const pageRowsMax = 1000;
 
 /**
- * The gateway to a table through the official client, with the client's own retries and
- * credentials. Sends nothing. Rows with names in `encrypt` are refused: they need a gateway that
- * encrypts.
+ * Opens a table through the official client, with its retries and credentials. Sends nothing. The
+ * gateway refuses rows with names in `encrypt`: they need one that encrypts.
  */
 export function openTable(client: TableClient, options: TableOptions = {}): TableGateway {
   return new ClientGateway(client, options);
 }
 
-/** The key that a write is about. */
+/** The key of the row that a write changes. */
 export function keyOfWrite(write: RowWrite): RowKey {
   return write.kind === 'delete' ? write.key : write.row;
 }
@@ -117,7 +116,7 @@ class ClientGateway implements TableGateway {
           ...(select === undefined ? {} : { queryOptions: { select: selectOf(select) } }),
         }),
       );
-      // What was asked for is what was found; an answer without keys must not say otherwise.
+      // The keys requested are those of the row, whatever the response contains.
       return { ...answer.row(), partitionKey, rowKey };
     } catch (error) {
       const failure = fromSdkError(error, call.summary);
@@ -159,7 +158,7 @@ class ClientGateway implements TableGateway {
       const { subResponses } = await this.#observe(call, () =>
         this.#client.submitTransaction(actions, options),
       );
-      // The client takes an answer that it does not understand for a success without results.
+      // The client takes a response that it cannot parse for a success without results.
       if (subResponses.length !== writes.length) {
         const text = `the answer has ${subResponses.length} results for ${writes.length} writes`;
         throw Object.assign(new Error(text), { code: 'UnreadableAnswer' });
@@ -217,7 +216,7 @@ class ClientGateway implements TableGateway {
   }
 }
 
-/** The service returns only what is selected, the keys not excepted. */
+/** Adds the keys, which the service omits unless they are selected. */
 function selectOf(select: readonly string[]): string[] {
   return [...new Set(['PartitionKey', 'RowKey', ...select])];
 }
@@ -278,7 +277,7 @@ function deletedEtags(writes: readonly RowWrite[]): readonly string[] {
   return writes.flatMap((write) => (write.kind === 'delete' ? [write.etag] : []));
 }
 
-/** Without an If-Match the service takes a replace or a merge for an upsert. */
+/** Without an If-Match the service treats a replace or a merge as an upsert. */
 function refuseUnconditional(writes: readonly RowWrite[]): void {
   for (const write of writes) {
     if (!('etag' in write) || write.etag !== '') continue;

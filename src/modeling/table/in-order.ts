@@ -1,4 +1,4 @@
-/** Runs the work for every item, so many at a time; results in the order of the items. */
+/** Runs the work for every item, `concurrency` at a time; results in the order of the items. */
 export async function inOrder<T, R>(
   items: readonly T[],
   concurrency: number,

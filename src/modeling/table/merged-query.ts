@@ -8,16 +8,15 @@ import { Query, type Decode, type PageOptions, type QueryPage } from './query.js
 import type { QueryPlan } from './query-plan.js';
 
 /**
- * In which order rows of several partitions come: `key`, one partition after the other as the
- * service orders them; or `row-key`, as if they were one partition, rows with the same RowKey in
- * the order of their PartitionKeys.
+ * The order of rows from several partitions. `key`: by PartitionKey, then by RowKey, as the service
+ * orders them. `row-key`: by RowKey, then by PartitionKey, as if they were one partition.
  */
 export type MergeOrder = 'key' | 'row-key';
 
-/** How several partitions are read. */
+/** How several partitions are read and merged. */
 export interface MergedOptions {
   readonly order: MergeOrder;
-  /** Requests at a time. */
+  /** Concurrent requests. */
   readonly concurrency: number;
 }
 
@@ -28,9 +27,9 @@ interface Source {
 }
 
 /**
- * A query of several partitions, read in parallel and given in one order, at most `concurrency`
- * requests at a time. With `key`, so many partitions are begun ahead of the one that is given; with
- * `row-key`, the first page of every partition is read before the first item comes. Each page of a
+ * A query of several partitions, read in parallel with at most `concurrency` requests at a time and
+ * merged into one order. With `key`, that many partitions are begun ahead of the current one; with
+ * `row-key`, the first page of every partition is read before the first item. Each page of a
  * partition is one range read.
  */
 export class MergedQuery<T> extends Query<T> {
@@ -64,14 +63,14 @@ export class MergedQuery<T> extends Query<T> {
   }
 
   /**
-   * One page, full unless it is the last. Its cursor is the place of its last row: rows that are
-   * written behind it meanwhile are not seen, and none is seen twice.
+   * One page, full unless it is the last. Its cursor is the position of its last row: rows written
+   * before that position meanwhile are not returned, and no row is returned twice.
    */
   async page({ cursor, limit = pageRowsMax }: PageOptions = {}): Promise<QueryPage<T>> {
     const from = cursor === undefined ? undefined : readCursor(this.#fingerprint, cursor);
     const items: T[] = [];
     let last: StoredRow | undefined;
-    // One row more than the page has tells whether there is another.
+    // One extra row shows whether there is another page.
     for await (const row of this.#rows(from, limit + 1)) {
       if (items.length >= limit) {
         return { items, ...(last === undefined ? {} : { cursor: this.#cursorAt(last) }) };
@@ -123,7 +122,7 @@ export class MergedQuery<T> extends Query<T> {
 
 type After = Extract<CursorPosition, { readonly kind: 'after' }>;
 
-/** The filter of what is still to come of a partition; undefined when nothing is. */
+/** The filter of the remaining rows of a partition; undefined when there are none. */
 function filterAfter(
   { partitionKey, filter }: Source,
   order: MergeOrder,
@@ -132,18 +131,18 @@ function filterAfter(
   if (after === undefined) return filter;
   const side = compareTexts(partitionKey, after.partitionKey);
   if (order === 'key' && side !== 0) return side < 0 ? undefined : filter;
-  // Of equal RowKeys, those of the partitions up to the last row's have been given.
+  // Rows with this RowKey were returned for the partitions up to that of the last row.
   const operator = side > 0 ? 'ge' : 'gt';
   return `${filter} and RowKey ${operator} ${odataString(after.rowKey)}`;
 }
 
-/** The rows of one partition, one after the other. */
+/** Reads the rows of one partition, one by one. */
 class PartitionReader {
   readonly #read: (token: string | undefined) => Promise<RowPage>;
   #rows: readonly StoredRow[] = [];
   #at = 0;
   #next: Promise<RowPage> | undefined;
-  /** Of the page after the one at hand. */
+  /** The cursor of the page after the current one. */
   #cursor: string | undefined;
   #hasBegun = false;
 
@@ -151,14 +150,14 @@ class PartitionReader {
     this.#read = read;
   }
 
-  /** Begins to read. Idempotent. */
+  /** Starts reading. Idempotent. */
   begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
     this.#ask(undefined);
   }
 
-  /** The next row, which stays the next one; undefined at the end. */
+  /** The next row, without consuming it; undefined at the end. */
   async peek(): Promise<StoredRow | undefined> {
     this.begin();
     while (this.#at >= this.#rows.length) {
@@ -179,7 +178,7 @@ class PartitionReader {
 
   #ask(token: string | undefined): void {
     const page = this.#read(token);
-    // Who peeks sees the failure; a reader that is not asked again must not end the process.
+    // `peek` reports the failure. When nobody peeks, it must not count as unhandled.
     page.catch(() => undefined);
     this.#next = page;
   }
@@ -198,7 +197,7 @@ async function* chained(
   }
 }
 
-/** A heap would be faster from some hundred partitions on; requests dominate long before. */
+/** Searches linearly: up to some hundred partitions, requests dominate. */
 async function* merged(readers: readonly PartitionReader[]): AsyncGenerator<StoredRow, void> {
   for (const reader of readers) reader.begin();
   let open = [...readers];
@@ -220,7 +219,7 @@ async function* merged(readers: readonly PartitionReader[]): AsyncGenerator<Stor
   }
 }
 
-/** Readers are in the order of their partitions, so that the first of equals comes first. */
+/** Readers are in partition order, so the first of equal RowKeys is the one to take. */
 function leastOf(
   readers: readonly PartitionReader[],
   heads: ReadonlyMap<PartitionReader, StoredRow>,

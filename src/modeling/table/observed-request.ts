@@ -16,16 +16,16 @@ export interface RequestReport {
     | 'create-table'
     | 'delete-table'
     | 'list-tables';
-  /** Rows sent, or rows that came. */
+  /** Rows sent or received. */
   readonly entities: number;
-  /** Undefined for a query: its filter tells. */
+  /** Undefined for queries. */
   readonly partitionKey?: string;
   readonly durationMs: number;
   /** HTTP status; 0 when no answer came. */
   readonly status: number;
 }
 
-/** Is told of requests. */
+/** Called after each request. */
 export type RequestObserver = (request: RequestReport) => void;
 
 /** A request that is about to be sent. */
@@ -40,7 +40,7 @@ interface Watch {
   readonly clock: Clock;
 }
 
-/** Sends a request and reports it when it has ended, well or not. What `send` throws passes. */
+/** Sends a request and reports its end, successful or not. Rethrows what `send` throws. */
 export async function observed<T>(
   { kind, summary, entities }: Call,
   send: () => Promise<T>,
@@ -69,7 +69,7 @@ export async function observed<T>(
   return result;
 }
 
-/** The client does not tell the status of a success; the protocol has one for each kind. */
+/** The client does not expose the status of a success; the protocol has one for each kind. */
 function statusOfSuccess(kind: RequestReport['kind']): number {
   switch (kind) {
     case 'point-read':

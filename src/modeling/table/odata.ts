@@ -5,7 +5,7 @@ import { isoOfTicks } from '../rows/ticks.js';
 
 /** Literals and comparisons of the service's filters (OData). */
 
-/** A text as a literal: in quotes, those inside doubled. */
+/** A text as a literal: quoted, quotes inside doubled. */
 export function odataString(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

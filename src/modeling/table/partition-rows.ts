@@ -8,8 +8,8 @@ import type { TableGateway } from './gateway.js';
 import { odataString } from './odata.js';
 
 /**
- * The entities of a definition in the partition with a PartitionKey, in key order; rows of other
- * types are passed over. One range read for 1,000 rows of the range that the type's RowKeys have.
+ * The entities of a definition in one partition, in key order; skips rows of other types. One range
+ * read per 1,000 rows in the RowKey range of the type.
  */
 export async function* partitionRows<D extends AnyDefinition>(
   definition: D,

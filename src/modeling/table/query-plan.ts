@@ -22,38 +22,39 @@ export type PlanClass = 'point' | 'range' | 'partition-scan' | 'table-scan';
 
 /** What a query will send and make the service read, known before it runs. */
 export interface QueryPlan {
-  /** Of several partitions: what is read of each. */
+  /** For several partitions, the class of each. */
   readonly class: PlanClass;
-  /** One for each partition, or the one of a table scan. OData, as sent. */
+  /** The OData filters as sent: one for each partition, or that of a table scan. */
   readonly filters: readonly string[];
-  /** Stored names that are read; undefined: all. */
+  /** Stored names to read; all when undefined. */
   readonly select: readonly string[] | undefined;
-  /** Requests at least. Each page of 1,000 rows, 4 MiB or 5 seconds is another. */
+  /** The least number of requests. Each page of 1,000 rows, 4 MiB or 5 seconds is another. */
   readonly requestsMin: number;
 }
 
-/** Which rows of a partition, by the leading values of their RowKeys. */
+/** Selects rows of a partition by the leading values of their RowKeys. */
 export interface RowKeyBounds<D extends AnyDefinition> {
-  /** RowKeys that begin with these values. Not together with the bounds below. */
+  /** RowKeys that begin with these values. Cannot be combined with the bounds below. */
   readonly prefix?: RowKeyPrefixOf<D>;
-  /** With `prefix`, or without: what the next value, a text, begins with. */
+  /** What the next value, a text, begins with; after `prefix`, if given. */
   readonly startsWith?: string;
   /**
-   * From where on, the RowKeys with these leading values included. Bounds are in the order of the
-   * RowKeys, which is that of the values where the parts before the last given have a fixed width.
+   * The lower bound, including RowKeys with these leading values. Bounds follow the order of
+   * RowKeys, which is that of the values when the parts before the last one given have a fixed
+   * width.
    */
   readonly rowKeyFrom?: RowKeyPrefixOf<D>;
-  /** Up to where, the RowKeys with these leading values included. */
+  /** The upper bound, including RowKeys with these leading values. */
   readonly rowKeyTo?: RowKeyPrefixOf<D>;
-  /** Up to where, the RowKeys with these leading values excluded. */
+  /** The upper bound, excluding RowKeys with these leading values. */
   readonly rowKeyBefore?: RowKeyPrefixOf<D>;
 }
 
-/** Which of the rows that the keys select. */
+/** Conditions on the rows that the keys select. */
 export interface RowConditions<D extends AnyDefinition> {
   /**
-   * A condition on stored properties. It is evaluated by the service on every row that the keys
-   * select: it saves answers, not reading.
+   * A condition on stored properties. The service evaluates it on every row that the keys select:
+   * it reduces what is returned, not what is read.
    */
   readonly where?: (properties: FilterFields<D>) => Filter;
 }
@@ -75,7 +76,7 @@ export interface TableScan<D extends AnyDefinition> extends RowConditions<D> {
   readonly partitionPrefix?: PartitionKeyPrefixOf<D>;
 }
 
-/** Bounds of a key as a part of a filter, and how tight they are. */
+/** A filter on a key, and how selective it is. */
 interface KeyBounds {
   readonly filter: string;
   readonly class: 'point' | 'range' | 'partition-scan';
@@ -94,7 +95,7 @@ function prefixFilter(name: KeyName, prefix: KeyPrefix): string {
   return allOf([compare(name, 'ge', range.from), compare(name, 'lt', range.before)]);
 }
 
-/** What every row of a type has in common. */
+/** The filter that the keys of all rows of a type match. */
 function typeFilter(name: KeyName, template: KeyTemplate): string {
   return prefixFilter(name, prefixOf(template, {}));
 }

@@ -8,21 +8,21 @@ import type { QueryPlan } from './query-plan.js';
 export interface QueryPage<T> {
   /** May be empty although there is a cursor. */
   readonly items: readonly T[];
-  /** Opaque; for this query only. Absent at the end. */
+  /** Opaque, for this query only; absent at the end. */
   readonly cursor?: string;
 }
 
-/** Which page is read. */
+/** Selects a page. */
 export interface PageOptions {
-  /** Where an earlier page of the same query ended. */
+  /** The cursor of an earlier page of the same query. */
   readonly cursor?: string;
-  /** Items of the page at most; 1000 when absent. */
+  /** Maximum items of the page; 1000 when absent. */
   readonly limit?: number;
 }
 
 /**
- * A query that has not run yet. Its plan tells what it will make the service read. Every way of
- * running it starts afresh; only a cursor goes on.
+ * A query that has not run yet. Its plan shows what the service will read. Every way of running it
+ * starts from the beginning; only a cursor resumes.
  */
 export abstract class Query<T> implements AsyncIterable<T> {
   readonly plan: QueryPlan;
@@ -40,7 +40,7 @@ export abstract class Query<T> implements AsyncIterable<T> {
   /** One page. Throws `ValueError` for a cursor of another query. */
   abstract page(options?: PageOptions): Promise<QueryPage<T>>;
 
-  /** All items in order, page by page as they are asked for. Empty pages are passed over. */
+  /** All items in order. Pages are read as needed, empty ones skipped. */
   [Symbol.asyncIterator](): AsyncIterator<T, void, undefined> {
     return this.items(Number.POSITIVE_INFINITY);
   }
@@ -65,19 +65,19 @@ export abstract class Query<T> implements AsyncIterable<T> {
     );
   }
 
-  /** All items in order. No more than `wanted` will be taken. */
+  /** All items in order. The caller takes at most `wanted`. */
   protected abstract items(wanted: number): AsyncGenerator<T, void, undefined>;
 
-  /** Counts a request. */
+  /** Must be called for each request. */
   protected counted(): void {
     this.#requests += 1;
   }
 }
 
-/** Makes an item of a row; undefined for a row that is passed over. */
+/** Makes an item of a row; undefined skips the row. */
 export type Decode<T> = (row: StoredRow) => T | undefined;
 
-/** How often the service may answer that it has found nothing yet and is where it was. */
+/** Consecutive empty pages with an unchanged cursor before the query fails. */
 const standstillsMax = 100;
 
 /** A query with one filter: of one partition, or of the whole table. */

@@ -5,30 +5,29 @@ import { LeaseLostError } from './errors.js';
 import { isTransient } from './transient.js';
 
 export interface RenewedLeaseOptions {
-  /** What is held, for the error of its loss. */
+  /** Names what is held, for the error of its loss. */
   readonly what: string;
-  /** For how long it is granted each time. */
+  /** The duration of each grant. */
   readonly termMs: number;
-  /** On the monotonic clock, before the request that was granted was sent. */
+  /** Monotonic time just before the granted request was sent. */
   readonly grantedAtMs: number;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Asks for another term. A rejection that is not transient ends the term. */
+  /** Requests another term. A rejection that is not transient ends the lease. */
   readonly renew: () => Promise<void>;
-  /** Told after each renewal, with the error of one that failed. */
+  /** Called after each renewal, with the error of one that failed. */
   readonly onRenewal?: (error: unknown) => void;
 }
 
 /**
- * Keeps what is granted for a time, such as a hidden message or a lease, by asking for it again.
+ * Keeps a lease, such as that of a hidden message, by renewing it.
  *
- * held → lost: when a renewal is refused, or when the time for which it was granted ends without
- * one. The signal is aborted then, with a `LeaseLostError`.
- * held → ended: by `end`, after which nothing is sent any more.
+ * - held → lost: a renewal is refused, or the term ends without one. The signal is then aborted
+ *   with a `LeaseLostError`.
+ * - held → ended: by `end`, after which nothing is sent.
  *
- * A term is counted from before its request was sent, so it never seems longer here than it is at
- * the service. It is renewed after half of it, and again after every tenth while that fails
- * transiently.
+ * A term counts from before its request was sent, so it ends no later here than at the service. It
+ * is renewed after half of it, and again after every tenth while that fails transiently.
  */
 export class RenewedLease {
   readonly #options: RenewedLeaseOptions;
@@ -52,9 +51,7 @@ export class RenewedLease {
     return this.#controller.signal.aborted;
   }
 
-  /**
-   * Stops renewing, and resolves as soon as no renewal is under way, or what was held is lost.
-   */
+  /** Stops renewing. Resolves when no renewal is under way, or the lease is lost. */
   async end(): Promise<void> {
     this.#ended = true;
     if (this.#renewing !== undefined && !this.isLost) {
@@ -76,7 +73,7 @@ export class RenewedLease {
   readonly #due = (): void => {
     if (this.#options.clock.monotonicMs() >= this.#termEndMs) return this.#lose('its time ran out');
     this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined));
-    // A renewal that hangs must not hide that the term ends.
+    // A renewal that hangs must not delay the end of the term.
     this.#wait(Infinity);
   };
 

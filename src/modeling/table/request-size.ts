@@ -3,15 +3,15 @@ import { rowBytes } from '../rows/row-size.js';
 import type { RowProperties, WireValue } from '../rows/row.js';
 import { keyOfWrite, type RowWrite } from './gateway.js';
 
-/** What the body of an entity group transaction may take. */
+/** The maximum size of a transaction's body. */
 export const transactionBytesMax = 4 * 1024 * 1024;
-/** The endpoint, the headers and the boundaries of one operation; those of the client take 400. */
+/** Bounds the endpoint, headers and boundaries of one operation; those of the client take 400. */
 const operationOverheadBytes = 700;
 const transactionOverheadBytes = 500;
 
 /**
- * Bytes that a transaction of these writes takes on the wire, counted as the official client writes
- * it: never less, and at most some hundred for each operation more.
+ * An upper bound of the size of a transaction, as the official client writes it, in bytes. It
+ * exceeds the real size by at most some hundred bytes for each operation.
  */
 export function transactionBytes(writes: Iterable<RowWrite>): number {
   let bytes = transactionOverheadBytes;
@@ -20,9 +20,9 @@ export function transactionBytes(writes: Iterable<RowWrite>): number {
 }
 
 /**
- * Never less than `transactionBytes`, and cheap: from the sizes of the rows as the service counts
- * them. JSON takes at most six bytes for the two of a character, and a URL nine for one of a key;
- * base64, numbers, names and what stands around them stay below what is added.
+ * A cheap upper bound of `transactionBytes`, from the sizes of the rows as the service counts them.
+ * JSON takes at most six bytes for the two of a character, and a URL nine for one of a key; the
+ * constants cover base64, numbers, names and punctuation.
  */
 export function transactionBytesBound(writes: Iterable<RowWrite>): number {
   let bytes = transactionOverheadBytes;
@@ -44,7 +44,7 @@ export function operationBytes(write: RowWrite): number {
   return operationOverheadBytes + url + keys + propertiesBytes(write.row.properties);
 }
 
-/** In a URL a character takes at most three times the bytes of its UTF-8. */
+/** URL encoding takes at most three bytes for one of UTF-8. */
 function encodedBytes(text: string): number {
   return 3 * Buffer.byteLength(text);
 }
@@ -79,7 +79,7 @@ function valueBytes(wire: WireValue): number {
   }
 }
 
-/** What JSON may write in another way than UTF-8 does. */
+/** Characters whose JSON may differ from their UTF-8. */
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
 

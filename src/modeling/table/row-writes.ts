@@ -12,39 +12,39 @@ import { newStamp, stampAfter } from './write-stamp.js';
 /** An entity that was read, or the values of its keys. */
 export type KeyOrEntity<D extends AnyDefinition> = KeyOf<D> | Stored<ReadOf<D>>;
 
-/** A write that leaves a row. */
+/** A write other than a delete. */
 export type PutWrite = Extract<RowWrite, { readonly row: Row }>;
 
-/** What must hold for a write. */
+/** The condition of a write. */
 export interface WriteCondition {
   /**
-   * The ETag that the stored entity must have, or `'any'`: whatever is there. When absent, the ETag
+   * The ETag that the stored entity must have; `'any'` matches every one. When absent, the ETag
    * that the entity was read with.
    */
   readonly ifMatch?: string;
 }
 
 export interface StampOptions {
-  /** The machine's chance when absent. */
+  /** The system's when absent. */
   readonly randomness?: Randomness;
-  /** The id of the write; a fresh one for each when absent. `false`: rows without write stamps. */
+  /** The id of the write; a new one for each when absent. `false`: no write stamps. */
   readonly stamp?: string | false;
 }
 
 /**
- * The writes of a definition's entities as values, for gateways, transactions and bulk work. Pure:
- * nothing is sent. All throw `ValueError` for what cannot be stored.
+ * Makes the writes of a definition's entities, as values for gateways, transactions and bulk work.
+ * Sends nothing. Methods throw `ValueError` for what cannot be stored.
  */
 export interface RowWrites<D extends AnyDefinition> {
   insert(entity: CreateOf<D>): PutWrite;
   /** Needs the ETag that the entity was read with, or `ifMatch`. */
   replace(entity: ReadOf<D>, condition?: WriteCondition): PutWrite;
-  /** Changes the properties given. Needs an ETag likewise. */
+  /** Changes the given properties. Needs an ETag as `replace` does. */
   merge(target: KeyOrEntity<D>, changes: MergeOf<D>, condition?: WriteCondition): PutWrite;
   upsertReplace(entity: CreateOf<D> | ReadOf<D>): PutWrite;
   /**
-   * Creates the entity, or merges the given properties into the one that is there. Defaults are
-   * not written: a property that the row lacks is read as its default anyway.
+   * Creates the entity, or merges the given properties into the stored one. Defaults are not
+   * written: a property that the row lacks is read as its default anyway.
    */
   upsertMerge(entity: CreateOf<D>): PutWrite;
   /** Needs the ETag that the entity was read with, or `ifMatch`. */
@@ -116,8 +116,8 @@ function refuseMove({ type }: AnyDefinition, to: RowKey, from: RowKey = to): voi
 }
 
 /**
- * A merge leaves the version of a row as it is, so its properties must be of that version. Only a
- * row that was read tells which it has.
+ * A merge does not change the version of a row, so its properties must be of that version, which
+ * only a row that was read shows.
  */
 function refuseOldVersion({ type, version, upgradeFrom }: AnyDefinition, target: object): void {
   if (upgradeFrom === undefined) return;

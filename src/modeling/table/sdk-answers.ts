@@ -4,18 +4,18 @@ import type { StoredRow } from '../rows/row.js';
 import { findWholeDoubles, mayHoldWholeDoubles } from '../rows/whole-doubles.js';
 
 /**
- * What the official client read, before it makes entities of it: those would round dates to
- * milliseconds and take whole Doubles for Int32. The client is asked not to make them at all,
- * except of errors, which spares most of the work of a page.
+ * Captures a response before the official client makes entities of it, which would round dates to
+ * milliseconds and turn whole Doubles into Int32. Tells the client to parse only errors, which
+ * saves most of the work of a page.
  */
 export class RawAnswer {
   #answer: Answer | undefined;
 
-  /** Options of a request whose answer this keeps. */
+  /** Options of the request whose response this captures. */
   readonly options = {
     onResponse: (answer: Answer, flat?: unknown): void => {
       this.#answer = answer;
-      // What the client goes on with: without rows it makes no entities that nobody will look at.
+      // The client continues with this value: without rows, it makes no entities.
       if (isPage(flat)) flat.value = [];
     },
     requestOptions: {
@@ -36,7 +36,7 @@ export class RawAnswer {
     return value.map((entity, index) => rowOfJson(objectOf(entity), doubles?.get(index)));
   }
 
-  /** Where the next page begins, as the client takes it; undefined at the end. */
+  /** The start of the next page, in the client's form; undefined at the end. */
   cursor(): string | undefined {
     const headers = this.#answer?.headers;
     const nextPartitionKey = headers?.get('x-ms-continuation-nextpartitionkey');

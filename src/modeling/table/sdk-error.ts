@@ -1,7 +1,7 @@
 import { ModelError, type RequestSummary } from '../rows/model-error.js';
 import { isAmbiguous, requestError, TransactionFailedError } from './errors.js';
 
-/** What the official clients throw, as far as it is read here. No class of theirs is imported. */
+/** The parts of the official clients' errors that are read here. Their classes are not imported. */
 interface RestErrorLike {
   readonly message?: unknown;
   readonly statusCode?: unknown;
@@ -13,7 +13,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** HTTP status of what a client threw; 0 when no answer came. */
+/** HTTP status of a client's error; 0 when no answer came. */
 export function statusOf(error: unknown): number {
   const { statusCode } = isObject(error) ? (error as RestErrorLike) : {};
   return typeof statusCode === 'number' ? statusCode : 0;
@@ -41,13 +41,13 @@ function textOf({ operation, table, partitionKey, rowKey, filter }: RequestSumma
   return `${operation} in ${table}${where}${filter === undefined ? '' : ` where ${filter}`}`;
 }
 
-/** What stops a client before or while it sends; everything else stops it earlier. */
+/** Whether an error comes from sending. All others happen before anything is sent. */
 function isOfTransport(error: unknown): boolean {
   if (!isObject(error)) return false;
   return error['name'] === 'RestError' || error['name'] === 'AbortError' || 'code' in error;
 }
 
-/** The typed error of what a client threw; the original is its `cause`. */
+/** The typed error for a client's error, which becomes its `cause`. */
 export function fromSdkError(error: unknown, request: RequestSummary): ModelError {
   if (error instanceof ModelError) return error;
   const status = statusOf(error);
@@ -60,8 +60,8 @@ export function fromSdkError(error: unknown, request: RequestSummary): ModelErro
 }
 
 /**
- * As `fromSdkError`, for a transaction of `count` operations. The service writes the index of the
- * operation in front of its message, and may leave it out when there is only one.
+ * As `fromSdkError`, for a transaction of `count` operations. The service puts the index of the
+ * operation in front of its message, and may omit it when there is only one.
  */
 export function fromTransactionError(
   error: unknown,
@@ -70,7 +70,7 @@ export function fromTransactionError(
 ): ModelError {
   const reason = fromSdkError(error, request);
   const index = /^(\d+):/.exec(messageOf(error))?.[1];
-  // Whether the operations were carried out is not known, or none was ever sent.
+  // Either the outcome is unknown or nothing was sent: no operation failed.
   if (isAmbiguous(reason) || statusOf(error) === 0) return reason;
   const position = index === undefined ? (count === 1 ? 0 : undefined) : Number(index);
   const where = position === undefined ? 'An operation' : `Operation ${position}`;

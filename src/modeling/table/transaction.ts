@@ -20,9 +20,9 @@ import {
 } from './row-writes.js';
 import { hasStamp, newStamp } from './write-stamp.js';
 
-/** Where chance comes from. */
+/** The options of `transaction`. */
 export interface TransactionOptions {
-  /** The machine's chance when absent: for write stamps. */
+  /** For write stamps; the system's when absent. */
   readonly randomness?: Randomness;
 }
 
@@ -32,9 +32,9 @@ interface Stamped {
 }
 
 /**
- * An entity group transaction: writes of one partition that are applied all or not at all. It is
- * never split. Each method adds a write and throws `ValueError` for one of another partition, of a
- * row that it writes already, or beyond 100. Nothing is sent before `run`.
+ * An entity group transaction: writes of one partition that apply all or none. It is never split.
+ * Each method adds a write and throws `ValueError` for one of another partition, of a row that it
+ * writes already, or beyond 100. Nothing is sent before `run`.
  */
 export class Transaction {
   readonly #table: TableGateway;
@@ -43,7 +43,7 @@ export class Transaction {
   readonly #randomness: Randomness;
   readonly #stamp: string;
   readonly #writesByDefinition = new Map<AnyDefinition, unknown>();
-  /** A write that tells afterwards whether the transaction was applied. */
+  /** A stamped write, which shows afterwards whether the transaction was applied. */
   #witness: Stamped | undefined;
   #hasRun = false;
 
@@ -98,7 +98,7 @@ export class Transaction {
     return this.add(this.#writesOf(definition).delete(target, condition));
   }
 
-  /** Adds a write of a row as it is. */
+  /** Adds a write, unchanged. */
   add(write: RowWrite): this {
     const { partitionKey, rowKey } = keyOfWrite(write);
     const first = this.#writes[0];
@@ -123,13 +123,13 @@ export class Transaction {
   }
 
   /**
-   * One entity group transaction. Results are in the order of the writes. Throws
-   * `TransactionFailedError`, with the index of the write that failed, and `TooLargeError` beyond
-   * 4 MiB; then nothing was applied.
+   * Sends one entity group transaction. Results are in the order of the writes. Throws
+   * `TransactionFailedError`, with the index of the write that failed, and `TooLargeError` beyond 4
+   * MiB; then nothing was applied.
    *
-   * When the answer is lost, or the client repeated the request, one point read tells by the write
-   * stamp of a row whether the transaction was applied; the ETags are not known then. A transaction
-   * without a stamped row fails as its repetition does. Runs once.
+   * When the response is lost, or the client repeated the request, one point read of a stamped row
+   * shows whether the transaction was applied; its ETags are then unknown. Without a stamped row,
+   * the error of the repetition is thrown. Runs only once.
    */
   async run(): Promise<readonly WriteResult[]> {
     if (this.#hasRun) throw new ValueError('a transaction runs once');
@@ -144,7 +144,7 @@ export class Transaction {
     }
   }
 
-  /** Counting exactly is work, and hardly any transaction comes near the limit. */
+  /** An exact count is costly, and few transactions come near the limit. */
   #refuseTooLarge(): void {
     if (transactionBytesBound(this.#writes) <= transactionBytesMax) return;
     const bytes = transactionBytes(this.#writes);
@@ -160,7 +160,7 @@ export class Transaction {
       const row = await this.#table.get(write.row, [property]);
       return row !== undefined && hasStamp(row, property, [this.#stamp]);
     } catch {
-      // The first failure is what the caller has to know; this one only leaves it unexplained.
+      // The caller needs the failure of the transaction, not that of this read.
       return false;
     }
   }
@@ -173,7 +173,7 @@ export class Transaction {
     return this;
   }
 
-  /** Most transactions write one definition, many times. */
+  /** Cached: most transactions write many entities of one definition. */
   #writesOf<D extends AnyDefinition>(definition: D): RowWrites<D> {
     const known = this.#writesByDefinition.get(definition) as RowWrites<D> | undefined;
     if (known !== undefined) return known;
@@ -183,7 +183,7 @@ export class Transaction {
   }
 }
 
-/** What the repetition of a transaction that was applied can meet: its own inserts and deletes. */
+/** Whether a transaction may have met its own inserts and deletes when the client repeated it. */
 function mayBeRepetition(error: unknown): boolean {
   if (isAmbiguous(error)) return true;
   if (!(error instanceof TransactionFailedError)) return false;

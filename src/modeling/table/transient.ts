@@ -2,7 +2,7 @@ import { RequestError } from './errors.js';
 import { retry, type RetryOptions } from '../../base/async/retry.js';
 
 const passingStatuses = new Set([408, 429, 500, 502, 503, 504]);
-/** As Node's sockets and the SDKs name what happens between two machines. */
+/** Error codes of Node's sockets and the SDKs for failures of the network. */
 const passingCodes = new Set([
   'ECONNABORTED',
   'ECONNREFUSED',
@@ -13,7 +13,7 @@ const passingCodes = new Set([
   'ENOTFOUND',
   'EPIPE',
   'ETIMEDOUT',
-  // Without a status: the connection broke in the middle of an answer.
+  // Without a status: the connection broke within a response.
   'PARSE_ERROR',
   'REQUEST_SEND_ERROR',
 ]);
@@ -21,7 +21,7 @@ const causesMax = 8;
 
 /**
  * Whether an error is likely to pass by itself: the service was busy, failed or could not be
- * reached. Looks through causes. Everything else, the program's own errors included, is not.
+ * reached. Also looks at causes. All other errors, the program's own included, are not transient.
  */
 export function isTransient(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < causesMax; depth += 1) {
@@ -49,8 +49,8 @@ export function statusOf(error: unknown): number {
 export type Retries = Omit<RetryOptions, 'isRetryable'>;
 
 /**
- * Sends a request again while it fails transiently. `send` is told whether an earlier attempt may
- * have been applied without an answer. Throws the last error.
+ * Retries a request while it fails transiently. `send` gets whether an earlier attempt may have
+ * been applied without a response. Throws the last error.
  */
 export function retryTransient<T>(
   retries: Retries,

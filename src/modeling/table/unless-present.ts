@@ -1,6 +1,6 @@
 import { EntityExistsError } from './errors.js';
 
-/** Runs an insert. Undefined when there was an entity with its keys, and nothing was written. */
+/** Runs an insert. Undefined when an entity with its keys exists. */
 export async function unlessPresent<T>(insert: () => Promise<T>): Promise<T | undefined> {
   try {
     return await insert();

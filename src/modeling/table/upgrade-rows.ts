@@ -19,58 +19,57 @@ import { odataString } from './odata.js';
 import { writesOf } from './row-writes.js';
 import { inOrder } from './in-order.js';
 
-/** Which rows are upgraded, and how fast. */
+/** The options of `upgradeRows`. */
 export interface UpgradeOptions<D extends AnyDefinition> {
   /** One partition; the whole table when absent. */
   readonly partition?: PartitionOf<D>;
-  /** Counts what is to be done, and writes nothing. */
+  /** Only counts; writes nothing. */
   readonly dryRun?: boolean;
-  /** Rows of a page at most, after which progress is told; 1 to 1000, 1000 when absent. */
+  /** Maximum rows of a page, after which progress is reported; 1 to 1000, 1000 when absent. */
   readonly pageRows?: number;
-  /** Requests at a time; 8 when absent. */
+  /** Concurrent requests; 8 when absent. */
   readonly concurrency?: number;
-  /** Rows written a second at most, on average over the pages; as many as go when absent. */
+  /** Maximum rows written per second, averaged over pages; unlimited when absent. */
   readonly rowsPerSecond?: number;
-  /** The cursor of an earlier run that was ended. */
+  /** The cursor of an earlier run that was stopped. */
   readonly from?: string;
-  /** Ends the work after a page. */
+  /** Stops the work after a page. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (report: UpgradeReport) => void;
-  /** The machine's when absent. */
+  /** The system's when absent. */
   readonly clock?: Clock;
   readonly timers?: Timers;
 }
 
-/** A row that was left as it is. */
+/** A row that was not upgraded. */
 export interface UnreadableRow extends RowKey {
   readonly error: ModelError;
 }
 
-/** What an upgrade has done so far. */
+/** The progress of an upgrade. */
 export interface UpgradeReport {
   /** Rows of the type. */
   readonly checked: number;
-  /** Those of an older version when they were read. */
+  /** Rows of an older version when they were read. */
   readonly outdated: number;
-  /** Those of them that were written in the new form, by this upgrade; 0 in a dry run. */
+  /** Outdated rows that this upgrade wrote in the new form; 0 in a dry run. */
   readonly upgraded: number;
-  /** Rows that are of a version that nothing upgrades, or that the upgrader refuses. */
+  /** Rows of a version that nothing upgrades, or that the upgrade refuses; the first 1,000. */
   readonly failures: readonly UnreadableRow[];
-  /** Where to go on; absent at the end. */
+  /** `from` of the next run; absent at the end. */
   readonly cursor?: string;
 }
 
 const concurrencyDefault = 8;
-/** A list of failures has a bound; the count of what is outdated has none. */
 const failuresMax = 1000;
 
 /**
- * Stores all rows of older versions in the form of the definition, as the next replace of each
- * would. Programs that know the new version may go on meanwhile: each row is written under the ETag
- * that it was read with, and read again when somebody was faster. May be run again at any time.
+ * Stores all rows of older versions in the form of the definition, as a replace of each would.
+ * Programs that know the new version may continue meanwhile: each row is written under its ETag,
+ * and read again after a conflict. Can be repeated at any time.
  *
- * A range read for each page of rows, and an entity group transaction for at most 100 rows of a
- * partition; a point read and an update for a row that was changed meanwhile.
+ * Sends a range read for each page of rows, an entity group transaction for at most 100 rows of a
+ * partition, and a point read and an update for a row that changed meanwhile.
  */
 export async function upgradeRows<D extends AnyDefinition>(
   entities: Entities<D>,
@@ -127,7 +126,7 @@ function filterOf<D extends AnyDefinition>(
 
 type Failed = (failure: UnreadableRow) => void;
 
-/** The entity of a row of an older version; nothing for any other. */
+/** The entity of an outdated row; empty for any other. */
 function outdatedOf<D extends AnyDefinition>(
   { codec, definition }: Entities<D>,
   row: StoredRow,
@@ -143,7 +142,7 @@ function outdatedOf<D extends AnyDefinition>(
   }
 }
 
-/** How many of the entities this has written. */
+/** The number of entities written. */
 async function storePage<D extends AnyDefinition>(
   entities: Entities<D>,
   outdated: readonly Stored<ReadOf<D>>[],
@@ -173,7 +172,7 @@ async function storePage<D extends AnyDefinition>(
   return report.applied + report.unchanged + again.filter(Boolean).length;
 }
 
-/** Stores an entity that somebody has changed. False when they have stored the new form. */
+/** Stores an entity that another writer has changed. False when that writer stored the new form. */
 async function storeLatest<D extends AnyDefinition>(
   entities: Entities<D>,
   key: RowKey,

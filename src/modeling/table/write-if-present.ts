@@ -1,6 +1,6 @@
 import { EntityNotFoundError } from './errors.js';
 
-/** Runs a write of an entity that may be absent. False when it was, and nothing was written. */
+/** Runs a write of an entity that may be absent. False when it was. */
 export async function writeIfPresent(write: () => Promise<unknown>): Promise<boolean> {
   try {
     await write();

@@ -1,8 +1,7 @@
 /**
- * What the library needs of one container of blobs: the methods of `ContainerClient` of
- * `@azure/storage-blob` that it calls, so that a client can be given as it is. Each sends one
- * request, apart from the client's own retries. Written out here, so that programs without blobs
- * need no such package.
+ * The methods of `ContainerClient` of `@azure/storage-blob` that this library calls; a client can
+ * be passed directly. Each sends one request, apart from the client's own retries. Declared here,
+ * so that programs without blobs do not need the package.
  */
 export interface ContainerPort {
   readonly containerName: string;
@@ -16,7 +15,7 @@ export interface ContainerPort {
   };
 }
 
-/** Under which ETag a request is good, or for which length of an append blob. */
+/** The ETag that the blob must have, or must not. */
 interface Conditions {
   ifMatch?: string;
   ifNoneMatch?: string;
@@ -45,13 +44,13 @@ export interface BlobClientPort {
   deleteIfExists(options: { deleteSnapshots: 'include' }): Promise<unknown>;
 }
 
-/** A blob that is written whole. */
+/** A blob that is written as a whole. */
 export interface BlockBlobPort extends BlobClientPort {
   upload(body: Uint8Array, length: number, options: StoreOptions): Promise<unknown>;
   uploadData(body: Uint8Array, options: StoreOptions): Promise<unknown>;
 }
 
-/** A blob that grows. */
+/** A blob that is appended to. */
 export interface AppendBlobPort extends BlobClientPort {
   create(options: StoreOptions): Promise<unknown>;
   appendBlock(

@@ -23,7 +23,7 @@ import {
 import { isTransient, retryTransient, statusOf, type Retries } from '../table/transient.js';
 import type { Delivery, DeliveryEvent, WorkerObserver } from './worker-event.js';
 
-/** A queue and the one for what it cannot finish. */
+/** A queue, and the queue for its poison messages. */
 export interface QueueSource {
   readonly queue: QueuePort;
   readonly poison: QueuePort;
@@ -38,7 +38,7 @@ export interface DelivererSettings {
   readonly transientMax: number;
   readonly failureBackOffSeconds: BackOff;
   readonly requestRetries: Pick<Retries, 'attemptsMax' | 'backOffMs'>;
-  /** Aborted when handlers that still run are waited for no longer. */
+  /** Aborted when the worker no longer waits for handlers. */
   readonly abandon: AbortSignal;
   readonly observe: WorkerObserver;
   readonly clock: Clock;
@@ -55,15 +55,15 @@ interface Received {
 type Outcome = { readonly kind: 'done' } | { readonly kind: 'failed'; readonly error: unknown };
 
 /**
- * Takes each message of one queue from its receipt to its end:
+ * Carries each message of one queue from its receipt to its end:
  *
- * received → poisoned, when it is malformed, or when more deliveries than allowed began before and
- * none of them ended.
- * received → handling, under a lease that is renewed → finished (deleted), failed (hidden for the
- * back-off), poisoned (too many failures), released (the worker stops) or lost.
+ * - received → poisoned, when it is malformed, or when more deliveries than allowed began before
+ *   and none of them ended.
+ * - received → handling, under a lease that is renewed → finished (deleted), failed (hidden for the
+ *   back-off), poisoned (too many failures), released (the worker stops) or lost.
  *
- * A message leaves the queue only when its handler has resolved or its poisoned copy is stored, so
- * a crash at any point makes it come again and never go missing.
+ * A message leaves the queue only after its handler has resolved or its poisoned copy is stored:
+ * after a crash it comes again, and it is never lost.
  */
 export class Deliverer {
   readonly #settings: DelivererSettings;
@@ -73,8 +73,8 @@ export class Deliverer {
   }
 
   /**
-   * Rejects only when the service refuses the worker's own requests, which no repetition mends:
-   * a missing poison queue, a credential that may not delete.
+   * Rejects only when the service refuses the worker's own requests and a retry cannot help: the
+   * poison queue is missing, or the credential may not delete.
    */
   async deliver(message: ReceivedMessage, grantedAtMs: number): Promise<DeliveryEvent> {
     const { dequeueMax, clock } = this.#settings;
@@ -100,7 +100,7 @@ export class Deliverer {
       : this.#fail(received, envelope, receipt, outcome.error);
   }
 
-  /** Deliveries that count against the message. */
+  /** Deliveries that count towards `dequeueMax`. */
   #counted({ dequeueCount }: ReceivedMessage, { excused }: Envelope): number {
     return dequeueCount - Math.min(excused, this.#settings.transientMax);
   }
@@ -123,7 +123,7 @@ export class Deliverer {
       const why = `no handler for '${type}' ${id}; this worker has ${known}`;
       return { kind: 'failed', error: new UnknownMessageError(why) };
     }
-    // Whoever is told to stop is given what is left of the term, and no more.
+    // A handler that is told to stop keeps the rest of its term, without renewal.
     const endLease = () => void lease.end();
     abandon.addEventListener('abort', endLease, { once: true });
     try {
@@ -173,7 +173,7 @@ export class Deliverer {
     return { kind: 'failed', ...this.#delivery(received), ...failure };
   }
 
-  /** Stored first, deleted afterwards: a crash in between leaves it in both queues. */
+  /** Stores the copy before deleting the message: a crash in between leaves both. */
   async #poison(
     received: Received,
     receipt: string,
@@ -197,7 +197,7 @@ export class Deliverer {
     return { kind: 'poisoned', ...this.#delivery(received), reason, error };
   }
 
-  /** Returns why the message is not known to be deleted, if so. */
+  /** The error, unless the message was deleted. */
   #delete({ messageId }: ReceivedMessage, receipt: string): Promise<unknown> {
     const { queue } = this.#settings.source;
     return this.#attempt(() => queue.deleteMessage(messageId, receipt));
@@ -213,7 +213,7 @@ export class Deliverer {
     return this.#attempt(() => queue.updateMessage(messageId, receipt, text, delaySeconds));
   }
 
-  /** Returns the error when the message is not ours any more, or when retries did not help. */
+  /** The error when the message is no longer ours, or when retries did not help. */
   async #attempt(send: () => Promise<unknown>): Promise<unknown> {
     const { source, requestRetries, observe, timers, randomness } = this.#settings;
     const onRetry = (error: unknown) =>
@@ -223,7 +223,7 @@ export class Deliverer {
         try {
           await send();
         } catch (error) {
-          // The receipt is void as well when an earlier attempt was applied and not answered.
+          // An earlier attempt that was applied without a response has voided the receipt, too.
           if (!(again && isGone(error))) throw error;
         }
       });
@@ -253,7 +253,7 @@ export class Deliverer {
   }
 }
 
-/** The message was deleted, expired or handed to somebody else; the emulator answers 400 then. */
+/** The message was deleted, expired or got by another consumer; the emulator answers 400 then. */
 function isGone(error: unknown): boolean {
   const status = statusOf(error);
   const code = codeOf(error);

@@ -7,8 +7,8 @@ import { DecodeError, DefinitionError, ValueError } from '../table/errors.js';
 import type { PayloadCodec } from './payload.js';
 
 /**
- * The key of an entity: what most messages need. It is small, and whoever handles the message reads
- * the entity as it is then.
+ * The key of an entity: enough for most messages. It is small, and the handler reads the entity as
+ * it is then.
  */
 export function keyPayload<D extends AnyDefinition>(
   definition: D,
@@ -29,7 +29,8 @@ export function keyPayload<D extends AnyDefinition>(
 
 /**
  * A whole entity as it was when the message was sent. Messages hold 64 KiB: prefer `keyPayload`.
- * Throws `DefinitionError` for a definition with encrypted properties: a message would show them.
+ * Throws `DefinitionError` for a definition with encrypted properties: a message would show them in
+ * plain.
  */
 export function entityPayload<D extends AnyDefinition>(
   definition: D,

@@ -3,31 +3,31 @@ import { ModelError } from '../table/errors.js';
 import { messageTextBytesMax } from './queue-port.js';
 
 /**
- * What this library puts into a queue message, and into an outbox row: one JSON object.
+ * The content of a queue message or an outbox row: one JSON object.
  *
  *   {"v":1,"type":"archive-employee","version":1,"id":"9f…","payload":{…},"excused":2,"poison":{…}}
  *
  * `v` is the version of this format and stays 1 as long as old readers can read new texts.
- * `excused` and `poison` are absent until there is something to say.
+ * `excused` and `poison` are absent unless they are needed.
  */
 export interface Envelope {
-  /** Names the kind of message; handlers are found by it. */
+  /** The kind of message, by which its handler is found. */
   readonly type: string;
-  /** Of the payload's shape, from 1. */
+  /** The version of the payload's shape, from 1. */
   readonly version: number;
-  /** Unique to the intent and the same in every copy and delivery of it. */
+  /** Unique to the intent, and the same in every copy and delivery of it. */
   readonly id: string;
   readonly payload: JsonValue;
-  /** Deliveries that ended for reasons that pass by themselves; they do not count against it. */
+  /** Deliveries that failed transiently; they do not count towards `dequeueMax`. */
   readonly excused: number;
-  /** Why it lies in a poison queue. */
+  /** Why the message is in a poison queue. */
   readonly poison?: PoisonNote;
 }
 
 /** Why a message was poisoned. */
 export interface PoisonNote {
   readonly reason: PoisonReason;
-  /** What the last failure said, cut to fit. */
+  /** The text of the last error, truncated to fit. */
   readonly error: string;
   /** The queue that it came from. */
   readonly queue: string;
@@ -38,17 +38,17 @@ export interface PoisonNote {
 export type PoisonReason = 'malformed' | 'failed';
 
 /**
- * How texts are sent: `text`, the JSON itself, or `base64`, its UTF-8 bytes in base64, which is
- * what readers made with older SDKs expect. Both are read, whichever is sent.
+ * How texts are sent: `text`, the JSON itself, or `base64` of its UTF-8 bytes, which readers with
+ * older SDKs expect. Both are read.
  */
 export type TextEncoding = 'text' | 'base64';
 
-/** A message that no queue takes. Nothing was sent. */
+/** A message that is too large for a queue. Nothing was sent. */
 export class MessageTooLargeError extends ModelError {
   override readonly name = 'MessageTooLargeError';
 }
 
-/** Room that stays free in what is sent, for a poison note that is added later. */
+/** Bytes kept free for a poison note that is added later. */
 const noteBytes = 2048;
 const errorTextMax = 500;
 
@@ -66,16 +66,15 @@ export function encodeEnvelope(envelope: Envelope, encoding: TextEncoding): stri
   return text;
 }
 
-/** The envelope with `excused` counted up; the text as it was when that no longer fits. */
+/** The envelope with `excused` incremented; the unchanged text when that does not fit. */
 export function excuse(envelope: Envelope, text: string, encoding: TextEncoding): string {
   const excused = encodeText(jsonOf({ ...envelope, excused: envelope.excused + 1 }), encoding);
   return fits(excused) ? excused : text;
 }
 
 /**
- * The text for the poison queue: the envelope with a note, or, for what is no envelope, the text
- * with a note beside it. What does not fit with its note goes without: the message itself counts
- * for more.
+ * The text for the poison queue: the envelope with a note, or a malformed text with a note beside
+ * it. Without a note when both do not fit, because the message matters more.
  */
 export function poisonText(
   message: { readonly text: string; readonly envelope: Envelope | undefined },
@@ -93,7 +92,7 @@ export function poisonText(
   return [withNote(errorTextMax), withNote(0)].find(fits) ?? text;
 }
 
-/** The text to try again, from that of a poison queue: without note and counts. */
+/** The text to retry, from that of a poison message: without note and counts. */
 export function withoutPoison(text: string, encoding: TextEncoding): string {
   const decoded = decodeEnvelope(text);
   if (decoded.kind === 'malformed') return decoded.text ?? text;
@@ -118,7 +117,7 @@ function jsonOf({ type, version, id, payload, excused, poison }: Envelope): stri
   });
 }
 
-/** JSON that XML can carry: two code points that JSON leaves alone are not allowed there. */
+/** JSON that XML can carry, which forbids two code points that JSON does not escape. */
 function json(value: unknown): string {
   return JSON.stringify(value).replace(/[\uFFFE\uFFFF]/g, (unit) =>
     unit === '\uFFFE' ? String.raw`\ufffe` : String.raw`\uffff`,
@@ -131,7 +130,7 @@ function encodeText(text: string, encoding: TextEncoding): string {
 
 export type DecodedText =
   | { readonly kind: 'envelope'; readonly envelope: Envelope }
-  /** `text`: what a poison note keeps of something that was no envelope either. */
+  /** `text`: the original text of a malformed message, which its poison note keeps. */
   | { readonly kind: 'malformed'; readonly reason: string; readonly text?: string };
 
 /** Never throws: anybody may put anything into a queue. */
@@ -166,7 +165,7 @@ export function decodeEnvelope(text: string): DecodedText {
   };
 }
 
-/** JSON objects begin with a brace, which base64 does not have. */
+/** JSON objects begin with a brace, which base64 does not contain. */
 function plainText(text: string): string {
   const isJson = /^\s*\{/.test(text);
   return isJson ? text : Buffer.from(text, 'base64').toString();

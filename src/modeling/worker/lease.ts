@@ -6,19 +6,19 @@ import type { QueuePort, ReceivedMessage } from './queue-port.js';
 export interface LeaseOptions {
   readonly queue: QueuePort;
   readonly message: ReceivedMessage;
-  /** For how long the message was hidden when it was got. */
+  /** How long the message was hidden when it was got. */
   readonly visibilitySeconds: number;
-  /** On the monotonic clock, before the request that got the message was sent. */
+  /** Monotonic time just before the request that got the message was sent. */
   readonly grantedAtMs: number;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Told after each renewal, with the error of one that failed. */
+  /** Called after each renewal, with the error of one that failed. */
   readonly onRenewal: (error: unknown) => void;
 }
 
 /**
- * Keeps a message hidden while it is worked on. Each renewal is one update and brings a new
- * receipt. The signal is aborted when the message may be in other hands.
+ * Keeps a message hidden while it is processed. Each renewal is one update and gives a new receipt.
+ * The signal is aborted when another consumer may have the message.
  */
 export class Lease {
   readonly #options: LeaseOptions;
@@ -45,8 +45,8 @@ export class Lease {
   }
 
   /**
-   * Stops renewing, and resolves with the newest receipt as soon as no renewal is under way, or the
-   * lease is lost.
+   * Stops renewing. Resolves with the newest receipt when no renewal is under way, or the lease is
+   * lost.
    */
   async end(): Promise<string> {
     await this.#term.end();

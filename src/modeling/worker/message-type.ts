@@ -12,20 +12,20 @@ export interface MessageType<Given, Read> {
   readonly upgrades: Upgrades;
 }
 
-/** By the version they start from; each makes a payload of the next version. */
+/** By the version that they upgrade; each makes a payload of the next version. */
 export type Upgrades = Readonly<Record<number, (payload: JsonValue) => JsonValue>>;
 
-/** What the payload of a message is, and how it is checked. */
+/** The payload of a message, and its versions. */
 export interface MessageOptions<Payload> {
   /** `keyPayload` or `entityPayload` of a definition, or any validator with Standard Schema. */
   readonly payload: Payload;
-  /** Of the payload's shape. Default 1. */
+  /** The version of the payload's shape. Default 1. */
   readonly version?: number;
-  /** One for each version below, so that messages that wait during a deployment are understood. */
+  /** One for each lower version, so that messages sent before a deployment are understood. */
   readonly upgrades?: Upgrades;
 }
 
-/** Throws `DefinitionError` when a version below has no upgrade. */
+/** Throws `DefinitionError` when a lower version has no upgrade. */
 export function defineMessage<Output>(
   type: string,
   options: MessageOptions<StandardSchema<Output>>,
@@ -43,7 +43,7 @@ export function defineMessage(
 
 export type AnyMessageOptions = MessageOptions<StandardSchema | PayloadCodec<never, unknown>>;
 
-/** `defineMessage` for those who do not know the types of the payload. */
+/** `defineMessage` without the types of the payload. */
 export function messageTypeOf(
   type: string,
   { payload, version = 1, upgrades = {} }: AnyMessageOptions,
@@ -61,17 +61,17 @@ export function messageTypeOf(
   return { type, version, payload: codec, upgrades };
 }
 
-/** A message that cannot be understood, whoever reads it: it belongs into the poison queue. */
+/** A message that no reader understands. It goes into the poison queue. */
 export class MalformedMessageError extends ModelError {
   override readonly name = 'MalformedMessageError';
 }
 
-/** A message that another version of the program understands: it is left to that one. */
+/** A message that only another version of the program understands. It is left for that one. */
 export class UnknownMessageError extends ModelError {
   override readonly name = 'UnknownMessageError';
 }
 
-/** The envelope of a new message. Throws `ValueError` for what is no payload. Sends nothing. */
+/** The envelope of a new message. Throws `ValueError` for an invalid payload. Sends nothing. */
 export async function envelopeOf<Given, Read>(
   message: MessageType<Given, Read>,
   given: Given,
@@ -82,7 +82,7 @@ export async function envelopeOf<Given, Read>(
 }
 
 /**
- * Reads a payload, upgraded when it is older. Throws `MalformedMessageError`, and
+ * Reads a payload, upgrading older versions. Throws `MalformedMessageError` for an invalid one, and
  * `UnknownMessageError` when it is newer than this program.
  */
 export async function readPayload<Given, Read>(

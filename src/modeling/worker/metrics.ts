@@ -1,32 +1,32 @@
 import type { DeliveryEvent, WorkerEvent, WorkerObserver } from './worker-event.js';
 
-/** Of the messages of one type in one queue, since the metrics began. */
+/** The messages of one type in one queue, since the metrics began. */
 export interface MessageMetrics {
   readonly queue: string;
   /** Undefined for malformed messages. */
   readonly type: string | undefined;
   readonly counts: Readonly<Record<DeliveryEvent['kind'], number>>;
-  /** Of all deliveries, from put to end of the delivery: how far the worker is behind. */
+  /** Of all deliveries, from put to end of the delivery: the lag of the worker. */
   readonly ageMs: Summary;
   /** Of all deliveries, from get to end. */
   readonly durationMs: Summary;
 }
 
-/** Of many numbers. */
+/** Sum and maximum of many numbers. */
 export interface Summary {
   readonly sum: number;
   readonly max: number;
 }
 
-/** Counts of what workers do. */
+/** Counts of deliveries. */
 export interface WorkerMetrics {
-  /** Give it to the worker, or to several. */
+  /** Pass it to one worker or several. */
   readonly observer: WorkerObserver;
   /** As of now, in the order in which queues and types first appeared. */
   snapshot(): readonly MessageMetrics[];
 }
 
-/** Counts what workers do, by queue and type. Message types are few; so are the entries. */
+/** Counts deliveries by queue and type. */
 export function workerMetrics(): WorkerMetrics {
   const metrics = new Map<string, MessageMetrics>();
   return {

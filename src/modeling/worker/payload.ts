@@ -3,8 +3,8 @@ import type { JsonValue } from '../definition/structured-types.js';
 import { ValueError } from '../table/errors.js';
 
 /**
- * How a payload becomes JSON and is read back. Both throw `ValueError` for what is no payload of
- * theirs; whatever else they throw counts as a failure of the program.
+ * Converts a payload to JSON and back. Both methods throw `ValueError` for an invalid payload; any
+ * other error counts as a failure of the program.
  */
 export interface PayloadCodec<Given, Read> {
   encode(given: Given): JsonValue | Promise<JsonValue>;
@@ -13,8 +13,8 @@ export interface PayloadCodec<Given, Read> {
 
 /**
  * Payloads that a validator checks, any that implements Standard Schema, before they are sent and
- * when they are read. What it makes of them is what is sent and read, so one that transforms must
- * accept the JSON of its own output.
+ * when they are read. Its output is sent and read, so one that transforms must accept the JSON of
+ * its own output.
  */
 export function schemaPayload<Output>(
   schema: StandardSchema<Output>,
@@ -34,7 +34,7 @@ export function isSchema(payload: object): payload is StandardSchema {
   return '~standard' in payload;
 }
 
-/** Exactly what a reader will see: dates as texts, `undefined` members gone. */
+/** The JSON that a reader will see: dates as texts, without `undefined` members. */
 function toJson(value: unknown): JsonValue {
   let text: string | undefined;
   try {

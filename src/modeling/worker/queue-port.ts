@@ -1,7 +1,7 @@
 /**
- * What the library needs of one queue: the methods of `QueueClient` of `@azure/storage-queue` that
- * it calls, so that a client can be given as it is. Each sends one request, apart from the client's
- * own retries. Written out here, so that programs without queues need no such package.
+ * The methods of `QueueClient` of `@azure/storage-queue` that this library calls; a client can be
+ * passed directly. Each sends one request, apart from the client's own retries. Declared here, so
+ * that programs without queues do not need the package.
  */
 export interface QueuePort {
   readonly name: string;
@@ -23,18 +23,18 @@ export interface QueuePort {
   deleteMessage(messageId: string, popReceipt: string): Promise<unknown>;
 }
 
-/** How a message is put. */
+/** The options of a put. */
 export interface SendOptions {
-  /** Seconds for which nobody gets the message. */
+  /** Seconds for which the message is hidden. */
   readonly visibilityTimeout?: number;
   /** Seconds; -1: it never expires. */
   readonly messageTimeToLive?: number;
 }
 
-/** A message as a queue gives it. */
+/** A message as received. */
 export interface ReceivedMessage {
   readonly messageId: string;
-  /** Proves that the message was handed to us; void as soon as somebody else gets it. */
+  /** Proves that we got the message last; void as soon as another consumer gets it. */
   readonly popReceipt: string;
   readonly messageText: string;
   /** Deliveries, this one included. */
@@ -46,7 +46,7 @@ export interface ReceivedMessage {
 export const messagesPerRequestMax = 32;
 /** UTF-8 bytes of a message's text, as the service counts them. */
 export const messageTextBytesMax = 65_536;
-/** Seconds that a message can be hidden at most: 7 days. */
+/** The longest time that a message can be hidden, in seconds: 7 days. */
 export const visibilitySecondsMax = 604_800;
 /** A time to live that never ends. The service's own default is 7 days. */
 export const neverExpires = -1;

@@ -1,9 +1,9 @@
 import { withoutPoison, type TextEncoding } from './envelope.js';
 import { messagesPerRequestMax, neverExpires, type QueuePort } from './queue-port.js';
 
-/** How much is moved back. */
+/** The options of `redrive`. */
 export interface RedriveOptions {
-  /** Messages to move at most. */
+  /** Maximum messages to move. */
   readonly max: number;
   /** How the texts are sent. Default `text`. */
   readonly encoding?: TextEncoding;
@@ -12,11 +12,11 @@ export interface RedriveOptions {
 }
 
 /**
- * Moves messages from a poison queue back to be tried again, after what was wrong has been mended:
- * one get for up to 32, one put and one delete a message. Notes and counts are taken off. What was
- * malformed goes back as the text it was, to be poisoned again unless its reader has learnt it. A
- * crash leaves a message in both queues, never in none. Resolves with how many were moved; fewer
- * than `max`: no more were visible.
+ * Moves messages from a poison queue back, to be processed again after the cause is fixed. Sends
+ * one get for up to 32 messages, and one put and one delete for each. Notes and counts are removed.
+ * A malformed message goes back as its original text; it is poisoned again unless its reader now
+ * understands it. A crash leaves a message in both queues, never in none. Returns the number moved;
+ * fewer than `max` means that no more were visible.
  */
 export async function redrive(
   poison: QueuePort,

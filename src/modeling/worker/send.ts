@@ -3,9 +3,11 @@ import { encodeEnvelope, type Envelope, type TextEncoding } from './envelope.js'
 import { envelopeOf, type MessageType } from './message-type.js';
 import { neverExpires, type QueuePort } from './queue-port.js';
 
-/** How a message is put. */
+/** The options of `sendMessage`. */
 export interface SendMessageOptions {
-  /** Of the intent; a fresh UUID when absent. Give it when the intent has an identity already. */
+  /**
+   * The id of the intent; a new UUID when absent. Set it when the intent has an identity already.
+   */
   readonly id?: string;
   /** Seconds, up to 604,800, before a worker gets it. Default 0. */
   readonly delaySeconds?: number;
@@ -15,10 +17,10 @@ export interface SendMessageOptions {
 }
 
 /**
- * Puts a message for a worker: one put. It never expires. Resolves with the id of the intent.
+ * Puts a message for a worker with one request. It never expires. Returns the id of the intent.
  * Throws `ValueError` for a payload that its type refuses and `MessageTooLargeError` beyond about
- * 62 KiB, before anything is sent. A put that was repeated without an answer may leave two
- * messages; they have the same id.
+ * 62 KiB, before anything is sent. A put that is repeated because its response was lost may leave
+ * two messages; they have the same id.
  */
 export async function sendMessage<Given, Read>(
   queue: QueuePort,
@@ -31,7 +33,7 @@ export async function sendMessage<Given, Read>(
   return { id };
 }
 
-/** Puts an envelope as it is: one put. Throws `MessageTooLargeError`. */
+/** Puts an envelope with one request. Throws `MessageTooLargeError`. */
 export function putEnvelope(
   queue: QueuePort,
   envelope: Envelope,

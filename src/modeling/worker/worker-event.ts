@@ -1,12 +1,12 @@
 import type { PoisonReason } from './envelope.js';
 
-/** One delivery of one message, as far as all events tell it. */
+/** One delivery of one message: the part that all its events have. */
 export interface Delivery {
   readonly queue: string;
   readonly messageId: string;
-  /** Of the message's type; undefined when it is malformed. */
+  /** The message's type; undefined when it is malformed. */
   readonly type: string | undefined;
-  /** Of the intent; undefined when the message is malformed. */
+  /** The id of the intent; undefined when the message is malformed. */
   readonly id: string | undefined;
   readonly dequeueCount: number;
   /** Since the message was put into the queue, by this machine's clock. */
@@ -16,9 +16,9 @@ export interface Delivery {
 }
 
 /**
- * What a worker tells its observer. Each delivery ends in one of the first five: `handled`;
- * `failed`, to come again after `delaySeconds`; `poisoned`; `released`, as the worker stops;
- * `lost`, when the message could not be finished and comes again after its visibility timeout.
+ * Events of a worker. Each delivery ends in one of the first five: `handled`; `failed`, to come
+ * again after `delaySeconds`; `poisoned`; `released`, because the worker stops; `lost`, when the
+ * message could not be finished and comes again after its visibility timeout.
  */
 export type WorkerEvent =
   | (Delivery & { readonly kind: 'handled' | 'released' })
@@ -34,17 +34,17 @@ export type WorkerEvent =
       readonly error: unknown;
     })
   | (Delivery & { readonly kind: 'lost'; readonly error: unknown })
-  /** The message was hidden for longer; with an error, it was not. */
+  /** The message stays hidden for another term; with an error, it does not. */
   | {
       readonly kind: 'renewed';
       readonly queue: string;
       readonly messageId: string;
       readonly error: unknown;
     }
-  /** A request of the worker itself failed transiently and is sent again. */
+  /** A request of the worker itself failed transiently and is retried. */
   | { readonly kind: 'retried'; readonly queue: string; readonly error: unknown };
 
-/** Is told of what happens to messages. */
+/** Called for every event. */
 export type WorkerObserver = (event: WorkerEvent) => void;
 
 /** The end of a delivery. */

@@ -12,62 +12,64 @@ import { Slots } from '../../base/async/slots.js';
 import { isTransient, retryTransient } from '../table/transient.js';
 import type { DeliveryEvent, WorkerEvent, WorkerObserver } from './worker-event.js';
 
-/** What a worker serves and how. */
+/** The options of a worker. */
 export interface WorkerOptions {
-  /** Served side by side, sharing the concurrency fairly. Several workers may serve a queue. */
+  /**
+   * Served concurrently, with equal shares of the concurrency. Several workers may serve a queue.
+   */
   readonly sources: readonly QueueSource[];
   readonly handlers: readonly MessageHandler[];
-  /** Messages in work at a time. Default 8. */
+  /** Messages processed at a time. Default 8. */
   readonly concurrency?: number;
   /**
    * Seconds, 1 to 604,800, for which a message is hidden from others; renewed while its handler
-   * runs. After a crash it comes again this much later. Default 60.
+   * runs. After a crash it comes again when they end. Default 60.
    */
   readonly visibilitySeconds?: number;
   /** Deliveries that fail, or never end, before a message is poisoned. Default 5. */
   readonly dequeueMax?: number;
   /**
-   * Failures that pass by themselves, such as a busy service, and do not count before `dequeueMax`
-   * counts again. Default 100.
+   * Transient failures, such as those of a busy service, that do not count towards `dequeueMax`;
+   * further ones do. Default 100.
    */
   readonly transientMax?: number;
-  /** How long a message that failed is hidden. Default 1 to 300 seconds. */
+  /** How long a failed message is hidden. Default 1 to 300 seconds. */
   readonly failureBackOffSeconds?: BackOff;
-  /** How long to wait before asking an empty queue again. Default 100 to 10,000 ms. */
+  /** The wait before an empty queue is asked again. Default 100 to 10,000 ms. */
   readonly idleBackOffMs?: BackOff;
-  /** How long `run` waits, once stopped, before it aborts the handlers' signals. Default 30,000. */
+  /** How long `run`, once stopped, waits before it aborts the handlers' signals. Default 30,000. */
   readonly stopGraceMs?: number;
-  /** How the texts that the worker writes are sent; both are read. Default `text`. */
+  /** How the worker sends texts; both encodings are read. Default `text`. */
   readonly encoding?: TextEncoding;
-  /** Told of everything that happens to messages. What it throws stops the worker. */
+  /** Called for every event. What it throws stops the worker. */
   readonly observer?: WorkerObserver;
   readonly clock?: Clock;
   readonly timers?: Timers;
   readonly randomness?: Randomness;
 }
 
-/** Ends of deliveries. */
+/** The number of deliveries by how they ended. */
 export type DrainReport = Readonly<Record<DeliveryEvent['kind'], number>>;
 
-/** How long handlers have to end after their signals were aborted. */
+/** How long handlers may run on after their signals were aborted. */
 const abandonedMs = 1000;
 const requestRetries = { attemptsMax: 5, backOffMs: { first: 100, last: 5000 } };
 
 /**
- * Works through the messages of one or several queues, many at a time.
+ * Processes the messages of one or several queues, many at a time.
  *
- * Requests: one get for up to 32 messages, as many as can be begun at once; one delete for each
- * message finished; one update for each that failed; one put and one delete for each that is
- * poisoned; one update for each half of the visibility timeout that a handler takes. An empty queue
- * is asked again after a wait that doubles.
+ * Sends one get for up to 32 messages, as many as can be started at once; one delete for each
+ * finished message; one update for each failed one; one put and one delete for each poisoned one;
+ * one update for each half of the visibility timeout that a handler takes. An empty queue is asked
+ * again after a wait that doubles.
  *
- * Every message is handled at least once; its order is not kept.
+ * Every message is handled at least once, in no particular order.
  */
 export class QueueWorker {
   readonly #options: Required<WorkerOptions>;
   readonly #handlers: ReadonlyMap<string, MessageHandler>;
 
-  /** Throws `DefinitionError` for options that cannot work. Sends nothing. */
+  /** Throws `DefinitionError` for invalid options. Sends nothing. */
   constructor(options: WorkerOptions) {
     this.#options = {
       concurrency: 8,
@@ -89,10 +91,10 @@ export class QueueWorker {
   }
 
   /**
-   * Works until the signal is aborted. Then it gets no more messages, waits for the handlers that
-   * run, aborts the signals of those that run longer than `stopGraceMs`, makes their messages
-   * visible at once when they reject, and resolves. Rejects when the service refuses the worker's
-   * own requests for good, such as for a queue that does not exist, after stopping in the same way.
+   * Runs until the signal is aborted. Then it gets no more messages, waits for running handlers,
+   * aborts the signals of those that run longer than `stopGraceMs`, makes their messages visible at
+   * once when they reject, and resolves. When the service permanently refuses the worker's own
+   * requests, for example because a queue does not exist, it stops in the same way and rejects.
    */
   async run({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     const shift = new Shift(this.#options, this.#handlers, signal);
@@ -100,10 +102,9 @@ export class QueueWorker {
   }
 
   /**
-   * Works until every queue was found empty after the last message was finished, those that
-   * handlers put meanwhile included. Messages that are hidden are not waited for: those that failed
-   * or were delayed, and those in the hands of other workers. Stops early, as `run` does, when the
-   * signal is aborted.
+   * Runs until every queue is empty and no message is being processed, including those that
+   * handlers put meanwhile. Does not wait for hidden messages: failed or delayed ones, and those of
+   * other workers. Stops early, as `run` does, when the signal is aborted.
    */
   async drain({ signal }: { readonly signal?: AbortSignal } = {}): Promise<DrainReport> {
     const shift = new Shift(this.#options, this.#handlers, signal);
@@ -132,7 +133,7 @@ function requireWhole(name: string, value: number, min: number, max: number): vo
   throw new DefinitionError(`${name} is a whole number from ${min} to ${max}, not ${value}`);
 }
 
-/** One call of `run` or `drain`, from its beginning to its end. */
+/** One call of `run` or `drain`. */
 class Shift {
   readonly #options: Required<WorkerOptions>;
   readonly #handlers: ReadonlyMap<string, MessageHandler>;
@@ -157,7 +158,7 @@ class Shift {
     return { ...this.#counts };
   }
 
-  /** Gets messages of one queue and begins their work until the shift stops. */
+  /** Gets messages of one queue and starts processing them, until the run stops. */
   async poll(source: QueueSource): Promise<void> {
     const { timers, randomness, idleBackOffMs } = this.#options;
     const deliverer = this.#delivererOf(source);
@@ -186,7 +187,7 @@ class Shift {
     }
   }
 
-  /** Waits for the work, and, once it is stopped, not for ever. Throws what stopped it. */
+  /** Waits for the work; after a stop, only for a bounded time. Throws what stopped it. */
   async end(work: Promise<unknown>): Promise<void> {
     const { timers, stopGraceMs } = this.#options;
     const finished = work.then(() => this.#slots.idle());
@@ -224,7 +225,7 @@ class Shift {
     return total;
   }
 
-  /** One request for messages, as many as can be begun at once. Returns how many were begun. */
+  /** One get, for as many messages as can be started at once. Returns the number started. */
   async #beginSome({ queue }: QueueSource, deliverer: Deliverer): Promise<number> {
     const { sources, concurrency, visibilitySeconds, clock } = this.#options;
     const share = Math.max(1, Math.floor(concurrency / sources.length));
@@ -236,7 +237,7 @@ class Shift {
         numberOfMessages: taken,
         visibilityTimeout: visibilitySeconds,
       });
-      // What comes after the worker was given up waiting for comes again, to others.
+      // Messages that arrive after the worker stopped waiting are left; they become visible again.
       if (this.#abandon.signal.aborted) return 0;
       for (const message of messages) {
         taken -= 1;
@@ -264,7 +265,7 @@ class Shift {
     }
   }
 
-  /** An observer is called from timers, too, where nobody would catch what it throws. */
+  /** Called from timers, too, where nothing would catch what the observer throws. */
   readonly #observe = (event: WorkerEvent): void => {
     try {
       this.#options.observer(event);
