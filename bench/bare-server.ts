@@ -1,7 +1,14 @@
 // The ceiling: `node:http` alone, answering prebuilt bodies of the size that the real servers send,
 // with the same kind of headers. It checks nothing and stores nothing.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { batchRows, bucketCount, entityJson, partitionRows } from './dataset.js';
+import {
+  batchRows,
+  bucketCount,
+  entityJson,
+  partitionKey,
+  partitionRows,
+  rowKey,
+} from './dataset.js';
 import { messageText } from './queue-workloads.js';
 import { endWithParent, reportPorts } from './child.js';
 
@@ -9,7 +16,7 @@ const etag = `W/"datetime'2025-11-21T10%3A00%3A00.1234567Z'"`;
 
 function page(rows: number): Buffer {
   const entities = Array.from({ length: rows }, (_, row) => {
-    const entity = entityJson('p000', `r${row}`, row).slice(1);
+    const entity = entityJson(partitionKey(0), rowKey(row), row).slice(1);
     return `{"odata.etag":${JSON.stringify(etag)},"Timestamp":"2025-11-21T10:00:00.1234567Z",${entity}`;
   });
   return Buffer.from(`{"odata.metadata":"none","value":[${entities.join(',')}]}`);

@@ -1,5 +1,6 @@
-/** Partitions and entities per partition that every server holds before the clock starts. */
-export const partitionCount = 20;
+/** Entities that every server holds before the clock starts, unless it is told otherwise. */
+export const defaultRows = 20_000;
+/** Of these in each partition. */
 export const partitionRows = 1000;
 /** Values of `Bucket`: a filter on one of them matches 1 % of a partition. */
 export const bucketCount = 100;
@@ -8,10 +9,11 @@ export const batchRows = 100;
 export const tableName = 'Bench';
 
 export function partitionKey(partition: number): string {
-  return `p${String(partition).padStart(3, '0')}`;
+  return `p${String(partition).padStart(partitionKeyDigits, '0')}`;
 }
 
-/** Ten digits wherever a row key is patched into prebuilt bytes, so that lengths never change. */
+/** Digits wherever a key is patched into prebuilt bytes, so that lengths never change. */
+export const partitionKeyDigits = 5;
 export const rowKeyDigits = 10;
 
 export function rowKey(row: number): string {

@@ -7,7 +7,7 @@ import { runLoad, type Workload } from './load.js';
 import { progress } from './progress.js';
 import { countMessages, puts, queueCreation } from './queue-workloads.js';
 import type { ServerName, ServerProcess } from './server-process.js';
-import { dataLoading, tableCreation } from './table-workloads.js';
+import { dataLoading, tableCreation, type TableData } from './table-workloads.js';
 
 /** Messages a second that a server can hand out at most: so many must be there to be taken. */
 const takenPerSecondMax: Readonly<Record<ServerName, number>> = {
@@ -19,6 +19,8 @@ const takenPerSecondMax: Readonly<Record<ServerName, number>> = {
   'tabularium-workers': 40_000,
 };
 
+const progressRows = 100_000;
+
 async function sendAll(
   { target }: ServerProcess,
   workload: Workload,
@@ -28,11 +30,18 @@ async function sendAll(
 }
 
 /** Creates the table and its rows: the same bytes for every server. */
-export async function fillTable(server: ServerProcess, connections: number): Promise<void> {
+export async function fillTable(
+  server: ServerProcess,
+  data: TableData,
+  connections: number,
+): Promise<void> {
   if (server.name === 'bare') return;
   await sendAll(server, tableCreation(server.target), 1);
-  await sendAll(server, dataLoading(server.target), connections);
-  progress(`${server.name}: table ${tableName} is filled`);
+  const onSent = (rows: number): void => {
+    if (rows % progressRows === 0) progress(`${server.name}: ${rows} of ${data.rows} rows sent`);
+  };
+  await sendAll(server, dataLoading(server.target, data, onSent), connections);
+  progress(`${server.name}: table ${tableName} holds ${data.rows} rows`);
 }
 
 /** Creates the queues of the kinds, empty. */

@@ -1,5 +1,13 @@
 /** Kinds of load by the service that they are for, in the order in which they are measured. */
-export const tableKinds = ['point', 'range', 'scan', 'insert', 'batch'] as const;
+export const tableKinds = [
+  'point',
+  'range',
+  'scan',
+  'insert',
+  'insert-one',
+  'point-under-writes',
+  'batch',
+] as const;
 export const queueKinds = [
   'queue-put',
   'queue-get-delete',
@@ -26,6 +34,38 @@ export function isQueueKind(kind: WorkloadKind): kind is QueueKind {
 
 export function isTableKind(kind: WorkloadKind): kind is TableKind {
   return !isQueueKind(kind);
+}
+
+export const tableOperations = ['point', 'range', 'scan', 'insert', 'batch'] as const;
+export type TableOperation = (typeof tableOperations)[number];
+
+/** What a kind asks of the table. */
+export interface TablePlan {
+  readonly operation: TableOperation;
+  /** Connections, where the kind fixes them. */
+  readonly connections?: number;
+  /** Whether other connections insert rows meanwhile. */
+  readonly isUnderWrites: boolean;
+}
+
+export function tablePlan(kind: TableKind): TablePlan {
+  switch (kind) {
+    case 'insert-one':
+      return { operation: 'insert', connections: 1, isUnderWrites: false };
+    case 'point-under-writes':
+      return { operation: 'point', isUnderWrites: true };
+    default:
+      return { operation: kind, isUnderWrites: false };
+  }
+}
+
+/** The connections of a kind, where so many are asked for. */
+export function connectionsOf(kind: WorkloadKind, asked: number): number {
+  return (isTableKind(kind) ? tablePlan(kind).connections : undefined) ?? asked;
+}
+
+export function isUnderWrites(kind: WorkloadKind): boolean {
+  return isTableKind(kind) && tablePlan(kind).isUnderWrites;
 }
 
 export const queueOperations = ['put', 'get-delete', 'get-delete-one'] as const;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createSecretKey } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { runLoad, type Workload } from './load.js';
+import { runLoad, runLoads, type Workload } from './load.js';
 
 // The benchmark must notice answers that are not what was asked for.
 
@@ -62,6 +62,25 @@ describe('the load generator', () => {
     const options = { connections: 2, warmupMs: 0, durationMs: Infinity };
     const { requests: sent, units } = await runLoad({ host, port, account }, workload, options);
     assert.deepEqual({ sent, units, seen }, { sent: 10, units: 30, seen: [5, 5] });
+  });
+
+  it('measures one load and counts another beside it, on connections of its own', async () => {
+    const endless = (path: string): Workload => ({
+      next: () => Buffer.from(`GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`),
+      status: 200,
+      marker: 'row',
+      occurrences: 3,
+    });
+    const options = { connections: 1, warmupMs: 0, durationMs: 50 };
+    const beside = { workload: endless('/beside'), connections: 2 };
+    const target = { host, port, account };
+    const pair = await runLoads(target, { measured: endless('/'), beside }, options);
+    assert.ok(pair.requests > 0 && pair.requestsBeside > 0);
+    assert.equal(pair.units, pair.requests);
+    assert.equal((await runLoads(target, { measured: endless('/') }, options)).requestsBeside, 0);
+    const failing = { ...beside, workload: endless('/missing') };
+    const failed = runLoads(target, { measured: endless('/'), beside: failing }, options);
+    await assert.rejects(failed, /got status 404/);
   });
 
   it('fails on a status that was not expected', async () => {

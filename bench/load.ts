@@ -34,6 +34,17 @@ export interface LoadOptions {
   readonly durationMs: number;
 }
 
+/** A load that is measured, and one that goes on beside it, on connections of its own. */
+export interface LoadPair {
+  readonly measured: Workload;
+  readonly beside?: { readonly workload: Workload; readonly connections: number };
+}
+
+/** The figures are those of the measured load. */
+export interface PairResult extends LoadResult {
+  readonly requestsBeside: number;
+}
+
 export interface LoadResult {
   readonly requests: number;
   /** What was done: requests, or what a dialogue counts instead. */
@@ -219,4 +230,18 @@ export async function runLoad(
     p99Ms: quantile(latencies, 0.99),
     loadCpuShare: (cpu.user + cpu.system) / 1e6 / seconds,
   };
+}
+
+/** As `runLoad`; the load beside it begins and ends with it. */
+export async function runLoads(
+  target: Target,
+  { measured, beside }: LoadPair,
+  options: LoadOptions,
+): Promise<PairResult> {
+  const other =
+    beside === undefined
+      ? undefined
+      : runLoad(target, beside.workload, { ...options, connections: beside.connections });
+  const [result, otherResult] = await Promise.all([runLoad(target, measured, options), other]);
+  return { ...result, requestsBeside: otherResult?.requests ?? 0 };
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { defaultRows, partitionRows } from './dataset.js';
 import {
   queueKinds,
   queueOperations,
@@ -13,6 +14,10 @@ export interface BenchOptions {
   readonly seconds: number;
   readonly rounds: number;
   readonly connections: number;
+  /** Connections that insert rows meanwhile, in kinds that say so. */
+  readonly writers: number;
+  /** Rows of the table before the clock starts. */
+  readonly rows: number;
   readonly kinds: readonly WorkloadKind[];
   readonly servers: readonly ServerName[];
   readonly jsonFile: string | undefined;
@@ -26,6 +31,9 @@ export const usage = `npm run bench -- [options]
   --seconds N       measured seconds per kind, server and round (default 4)
   --rounds N        rounds; the servers take turns in each (default 3)
   --connections N   keep-alive connections, a closed loop on each (default 32)
+  --writers N       connections that insert meanwhile, in point-under-writes (default 32)
+  --rows N          rows of the table before the clock starts, a multiple of ${partitionRows}
+                    (default ${defaultRows})
   --kinds LIST      tables and queues (the default) or single kinds:
                     ${tableKinds.join(',')},
                     ${queueOperations.map((operation) => `queue-${operation}`).join(',')};
@@ -41,6 +49,14 @@ export function positive(name: string, text: string): number {
   const value = Number(text);
   if (!(value > 0)) throw new Error(`--${name} wants a number above 0, not '${text}'.`);
   return value;
+}
+
+function rowsOf(text: string): number {
+  const rows = positive('rows', text);
+  if (rows % partitionRows === 0) return rows;
+  throw new Error(
+    `--rows wants a multiple of ${partitionRows}, the rows of a partition, not '${text}'.`,
+  );
 }
 
 /** The names in a comma-separated list; throws on one that is not known. */
@@ -73,6 +89,8 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
       seconds: { type: 'string', default: '4' },
       rounds: { type: 'string', default: '3' },
       connections: { type: 'string', default: '32' },
+      writers: { type: 'string', default: '32' },
+      rows: { type: 'string', default: String(defaultRows) },
       kinds: { type: 'string', default: Object.keys(kindGroups).join(',') },
       servers: { type: 'string' },
       json: { type: 'string' },
@@ -86,6 +104,8 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     seconds: positive('seconds', values.seconds),
     rounds: positive('rounds', values.rounds),
     connections: positive('connections', values.connections),
+    writers: positive('writers', values.writers),
+    rows: rowsOf(values.rows),
     kinds: kindsOf(values.kinds),
     servers: names('servers', values.servers ?? defaultServers, serverNames),
     jsonFile: values.json,

@@ -8,16 +8,18 @@ import {
   type Service,
   type WorkloadKind,
 } from './kinds.js';
-import type { LoadResult } from './load.js';
+import type { PairResult } from './load.js';
 import type { ProcessUsage, ServerName } from './server-process.js';
 
 /** One server under one kind of load for one round. */
-export interface Measurement extends LoadResult {
+export interface Measurement extends PairResult {
   readonly kind: WorkloadKind;
   readonly server: ServerName;
   readonly round: number;
   /** Processor time of the server, of all its threads, per request. */
   readonly serverCpuMicros: number | undefined;
+  /** Memory of the server behind the load that no file backs. */
+  readonly anonymousMb: number | undefined;
 }
 
 export interface MemoryReport {
@@ -40,6 +42,10 @@ export function titleOf(kind: WorkloadKind): string {
       return `scan of ${partitionRows}, 1 % match`;
     case 'insert':
       return 'insert';
+    case 'insert-one':
+      return 'insert, one connection';
+    case 'point-under-writes':
+      return 'point read under writes';
     case 'batch':
       return `EGT of ${batchRows} inserts`;
     default:
@@ -77,6 +83,7 @@ interface Summary {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly cpuMicros: number;
+  readonly anonymousMb: number;
 }
 
 /** The medians over the rounds; `undefined` when this server was not measured. */
@@ -92,6 +99,7 @@ function summarize(
     p50Ms: median(own.map((one) => one.p50Ms)),
     p99Ms: median(own.map((one) => one.p99Ms)),
     cpuMicros: median(own.map((one) => one.serverCpuMicros ?? Number.NaN)),
+    anonymousMb: Math.max(...own.map((one) => one.anonymousMb ?? Number.NaN)),
   };
 }
 
@@ -118,6 +126,7 @@ export function loadTable(
     'p50 ms',
     'p99 ms',
     'CPU µs/req',
+    'anon MB',
     ...(isQueue ? [`of ${queueTargetPerSecond.toLocaleString('en-US')}/s`] : []),
     'of Azurite',
     'of bare',
@@ -127,12 +136,12 @@ export function loadTable(
     for (const server of servers) {
       const summary = summarize(measurements, kind, server);
       if (summary === undefined) continue;
-      const numbers = [summary.rate, summary.p50Ms, summary.p99Ms, summary.cpuMicros];
+      const { rate, p50Ms, p99Ms, cpuMicros, anonymousMb } = summary;
       lines.push(
         row([
           titleOf(kind),
           server,
-          ...numbers.map((value) => shortNumber(value)),
+          ...[rate, p50Ms, p99Ms, cpuMicros, anonymousMb].map(shortNumber),
           ...(isQueue ? [`${shortNumber(summary.rate / queueTargetPerSecond)} ×`] : []),
           ratio(summary, summarize(measurements, emptyKind(kind), 'azurite')),
           ratio(summary, summarize(measurements, emptyKind(kind), 'bare')),
@@ -149,12 +158,32 @@ function emptyKind(kind: WorkloadKind): WorkloadKind {
   return `queue-${queuePlan(kind).operation}`;
 }
 
-/** Resident memory in MB; in brackets the private part, which excludes mapped files. */
+/** What writes do to reads beside them: none when that was not measured. */
+export function underWritesTable(
+  measurements: readonly Measurement[],
+  servers: readonly ServerName[],
+): string {
+  const kind = 'point-under-writes';
+  const rows = servers.flatMap((server) => {
+    const under = summarize(measurements, kind, server);
+    if (under === undefined) return [];
+    const own = measurements.filter((one) => one.kind === kind && one.server === server);
+    const writes = median(own.map((one) => one.requestsBeside / one.seconds));
+    const alone = summarize(measurements, 'point', server);
+    const slower = alone === undefined ? '–' : `${shortNumber(under.p99Ms / alone.p99Ms)} ×`;
+    return [row([server, shortNumber(writes), shortNumber(under.p99Ms), slower])];
+  });
+  if (rows.length === 0) return '';
+  const head = row(['point read under writes', 'writes/s beside', 'p99 ms', 'of p99 alone']);
+  return [head, row(['---', '---:', '---:', '---:']), ...rows].join('\n');
+}
+
+/** Resident memory in MB; in brackets the anonymous part, which excludes mapped files. */
 export function memoryTable(reports: readonly MemoryReport[]): string {
   const cell = (usage: ProcessUsage): string =>
-    `${shortNumber(usage.residentMb)} (${shortNumber(usage.privateMb)})`;
+    `${shortNumber(usage.residentMb)} (${shortNumber(usage.anonymousMb)})`;
   return [
-    row(['server', 'RSS MB after loading (private)', 'RSS MB at the end (private)']),
+    row(['server', 'RSS MB after loading (anonymous)', 'RSS MB at the end (anonymous)']),
     row(['---', '---:', '---:']),
     ...reports.map((one) => row([one.server, cell(one.afterLoading), cell(one.atEnd)])),
   ].join('\n');

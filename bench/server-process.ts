@@ -43,7 +43,7 @@ export interface ProcessUsage {
   readonly cpuSeconds: number | undefined;
   readonly residentMb: number | undefined;
   /** The part of resident memory that no file backs: a mapped database is not in it. */
-  readonly privateMb: number | undefined;
+  readonly anonymousMb: number | undefined;
 }
 
 const host = '127.0.0.1';
@@ -91,7 +91,7 @@ function readProcess(pid: number): Record<keyof ProcessUsage, number> {
     Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const cpuSeconds = (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
-  return { cpuSeconds, residentMb: megabytes('VmRSS'), privateMb: megabytes('RssAnon') };
+  return { cpuSeconds, residentMb: megabytes('VmRSS'), anonymousMb: megabytes('RssAnon') };
 }
 
 /** Sums over the process and its workers. Pages that they share count for each of them. */
@@ -103,10 +103,10 @@ function readUsage(pid: number): ProcessUsage {
     return {
       cpuSeconds: sum('cpuSeconds'),
       residentMb: sum('residentMb'),
-      privateMb: sum('privateMb'),
+      anonymousMb: sum('anonymousMb'),
     };
   } catch {
-    return { cpuSeconds: undefined, residentMb: undefined, privateMb: undefined };
+    return { cpuSeconds: undefined, residentMb: undefined, anonymousMb: undefined };
   }
 }
 

@@ -5,26 +5,49 @@ import {
   batchRows,
   bucketCount,
   entityJson,
-  partitionCount,
   partitionKey,
+  partitionKeyDigits,
   partitionRows,
   rowKey,
   rowKeyDigits,
   tableName,
 } from './dataset.js';
 import { signedRequest, type Target } from './http-request.js';
-import type { TableKind } from './kinds.js';
+import type { TableOperation } from './kinds.js';
 import type { Workload } from './load.js';
 
-/** Different requests that are signed before the clock starts. */
-const poolSize = 2000;
+/** Different requests that are signed before the clock starts: one for so many rows, in bounds. */
+const rowsPerRequest = 10;
+const poolSizeMin = 2000;
+const poolSizeMax = 50_000;
+
+/** The table that loads of a run work on. Numbers every row written, so that no insert meets one. */
+export class TableData {
+  /** Before the clock starts. */
+  readonly rows: number;
+  readonly partitions: number;
+  #next = 0;
+
+  constructor(rows: number) {
+    this.rows = rows;
+    this.partitions = rows / partitionRows;
+  }
+
+  /** The first of `count` consecutive numbers. */
+  take(count: number): number {
+    const first = this.#next;
+    this.#next += count;
+    return first;
+  }
+}
 
 /** A whole number in 0…`bound` - 1 that looks random and depends only on `index`. */
 function scatter(index: number, bound: number): number {
   return (Math.imul(index + 1, 2654435761) >>> 8) % bound;
 }
 
-function poolOf(make: (index: number) => Buffer): () => Buffer {
+function poolOf(rows: number, make: (index: number) => Buffer): () => Buffer {
+  const poolSize = Math.min(poolSizeMax, Math.max(poolSizeMin, Math.floor(rows / rowsPerRequest)));
   const pool = Array.from({ length: poolSize }, (_, index) => make(index));
   let sent = 0;
   return () => {
@@ -37,9 +60,9 @@ function queryPath(filter: string): string {
   return `/${tableName}()?$filter=${encodeURIComponent(filter).replaceAll("'", '%27')}`;
 }
 
-function pointReads(target: Target): Workload {
-  const next = poolOf((index) => {
-    const partition = partitionKey(scatter(index, partitionCount));
+function pointReads(target: Target, { rows, partitions }: TableData): Workload {
+  const next = poolOf(rows, (index) => {
+    const partition = partitionKey(scatter(index, partitions));
     const row = rowKey(scatter(index * 7, partitionRows));
     return signedRequest(
       target,
@@ -50,9 +73,9 @@ function pointReads(target: Target): Workload {
   return { next, status: 200, marker: '"RowKey":', occurrences: 1 };
 }
 
-function ranges(target: Target): Workload {
-  const next = poolOf((index) => {
-    const partition = partitionKey(scatter(index, partitionCount));
+function ranges(target: Target, { rows, partitions }: TableData): Workload {
+  const next = poolOf(rows, (index) => {
+    const partition = partitionKey(scatter(index, partitions));
     const first = scatter(index * 7, partitionRows - batchRows);
     const filter =
       `PartitionKey eq '${partition}' and RowKey ge '${rowKey(first)}' ` +
@@ -62,48 +85,40 @@ function ranges(target: Target): Workload {
   return { next, status: 200, marker: '"RowKey":', occurrences: batchRows };
 }
 
-function scans(target: Target): Workload {
-  const next = poolOf((index) => {
-    const partition = partitionKey(scatter(index, partitionCount));
+function scans(target: Target, { rows, partitions }: TableData): Workload {
+  const next = poolOf(rows, (index) => {
+    const partition = partitionKey(scatter(index, partitions));
     const filter = `PartitionKey eq '${partition}' and Bucket eq ${scatter(index * 7, bucketCount)}`;
     return signedRequest(target, 'read', queryPath(filter));
   });
   return { next, status: 200, marker: '"RowKey":', occurrences: partitionRows / bucketCount };
 }
 
-/** Numbers every written row of a run, so that no insert ever meets an existing entity. */
-export class RowNumbers {
-  #next = 0;
-
-  /** The first of `count` consecutive numbers. */
-  take(count: number): number {
-    const first = this.#next;
-    this.#next += count;
-    return first;
-  }
-}
-
 const rowMarker = '0'.repeat(rowKeyDigits);
 
-function writeRowNumber(request: Buffer, offset: number, row: number): void {
-  request.write(String(row).padStart(rowKeyDigits, '0'), offset, 'latin1');
+function writeDigits(request: Buffer, offset: number, number: number, digits: number): void {
+  request.write(String(number).padStart(digits, '0'), offset, 'latin1');
 }
 
-/** Rows arrive in scattered order, so that every insert goes somewhere else in its partition. */
-function inserts(target: Target, numbers: RowNumbers): Workload {
+/** Rows arrive in scattered order: each goes to another partition, and somewhere else in it. */
+function inserts(target: Target, data: TableData): Workload {
   const requests = new Map<number, Buffer>();
   const prepare = (connection: number): Buffer => {
-    const partition = partitionKey(connection % partitionCount);
-    const body = entityJson(partition, `i${rowMarker}`, connection);
+    const body = entityJson(partitionKey(0), `i${rowMarker}`, connection);
     const request = signedRequest(target, 'insert', `/${tableName}`, body);
     requests.set(connection, request);
     return request;
   };
+  const partitionMark = '"PartitionKey":"p';
+  const rowMark = '"RowKey":"i';
   return {
     next(connection) {
       const request = requests.get(connection) ?? prepare(connection);
-      const offset = request.indexOf('"RowKey":"i') + '"RowKey":"i'.length;
-      writeRowNumber(request, offset, Math.imul(numbers.take(1), 2654435761) >>> 0);
+      const number = data.take(1);
+      const partitionAt = request.indexOf(partitionMark) + partitionMark.length;
+      const rowAt = request.indexOf(rowMark, partitionAt) + rowMark.length;
+      writeDigits(request, partitionAt, scatter(number, data.partitions), partitionKeyDigits);
+      writeDigits(request, rowAt, Math.imul(number, 2654435761) >>> 0, rowKeyDigits);
       return request;
     },
     status: 204,
@@ -145,7 +160,7 @@ function patchable(bytes: Buffer, before: string): PatchableRequest {
 }
 
 /** Each connection appends to a partition of its own, as an import does. */
-function batches(target: Target, numbers: RowNumbers): Workload {
+function batches(target: Target, data: TableData): Workload {
   const requests = new Map<number, PatchableRequest>();
   const prepare = (connection: number): PatchableRequest => {
     const partition = `b${String(connection).padStart(3, '0')}`;
@@ -159,9 +174,9 @@ function batches(target: Target, numbers: RowNumbers): Workload {
   return {
     next(connection) {
       const request = requests.get(connection) ?? prepare(connection);
-      const first = numbers.take(batchRows);
+      const first = data.take(batchRows);
       request.offsets.forEach((offset, index) => {
-        writeRowNumber(request.bytes, offset, first + index);
+        writeDigits(request.bytes, offset, first + index, rowKeyDigits);
       });
       return request.bytes;
     },
@@ -169,21 +184,25 @@ function batches(target: Target, numbers: RowNumbers): Workload {
   };
 }
 
-/** Signs what the kind needs and returns its load. Call it again for every measurement. */
-export function makeTableWorkload(kind: TableKind, target: Target, numbers: RowNumbers): Workload {
-  switch (kind) {
+/** Signs what the operation needs and returns its load. Call it again for every measurement. */
+export function makeTableWorkload(
+  operation: TableOperation,
+  target: Target,
+  data: TableData,
+): Workload {
+  switch (operation) {
     case 'point':
-      return pointReads(target);
+      return pointReads(target, data);
     case 'range':
-      return ranges(target);
+      return ranges(target, data);
     case 'scan':
-      return scans(target);
+      return scans(target, data);
     case 'insert':
-      return inserts(target, numbers);
+      return inserts(target, data);
     case 'batch':
-      return batches(target, numbers);
+      return batches(target, data);
     default:
-      return unreachable(kind);
+      return unreachable(operation);
   }
 }
 
@@ -195,15 +214,20 @@ export function tableCreation(target: Target): Workload {
 }
 
 /** The rows that every server holds before the clock starts. Ends by itself. */
-export function dataLoading(target: Target): Workload {
+export function dataLoading(
+  target: Target,
+  { partitions }: TableData,
+  onSent: (rows: number) => void,
+): Workload {
   let sent = 0;
   const perPartition = partitionRows / batchRows;
   return {
     next() {
-      if (sent === partitionCount * perPartition) return undefined;
+      if (sent === partitions * perPartition) return undefined;
       const partition = Math.floor(sent / perPartition);
       const first = (sent % perPartition) * batchRows;
       sent += 1;
+      onSent(sent * batchRows);
       const entities = Array.from({ length: batchRows }, (_, index) => {
         const row = first + index;
         return entityJson(partitionKey(partition), rowKey(row), partition * partitionRows + row);

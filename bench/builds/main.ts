@@ -1,7 +1,7 @@
 import { loadavg } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { WorkloadKind } from '../kinds.js';
+import { connectionsOf, type WorkloadKind } from '../kinds.js';
 import { progress } from '../progress.js';
 import { machineLine, shortNumber, titleOf } from '../report.js';
 import { startBuild, type BuildProcess } from './build-process.js';
@@ -51,7 +51,7 @@ async function compare(kind: WorkloadKind, options: BuildsOptions): Promise<Stre
     const builds: BuildProcess[] = [];
     try {
       for (const each of repositories) {
-        builds.push(await startBuild(each, kind, options.connections));
+        builds.push(await startBuild(each, kind, connectionsOf(kind, options.connections)));
       }
       const measured = await measureKind(builds, kind, options);
       for (const [index, each] of all.entries()) each.micros.push(...(measured[index] ?? []));

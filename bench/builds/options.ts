@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { WorkloadKind } from '../kinds.js';
+import { isUnderWrites, type WorkloadKind } from '../kinds.js';
 import { kindsOf, positive } from '../options.js';
 
 export interface BuildsOptions {
@@ -15,6 +15,8 @@ export interface BuildsOptions {
   readonly connections: number;
 }
 
+const defaultKinds = 'point,range,scan,insert,batch,queue-put,queue-get-delete';
+
 export const usage = `npm run bench:builds -- DIRECTORY... [options]
 
 Processor time per request of this build beside that of others, whose repositories are in the
@@ -22,7 +24,8 @@ directories and compiled. Each runs in a process that is server and client. They
 stretches of some milliseconds, so that what else the machine does meets all of them; differences
 are to the first directory.
 
-  --kinds LIST      as npm run bench has them (default: tables,queue-put,queue-get-delete)
+  --kinds LIST      as npm run bench has them (default:
+                    ${defaultKinds})
   --starts N        how often all are started anew: compiled code differs a little each time
                     (default 3)
   --stretches N     measured stretches a start (default 150)
@@ -35,7 +38,7 @@ export function parseOptions(args: readonly string[]): BuildsOptions | undefined
     args: [...args],
     allowPositionals: true,
     options: {
-      kinds: { type: 'string', default: 'tables,queue-put,queue-get-delete' },
+      kinds: { type: 'string', default: defaultKinds },
       starts: { type: 'string', default: '3' },
       stretches: { type: 'string', default: '150' },
       connections: { type: 'string', default: '8' },
@@ -47,11 +50,18 @@ export function parseOptions(args: readonly string[]): BuildsOptions | undefined
     throw new Error('A directory with another build is needed; see --help.');
   return {
     repositories: positionals.map(compiled),
-    kinds: kindsOf(values.kinds),
+    kinds: singleLoads(kindsOf(values.kinds)),
     starts: positive('starts', values.starts),
     stretches: positive('stretches', values.stretches),
     connections: positive('connections', values.connections),
   };
+}
+
+/** Requests of two loads at once have no processor time that is that of one of them. */
+function singleLoads(kinds: readonly WorkloadKind[]): readonly WorkloadKind[] {
+  const pair = kinds.find(isUnderWrites);
+  if (pair === undefined) return kinds;
+  throw new Error(`${pair} is two loads at once: ask for the others with --kinds.`);
 }
 
 function compiled(directory: string): string {

@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { createServer as CreateServer } from '../../src/app/index.js';
 import { developmentAccount } from '../../src/services/accounts/directory.js';
+import { defaultRows } from '../dataset.js';
 import type { Target } from '../http-request.js';
-import { isQueueKind, queuePlan, workloadKinds, type WorkloadKind } from '../kinds.js';
+import { isQueueKind, queuePlan, tablePlan, workloadKinds, type WorkloadKind } from '../kinds.js';
 import { runLoad, type Workload } from '../load.js';
 import { makeQueueWorkload, puts, queueCreation } from '../queue-workloads.js';
-import { dataLoading, makeTableWorkload, RowNumbers, tableCreation } from '../table-workloads.js';
+import { dataLoading, makeTableWorkload, TableData, tableCreation } from '../table-workloads.js';
 import { StretchLoad } from './stretch-load.js';
 
 /** Messages that a connection may hold or find missing in a queue that is not empty. */
@@ -44,8 +45,12 @@ async function prepared(target: Target): Promise<Workload> {
     return makeQueueWorkload(kind, target);
   }
   await sendAll(target, tableCreation(target), 1);
-  await sendAll(target, dataLoading(target));
-  return makeTableWorkload(kind, target, new RowNumbers());
+  const data = new TableData(defaultRows);
+  await sendAll(
+    target,
+    dataLoading(target, data, () => undefined),
+  );
+  return makeTableWorkload(tablePlan(kind).operation, target, data);
 }
 
 /** What a stretch will take is put before it. */

@@ -34,6 +34,6 @@ export class MemoryWatch {
   }
 
   #read(): number {
-    return this.#server.usage().privateMb ?? 0;
+    return this.#server.usage().anonymousMb ?? 0;
   }
 }

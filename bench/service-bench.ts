@@ -1,0 +1,168 @@
+import { createQueues, fillTable, isMeasured, topUp } from './fill.js';
+import {
+  connectionsOf,
+  isQueueKind,
+  isTableKind,
+  isUnderWrites,
+  tablePlan,
+  type Service,
+  type WorkloadKind,
+} from './kinds.js';
+import { runLoads, type LoadPair, type PairResult } from './load.js';
+import type { BenchOptions } from './options.js';
+import { progress } from './progress.js';
+import { makeQueueWorkload } from './queue-workloads.js';
+import * as report from './report.js';
+import {
+  startServer,
+  type ProcessUsage,
+  type ServerName,
+  type ServerProcess,
+} from './server-process.js';
+import { makeTableWorkload, TableData } from './table-workloads.js';
+
+/** Warm-up before each measurement: code compiles and connections open outside the clock. */
+const warmupMs = 700;
+/** Above this share of a core the load generator may be what is measured. */
+const loadShareMax = 0.9;
+
+function describe({ units, seconds, p50Ms, p99Ms, loadCpuShare }: PairResult): string {
+  const rate = report.shortNumber(units / seconds);
+  const busy = loadCpuShare > loadShareMax ? ', LOAD GENERATOR SATURATED' : '';
+  return (
+    `${rate} /s, p50 ${report.shortNumber(p50Ms)} ms, p99 ${report.shortNumber(p99Ms)} ms, ` +
+    `load at ${Math.round(loadCpuShare * 100)} % of a core${busy}`
+  );
+}
+
+/** Processor time of a request, whichever of two loads it belongs to. */
+function cpuPerRequest(
+  before: ProcessUsage,
+  after: ProcessUsage,
+  { requests, requestsBeside }: PairResult,
+): number | undefined {
+  if (before.cpuSeconds === undefined || after.cpuSeconds === undefined) return undefined;
+  return ((after.cpuSeconds - before.cpuSeconds) * 1e6) / (requests + requestsBeside);
+}
+
+/** Measures one service of several servers. */
+class Bench {
+  readonly #options: BenchOptions;
+  readonly #kinds: readonly WorkloadKind[];
+  readonly #servers: readonly ServerProcess[];
+  readonly #data: TableData;
+  readonly measurements: report.Measurement[] = [];
+
+  constructor(
+    options: BenchOptions,
+    kinds: readonly WorkloadKind[],
+    servers: readonly ServerProcess[],
+  ) {
+    this.#options = options;
+    this.#kinds = kinds;
+    this.#servers = servers;
+    this.#data = new TableData(options.rows);
+  }
+
+  async fill(): Promise<void> {
+    const queueKinds = this.#kinds.filter(isQueueKind);
+    for (const server of this.#servers) {
+      if (this.#kinds.some(isTableKind)) {
+        await fillTable(server, this.#data, this.#options.connections);
+      }
+      await createQueues(server, queueKinds);
+    }
+  }
+
+  /** Kind by kind; in each round the servers take turns, and the first of a round changes. */
+  async measureAll(): Promise<void> {
+    for (const kind of this.#kinds) {
+      const servers = this.#servers.filter(
+        ({ name }) => !isQueueKind(kind) || isMeasured(name, kind),
+      );
+      for (let round = 0; round < this.#options.rounds; round += 1) {
+        const first = round % Math.max(1, servers.length);
+        const order = [...servers.slice(first), ...servers.slice(0, first)];
+        for (const server of order) await this.#measure(server, kind, round);
+      }
+    }
+  }
+
+  async #measure(server: ServerProcess, kind: WorkloadKind, round: number): Promise<void> {
+    const { seconds } = this.#options;
+    const connections = connectionsOf(kind, this.#options.connections);
+    if (isQueueKind(kind)) {
+      await topUp(server, kind, { seconds: seconds + warmupMs / 1000, connections });
+    }
+    const loads = this.#loads(server, kind);
+    await runLoads(server.target, loads, { connections, warmupMs: 0, durationMs: warmupMs });
+    const before = server.usage();
+    const timed = { connections, warmupMs: 0, durationMs: seconds * 1000 };
+    const result = await runLoads(server.target, loads, timed);
+    const after = server.usage();
+    const serverCpuMicros = cpuPerRequest(before, after, result);
+    const { anonymousMb } = after;
+    const { name } = server;
+    this.measurements.push({ kind, server: name, round, serverCpuMicros, anonymousMb, ...result });
+    progress(`${kind} round ${round + 1}, ${name}: ${describe(result)}`);
+  }
+
+  #loads({ target }: ServerProcess, kind: WorkloadKind): LoadPair {
+    if (isQueueKind(kind)) return { measured: makeQueueWorkload(kind, target) };
+    const measured = makeTableWorkload(tablePlan(kind).operation, target, this.#data);
+    if (!isUnderWrites(kind)) return { measured };
+    const writes = makeTableWorkload('insert', target, this.#data);
+    return { measured, beside: { workload: writes, connections: this.#options.writers } };
+  }
+}
+
+async function startAll(options: BenchOptions, service: Service): Promise<ServerProcess[]> {
+  const servers: ServerProcess[] = [];
+  for (const name of options.servers) {
+    const profiled = options.profileDirectory !== undefined && name.startsWith('tabularium');
+    const start = profiled ? { profileDirectory: options.profileDirectory ?? '' } : {};
+    servers.push(await startServer(name, service, start));
+  }
+  return servers;
+}
+
+function memoryReports(
+  servers: readonly ServerProcess[],
+  afterLoading: ReadonlyMap<ServerName, ProcessUsage>,
+): report.MemoryReport[] {
+  return servers.map((server) => {
+    const atEnd = server.usage();
+    return { server: server.name, afterLoading: afterLoading.get(server.name) ?? atEnd, atEnd };
+  });
+}
+
+export interface ServiceResults {
+  readonly service: Service;
+  readonly measurements: readonly report.Measurement[];
+  readonly memory: readonly report.MemoryReport[];
+}
+
+/** Starts servers for one service, measures it and stops them. */
+export async function benchService(
+  options: BenchOptions,
+  service: Service,
+  kinds: readonly WorkloadKind[],
+): Promise<ServiceResults> {
+  const servers = await startAll(options, service);
+  try {
+    const bench = new Bench(options, kinds, servers);
+    await bench.fill();
+    const loaded = new Map(servers.map((server) => [server.name, server.usage()]));
+    await bench.measureAll();
+    const memory = memoryReports(servers, loaded);
+    const tables = [
+      report.loadTable(bench.measurements, service, kinds, options.servers),
+      report.underWritesTable(bench.measurements, options.servers),
+      report.memoryTable(memory),
+    ].filter((table) => table !== '');
+    process.stdout.write(`\n${tables.join('\n\n')}\n`);
+    return { service, measurements: bench.measurements, memory };
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()));
+  }
+}
