@@ -1,3 +1,4 @@
+import type { ByteRange } from '../../base/byte-range.js';
 import type { BatchOperation } from '../../wire/batch/part-reader.js';
 import { secondarySuffix } from '../../model/services/services.js';
 import { splitTarget } from '../../wire/batch/target.js';
@@ -40,6 +41,10 @@ export class BatchRequest implements TableRequest {
 
   text(): string {
     return this.#part.body;
+  }
+
+  bytes(): ByteRange | undefined {
+    return this.#part.bytes;
   }
 }
 

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { ByteRange } from '../../base/byte-range.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
@@ -29,6 +30,8 @@ export interface TableRequest extends ServiceRequest<TableBackend> {
   header(name: string): string | undefined;
   /** The body as text. */
   text(): string;
+  /** The body as UTF-8; undefined when it is not. */
+  bytes(): ByteRange | undefined;
 }
 
 /**
@@ -70,6 +73,11 @@ export class ExchangeRequest implements TableRequest {
 
   text(): string {
     return textOf(this.exchange.body);
+  }
+
+  bytes(): ByteRange | undefined {
+    const { body } = this.exchange;
+    return isUtf8(body) ? { bytes: body, start: 0, end: body.length } : undefined;
   }
 }
 

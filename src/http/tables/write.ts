@@ -1,3 +1,4 @@
+import { readCanonicalBody } from '../../wire/odata/canonical-body.js';
 import { parseEntityBody, type EntityBody } from '../../wire/odata/json-reader.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { keysOf } from '../../services/tables/staged-write.js';
@@ -22,7 +23,10 @@ export type WriteEntityOperation = TableOperation<WriteInput, WriteResult>;
 
 /** The entity in the body of a write. */
 export function entityBodyOf(request: TableRequest, keysFrom: 'body' | 'path'): EntityBody {
-  return parseEntityBody(request.text(), request.backend.rules.properties, keysFrom);
+  const rules = request.backend.rules.properties;
+  const bytes = request.bytes();
+  const read = bytes === undefined ? undefined : readCanonicalBody(bytes, rules);
+  return read ?? parseEntityBody(request.text(), rules, keysFrom);
 }
 
 export function runWrite(

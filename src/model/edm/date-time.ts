@@ -23,6 +23,13 @@ function isLeapYear(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 }
 
+/** Whether there is such a date, of year 1 or later. */
+export function isDate(year: number, month: number, day: number): boolean {
+  if (year < 1 || month < 1 || month > 12 || day < 1) return false;
+  const leapDay = month === 2 && isLeapYear(year) ? 1 : 0;
+  return day <= (daysInMonth[month - 1] ?? 0) + leapDay;
+}
+
 /** Days from 0001-01-01 to a date of year 1 or later. */
 function daysOfDate(year: number, month: number, day: number): number {
   const before = year - 1;
@@ -100,9 +107,7 @@ export function parseInstant(text: string): Instant | undefined {
   const year = digitsAt(text, 0, 4);
   const month = digitsAt(text, 5, 2);
   const day = digitsAt(text, 8, 2);
-  if (year < 1 || month < 1 || month > 12 || day < 1) return undefined;
-  const leapDay = month === 2 && isLeapYear(year) ? 1 : 0;
-  if (day > (daysInMonth[month - 1] ?? 0) + leapDay) return undefined;
+  if (!isDate(year, month, day)) return undefined;
   const time = parseTimeOfDay(text);
   if (time === undefined) return undefined;
   const offsetSeconds = parseOffset(text, time.end);

@@ -1,4 +1,5 @@
-import { isAscii } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
+import type { ByteRange } from '../../base/byte-range.js';
 import { parseHeaders, type BatchHeaders } from './headers.js';
 import { MalformedBatchError } from './malformed.js';
 
@@ -14,6 +15,8 @@ export interface BatchOperation {
   readonly headers: BatchHeaders;
   /** The body without surrounding line breaks; empty when there is none. Decoded on each access. */
   readonly body: string;
+  /** The same as UTF-8; undefined when the batch is not UTF-8. */
+  readonly bytes: ByteRange | undefined;
   /** From an inner HTTP header only; it is not echoed otherwise (table-service §9.3). */
   readonly contentId: string | undefined;
 }
@@ -39,6 +42,7 @@ export class PartReader {
   readonly text: string;
   readonly #body: Buffer;
   readonly #encoding: 'latin1' | 'utf8';
+  readonly #isText: boolean;
   #lastBlock = '';
   #lastHeaders: BatchHeaders | undefined;
 
@@ -46,6 +50,7 @@ export class PartReader {
     this.text = body.toString('latin1');
     this.#body = body;
     this.#encoding = isAscii(body) ? 'latin1' : 'utf8';
+    this.#isText = this.#encoding === 'latin1' || isUtf8(body);
   }
 
   /**
@@ -75,15 +80,18 @@ export class PartReader {
     const target = this.#target(position + method.length + 1, line.end);
     const block = this.#headerBlock(line.next, end);
     const contentId = block.headers.get('content-id');
-    const readBody = () => this.#bodyText(block.next, end);
+    const range = this.#bodyRange(block.next, end);
+    const readText = () => this.#bodyText(range);
+    const bytes = this.#isText ? range : undefined;
     return {
       method,
       target,
       headers: block.headers,
       contentId,
       get body() {
-        return readBody();
+        return readText();
       },
+      bytes,
     };
   }
 
@@ -138,11 +146,16 @@ export class PartReader {
     return end;
   }
 
-  #bodyText(start: number, end: number): string {
-    const first = this.#skipBlankLines(start, end);
-    let last = end;
-    while (last > first && isLineBreak(this.text.charCodeAt(last - 1))) last -= 1;
-    return last > first ? this.#decode(first, last) : '';
+  /** A body without the line breaks around it. */
+  #bodyRange(from: number, to: number): ByteRange {
+    const start = this.#skipBlankLines(from, to);
+    let end = Math.max(start, to);
+    while (end > start && isLineBreak(this.text.charCodeAt(end - 1))) end -= 1;
+    return { bytes: this.#body, start, end };
+  }
+
+  #bodyText({ start, end }: ByteRange): string {
+    return end > start ? this.#decode(start, end) : '';
   }
 
   #decode(start: number, end: number): string {

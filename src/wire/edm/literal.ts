@@ -8,6 +8,7 @@ import {
   parseDateTime,
 } from '../../model/edm/date-time.js';
 import { hexDigitValue, parseGuid } from '../../model/edm/guid.js';
+import { decimalLengthMax } from '../../model/bag/canonical-text.js';
 import { base64Length } from '../../model/bag/json-bytes.js';
 import { binaryBytesMax } from '../../model/edm/limits.js';
 import type { EdmType, EdmValue } from '../../model/edm/value.js';
@@ -144,9 +145,6 @@ export function isCanonicalDecimal(text: string): boolean {
   const isSmall = text.charCodeAt(start) === 0x30 && first === 0x30;
   return !isSmall && text.charCodeAt(length - 1) !== 0x30;
 }
-
-/** At most 14 digits, which a double holds exactly, a point and a minus. */
-const decimalLengthMax = 16;
 
 /** Bytes from pairs of hexadecimal digits. */
 export function parseHex(text: string): Bytes | undefined {
