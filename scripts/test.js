@@ -54,10 +54,9 @@ if (files.length === 0) {
 
 // One more than processors: some files wait for processes and timers most of the time.
 const options = [
-  '--enable-source-maps',
   '--test',
   `--test-concurrency=${availableParallelism() + 1}`,
-  '--test-reporter=spec',
+  `--test-reporter=${new URL('source-reporter.js', import.meta.url).href}`,
 ];
 // The runner hands NODE_OPTIONS on to the processes of the files, and not its own arguments.
 const longForm = {
