@@ -42,18 +42,18 @@ import {
   type Workload,
 } from './facts/workload.js';
 
-/** Prices and targets that differ from the defaults. */
+/** Prices and targets other than the defaults. */
 export interface ExplainOptions {
-  /** Yours; `examplePrices` when absent, which are an example and old. */
+  /** Your own prices; `examplePrices` when absent, which are an example and outdated. */
   readonly prices?: PriceTable;
   /** Those of the cloud service when absent. */
   readonly targets?: Partial<ServiceTargets>;
 }
 
 /**
- * What a design will do under a workload: for each operation the plan class, requests, entities
- * read and cost a month; what the rows take; what partitions and the account must carry; and what
- * is wrong with it. Pure: sends nothing and reads no clock. Throws `ValueError` for a workload that
+ * Predicts what a design does under a workload: for each operation its plan class, requests,
+ * entities read and monthly cost; the size of the rows; the load of partitions and the account; and
+ * its problems. Sends nothing and reads no clock. Throws `ValueError` for a workload that
  * contradicts itself or the definition.
  */
 export function explain<X extends AnyIndexed>(
@@ -212,7 +212,7 @@ function placeReport(place: RowSet, places: RowSets): PlaceReport {
   return { name, rows, rowBytes, overheadBytes, bytes: rows * rowBytes.average };
 }
 
-/** A list is as long as there are entities for each value. */
+/** Together, the lists name every entity once, so the average length follows from their number. */
 function listBytes(place: RowSet, places: RowSets): PlaceReport['rowBytes'] {
   const { index, rows } = place;
   const entries = listEntries(place, places);

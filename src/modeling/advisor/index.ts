@@ -1,4 +1,4 @@
-// Advice on a design before it is built, or on a table that is there: see docs/guides/patterns.
+// Advice on a design before it is built, or on an existing table: see docs/guides/patterns.
 
 export { explain, type ExplainOptions } from './explain.js';
 export { reportJson, reportText } from './report-text.js';

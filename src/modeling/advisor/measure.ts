@@ -15,39 +15,40 @@ import type { FactsByName, FactsOf, PropertyFacts, SizeRange } from './facts/pro
 import { ValueCounter } from './facts/value-counter.js';
 import { nameOfValue } from './facts/value-name.js';
 
-/** How much of a table is read to measure it. */
+/** The options of `measure`. */
 export interface MeasureOptions<D extends AnyDefinition> {
-  /** Rows that are read at most. 5,000 when absent. */
+  /** Maximum rows to read; 5,000 when absent. */
   readonly sample?: number;
   /**
-   * Partitions at which to begin, each with its part of the sample. The beginning of the table when
-   * absent, which may not be like the rest of it.
+   * Partitions at which to begin, each with an equal part of the sample. When absent, the beginning
+   * of the table, which may not be representative.
    */
   readonly from?: readonly PartitionOf<D>[];
 }
 
-/** What was found in a table. `explain` takes it: `{ ...measured, operations: [...] }`. */
+/** The measurements of a table. `explain` takes them: `{ ...measured, operations: [...] }`. */
 export interface Measurement<D extends AnyDefinition> {
-  /** Rows of the type that were read: all of them when `isWhole`, else put the true number here. */
+  /** Rows of the type that were read. Replace it by the true number unless `isWhole`. */
   readonly rows: number;
   readonly partitions: Distribution;
   readonly properties: FactsOf<D['properties']>;
   /** Whether the whole table was read. */
   readonly isWhole: boolean;
-  /** Rows of other types that were met. */
+  /** Rows of other types that were read. */
   readonly otherRows: number;
-  /** Range reads that were made. */
+  /** Range reads that were sent. */
   readonly requests: number;
 }
 
 const sampleDefault = 5_000;
-/** Pages beyond the full ones: a service may end pages early, also when they are empty. */
+/** Further pages allowed, because a service may end pages early, and return empty ones. */
 const shortPagesMax = 10;
 
 /**
- * Measures a live table: sizes of properties, how many entities have them, how their values and the
- * PartitionKeys spread. Reads at most `sample` rows and makes one range read for each 1,000 of them
- * and for each place of `from`, and at most ten more when pages come short. Writes nothing.
+ * Measures a live table: sizes of properties, how many entities have them, and the distributions of
+ * their values and of the PartitionKeys. Reads at most `sample` rows, with one range read for each
+ * 1,000 of them and for each partition of `from`, and at most ten more for each of those when pages
+ * are short. Writes nothing.
  */
 export async function measure<D extends AnyDefinition>(
   definition: D,
@@ -102,7 +103,7 @@ async function readStretch(
   return { requests: requestsMax, isEnd: false };
 }
 
-/** Adds up what rows of one type are like. */
+/** Aggregates the rows of one type. */
 class TableMeter<D extends AnyDefinition> {
   readonly #definition: D;
   readonly #codec: EntityCodec<D>;
@@ -170,7 +171,7 @@ function factsOf(
   );
 }
 
-/** Adds up what the values of one property are like. */
+/** Aggregates the values of one property. */
 class PropertyMeter {
   readonly #storedName: string;
   readonly #isEncrypted: boolean;
@@ -188,7 +189,7 @@ class PropertyMeter {
       model.kind === 'embedded' ? metersOf(model.properties ?? {}, `${storedName}_`) : undefined;
   }
 
-  /** Whether the row has it. */
+  /** Returns whether the row has the property. */
   add(stored: RowProperties, inKeys?: unknown): boolean {
     const found =
       this.#inner === undefined

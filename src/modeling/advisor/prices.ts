@@ -1,18 +1,18 @@
 /**
- * What a table service costs. Data, so that a caller gives the prices of the day, the region and
- * the contract. No prices are built in as today's.
+ * The prices of a table service, as data: a caller gives those of the day, the region and the
+ * contract. None are built in as current.
  */
 export interface PriceTable {
-  /** What these prices are: service, redundancy. Shown in every report. */
+  /** The service and its redundancy. Shown in every report. */
   readonly label: string;
   readonly region: string;
-  /** The day they were valid, such as `2024-05-31`. Shown in every report. */
+  /** The day on which they were valid, such as `2024-05-31`. Shown in every report. */
   readonly asOf: string;
   /** Such as `USD`. */
   readonly currency: string;
-  /** For each GiB (2^30 bytes) in a month, up to a number of GiB; the last one has no `upToGib`. */
+  /** Per GiB (2^30 bytes) and month, up to a number of GiB; the last one has no `upToGib`. */
   readonly capacity: readonly CapacityPrice[];
-  /** For each 10,000 requests of a class. */
+  /** Per 10,000 requests of a class. */
   readonly per10kRequests: Readonly<Record<BilledClass, number>>;
 }
 
@@ -22,13 +22,12 @@ export interface CapacityPrice {
   readonly perGibMonth: number;
 }
 
-/** Classes of requests that price lists tell apart. */
+/** Classes of requests that price lists distinguish. */
 export type BilledClass = 'read' | 'query' | 'write' | 'delete' | 'transaction' | 'queue';
 
 /**
- * Prices as an example: an account with local redundancy in the United States around 2020, as
- * public cost estimates of that time show them. They are not today's prices and no offer: give your
- * own.
+ * Example prices: an account with local redundancy in the United States around 2020, as public cost
+ * estimates of that time show them. They are neither current nor an offer: give your own.
  */
 export const examplePrices: PriceTable = Object.freeze({
   label: 'an example, local redundancy; not the prices of today',
@@ -47,11 +46,11 @@ export const examplePrices: PriceTable = Object.freeze({
 });
 
 const gib = 2 ** 30;
-/** Hours that bills count a month as: 365 × 24 / 12. */
+/** The hours of a month in bills: 365 × 24 / 12. */
 export const hoursPerMonth = 730;
 export const secondsPerMonth = hoursPerMonth * 3600;
 
-/** What bytes cost in a month, in the currency of the prices. */
+/** The cost of bytes for a month, in the currency of the prices. */
 export function capacityCost({ capacity }: PriceTable, bytes: number): number {
   let rest = bytes / gib;
   let from = 0;
@@ -66,7 +65,7 @@ export function capacityCost({ capacity }: PriceTable, bytes: number): number {
   return cost;
 }
 
-/** What requests cost, in the currency of the prices. A transaction is one request. */
+/** The cost of requests, in the currency of the prices. A transaction is one request. */
 export function requestCost(
   { per10kRequests }: PriceTable,
   billed: BilledClass,

@@ -5,7 +5,7 @@ import type { OperationReport, PlaceReport, Report } from './report.js';
 
 const widthMax = 100;
 
-/** The report for a person, at most 100 columns wide, without a line break at its end. */
+/** The report as text, at most 100 columns wide, without a line break at its end. */
 export function reportText(report: Report): string {
   const { subject, rows, operations, capacity, findings } = report;
   return [
@@ -23,7 +23,7 @@ export function reportText(report: Report): string {
   ].join('\n\n');
 }
 
-/** The report as JSON, indented. What the fields mean does not change within a version. */
+/** The report as indented JSON. The meaning of its fields does not change within a version. */
 export function reportJson(report: Report): string {
   return JSON.stringify(report, undefined, 2);
 }
@@ -69,7 +69,7 @@ function operationCells(operation: OperationReport): readonly string[] {
   ];
 }
 
-/** `3`, or `3 (1-20)` when it is not known exactly. */
+/** `3`, or `3 (1-20)` for a range. */
 function range({ best, expected, worst }: Estimate): string {
   if (best === 0 && expected === 0 && worst === 0) return '-';
   const [low, middle, high] = [best, expected, worst].map(short);
@@ -117,7 +117,7 @@ function costLines({ cost }: Report): readonly string[] {
   ];
 }
 
-/** Cents, and more digits of what is less than a cent. */
+/** With two decimals. */
 function money(value: number): string {
   if (value === 0) return '0';
   return value >= 0.01
@@ -125,7 +125,7 @@ function money(value: number): string {
     : '< 0.01';
 }
 
-/** Columns of the same width each; `l` and `r` say on which side their texts stand. */
+/** Aligned columns; `l` and `r` are the sides to which their texts are aligned. */
 function table(rows: readonly (readonly string[])[], sides: string): readonly string[] {
   const widths = sides
     .split('')
@@ -143,7 +143,7 @@ function table(rows: readonly (readonly string[])[], sides: string): readonly st
   );
 }
 
-/** The text in lines that fit, each indented. */
+/** Wraps a text into indented lines. */
 function wrapped(text: string, indent = 0): readonly string[] {
   const width = widthMax - 2 - indent;
   const lines: string[] = [];

@@ -6,8 +6,8 @@ import type { RequestClass } from './plans/access.js';
 import type { AnyOperation } from './facts/workload.js';
 
 /**
- * What `explain` tells: frozen, and made of numbers and texts alone, so that `JSON.stringify` gives
- * all of it. Fields are added with time; those that are here keep their meaning in version 1.
+ * The result of `explain`: frozen, and made of numbers and texts alone, so that `JSON.stringify`
+ * gives all of it. Fields may be added; existing ones keep their meaning in version 1.
  */
 export interface Report {
   readonly version: 1;
@@ -18,7 +18,7 @@ export interface Report {
   readonly capacity: CapacityReport;
   readonly load: LoadReport;
   readonly cost: CostReport;
-  /** The worst first. */
+  /** The most severe first. */
   readonly findings: readonly Finding[];
 }
 
@@ -29,9 +29,9 @@ export interface OperationReport {
   /** As the query itself reports it; absent for writes. */
   readonly planClass?: PlanClass;
   readonly perSecond: number;
-  /** That the caller makes for one operation. */
+  /** Sent by the caller for one operation. */
   readonly requests: Estimate;
-  /** That a worker makes for it afterwards, queues included. */
+  /** Sent by a worker for it afterwards, queues included. */
   readonly requestsLater: Estimate;
   readonly classes: readonly ClassReport[];
   /** Entities that the service reads for one operation. */
@@ -52,54 +52,54 @@ export interface ClassReport {
   readonly requests: Estimate;
 }
 
-/** What all rows take. */
+/** The size of all rows. */
 export interface CapacityReport {
   /** All rows, those of indexes included. */
   readonly bytes: number;
   readonly places: readonly PlaceReport[];
-  /** How bytes are counted, and who published it. */
+  /** How bytes are counted, and the source of the formula. */
   readonly formula: string;
   readonly source: string;
 }
 
-/** What the rows of one type or index take. */
+/** The size of the rows of one type or index. */
 export interface PlaceReport {
   readonly name: string;
   readonly rows: number;
   /** Of one row, as the service counts it. */
   readonly rowBytes: SizeRange;
-  /** Of the average row: what is not keys or values. */
+  /** Bytes of the average row that are neither keys nor values. */
   readonly overheadBytes: number;
   readonly bytes: number;
 }
 
-/** What the account and its partitions must carry. */
+/** The load of the account and its partitions. */
 export interface LoadReport {
-  /** Of the account, at the busiest time. */
+  /** Requests to the account at the busiest time. */
   readonly requestsPerSecond: number;
   readonly requestsPerSecondTarget: number;
   readonly partitionTarget: number;
   readonly places: readonly PartitionReport[];
 }
 
-/** What the partitions of one place must carry. */
+/** The load of the partitions of one type or index. */
 export interface PartitionReport {
   readonly name: string;
   readonly partitions: number;
-  /** Read and written in all partitions. */
+  /** Read and written per second, in all partitions. */
   readonly entitiesPerSecond: number;
   readonly busiestPerSecond: number;
   readonly busiestShare: number;
-  /** The operation that the busiest partition has most of it from; absent without operations. */
+  /** The operation that contributes most to the busiest partition; absent without operations. */
   readonly busiestOperation?: string;
   /** Partitions that get more than the target. */
   readonly partitionsOverTarget: number;
 }
 
-/** Cost a month. */
+/** Cost per month. */
 export interface CostReport {
   readonly currency: string;
-  /** What the prices are, where and when they were valid. */
+  /** What the prices are for, where and when they were valid. */
   readonly prices: string;
   readonly region: string;
   readonly asOf: string;

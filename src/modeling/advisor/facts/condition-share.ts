@@ -16,7 +16,7 @@ export function conditionOf(
   return where?.(filterFieldsOf(definition)).node;
 }
 
-/** Share of the rows that a condition lets through; undefined when the facts do not tell. */
+/** The share of rows that satisfy a condition; undefined when the facts do not determine it. */
 export function shareOfCondition(
   node: FilterNode,
   definition: AnyDefinition,
@@ -28,7 +28,7 @@ export function shareOfCondition(
     case 'compare':
       return shareOfComparison(node, definition, facts);
     case 'and':
-      // What is not known lets everything through: more, rather than less, is expected to come.
+      // An unknown part counts as 1: it is better to expect more rows than fewer.
       return shares(node.parts).reduce<number>((all, share = 1) => all * share, 1);
     case 'or':
       return shares(node.parts).reduce(

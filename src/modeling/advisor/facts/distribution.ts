@@ -1,22 +1,22 @@
 import { ValueError } from '../../rows/model-error.js';
 
 /**
- * How often the values of something occur: the PartitionKeys of the rows of a table, the last names
- * of employees. `uniform`, `zipf` and `counts` make one; `measure` finds one.
+ * How often values occur, such as the PartitionKeys of a table or the last names of employees. Made
+ * by `uniform`, `zipf` and `counts`, or found by `measure`.
  */
 export type Distribution =
-  /** Every value as often. */
+  /** All values are equally frequent. */
   | { readonly kind: 'uniform'; readonly values: number }
   /** The k-th most frequent value is 1 / k^exponent as frequent as the first. */
   | { readonly kind: 'zipf'; readonly values: number; readonly exponent: number }
-  /** How often each value occurs, as far as one another are compared. */
+  /** How often each value occurs; only the proportions matter. */
   | {
       readonly kind: 'counts';
       readonly counts: Readonly<Record<string, number>>;
-      /** Values besides those, and how often they occur together. 0 when absent. */
+      /** The number of further values, and how often they occur together. 0 when absent. */
       readonly otherValues?: number;
       readonly otherCount?: number;
-      /** Whether this is all, or was found in a part of the table. `true` when absent. */
+      /** False when only a part of the table was read. `true` when absent. */
       readonly isWhole?: boolean;
     };
 
@@ -25,15 +25,16 @@ function checkValues(values: number): void {
   throw new ValueError(`a distribution has a whole number of values from 1, not ${values}`);
 }
 
-/** `values` values, each as often as the others. */
+/** `values` values that are equally frequent. */
 export function uniform(values: number): Distribution {
   checkValues(values);
   return Object.freeze({ kind: 'uniform', values });
 }
 
 /**
- * `values` values of which few are frequent: names, words, visits. With exponent 0 every value is
- * as frequent; 1 is what languages have; 2 gives the first value more than half of all.
+ * `values` values of which few are frequent, such as names, words or visits. With exponent 0, all
+ * are equally frequent; 1 is typical of languages; with 2, the first value has more than half of
+ * all.
  */
 export function zipf(values: number, exponent = 1): Distribution {
   checkValues(values);

@@ -5,7 +5,7 @@ import { Instant } from '../../rows/instant.js';
 import type { FactsByName, PropertyFacts } from './property-facts.js';
 import { spreadOf } from './spread.js';
 
-/** Where the keys of new entities go, in the order of keys. */
+/** The end of the key order to which new entities go. */
 export type Direction = 'append' | 'prepend';
 
 /** The part of a key that makes each new key follow, or precede, the last one. */
@@ -19,7 +19,7 @@ export interface MovingPart {
   readonly evidence: 'declared' | 'moment' | 'number';
   /**
    * The greatest share of new keys that follow one another, 0 to 1: 1 when the part leads the key,
-   * else what the values before it leave together. Undefined when nothing is known of those.
+   * else the share of the most frequent values before it. Undefined when those are unknown.
    */
   readonly share: number | undefined;
 }
@@ -63,7 +63,7 @@ function motionOf(
 ): Pick<MovingPart, 'direction' | 'evidence'> | undefined {
   if (order === 'random') return undefined;
   const isMoment = kind === 'instant' || kind === 'dateTime';
-  // A number that has few values, such as that of a bucket, counts nothing.
+  // A number with few values, such as that of a bucket, is no counter.
   const isNumber = (kind === 'int32' || kind === 'int64') && values === undefined;
   if (order === undefined && !isMoment && !isNumber) return undefined;
   const isTurned = !isAscending(part, kind);
@@ -72,7 +72,7 @@ function motionOf(
   return { direction, evidence };
 }
 
-/** Whether greater values have greater keys, as the format writes them. */
+/** Whether greater values have greater keys in this format. */
 function isAscending({ format }: KeyPart, kind: PropertyKind): boolean {
   const [less, more] = samplesOf(kind);
   return less === undefined || format.format(less) < format.format(more);

@@ -4,7 +4,7 @@ import { counts, uniform, type Distribution } from './distribution.js';
 import type { FactsByName } from './property-facts.js';
 import { spreadOf, type Spread } from './spread.js';
 
-/** The values of a property; undefined when nothing is known of them. */
+/** The distribution of a property's values; undefined when nothing is known of them. */
 export function valuesOf(
   name: string,
   property: AnyProperty | undefined,
@@ -17,11 +17,11 @@ export function valuesOf(
   return values.length === 0 ? undefined : uniform(values.length);
 }
 
-/** The spread of one value: all that there is. */
+/** The spread of a single value. */
 export const whole: Spread = spreadOf(uniform(1));
 
 /**
- * The spread of keys over the values of their parts, taken as independent of each other. Undefined
+ * The spread of keys over the values of their parts, assuming that these are independent. Undefined
  * when nothing is known of a part.
  */
 export function spreadOfKeys(
@@ -38,7 +38,7 @@ export function spreadOfKeys(
   return spread;
 }
 
-/** The spread of pairs of values that have nothing to do with each other. */
+/** The spread of pairs of independent values. */
 export function combined(left: Spread, right: Spread): Spread {
   const greatest = left.greatest * right.greatest;
   const values = left.values * right.values;
@@ -52,12 +52,12 @@ export function combined(left: Spread, right: Spread): Spread {
       left.first === undefined || right.first === undefined
         ? undefined
         : `${left.first}, ${right.first}`,
-    // Of pairs that differ, only the most frequent one is known for sure.
+    // Unless both are uniform, only the most frequent pair is known for sure.
     above: (share) => (greatest > share ? (isUniform ? values : 1) : 0),
   };
 }
 
-/** At most `count` values: no more than there are rows. */
+/** A spread of at most `count` values, because there are no more rows. */
 export function limited(spread: Spread, count: number): Spread {
   if (spread.values <= count || count < 1) return spread;
   return spreadOf(uniform(Math.floor(count)));

@@ -3,30 +3,30 @@ import type { Properties } from '../../definition/property.js';
 import { ValueError } from '../../rows/model-error.js';
 import type { Distribution } from './distribution.js';
 
-/** An average and a greatest figure of the same unit. */
+/** An average and a maximum in the same unit. */
 export interface SizeRange {
   readonly average: number;
   readonly maximum: number;
 }
 
-/** How the values of a property go from one inserted entity to the next. */
+/** How the values of a property change from one insert to the next. */
 export type ValueOrder = 'increasing' | 'decreasing' | 'random';
 
 /** What is known, or expected, of the values of one property. */
 export interface PropertyFacts {
   /**
-   * UTF-16 code units of a text or of the JSON text, bytes of a binary. One number: all are of that
-   * size. Other kinds have sizes of their own.
+   * UTF-16 code units of a text or of the JSON text, bytes of a binary. A single number is the size
+   * of all. Other kinds have fixed sizes.
    */
   readonly size?: number | SizeRange;
-  /** Share of the entities that have it, 0 to 1. 1 when absent. */
+  /** The share of entities that have the property, 0 to 1. 1 when absent. */
   readonly present?: number;
   /** How many values there are and how often each occurs. */
   readonly values?: Distribution;
   /**
-   * `increasing` for sequence numbers and times of events, `random` for times that have nothing to
-   * do with the order of inserts, such as dates of birth. When absent, moments are taken to
-   * increase and nothing is taken of other kinds.
+   * `increasing` for sequence numbers and times of events, `random` for times that are independent
+   * of the order of inserts, such as dates of birth. When absent, moments are assumed to increase,
+   * and nothing is assumed of other kinds.
    */
   readonly order?: ValueOrder;
   /** Of an embedded object, by the names of its properties. */
@@ -41,7 +41,7 @@ export type FactsOf<P extends Properties> = {
 export type FactsByName = Readonly<Record<string, PropertyFacts | undefined>>;
 
 /**
- * Throws `ValueError` for facts about what the definition does not have, and for no such figures.
+ * Throws `ValueError` for properties that the definition does not have, and for impossible figures.
  */
 export function checkFacts(facts: FactsByName, properties: Properties, where: string): void {
   for (const [name, known] of Object.entries(facts)) {

@@ -1,7 +1,7 @@
 import { unreachable } from '../../../base/invariant.js';
 import type { Distribution } from './distribution.js';
 
-/** The figures of a distribution. Shares are from 0 to 1 of all occurrences. */
+/** The figures of a distribution. Shares are 0 to 1 of all occurrences. */
 export interface Spread {
   /** How many values occur. */
   readonly values: number;
@@ -10,8 +10,8 @@ export interface Spread {
   /** The share of the rarest value. */
   readonly least: number;
   /**
-   * The expected share of a value that is picked as often as it occurs: the sum of the squares of
-   * all shares. 1 / values when all are equal, more when some are frequent.
+   * The expected share of the value of a random occurrence: the sum of the squares of all shares. 1
+   * / values when all are equal, more when some are frequent.
    */
   readonly typical: number;
   /** The most frequent value, when its name is known. */
@@ -33,7 +33,7 @@ export function spreadOf(distribution: Distribution): Spread {
   }
 }
 
-/** The share of one value; undefined when the distribution does not tell values apart by name. */
+/** The share of one value; undefined when the distribution does not name values. */
 export function shareOf(distribution: Distribution, value: string): number | undefined {
   if (distribution.kind !== 'counts') return undefined;
   const count = Object.hasOwn(distribution.counts, value) ? distribution.counts[value] : undefined;
@@ -70,7 +70,7 @@ function zipfShares(values: number, exponent: number): Spread {
   };
 }
 
-/** Terms that are added one by one; the rest is an integral, exact to nine digits. */
+/** Terms that are added one by one; an integral, exact to nine digits, replaces the rest. */
 const exactTerms = 10_000;
 
 /** 1 + 2^-exponent + … + count^-exponent. */
@@ -102,7 +102,7 @@ function countedShares(distribution: Counts): Spread {
   const known = Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([value, count]) => ({ value, share: count / total }));
-  // What was not told apart counts as equal shares.
+  // Values that were not counted one by one have equal shares.
   const other = otherValues === 0 ? 0 : otherCount / total / otherValues;
   const others = other === 0 ? 0 : otherValues;
   const shares = known.map(({ share }) => share);

@@ -1,6 +1,6 @@
 import type { Distribution } from './distribution.js';
 
-/** Values that are told apart; further ones are counted together. */
+/** Values that are counted one by one; further ones are counted together. */
 const valuesMax = 10_000;
 
 /** Counts how often values occur, in bounded memory. */
@@ -18,21 +18,21 @@ export class ValueCounter {
   }
 
   /**
-   * How often the values occurred. Undefined when most were different ones, so that a count of them
-   * tells nothing about those that were not seen.
+   * How often the values occurred. Undefined when most were distinct, because their counts then say
+   * nothing about values that were not seen.
    */
   distribution(isWhole: boolean): Distribution | undefined {
     const values = this.#counts.size + this.#others;
     return values * 2 > this.#total ? undefined : this.all(isWhole);
   }
 
-  /** The same, however different the values were. Undefined when there was none. */
+  /** The same, however many values were distinct. Undefined when there was none. */
   all(isWhole: boolean): Distribution | undefined {
     if (this.#total === 0) return undefined;
     return Object.freeze({
       kind: 'counts',
       counts: Object.freeze(Object.fromEntries(this.#counts)),
-      // Each is taken for a value of its own.
+      // Each counts as a distinct value.
       otherValues: this.#others,
       otherCount: this.#others,
       isWhole,

@@ -1,4 +1,4 @@
-/** A value as distributions name it; undefined for one that they cannot name. */
+/** The name of a value in distributions; undefined for one that they cannot name. */
 export function nameOfValue(value: unknown): string | undefined {
   switch (typeof value) {
     case 'string':

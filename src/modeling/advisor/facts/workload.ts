@@ -6,43 +6,43 @@ import type { PartitionQuery, PartitionsQuery, TableScan } from '../../table/que
 import type { Distribution } from './distribution.js';
 import { checkFacts, type FactsByName, type FactsOf } from './property-facts.js';
 
-/** What is expected of a table, or was measured: what it holds and what is done with it. */
+/** What a table holds and what is done with it, as expected or as measured. */
 export interface Workload<D extends AnyDefinition, LookUp = never> {
   /** Entities in the table. */
   readonly rows: number;
   /**
-   * How the entities spread over PartitionKeys. May lack when the PartitionKey is always the same,
-   * or when `values` is known of every property in it.
+   * How the entities spread over PartitionKeys. May be absent when the PartitionKey is constant, or
+   * when `values` is known of every property in it.
    */
   readonly partitions?: Distribution;
   readonly properties?: FactsOf<D['properties']>;
   readonly operations: readonly Operation<D, LookUp>[];
-  /** What the account has to do besides, in requests a second at the busiest time. */
+  /** Other requests to the account per second, at the busiest time. */
   readonly otherRequestsPerSecond?: number;
 }
 
 interface Rated {
-  /** What reports call it; its kind when absent. */
+  /** The name in reports; the kind when absent. */
   readonly name?: string;
-  /** At the busiest time: partitions and the account must carry it. */
+  /** At the busiest time. Partitions and the account are checked against it. */
   readonly perSecond: number;
-  /** Over the month: costs follow from it. `perSecond` when absent. */
+  /** Over the month. Costs are computed from it. `perSecond` when absent. */
   readonly averagePerSecond?: number;
   /**
-   * Share of the operations that go to the busiest partition, 0 to 1. When absent a partition gets
-   * as many as it has entities, and inserts under growing PartitionKeys go to the last one.
+   * The share of the operations that go to the busiest partition, 0 to 1. When absent, a partition
+   * gets its share of the entities, and inserts under growing PartitionKeys go to the last one.
    */
   readonly busiest?: number;
 }
 
-/** What a transaction or a single write does with an entity. */
+/** The kinds of writes, alone or in a transaction. */
 export type WriteKind = 'insert' | 'replace' | 'merge' | 'upsert' | 'delete';
 
 interface WriteOperation<N extends string> extends Rated {
   readonly kind: WriteKind;
   /**
-   * Properties that a replace, merge or upsert changes. When absent: all, except those by which an
-   * index is asked.
+   * Properties that a replace, merge or upsert changes. When absent: all, except those that indexes
+   * are looked up by.
    */
   readonly changes?: readonly N[];
 }
@@ -50,13 +50,13 @@ interface WriteOperation<N extends string> extends Rated {
 /** A read, a change and a write, as `update` does. */
 interface UpdateOperation<N extends string> extends Rated {
   readonly kind: 'update';
-  /** As of a replace. */
+  /** As for a replace. */
   readonly changes?: readonly N[];
 }
 
 interface TransactionOperation extends Rated {
   readonly kind: 'transaction';
-  /** Entities that it writes, without the rows of indexes. */
+  /** Entities that it writes, without index rows. */
   readonly writes: number;
   /** `insert` when absent. */
   readonly of?: WriteKind;
@@ -67,25 +67,25 @@ interface GetOperation extends Rated {
 }
 
 interface Reading<N extends string> extends Rated {
-  /** Properties that are asked for; all when absent. */
+  /** Properties to read; all when absent. */
   readonly select?: readonly N[];
-  /** Entities that the keys select, when it is known better than by `properties`. */
+  /** Entities that the keys select, if it is known better than by `properties`. */
   readonly reads?: number;
-  /** Entities that come; those that the condition lets through when absent. */
+  /** Entities returned; when absent, those that satisfy the condition. */
   readonly returns?: number;
-  /** Entities after which the program stops asking, as `first(count)` does. */
+  /** Entities after which the program stops reading, as `first(count)` does. */
   readonly take?: number;
 }
 
 interface QueryOperation<D extends AnyDefinition> extends Reading<keyof D['properties'] & string> {
   readonly kind: 'query';
-  /** As it is given to `query()`, with values that are typical. */
+  /** As passed to `query()`, with typical values. */
   readonly query: PartitionQuery<D> | PartitionsQuery<D>;
 }
 
 interface ScanOperation<D extends AnyDefinition> extends Reading<keyof D['properties'] & string> {
   readonly kind: 'scan';
-  /** As it is given to `scanTable()`. */
+  /** As passed to `scanTable()`. */
   readonly scan?: TableScan<D>;
 }
 
@@ -100,26 +100,29 @@ type LookUpOperation<
   ? Reading<string> & {
       readonly kind: 'look-up';
       readonly index: N;
-      /** Over the rows of the index. Of an index of lists: absent, it is one list. */
+      /** A query over the rows of the index. When absent: one row, or one list. */
       readonly query?: PartitionQuery<Row> | PartitionsQuery<Row>;
-      /** Whether the entities themselves are read afterwards. Of an index of lists: always. */
+      /**
+       * Whether the entities themselves are read afterwards. When absent: of an index of lists
+       * only.
+       */
       readonly thenRead?: boolean;
     }
   : never;
 
-/** A definition with indexes, whatever they are. */
+/** A definition with any indexes. */
 export interface AnyIndexed {
   readonly entity: AnyDefinition;
   readonly indexes: readonly ResolvedIndex[];
 }
 
-/** What can be looked up in the indexes of a definition. */
+/** The look-ups in the indexes of a definition. */
 export type LookUpOf<X extends AnyIndexed> =
   X extends IndexedDefinition<infer D, infer I>
     ? { [N in keyof I & string]: LookUpOperation<D, I, N> }[keyof I & string]
     : never;
 
-/** One kind of thing that is done with the table. */
+/** One kind of operation on the table. */
 export type Operation<D extends AnyDefinition, LookUp = never> =
   | WriteOperation<keyof D['properties'] & string>
   | UpdateOperation<keyof D['properties'] & string>
@@ -129,7 +132,7 @@ export type Operation<D extends AnyDefinition, LookUp = never> =
   | ScanOperation<D>
   | LookUp;
 
-/** An operation of whatever definition, as the advisor reads it. */
+/** An operation of any definition, as the advisor reads it. */
 export type AnyOperation =
   | WriteOperation<string>
   | UpdateOperation<string>
@@ -159,7 +162,7 @@ function checkFigure(value: number | undefined, what: string, max = Infinity): v
   throw new ValueError(`${what}: ${value} is no such figure`);
 }
 
-/** Throws `ValueError` for figures that are none, and for properties that are not there. */
+/** Throws `ValueError` for impossible figures, and for properties that do not exist. */
 export function checkWorkload(workload: AnyWorkload, definition: AnyDefinition): void {
   checkFigure(workload.rows, 'rows');
   checkFigure(workload.otherRequestsPerSecond, 'otherRequestsPerSecond');

@@ -4,18 +4,18 @@ import type { RowSets } from '../plans/row-set.js';
 import type { ServiceTargets } from '../plans/service-targets.js';
 import type { AnyWorkload } from '../facts/workload.js';
 
-/** All that the rules look at. */
+/** The input of the rules. */
 export interface Advice {
   readonly places: RowSets;
   readonly workload: AnyWorkload;
   readonly plans: readonly OperationPlan[];
   readonly loads: readonly PartitionLoad[];
   readonly targets: ServiceTargets;
-  /** Of the whole account, at the busiest time. */
+  /** Requests to the whole account at the busiest time. */
   readonly requestsPerSecond: number;
-  /** Of all rows, indexes included. */
+  /** The bytes of all rows, indexes included. */
   readonly bytes: number;
 }
 
-/** From which share of a target on a figure is worth a warning. */
+/** The share of a target from which a figure deserves a warning. */
 export const nearTarget = 0.8;

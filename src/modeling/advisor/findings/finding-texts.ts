@@ -1,18 +1,18 @@
 import { amount, byteText, counted, percent } from './number-text.js';
 
-/** The figures of each finding. Rates are by the second, shares from 0 to 1. */
+/** The figures of each finding. Rates are per second, shares 0 to 1. */
 export interface Figures {
   readonly 'hot-partition': {
     readonly place: string;
     readonly entitiesPerSecond: number;
     readonly target: number;
-    /** Partitions that pass the target. 0: the greatest only comes near. */
+    /** Partitions beyond the target. 0: the busiest only comes near. */
     readonly partitions: number;
-    /** Share of the traffic that the busiest partition has. */
+    /** The share of the traffic that the busiest partition gets. */
     readonly share: number;
-    /** What it has most of that from. */
+    /** The operation that contributes most. */
     readonly operation: string;
-    /** Whether that operation reads stretches of rows, or touches few rows often. */
+    /** Whether that operation reads ranges of rows, or few rows often. */
     readonly cause: 'scan' | 'traffic';
   };
   readonly 'single-partition': {
@@ -75,7 +75,7 @@ interface KeyMotionFigures {
   readonly key: KeyName;
   readonly property: string;
   readonly insertsPerSecond: number;
-  /** Share of the inserts that follow one another. */
+  /** The share of inserts that follow one another. */
   readonly share: number;
   readonly target: number;
 }
@@ -90,7 +90,7 @@ interface ScanFigures {
 /** The codes of findings, which never change. */
 export type FindingCode = keyof Figures;
 
-/** What a finding says. */
+/** The texts of a finding. */
 interface FindingText<F> {
   readonly problem: (figures: F) => string;
   readonly advice: (figures: F) => string;

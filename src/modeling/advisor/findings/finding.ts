@@ -1,22 +1,18 @@
 import { findingTexts, type Figures, type FindingCode } from './finding-texts.js';
 
-/**
- * `error`: it will fail or be refused. `warning`: it will be slow or dear. `info`: worth knowing.
- */
+/** `error`: it fails or is refused. `warning`: it is slow or expensive. `info`: worth knowing. */
 export type Severity = 'error' | 'warning' | 'info';
 
-/** Something that the advisor found. Frozen; JSON shows all of it. */
+/** A finding of the advisor. Frozen; JSON contains all of it. */
 export type Finding = { [C in FindingCode]: FindingOf<C> }[FindingCode];
 
-/** Something that a design should do otherwise. */
+/** A problem of a design, with advice. */
 export interface FindingOf<C extends FindingCode> {
   readonly severity: Severity;
   readonly code: C;
-  /**
-   * What it is about: `PartitionKey`, `index 'email'`, `operation 'by name'`, `property 'note'`.
-   */
+  /** The subject: `PartitionKey`, `index 'email'`, `operation 'by name'`, `property 'note'`. */
   readonly subject: string;
-  /** The numbers behind it. Their names do not change. */
+  /** The numbers behind the finding. Their names do not change. */
   readonly figures: Figures[C];
   /** What is wrong, in one sentence. */
   readonly problem: string;
@@ -26,7 +22,7 @@ export interface FindingOf<C extends FindingCode> {
   readonly pattern: string;
 }
 
-/** A finding with the texts that belong to its code. */
+/** Makes a finding with the texts of its code. */
 export function finding<C extends FindingCode>(
   severity: Severity,
   code: C,
@@ -49,7 +45,7 @@ export function finding<C extends FindingCode>(
 
 const ranks: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 };
 
-/** The worst first; else in the order in which they were found. */
+/** The most severe first, otherwise in the order in which they were found. */
 export function bySeverity(findings: readonly Finding[]): readonly Finding[] {
   return findings.toSorted((left, right) => ranks[left.severity] - ranks[right.severity]);
 }

@@ -1,4 +1,4 @@
-/** Numbers as a person reads them, the same in every locale. */
+/** Formats numbers for people, the same in every locale. */
 
 const thousands = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
@@ -22,7 +22,7 @@ const magnitudes = [
   { from: 1e4, letter: 'k' },
 ] as const;
 
-/** For tables: `23k`, `1.2M`, and what is below 10,000 as it is. */
+/** For tables: `23k`, `1.2M`; below 10,000 as `amount`. */
 export function short(value: number): string {
   const found = magnitudes.find(({ from }) => Math.abs(value) >= from);
   if (found === undefined) return amount(value);

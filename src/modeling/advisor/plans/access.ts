@@ -5,24 +5,24 @@ import type { RowSet } from './row-set.js';
 export type RequestClass =
   'point-read' | 'range-read' | 'insert' | 'update' | 'delete' | 'transaction' | 'queue' | 'blob';
 
-/** Requests of one class at one place, made by one operation. */
+/** Requests of one class to one row set, made by one operation. */
 export interface Access {
-  /** Undefined: a queue, a blob. */
+  /** Undefined for a queue or a blob. */
   readonly place: RowSet | undefined;
   readonly request: RequestClass;
-  /** For each operation. */
+  /** Per operation. */
   readonly requests: Estimate;
   readonly read: Estimate;
   readonly written: Estimate;
-  /** How many partitions an operation goes to; undefined: to all of them. */
+  /** The number of partitions that an operation accesses; undefined: all of them. */
   readonly partitions: number | undefined;
-  /** Whether a worker makes it afterwards, instead of the caller. */
+  /** Whether a worker makes the requests afterwards, instead of the caller. */
   readonly isLater: boolean;
-  /** Entities read and written in a partition with this share of the rows, when it goes there. */
+  /** Entities read and written in a partition with this share of the rows, when it is accessed. */
   readonly at: (share: number) => number;
 }
 
-/** Requests that each read or write a number of entities that is known. */
+/** Requests that each read or write a known number of entities. */
 export function accessOf(
   place: RowSet | undefined,
   request: RequestClass,

@@ -1,6 +1,6 @@
 /**
- * A number that is not known before: what it is at best, what is expected, and what it may become.
- * `worst` is the worst that the workload allows; the service may always end a page early, or fail.
+ * An estimated number: at best, as expected and at worst. `worst` is the worst that the workload
+ * allows; the service may still end a page early, or fail.
  */
 export interface Estimate {
   readonly best: number;

@@ -4,20 +4,20 @@ import { indexedNames, spreadOfIndexed, type RowSet, type RowSets } from './row-
 import { listSize } from './list-size.js';
 import { later, once, pointReads, accessOf, type Access } from './access.js';
 
-/** What a write does with an entity that indexes must follow. */
+/** A write of an entity, as its indexes see it. */
 export interface IndexedChange {
   readonly kind: 'insert' | 'change' | 'delete';
-  /** Names of the properties that it changes; undefined: all that no index is asked by. */
+  /** Names of the changed properties; undefined: all except those that indexes are looked up by. */
   readonly changes: readonly string[] | undefined;
 }
 
 /** What the indexes of a definition add to one write of an entity. */
 export interface IndexUpkeep {
-  /** Rows that the transaction of the entity writes besides it: copies, lists, an intent. */
+  /** Rows that the transaction of the entity also writes: copies, lists, an intent. */
   readonly rowsBeside: number;
   /** Reads before the transaction: the lists that it changes. */
   readonly before: readonly Access[];
-  /** What the worker does afterwards. */
+  /** What the worker sends afterwards. */
   readonly after: readonly Access[];
 }
 
@@ -28,7 +28,7 @@ function following(place: RowSet, places: RowSets, { kind, changes }: IndexedCha
   const { index } = place;
   if (kind !== 'change' || index === undefined) return 'same-key';
   if (changes === undefined) return index.kind === 'list' ? 'stays' : 'same-key';
-  // Keys of entities never change, so only what an index is asked by moves its rows.
+  // Keys of entities never change, so only indexed properties move the rows of an index.
   const keys = indexedNames(index, places.entities.definition);
   if (keys.some((name) => changes.includes(name))) return 'other-key';
   if (index.kind === 'list') return 'stays';
@@ -52,7 +52,7 @@ export function upkeepOf(places: RowSets, change: IndexedChange): IndexUpkeep {
   };
 }
 
-/** Rows that a change of one entity writes in an index: one, or the old one and the new one. */
+/** Rows that a change of one entity writes in an index: one, or the old and the new one. */
 function rowsOf(how: Following): number {
   return how === 'other-key' ? 2 : 1;
 }
@@ -65,7 +65,7 @@ function listReads(place: RowSet, places: RowSets, lists: number): Access {
   );
 }
 
-/** Requests that reading a list takes: more than one when it has chunks. */
+/** Requests that reading a list takes: two when it has chunks. */
 export function listRequests(place: RowSet, places: RowSets): Estimate {
   const entries = listEntries(place, places);
   return mapEstimate(entries, (count) =>
@@ -75,7 +75,7 @@ export function listRequests(place: RowSet, places: RowSets): Estimate {
   );
 }
 
-/** Entities in a list: of a typical value, and of the most frequent one. */
+/** The number of entities in a list: of a typical value, and at worst of the most frequent one. */
 export function listEntries(place: RowSet, { entities, facts }: RowSets): Estimate {
   const { index } = place;
   if (index === undefined) return exactly(0);
@@ -91,7 +91,7 @@ export function listEntries(place: RowSet, { entities, facts }: RowSets): Estima
   };
 }
 
-/** An intent on its way, and the worker that acts on it. */
+/** The relay of an intent, and the worker that acts on it. */
 function worker(
   places: RowSets,
   affected: readonly { readonly place: RowSet; readonly how: Following }[],
@@ -114,12 +114,12 @@ function worker(
     ];
   });
   return [
-    // Relayed: the intent is found among others, sent and deleted.
+    // The relay reads the intent with others, sends it and deletes it.
     accessOf(entities, 'range-read', { best: 0.001, expected: 1, worst: 1 }, { read: 1 }),
     accessOf(entities, 'delete', once, { written: 1 }),
-    // Put, got, up to 32 at once, and deleted.
+    // The message is put, got with up to 31 others, and deleted.
     accessOf(undefined, 'queue', { best: 2 + 1 / 32, expected: 3, worst: 3 }),
-    // The entity before and after.
+    // The entity is read before and after.
     pointReads(entities, exactly(2)),
     ...rows,
   ];

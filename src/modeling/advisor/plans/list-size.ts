@@ -2,7 +2,7 @@ import type { ResolvedLists } from '../../patterns/indexes/with-indexes.js';
 import { capacityFormula as formula } from '../sizes/capacity-formula.js';
 import type { RowSet } from './row-set.js';
 
-/** What the list of one value takes. */
+/** The size of the list of one value. */
 export interface ListSize {
   /** UTF-16 code units of its JSON. */
   readonly units: number;
@@ -12,7 +12,7 @@ export interface ListSize {
   readonly chunks: number;
 }
 
-/** A list of so many entities. A blob has no rows. */
+/** The size of a list with this number of entries. A blob has no rows. */
 export function listSize(
   { place, layout }: ResolvedLists,
   list: RowSet,
@@ -26,7 +26,7 @@ export function listSize(
   const units = entries * (key + 3) + 2;
   if (place === 'blob') return { units, bytes: entries * (key + 1), chunks: 0 };
   const isLong = units > layout.unitsMax;
-  // A list that grows is cut in halves, so its rows are three quarters full.
+  // A list that grows is split in halves, so its rows are three quarters full on average.
   const chunks = isLong ? Math.ceil(units / (0.75 * layout.unitsMax)) : 0;
   const name = formula.property + formula.nameUnit * layout.name.length + formula.length;
   const rows = 1 + chunks;

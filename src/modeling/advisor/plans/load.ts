@@ -3,32 +3,32 @@ import { movingPart } from '../facts/key-motion.js';
 import type { RowSet, RowSets } from './row-set.js';
 import type { Access } from './access.js';
 
-/** What the partitions of a place have to carry at the busiest time. */
+/** The load of the partitions of a row set at the busiest time. */
 export interface PartitionLoad {
   readonly place: RowSet;
-  /** Entities read and written a second, in all partitions. */
+  /** Entities read and written per second, in all partitions. */
   readonly entitiesPerSecond: number;
   /** In the busiest partition. */
   readonly busiestPerSecond: number;
   /** Share of the requests that go to the busiest partition. */
   readonly busiestShare: number;
-  /** The operation that the busiest partition has most of it from. */
+  /** The operation that contributes most to the busiest partition. */
   readonly busiestOperation: OperationPlan | undefined;
-  /** Partitions that get more than so many entities a second. */
+  /** The number of partitions that get more than this many entities per second. */
   readonly above: (entitiesPerSecond: number) => number;
 }
 
 interface Flow {
   readonly plan: OperationPlan;
   readonly access: Access;
-  /** Operations a second. */
+  /** Operations per second. */
   readonly perSecond: number;
-  /** Share that goes to the busiest partition; undefined: as large as the partition. */
+  /** The share that goes to the busiest partition; undefined: its share of the rows. */
   readonly busiest: number | undefined;
 }
 
 /**
- * The load of the entities' partitions, indexes beside them included, and of those of each index.
+ * The load of the entities' partitions, including indexes in them, and that of each other index.
  */
 export function loadsOf(
   places: RowSets,
@@ -47,7 +47,7 @@ export function loadsOf(
   );
 }
 
-/** The place whose partitions a place is in. */
+/** The row set whose partitions contain a row set. */
 function homeOf(place: RowSet | undefined, { entities }: RowSets): RowSet | undefined {
   return place?.index?.place === 'same-partition' ? entities : place;
 }
@@ -67,8 +67,8 @@ function flowsOf(places: RowSets, plan: OperationPlan): readonly Flow[] {
 }
 
 /**
- * Share of the inserts that go to the newest partition, when PartitionKeys grow. Where each row has
- * a PartitionKey of its own no partition is busy, only an end of the key range.
+ * The share of inserts that go to the newest partition, when PartitionKeys grow. When each row has
+ * its own PartitionKey no partition is busy, only one end of the key range.
  */
 function growingShare(
   { definition, partitions, rows }: RowSet,
@@ -88,7 +88,7 @@ function loadOf(place: RowSet, flows: readonly Flow[]): PartitionLoad {
   }
   const byLoad = [...ofBusiest].toSorted(([, left], [, right]) => right - left);
   const busiestPerSecond = byLoad.reduce((sum, [, entities]) => sum + entities, 0);
-  // What does not go to the busiest partition spreads over the others.
+  // The other operations spread over the other partitions.
   const elsewhere = (flow: Flow, share: number): number => {
     if (flow.busiest === undefined || greatest >= 1) return share;
     return (share * (1 - flow.busiest)) / (1 - greatest);
@@ -113,7 +113,7 @@ function loadOf(place: RowSet, flows: readonly Flow[]): PartitionLoad {
   };
 }
 
-/** Entities a second in a partition that has a share of the rows and of the operations. */
+/** Entities per second in a partition with a share of the rows and of the operations. */
 function carried({ access, perSecond }: Flow, rowShare: number, share: number): number {
   const { partitions, at } = access;
   if (partitions === undefined) return perSecond * at(rowShare);
@@ -126,7 +126,7 @@ function total({ access, perSecond }: Flow): number {
 
 const steps = 60;
 
-/** The share at which a load that grows with it reaches a limit. */
+/** The share at which a load that grows with it reaches a limit, by bisection. */
 function shareWith(load: (share: number) => number, greatest: number, limit: number): number {
   let low = 0;
   let high = greatest;

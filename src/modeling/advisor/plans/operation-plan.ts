@@ -9,23 +9,23 @@ import type { ServiceTargets } from './service-targets.js';
 import { once, onFailure, pointReads, accessOf, type Access } from './access.js';
 import type { AnyLookUp, AnyOperation, WriteKind } from '../facts/workload.js';
 
-/** What one operation of the workload does, each time. */
+/** The requests of one execution of an operation. */
 export interface OperationPlan {
   readonly operation: AnyOperation;
-  /** As reports call it. */
+  /** The name in reports. */
   readonly name: string;
-  /** Of what reads by a query or an index; of a read by its keys `point`; undefined for writes. */
+  /** The class of a query or look-up; `point` for a read by key; undefined for writes. */
   readonly planClass: PlanClass | undefined;
-  /** In order: requests of the caller, and of the worker that acts on an intent. */
+  /** In order: requests of the caller, then those of the worker that acts on an intent. */
   readonly accesses: readonly Access[];
   readonly returned: Estimate;
-  /** Rows that its transaction writes; 0 when it has none. */
+  /** Rows that its transaction writes; 0 without one. */
   readonly transactionRows: number;
-  /** Whether nobody told how many rows its range of RowKeys has. */
+  /** Whether the number of rows in its range of RowKeys is unknown. */
   readonly isAssumed: boolean;
 }
 
-/** The attempts of `update`, and of every write when there are indexes. */
+/** Maximum attempts of `update`, and of every write when there are indexes. */
 const updateAttemptsMax = 24;
 const indexedAttemptsMax = 64;
 
@@ -125,7 +125,7 @@ function requestOf(kind: WriteKind): 'insert' | 'update' | 'delete' {
   return kind === 'insert' || kind === 'delete' ? kind : 'update';
 }
 
-/** What a write is to indexes. */
+/** A write as indexes see it. */
 export function changeOf(kind: WriteKind, changes: readonly string[] | undefined): IndexedChange {
   const change = kind === 'insert' || kind === 'delete' ? kind : 'change';
   return { kind: change, changes };
@@ -146,7 +146,7 @@ function writing(places: RowSets, kind: WriteKind, changes: readonly string[] | 
 }
 
 /**
- * After a 409, a 412 or a lost answer, a read finds out by the write stamp whether the write was
+ * After a 409, a 412 or a lost response, a read shows by the write stamp whether the write was
  * applied.
  */
 function lookAgain(entities: RowSet, kind: WriteKind): readonly Access[] {
@@ -156,7 +156,7 @@ function lookAgain(entities: RowSet, kind: WriteKind): readonly Access[] {
     : [];
 }
 
-/** One write of one entity, with what its indexes make of it. It starts over when it was late. */
+/** One write of one entity and the upkeep of its indexes. It starts again after a conflict. */
 function writingBeside(
   places: RowSets,
   kind: WriteKind,
@@ -166,7 +166,7 @@ function writingBeside(
   const upkeep = upkeepOf(places, changeOf(kind, changes));
   const rows = 1 + upkeep.rowsBeside;
   const attempts: Estimate = { ...once, worst: indexedAttemptsMax };
-  // A write with indexes must know the entity's old index values; an insert has none.
+  // A write must know the entity's old index values; an insert has none.
   const reads = kind === 'insert' ? { ...none, worst: indexedAttemptsMax - 1 } : attempts;
   return {
     ...written,
@@ -235,7 +235,7 @@ function lookingUp(places: RowSets, operation: AnyLookUp, targets: ServiceTarget
       : readingCopies(places, place, operation, targets);
   const { thenRead = place.index.kind === 'list' } = operation;
   if (!thenRead) return body;
-  // The index names the entities; each is a point read.
+  // The index gives the keys of the entities; each is a point read.
   return { ...body, accesses: [...body.accesses, pointReads(places.entities, body.returned)] };
 }
 
@@ -264,7 +264,7 @@ function readingList(places: RowSets, place: RowSet, operation: AnyLookUp): Body
   };
 }
 
-/** Requests of an operation of whatever class: those of the caller, and those of a worker. */
+/** The requests of an operation: those of the caller, of a worker, or both. */
 export function requestsOf(
   { accesses }: OperationPlan,
   by: 'caller' | 'worker' | 'both' = 'both',

@@ -26,19 +26,21 @@ export interface QueryReading {
   readonly planClass: PlanClass;
   /** Entities that the service reads. */
   readonly read: Estimate;
-  /** Entities that come. */
+  /** Entities returned. */
   readonly returned: Estimate;
   /** Range reads. */
   readonly requests: Estimate;
-  /** Partitions that it asks for; undefined: all. */
+  /** The number of partitions queried; undefined: all. */
   readonly partitions: number | undefined;
   /** Entities read in a partition that has this share of the rows. */
   readonly readAt: (share: number) => number;
-  /** Whether nobody told how many rows its range of RowKeys has: the whole partition was taken. */
+  /**
+   * Whether the number of rows in its range of RowKeys is unknown: the whole partition was assumed.
+   */
   readonly isAssumed: boolean;
 }
 
-/** What the workload says of a query. */
+/** What the workload says about a query. */
 export interface ReadingFacts {
   readonly select?: readonly string[] | undefined;
   readonly reads?: number | undefined;
@@ -117,14 +119,14 @@ function shareOfWhere(
 }
 
 /**
- * The rows of the partition per row of the type. A type whose RowKeys have their own prefix is one
- * range, whatever other rows are in the partition.
+ * Rows in the partition per row of the type. When the RowKeys of a type begin with the same text,
+ * its rows are one range, whatever other rows are in the partition.
  */
 function densityOf({ definition, density }: RowSet): number {
   return definition.rowKey.texts[0] === '' ? density : 1;
 }
 
-/** Rows of the type in one partition that the keys select. */
+/** Rows of the type that the keys select in one partition. */
 function rowsEach(
   { rows, partitions }: RowSet,
   planClass: PlanClass,
@@ -146,7 +148,7 @@ function rowsEach(
       return {
         best: range === undefined ? 1 : atLeast1(rows * least * range.best),
         expected: atLeast1(rows * typical * (range?.expected ?? 1)),
-        // A value may lie in one partition alone.
+        // A value may occur in one partition only.
         worst: atLeast1(rows * Math.min(greatest, range?.worst ?? 1)),
       };
     default:
@@ -159,7 +161,7 @@ interface Known {
   readonly facts: FactsByName;
 }
 
-/** Share of a partition's rows in a range; undefined when the facts do not tell. */
+/** The share of a partition's rows in a range; undefined when the facts do not determine it. */
 function rangeShare(
   planClass: PlanClass,
   template: KeyTemplate,
@@ -176,7 +178,7 @@ function rangeShare(
     : prefixShare(template, prefix as KeyValues, known);
 }
 
-/** Share of the keys that begin with these values. */
+/** The share of keys that begin with these values. */
 function prefixShare(
   { parts }: KeyTemplate,
   values: KeyValues,
@@ -206,10 +208,10 @@ interface Unfinished extends Pick<
   QueryReading,
   'planClass' | 'partitions' | 'readAt' | 'isAssumed'
 > {
-  /** Rows of the type that the keys select, in each partition asked for. */
+  /** Rows of the type that the keys select, in each partition. */
   readonly each: Estimate;
   readonly density: number;
-  /** Share of them that the condition lets through. */
+  /** The share of them that satisfies the condition. */
   readonly share: number;
 }
 
@@ -222,7 +224,7 @@ function finished(
   const found =
     returns === undefined ? mapEstimate(each, (rows) => rows * share) : exactly(returns);
   const returned = mapEstimate(found, (rows) => Math.min(take, rows * count));
-  // Reading stops when enough has come.
+  // Reading stops when enough rows were returned.
   const readMax = share === 0 || take === Infinity ? Infinity : (take / share) * density;
   const read = mapEstimate(each, (rows) => Math.min(readMax, rows * density * count));
   const bytes = bytesReturned(place, select);
@@ -245,7 +247,7 @@ function finished(
   };
 }
 
-/** Bytes of an entity as far as it is asked for. */
+/** The bytes of an entity that are returned. */
 function bytesReturned(
   { definition, size }: RowSet,
   select: readonly string[] | undefined,

@@ -11,22 +11,19 @@ import type { AnyWorkload } from '../facts/workload.js';
 
 /** The rows of a definition: its entities, or one of its indexes. */
 export interface RowSet {
-  /** As reports call it: the type, or `index 'email'`. */
+  /** The name in reports: the type, or `index 'email'`. */
   readonly name: string;
-  /** Of the rows. */
+  /** The definition of the rows. */
   readonly definition: AnyDefinition;
   readonly rows: number;
   readonly size: EntitySize;
   /** Over PartitionKeys. */
   readonly partitions: Spread;
-  /** Undefined: the set of the entities. */
+  /** Undefined for the entities. */
   readonly index: ResolvedIndex | undefined;
-  /**
-   * Rows in its partitions, including those of other row sets in the same partitions, per row of
-   * this set.
-   */
+  /** Rows of all row sets in its partitions, per row of this set. */
   readonly density: number;
-  /** Rows that a scan of it reads: of entities, all in their table. */
+  /** Rows that a scan of the set reads; for entities, all rows of their table. */
   readonly tableRows: number;
 }
 
@@ -87,14 +84,14 @@ function partitionsOf(definition: AnyDefinition, workload: AnyWorkload): Spread 
 function indexRowSet(index: ResolvedIndex, entities: RowSet, facts: FactsByName): RowSet {
   const { definition } = index;
   const { properties } = definition;
-  // An entity that lacks a needed property has no row.
+  // Entities that lack a required property have no index row.
   const present = index.needed.reduce((share, name) => share * (facts[name]?.present ?? 1), 1);
   const found = entities.rows * present;
   const keys = spreadOfKeys(definition.rowKey, properties, facts);
   const isBeside = index.place === 'same-partition';
   const partitions = isBeside
     ? entities.partitions
-    : // Of a key of which nothing is known every value is taken to be another one.
+    : // The values of a key of which nothing is known are assumed to differ.
       limited(
         spreadOfKeys(definition.partitionKey, properties, facts) ??
           spreadOf(uniform(Math.max(1, Math.round(found)))),
@@ -113,7 +110,9 @@ function indexRowSet(index: ResolvedIndex, entities: RowSet, facts: FactsByName)
   };
 }
 
-/** The properties that an index is asked by: those of its keys that are not keys of the entity. */
+/**
+ * The properties that an index is looked up by: those of its keys that are not keys of the entity.
+ */
 export function indexedNames(index: ResolvedIndex, entity: AnyDefinition): readonly string[] {
   const own = new Set(
     [...entity.partitionKey.parts, ...entity.rowKey.parts].map(({ property }) => property),
@@ -121,7 +120,7 @@ export function indexedNames(index: ResolvedIndex, entity: AnyDefinition): reado
   return index.needed.filter((name) => !own.has(name));
 }
 
-/** How the values that an index is asked by spread over the rows; undefined: all differ. */
+/** The spread of the values that an index is looked up by; undefined: all differ. */
 export function spreadOfIndexed(
   index: ResolvedIndex,
   entity: AnyDefinition,

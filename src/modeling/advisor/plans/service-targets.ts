@@ -1,18 +1,18 @@
 /**
- * What the cloud service promises to carry, and where its answers end. Targets, not limits that it
- * enforces to the number: past them it answers 503. Another server has others, so a caller can give
+ * The load that a service is meant to carry, and the bounds of its pages. Targets are not exact
+ * limits: beyond them the service answers 503. Other servers have others, so a caller can give
  * them.
  */
 export interface ServiceTargets {
-  /** Entities a second in one partition, of 1 KiB each. */
+  /** Entities of 1 KiB per second, in one partition. */
   readonly partitionEntitiesPerSecond: number;
-  /** Requests a second in one account, of entities of 1 KiB. */
+  /** Requests per second in one account, with entities of 1 KiB. */
   readonly accountRequestsPerSecond: number;
   /** Bytes in one account. */
   readonly accountBytes: number;
-  /** Entities in one answer. */
+  /** Entities in one page. */
   readonly pageEntities: number;
-  /** Bytes of entities in one answer. */
+  /** Bytes of entities in one page. */
   readonly pageBytes: number;
 }
 

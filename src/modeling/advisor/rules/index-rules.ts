@@ -10,9 +10,9 @@ import { listSize } from '../plans/list-size.js';
 import { spreadOfIndexed, type RowSet, type RowSets } from '../plans/row-set.js';
 import { shapeOf } from '../sizes/stored-shape.js';
 
-/** An index whose values leave this share of the rows, or more, does not find anything. */
+/** An index is unselective when a value leaves this share of the rows, or more. */
 const unselectiveShare = 0.1;
-/** One value on so many of the rows makes an index of it a second table. */
+/** With one value on this share of the rows, an index is a second table. */
 const skewedShare = 0.9;
 
 /** Indexes that cost more than they help. */
@@ -112,7 +112,7 @@ function rowsWritten(places: RowSets, place: RowSet, operation: AnyOperation): n
   }
 }
 
-/** A full copy of entities that change more often than the copy is read. */
+/** Copies of entities that change more often than the copies are read. */
 function copyFindings(
   entities: RowSet,
   plans: Advice['plans'],

@@ -4,7 +4,7 @@ import type { KeyName } from '../findings/finding-texts.js';
 import { movingPart, type MovingPart } from '../facts/key-motion.js';
 import type { RowSet } from '../plans/row-set.js';
 
-/** Keys that grow, so that one node gets all inserts. */
+/** Growing keys, which send all inserts to one node. */
 export function keyFindings(advice: Advice): readonly Finding[] {
   const { entities, indexes } = advice.places;
   return [entities, ...indexes]
@@ -52,7 +52,7 @@ function partitionKeyFindings(
     return share === 1 ? [finding('info', 'maybe-append-key', subject, figures)] : [];
   }
   const perRange = inserts * (share ?? 0);
-  // Behind a part that spreads, keys grow in many places at once.
+  // After a part that spreads, keys grow in many places at once.
   if (share !== 1 && perRange <= target) return [];
   return [finding(severityOf(perRange, target), `${direction}-key`, subject, figures)];
 }

@@ -3,7 +3,7 @@ import { finding, type Finding } from '../findings/finding.js';
 import type { PartitionLoad } from '../plans/load.js';
 import type { OperationPlan } from '../plans/operation-plan.js';
 
-/** Partitions and accounts that have too much to carry. */
+/** Overloaded partitions and accounts. */
 export function loadFindings(advice: Advice): readonly Finding[] {
   return [
     ...advice.loads.flatMap((load) => partitionFindings(advice, load)),
@@ -42,7 +42,7 @@ function partitionFindings({ targets }: Advice, load: PartitionLoad): readonly F
   return found;
 }
 
-/** Whether an operation reads stretches of rows, so that less of it would do. */
+/** Whether an operation reads ranges of rows, so that it can be made to read less. */
 function isScan(plan: OperationPlan | undefined): boolean {
   return plan?.planClass !== undefined && plan.planClass !== 'point';
 }

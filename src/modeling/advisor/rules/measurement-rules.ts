@@ -2,7 +2,7 @@ import type { Advice } from '../findings/advice.js';
 import type { Distribution } from '../facts/distribution.js';
 import { finding, type Finding } from '../findings/finding.js';
 
-/** What was taken for the whole although it was measured on a part, or not told at all. */
+/** Facts that were measured on a part of the table, or assumed. */
 export function measurementFindings({ workload, plans }: Advice): readonly Finding[] {
   const { partitions, properties = {} } = workload;
   const parts = [

@@ -9,7 +9,7 @@ import { sumOf, type Estimate } from '../plans/estimate.js';
 /** A scan that returns less than this share of the rows it reads is reported. */
 const wideShare = 0.1;
 
-/** Queries that read more than they give, and that an index would answer. */
+/** Queries that read much more than they return, or that an index could answer. */
 export function queryFindings(advice: Advice): readonly Finding[] {
   return advice.plans.flatMap((plan) => [
     ...scanFindings(advice, plan),
@@ -40,7 +40,7 @@ function scanFindings({ targets }: Advice, plan: OperationPlan): readonly Findin
   return [finding('warning', 'wide-scan', subject, figures)];
 }
 
-/** An index by which the query could be asked. */
+/** An index that could answer the query. */
 function unusedByQuery({ places }: Advice, { operation, name }: OperationPlan): readonly Finding[] {
   if (operation.kind !== 'query' && operation.kind !== 'scan') return [];
   const { definition } = places.entities;
@@ -61,7 +61,9 @@ function unusedByQuery({ places }: Advice, { operation, name }: OperationPlan): 
   return [finding('warning', 'index-not-used', `operation '${name}'`, figures)];
 }
 
-/** Whether the values that a query knows make a range of an index's keys: its leading parts. */
+/**
+ * Whether the values of a query determine the leading parts of an index's keys, a range of them.
+ */
 function isAnsweredBy(
   { index, definition }: RowSet,
   entity: AnyDefinition,

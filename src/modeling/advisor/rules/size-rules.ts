@@ -10,7 +10,7 @@ import { assumedUnits } from '../sizes/entity-size.js';
 import { finding, type Finding } from '../findings/finding.js';
 import type { RowSet } from '../plans/row-set.js';
 
-/** Entities, properties and keys that do not fit. */
+/** Entities, properties and keys beyond the limits. */
 export function sizeFindings({ places }: Advice): readonly Finding[] {
   const { entities, indexes } = places;
   const assumed = new Set([entities, ...indexes].flatMap(({ size }) => size.assumed));
@@ -45,7 +45,7 @@ function ofRowSet(place: RowSet): readonly Finding[] {
 }
 
 function propertyFindings({ size, index }: RowSet): readonly Finding[] {
-  // A copy has the properties of the entity, which are told of there.
+  // Properties of a copy are reported for the entity.
   if (index !== undefined) return [];
   return size.fields.flatMap(({ property, content, units, isLarge }) => {
     const limit = content === 'text' ? stringUnitsMax : binaryBytesMax;

@@ -29,7 +29,7 @@ function planFindings({ places }: Advice, plan: OperationPlan): readonly Finding
   return found;
 }
 
-/** Bytes on the wire, as the library counts them before it sends. */
+/** Bytes of the request, as the library counts them before it sends. */
 function bytesOf(size: EntitySize, which: 'average' | 'maximum', writes: number): number {
   const text = (units: number): string => 'x'.repeat(Math.ceil(Math.min(units, textMax)));
   const properties: Record<string, WireValue> = {};

@@ -11,65 +11,65 @@ import {
   type SizeRange,
 } from '../facts/property-facts.js';
 
-/** What is stored as one entity: a definition's rows, or the rows of an index. */
+/** A stored entity: a row of a definition, or of an index. */
 export interface StoredShape {
-  /** All properties that keys or stored properties take values from. */
+  /** All properties whose values are in keys or in stored properties. */
   readonly properties: Properties;
   readonly partitionKey: KeyTemplate;
   readonly rowKey: KeyTemplate;
-  /** Names of the properties that are stored as such. */
+  /** The names of the stored properties. */
   readonly stored: readonly string[];
-  /** What is stored besides them. */
+  /** Further stored properties. */
   readonly extra: readonly ExtraField[];
 }
 
-/** A stored property that no definition has: the type, the version, a write stamp. */
+/** A stored property that the library adds: the type, the version or a write stamp. */
 export interface ExtraField {
   readonly name: string;
   readonly value: ValueSize;
 }
 
-/** What a value takes, without its name. */
+/** The size of a value, without its name. */
 export interface ValueSize {
   readonly content: FieldContent;
   /** UTF-16 code units of a text, else bytes. */
   readonly units: SizeRange;
 }
 
-/** What a stored value is, as far as limits go. */
+/** How limits apply to a stored value. */
 export type FieldContent = 'text' | 'bytes' | 'fixed';
 
 export interface FieldSize {
-  /** The name in the definition, with dots inside of embedded objects. */
+  /** The name in the definition, with dots for embedded objects. */
   readonly property: string;
   readonly storedName: string;
-  /** Bytes, name and overhead included. The average counts entities that lack it as 0. */
+  /** Bytes, name and overhead included. The average counts entities without the property as 0. */
   readonly bytes: SizeRange;
   readonly content: FieldContent;
-  /** Of the value alone: UTF-16 code units of a text, else bytes. */
+  /** The value alone: UTF-16 code units of a text, else bytes. */
   readonly units: SizeRange;
-  /** Whether its table stores large values in parts, in rows or blobs of their own. */
+  /** Whether the table stores large values in parts, in rows or blobs of their own. */
   readonly isLarge: boolean;
-  /** Share of the entities that have it. */
+  /** The share of entities that have it. */
   readonly present: number;
 }
 
 export interface EntitySize {
-  /** As the service counts them against 1 MiB and bills them. */
+  /** As the service counts them for the limit of 1 MiB and for the bill. */
   readonly bytes: SizeRange;
-  /** What is not keys or values, on average: 4 an entity, 8 and the name a property. */
+  /** Average bytes that are neither keys nor values: 4 per entity, 8 and the name per property. */
   readonly overheadBytes: number;
   readonly fields: readonly FieldSize[];
-  /** Properties of an entity that has all; the keys and the Timestamp do not count. */
+  /** Properties of an entity that has all of them, without the keys and the Timestamp. */
   readonly properties: number;
   /** UTF-16 code units. */
   readonly partitionKey: SizeRange;
   readonly rowKey: SizeRange;
-  /** Properties whose size nobody told; `assumedUnits` was taken. */
+  /** Properties of unknown size, for which `assumedUnits` was used. */
   readonly assumed: readonly string[];
 }
 
-/** Code units of a text of which nothing is known. */
+/** Code units assumed for a text of unknown size. */
 export const assumedUnits = 20;
 
 export function entitySize(shape: StoredShape, facts: FactsByName): EntitySize {
@@ -108,7 +108,7 @@ function overheadOf(storedName: string): number {
   return formula.property + formula.nameUnit * storedName.length;
 }
 
-/** Bytes that a value takes, as the service counts them. */
+/** The bytes of a value, as the service counts them. */
 function valueBytes({ content, units }: ValueSize): SizeRange {
   switch (content) {
     case 'text':
@@ -232,16 +232,19 @@ function textUnits(
   };
 }
 
-/** What encryption adds to a value: a mark, the nonce, its type and the tag. */
+/** Bytes that encryption adds to a value: a mark, the nonce, its type and the tag. */
 export const encryptionBytes = 1 + 12 + 1 + 16;
 
-/** A Binary; a text in it is UTF-8, at most 3 bytes a code unit. */
+/** Encrypted values are Binary. A text becomes UTF-8, at most 3 bytes per code unit. */
 function encryptedSize({ content, units }: ValueSize): ValueSize {
   const plain = content === 'text' ? { average: units.average, maximum: 3 * units.maximum } : units;
   return { content: 'bytes', units: mapSize(plain, (count) => count + encryptionBytes) };
 }
 
-/** About what an envelope takes with a key in a key vault and RSA-OAEP-256, and each property. */
+/**
+ * The approximate size of an envelope for a key in a key vault with RSA-OAEP-256, and of each
+ * property.
+ */
 const envelopeUnits = 500;
 const envelopePropertyUnits = 13;
 
@@ -261,8 +264,8 @@ function isEncrypted(properties: Properties, path: string): boolean {
 }
 
 /**
- * Code units of a key: the texts of its template and its values. Characters that keys forbid take
- * two or three units more each, which is not counted.
+ * The code units of a key: its literal texts and its values. The two or three units that an escape
+ * adds are not counted.
  */
 function keyUnits(
   { texts, parts }: KeyTemplate,
@@ -281,7 +284,7 @@ function keyUnits(
   };
 }
 
-/** Digits of a number that is written without leading zeros: about as many as numbers have. */
+/** Digits of a number without leading zeros; the averages are typical ones. */
 const int32Units: SizeRange = { average: 6, maximum: 11 };
 const int64Units: SizeRange = { average: 10, maximum: 20 };
 const booleanUnits: SizeRange = { average: 4.5, maximum: 5 };

@@ -2,7 +2,7 @@ import { keyNamesOf, type AnyDefinition } from '../../definition/entity-definiti
 import { capacityFormula as formula } from './capacity-formula.js';
 import type { ExtraField, StoredShape } from './entity-size.js';
 
-/** The rows of a definition, as they are stored by this library. */
+/** How this library stores the rows of a definition. */
 export function shapeOf(definition: AnyDefinition): StoredShape {
   const { properties, partitionKey, rowKey } = definition;
   const inKeys = keyNamesOf(definition);
@@ -12,10 +12,10 @@ export function shapeOf(definition: AnyDefinition): StoredShape {
   return { properties, partitionKey, rowKey, stored, extra: systemFields(definition) };
 }
 
-/** A write stamp: one id after the insert and up to four later, of 12 to 22 characters each. */
+/** A write stamp: one id after the insert, up to four later, of 12 to 22 characters each. */
 export const stampUnits = { average: 31, maximum: 91 };
 
-/** What the library stores besides the properties: type, version, write stamp. */
+/** The properties that the library adds: type, version, write stamp. */
 export function systemFields({ type, version, system }: AnyDefinition): readonly ExtraField[] {
   const fields: ExtraField[] = [];
   if (system.type !== undefined) fields.push(textField(system.type, type.length, type.length));
