@@ -336,7 +336,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     return encrypt.length === 0 ? row : { ...row, encrypt };
   }
 
-  /** What is stored in parts takes its place elsewhere. */
+  /** Large properties do not count: their table compresses, splits or moves them. */
   #withoutLarge(properties: RowProperties): RowProperties {
     const others: Record<string, WireValue> = { ...properties };
     for (const name of this.#large) delete others[name];

@@ -14,18 +14,17 @@ import { Entities, type EntitiesOptions } from '../table/entities.js';
 import type { TableGateway } from '../table/gateway.js';
 import { MixedTable } from './inheritance.js';
 
-/** An entity and those whose keys begin with its key. */
+/** An entity, with the entities whose keys begin with its key. */
 export interface Family<P extends AnyDefinition, C extends AnyDefinition> {
-  /** Undefined when there is none, as when it was deleted before its children. */
+  /** Undefined when there is none, for example because it was deleted before its children. */
   readonly parent: Stored<ReadOf<P>> | undefined;
   /** In the order of their RowKeys. */
   readonly children: readonly Stored<ReadOf<C>>[];
 }
 
 /**
- * Entities whose RowKeys go on where those of another begin, such as the reviews of an employee by
- * year: `empid_000123_2012` beside `empid_000123`. One range read finds an employee with all
- * reviews.
+ * Entities whose RowKeys extend those of another type, such as the reviews of an employee by year:
+ * `empid_000123_2012` beside `empid_000123`. One range read finds an employee with all reviews.
  */
 export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
   readonly parents: Entities<P>;
@@ -33,8 +32,8 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
   readonly #table: TableGateway;
 
   /**
-   * Sends nothing. Throws `DefinitionError` unless both have the same PartitionKey and the RowKey
-   * of the child begins with the RowKey of the parent: same texts, same properties, same widths.
+   * Throws `DefinitionError` unless both have the same PartitionKey and the RowKey of the child
+   * begins with the RowKey of the parent: same texts, same properties, same widths. Sends nothing.
    */
   constructor(parent: P, child: C, table: TableGateway, options?: EntitiesOptions) {
     checkTemplates(parent, child);
@@ -52,8 +51,8 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
     const { texts, parts } = this.parents.definition.rowKey;
     const hasFixedEnd = parts.at(-1)?.format.width !== undefined || texts.at(-1) !== '';
     if (hasFixedEnd) return { from: rowKey, before: successorOfPrefix(rowKey) };
-    // A text at the end of the parent's key may be written otherwise within the child's, and other
-    // parents' keys may go on from it.
+    // A text at the end of the parent's key may be escaped differently within the child's, and the
+    // keys of other parents may begin with it.
     const children = this.#childPrefix(parentKey);
     const ends = [successorOfPrefix(children), `${rowKey} `];
     return {
@@ -63,7 +62,7 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
   }
 
   /**
-   * A parent and all its children. One range read for 1,000 of them. Throws `ModelError` beyond
+   * A parent and all its children. One range read per 1,000 of them. Throws `ModelError` beyond
    * `childrenMax` children, 10,000 when absent: iterate over `children.query` then.
    */
   async family(
@@ -91,7 +90,7 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
     return { parent, children };
   }
 
-  /** What the RowKeys of a parent's children begin with. */
+  /** The prefix of the RowKeys of a parent's children. */
   #childPrefix(parentKey: KeyOf<P>): string {
     const values = parentKey as KeyValues;
     return prefixOf(this.children.definition.rowKey, values).text;
@@ -133,7 +132,7 @@ function beginsWith(long: KeyTemplate, short: KeyTemplate): boolean {
   return sameParts && sameTexts;
 }
 
-/** Two definitions of one table, the second with a compound key. Sends nothing. */
+/** Two definitions of one table, the second one with a compound key. Sends nothing. */
 export function compoundKeyOf<P extends AnyDefinition, C extends AnyDefinition>(
   parent: P,
   child: C,

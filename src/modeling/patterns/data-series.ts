@@ -12,18 +12,18 @@ import { DefinitionError, ValueError } from '../rows/model-error.js';
 import { Entities, type EntitiesOptions } from '../table/entities.js';
 import type { TableGateway } from '../table/gateway.js';
 
-/** Kinds of values that can be added up. */
+/** Kinds of values that can be summed. */
 export type SeriesKind = 'int32' | 'int64' | 'double';
 
-/** How the values of an entity are stored. */
+/** The options of a data series. */
 export interface SeriesOptions<V extends number | bigint> extends EntitiesOptions {
-  /** How many values an entity holds, such as 24 for the hours of a day. Part of the layout. */
+  /** Values per entity, such as 24 for the hours of a day. Must not change once data is stored. */
   readonly slots: number;
-  /** What they are, such as `int32()`. */
+  /** The type of the values, such as `int32()`. */
   readonly value: Property<SeriesKind, V>;
   /**
-   * The stored name of a slot, from 0. When absent, `_` and digits of one width: `_00` to `_23`.
-   * Names of properties cannot begin with a digit.
+   * The stored name of a slot, from 0. When absent, `_` and digits of equal width: `_00` to `_23`.
+   * Property names cannot begin with a digit.
    */
   readonly slotName?: (slot: number) => string;
 }
@@ -31,17 +31,17 @@ export interface SeriesOptions<V extends number | bigint> extends EntitiesOption
 /** The values of one entity of a series. */
 export interface Series<D extends AnyDefinition, V> {
   readonly key: KeyOf<D>;
-  /** One for each slot, in order; undefined where nothing was stored. */
+  /** One for each slot, in order; undefined for empty slots. */
   readonly values: readonly (V | undefined)[];
 }
 
 type AnyEntity = Readonly<Record<string, unknown>>;
 
 /**
- * Values that are measured one after another and read together, such as the messages of each hour
- * of a day: one entity a day with a property an hour, so that one point read has all that a plot
- * needs. The definition gives the keys, such as employee and day; other properties of it must be
- * optional.
+ * Values that are measured one after another and read together, such as the number of messages in
+ * each hour of a day: one entity per day with one property per hour, so that one point read gets
+ * everything for a plot. The definition gives the keys, such as employee and day; its other
+ * properties must be optional.
  *
  * An entity holds at most 252 properties. For more, define a wide entity.
  */
@@ -50,7 +50,7 @@ export class DataSeries<D extends AnyDefinition, V extends number | bigint> {
   readonly #entities: Entities<AnyDefinition>;
   readonly #slots: readonly string[];
 
-  /** Sends nothing. Throws `DefinitionError` for slots that one entity cannot hold. */
+  /** Throws `DefinitionError` for slots that one entity cannot hold. Sends nothing. */
   constructor(definition: D, table: TableGateway, options: SeriesOptions<V>) {
     this.definition = definition;
     this.#slots = Array.from({ length: checkedSlots(definition, options) }, (_, slot) =>
@@ -66,8 +66,8 @@ export class DataSeries<D extends AnyDefinition, V extends number | bigint> {
   }
 
   /**
-   * One update (merge), without a read: the slot has this value afterwards, the others keep theirs.
-   * The entity is made when there is none. Writers of different slots do not disturb each other.
+   * Stores the value of a slot by one update (merge), without a read; the others stay unchanged.
+   * Creates the entity when there is none. Writers of different slots do not conflict.
    */
   async set(key: KeyOf<D>, slot: number, value: V): Promise<void> {
     await this.setAll(key, new Map([[slot, value]]));
@@ -81,9 +81,9 @@ export class DataSeries<D extends AnyDefinition, V extends number | bigint> {
   }
 
   /**
-   * Adds to what a slot holds; an empty one counts as 0. One point read and one update under the
-   * entity's ETag; both again for each other writer that was faster, see `Entities.update`. Nothing
-   * is lost or counted twice among any writers. Gives the series as it is then. Throws `ValueError`
+   * Adds to the value of a slot; an empty one counts as 0. One point read and one update under the
+   * entity's ETag, and both again after each conflict, see `Entities.update`. Nothing is lost or
+   * counted twice, whatever other writers do. Returns the resulting series. Throws `ValueError`
    * when the sum does not fit.
    */
   async add(key: KeyOf<D>, slot: number, delta: V): Promise<Series<D, V>> {
@@ -118,7 +118,7 @@ export function dataSeriesOf<D extends AnyDefinition, V extends number | bigint>
   return new DataSeries(definition, table, options);
 }
 
-/** No property of a definition in TypeScript is likely to have this name. */
+/** No property in a program is likely to have this name. */
 function slotProperty(slot: number): string {
   return `slot ${slot}`;
 }
@@ -186,7 +186,7 @@ function withSlots<V extends number | bigint>(
       writeStamp: system.writeStamp ?? false,
     },
   });
-  // Fails now, and not at the first write, when the definition cannot be used.
+  // Throws now instead of at the first write when the definition is invalid.
   codecOf(series);
   return series;
 }

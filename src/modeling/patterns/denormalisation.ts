@@ -12,35 +12,35 @@ import { writeIfPresent } from '../table/write-if-present.js';
 import type { TableGateway } from '../table/gateway.js';
 import { transaction } from '../table/transaction.js';
 
-/** What is copied into what. */
+/** The source and target of copies. */
 export interface CopyOptions<
   S extends AnyDefinition,
   T extends AnyDefinition,
 > extends ContentionOptions {
-  /** Whose properties are copied, such as the employees who are managers. */
+  /** The type whose properties are copied, such as employees who are managers. */
   readonly source: S;
   readonly sourceTable: TableGateway;
-  /** Which hold the copies, such as departments. */
+  /** The type with the copies, such as departments. */
   readonly target: T;
   readonly targetTable: TableGateway;
-  /** The entities that hold copies of this one; the same for every state of it. Pure. */
+  /** The entities with copies of this one; the same for every state of it. Must be pure. */
   readonly targetsOf: (source: ReadOf<S>) => readonly KeyOf<T>[];
-  /** The copied properties. Pure. */
+  /** The copied properties. Must be pure. */
   readonly copy: (source: ReadOf<S>) => MergeOf<T>;
 }
 
-/** `gone`: there is no such source entity, and nothing was changed. */
+/** `gone`: the source entity does not exist, and nothing was changed. */
 export type RefreshOutcome = 'refreshed' | 'gone';
 
-/** A copy that is not as its source says. */
+/** A copy that differs from its source. */
 export interface CopyDrift<T extends AnyDefinition> {
   readonly target: KeyOf<T>;
-  /** The stored properties as they should be. */
+  /** The expected stored properties. */
   readonly expected: RowProperties;
 }
 
 /**
- * Copies of some properties of an entity in others, so that one point read finds all of it: a
+ * Copies of some properties of an entity in others, so that one point read gets all of it: a
  * department with the details of its manager. Copies in the same partition change with their source
  * in one transaction. Copies elsewhere are refreshed by a worker: let the outbox or the queue-first
  * pattern carry the source's key, and call `refresh` for each message.
@@ -58,9 +58,9 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
 
   /**
    * Replaces a source that was read, and all its copies, in one transaction and without a read: for
-   * copies in the same partition of the same table, at most 99. Throws `ConditionFailedError` when
-   * somebody else has changed the source since, `EntityNotFoundError` when the source or an entity
-   * that should hold a copy is not there; then nothing has changed.
+   * at most 99 copies in the same partition of the same table. Throws `ConditionFailedError` when
+   * another writer has changed the source since, `EntityNotFoundError` when the source or an entity
+   * with a copy does not exist; then nothing has changed.
    */
   async replace(source: ReadOf<S>, ifMatch = etagOf(source)): Promise<void> {
     const { copy, targetsOf, target, sourceTable } = this.#options;
@@ -76,11 +76,11 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
   }
 
   /**
-   * Brings the copies up to date with the source, wherever they are. A point read of the source, a
-   * merge of each copy, and a point read that makes sure that the source has not changed meanwhile;
-   * all again when it has. Idempotent; calls for the same source may come in any order, more than
-   * once and at the same time: after the last one the copies are right. Entities that should hold a
-   * copy and are not there are passed over.
+   * Updates the copies of a source, wherever they are. Sends a point read of the source, a merge of
+   * each copy, and a point read that checks that the source has not changed meanwhile; starts again
+   * when it has. Idempotent; calls for the same source may come in any order, repeatedly and
+   * concurrently: after the last one the copies are right. Entities that should have a copy and do
+   * not exist are skipped.
    */
   refresh(sourceKey: KeyOf<S>): Promise<RefreshOutcome> {
     const { source, copy, targetsOf } = this.#options;
@@ -103,8 +103,8 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
   }
 
   /**
-   * The copies of a source that are not as it says; `refresh` corrects them. A point read of the
-   * source and of each copy. A change meanwhile can look like drift.
+   * The copies that differ from a source; `refresh` corrects them. A point read of the source and
+   * of each copy. A concurrent change can look like drift.
    */
   async verify(sourceKey: KeyOf<S>): Promise<readonly CopyDrift<T>[]> {
     const { target, targetTable, targetsOf, copy } = this.#options;

@@ -19,22 +19,22 @@ import { odataString } from '../table/odata.js';
 import { RowsQuery, type Query } from '../table/query.js';
 import { hasStamp, newStamp, stamped } from '../table/write-stamp.js';
 
-/** An entity of one of several definitions, told apart by `type`. */
+/** An entity of one of several definitions, distinguished by `type`. */
 export type OneOf<Ds extends readonly AnyDefinition[]> = {
   [I in keyof Ds]: { readonly type: Ds[I]['type']; readonly entity: Stored<ReadOf<Ds[I]>> };
 }[number];
 
-/** A row of no definition that is known here: a bag of properties. */
+/** A row of no known definition: a bag of properties. */
 export interface UnknownRow {
   readonly type: undefined;
   readonly row: StoredRow;
 }
 
-/** Which rows of one partition, of whatever type. */
+/** Rows of one partition, of any type. */
 export interface MixedQuery {
   /** As stored: `codecOf(Employee).partitionKey({ department: 'Sales' })`. */
   readonly partitionKey: string;
-  /** What the RowKeys begin with. Not together with `rowKeys`. */
+  /** The prefix of the RowKeys. Cannot be combined with `rowKeys`. */
   readonly prefix?: string;
   readonly rowKeys?: KeyRange;
   /** OData, on stored names. */
@@ -42,16 +42,16 @@ export interface MixedQuery {
 }
 
 /**
- * A table with entities of several types: rows are resolved to their definitions by `EntityType`,
- * or, for definitions that do not store it, by the form of their keys, such as the prefix of the
- * RowKey. Concrete types that inherit from one another share properties:
- * `const person = { … }; defineEntity({ properties: { ...person, salary: double() }, … })`.
+ * A table with entities of several types: the definition of a row follows from its `EntityType` or,
+ * for definitions that do not store it, from the form of its keys, such as the prefix of the
+ * RowKey. Types that inherit from one another share properties: `const person = { … };
+ * defineEntity({ properties: { ...person, salary: double() }, … })`.
  */
 export class MixedTable<const Ds extends readonly AnyDefinition[]> {
   readonly #table: TableGateway;
   readonly #definitions: Ds;
 
-  /** Sends nothing. Throws `DefinitionError` when two definitions have the same type. */
+  /** Throws `DefinitionError` when two definitions have the same type. Sends nothing. */
   constructor(table: TableGateway, definitions: Ds) {
     this.#table = table;
     this.#definitions = definitions;
@@ -64,8 +64,8 @@ export class MixedTable<const Ds extends readonly AnyDefinition[]> {
   }
 
   /**
-   * The entity of a row, by the first definition that it matches. Pure. Throws `DecodeError` for a
-   * row that is of a type and is not as its definition says.
+   * The entity of a row, by the first definition that it matches. Sends nothing. Throws
+   * `DecodeError` for a row that has the type of a definition but does not match it otherwise.
    */
   resolve(row: StoredRow): OneOf<Ds> | UnknownRow {
     for (const definition of this.#definitions) {
@@ -82,7 +82,9 @@ export class MixedTable<const Ds extends readonly AnyDefinition[]> {
     return row === undefined ? undefined : this.resolve(row);
   }
 
-  /** Rows of one partition, of whatever type, in RowKey order. Nothing is sent before it is run. */
+  /**
+   * Rows of one partition, of any type, in RowKey order. Nothing is sent before the query is run.
+   */
   query({ partitionKey, prefix, rowKeys, where }: MixedQuery): Query<OneOf<Ds> | UnknownRow> {
     if (prefix !== undefined && rowKeys !== undefined) {
       throw new ValueError('a query has a prefix or a range of RowKeys, not both');
@@ -114,21 +116,20 @@ export function mixedTable<const Ds extends readonly AnyDefinition[]>(
   return new MixedTable(table, definitions);
 }
 
-/** How a change of a bag goes on when other writers are faster. */
+/** Options of a change of a row without a definition. */
 export interface BagOptions extends ContentionOptions {
   /** The property with write stamps, used when the row has it. `WriteStamp` when absent. */
   readonly writeStamp?: string;
 }
 
 /**
- * Changes some properties of a row without a definition: reads it, lets `change` look at the bag of
- * its properties and give new values, with their types, for some of them, and merges these.
- * `change` may run several times; it gives undefined to leave the row as it is. Properties cannot
- * be removed.
+ * Changes some properties of a row without a definition: reads it, calls `change` with the bag of
+ * its properties, and merges the new typed values that it returns. `change` may run several times;
+ * it returns undefined to leave the row unchanged. Properties cannot be removed.
  *
- * Requests: a point read and a merge under the row's ETag, both again for each other writer who was
- * faster. Throws `EntityNotFoundError` when there is no such row, `ContentionError` after the last
- * attempt. Gives the properties as they are then.
+ * Sends a point read and a merge under the row's ETag, and both again after each conflict. Throws
+ * `EntityNotFoundError` when the row does not exist, `ContentionError` after the last attempt.
+ * Returns the resulting properties.
  */
 export async function updateProperties(
   table: TableGateway,

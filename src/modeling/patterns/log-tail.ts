@@ -19,36 +19,36 @@ type NamesOf<D extends AnyDefinition, K> = {
 
 /** The properties that can be the time of an entry. */
 export type TimeNames<D extends AnyDefinition> = NamesOf<D, 'instant' | 'dateTime'>;
-/** The properties that can tell entries of the same time apart. */
+/** The properties that can distinguish entries of the same time. */
 export type IdNames<D extends AnyDefinition> = NamesOf<D, 'string'>;
 
-/** Which parts of the key tell entries apart. */
+/** The options of a log tail. */
 export interface LogTailOptions<T, I> extends EntitiesOptions {
   /**
-   * The property of the entry's time, the first part of its RowKey: `p.at.descending()` for the
-   * newest first, `p.at.ascending()` for the oldest first.
+   * The property of the entry's time, the first part of its RowKey: `p.at.descending()` for newest
+   * first, `p.at.ascending()` for oldest first.
    */
   readonly time: T;
   /**
-   * A text behind the time in the RowKey, which tells entries of the same 100 ns apart. Without it
-   * an entry whose time is taken gets the next free one.
+   * A text after the time in the RowKey, which distinguishes entries of the same 100 ns. Without
+   * it, an entry whose time is taken gets the next free time.
    */
   readonly id?: I;
   readonly clock?: Clock;
 }
 
-/** What is appended: the time and the id may lack, and are then made. */
+/** The entry to append; an absent time or id is generated. */
 export type LogTailEntry<D extends AnyDefinition, T extends string, I extends string> = Omit<
   CreateOf<D>,
   T | I
 > &
   Partial<Pick<CreateOf<D>, (T | I) & keyof CreateOf<D>>>;
 
-/** Some time of a log. */
+/** A time range of a log. */
 export interface LogTailRange<V> {
-  /** Included. The beginning when absent. */
+  /** Included. From the beginning when absent. */
   readonly from?: V;
-  /** Excluded. The end when absent. */
+  /** Excluded. To the end when absent. */
   readonly to?: V;
 }
 
@@ -56,9 +56,9 @@ const idBytes = 8;
 const takenMax = 100;
 
 /**
- * Entries in the order of their time, so that the latest are the first that a read meets: their
- * RowKeys begin with 19 digits of ticks, inverted (`DateTime.MaxValue.Ticks - ticks`) for the
- * newest first. One writer's entries never come out of order, whatever its clock does.
+ * Entries in the order of their time, so that a read returns the latest first: their RowKeys begin
+ * with 19 digits of ticks, inverted (`DateTime.MaxValue.Ticks - ticks`) for newest first. The
+ * entries of one writer are never out of order, whatever its clock does.
  */
 export class LogTail<
   D extends AnyDefinition,
@@ -66,12 +66,12 @@ export class LogTail<
   I extends IdNames<D> = never,
 > {
   readonly entities: Entities<D>;
-  /** Whether the newest entry comes first. */
+  /** Whether entries are in the order newest first. */
   readonly isNewestFirst: boolean;
   readonly #options: LogTailOptions<T, I>;
   readonly #clock: Clock;
   readonly #randomness: Randomness;
-  /** The finest step of the time's kind, in ticks. */
+  /** The resolution of the time, in ticks. */
   readonly #step: bigint;
   #lastTicks = 0n;
 
@@ -89,10 +89,10 @@ export class LogTail<
   }
 
   /**
-   * One insert. The entry's time is now, and later than that of each entry appended here before.
-   * With an id, a random one keeps entries of the same time apart; without, an entry whose time
-   * another writer took tries the next one: one more insert and a point read. Throws
-   * `EntityExistsError` when both were given and there is such an entry: it was appended before.
+   * One insert. The entry's time is now, and later than that of each entry appended by this object.
+   * With an id, a random one distinguishes entries of the same time; without, an entry whose time
+   * is taken is retried with the next time, for one more insert and a point read. Throws
+   * `EntityExistsError` when both were given and the entry exists: it was appended before.
    */
   async append(entry: LogTailEntry<D, T, I>): Promise<Stored<ReadOf<D>>> {
     const { time, id } = this.#options;
@@ -111,9 +111,9 @@ export class LogTail<
   }
 
   /**
-   * The latest entries, the newest first. One range read, and another one where the service cuts a
-   * page short or `count` is beyond 1,000. Throws `DefinitionError` for a log whose oldest entries
-   * come first: nothing but reading all of it finds its end.
+   * The latest entries, newest first. One range read, and further ones when the service ends a page
+   * early or `count` is beyond 1,000. Throws `DefinitionError` for an oldest-first log, whose end
+   * only a read of all entries would find.
    */
   async latest(partition: PartitionOf<D>, count: number): Promise<Stored<ReadOf<D>>[]> {
     const { type } = this.entities.definition;
@@ -121,7 +121,7 @@ export class LogTail<
     throw new DefinitionError(`${type} is ordered with ascending(); latest() needs descending()`);
   }
 
-  /** The earliest entries, the oldest first, of a log that is ordered so. As `latest`. */
+  /** The earliest entries, oldest first, of an oldest-first log. As `latest`. */
   async earliest(partition: PartitionOf<D>, count: number): Promise<Stored<ReadOf<D>>[]> {
     const { type } = this.entities.definition;
     if (!this.isNewestFirst) return this.entities.query({ partition }).first(count);
@@ -129,7 +129,8 @@ export class LogTail<
   }
 
   /**
-   * The entries of some time, in the order of the log: a range read for 1,000. Sends nothing yet.
+   * The entries of a time range, in the order of the log: a range read per 1,000. Sends nothing
+   * yet.
    */
   between(
     partition: PartitionOf<D>,
@@ -140,7 +141,7 @@ export class LogTail<
       ticks === undefined ? {} : { [name]: this.#leading(ticks) };
     const from = ticksOf(range.from);
     const to = ticksOf(range.to);
-    // Of inverted ticks, those of the time just before the end come first.
+    // With inverted ticks, the time just before the end comes first.
     const beforeEnd = to === undefined ? undefined : roundUp(to, this.#step) - this.#step;
     const bounds = this.isNewestFirst
       ? { ...bound('rowKeyFrom', beforeEnd), ...bound('rowKeyTo', from) }

@@ -1,38 +1,39 @@
 import { systemClock, type Clock } from '../../base/clock.js';
 import { DefinitionError, ModelError } from '../rows/model-error.js';
 
-/** What a row can name an item by. */
+/** The type of keys by which rows refer to items. */
 export type ReferenceKey = string | number | bigint;
 
-/** What is kept in memory, and for how long. */
+/** What is cached, and for how long. */
 export interface ReferenceDataOptions<Item, Key extends ReferenceKey> {
-  /** Reads all items, such as `() => departments.scanTable()`: its requests are those of a load. */
+  /** Reads all items, such as `() => departments.scanTable()`. Its requests are those of a load. */
   readonly load: () => AsyncIterable<Item> | Promise<Iterable<Item>>;
   readonly keyOf: (item: Item) => Key;
-  /** How old the copy may be, in milliseconds. */
+  /** The maximum age of the copy, in milliseconds. */
   readonly ttlMs: number;
   /**
-   * How old a copy may be that is used because loading failed. 0 when absent: the error is thrown.
+   * The maximum age of a copy that is used because loading failed, in milliseconds. 0 when absent:
+   * the error is thrown.
    */
   readonly staleMsMax?: number;
-  /** A larger table is refused: it does not belong into memory. 10,000 when absent. */
+  /** Refuses more items, which do not belong into memory. 10,000 when absent. */
   readonly itemsMax?: number;
   readonly clock?: Clock;
 }
 
 interface Copy<Item, Key> {
   readonly items: ReadonlyMap<Key, Item>;
-  /** When its load began: what was written later may lack. */
+  /** When its load began: later writes may be missing. */
   readonly loadedMs: number;
 }
 
 /**
- * Small tables that rarely change, such as departments or currencies, kept in memory, and joined
- * with rows there. The first use loads all items; after `ttlMs` the next use loads them again. Uses
- * at the same time share one load. An item is as it was at most `ttlMs` ago, and may be older while
- * the service fails, up to `staleMsMax`.
+ * Small tables that rarely change, such as departments or currencies, cached in memory and joined
+ * with rows there. The first use loads all items; after `ttlMs` the next use loads them again.
+ * Concurrent uses share one load. An item is at most `ttlMs` old, or up to `staleMsMax` while the
+ * service fails.
  *
- * Requests: those of `load`, once in `ttlMs`; none otherwise.
+ * Sends the requests of `load`, once per `ttlMs`.
  */
 export class ReferenceData<Item, Key extends ReferenceKey> {
   readonly #options: ReferenceDataOptions<Item, Key>;
@@ -40,7 +41,7 @@ export class ReferenceData<Item, Key extends ReferenceKey> {
   #copy: Copy<Item, Key> | undefined;
   #loading: Promise<Copy<Item, Key>> | undefined;
 
-  /** Sends nothing. Throws `DefinitionError` for times that are no times. */
+  /** Throws `DefinitionError` for impossible times. Sends nothing. */
   constructor(options: ReferenceDataOptions<Item, Key>) {
     const { ttlMs, staleMsMax = 0, clock = systemClock } = options;
     if (!(ttlMs > 0) || !(staleMsMax >= 0)) {
@@ -50,7 +51,7 @@ export class ReferenceData<Item, Key extends ReferenceKey> {
     this.#clock = clock;
   }
 
-  /** Every item, in the order in which it was loaded. Loads when there is no fresh copy. */
+  /** Every item, in the order of loading. Loads when there is no fresh copy. */
   async all(): Promise<readonly Item[]> {
     const { items } = await this.#fresh();
     return [...items.values()];
@@ -63,9 +64,9 @@ export class ReferenceData<Item, Key extends ReferenceKey> {
   }
 
   /**
-   * Each row with the item that it names, in the order of the rows: the join that the service does
-   * not have. The item is undefined when none has the key, or when the row names none. Loads once,
-   * at the first row, when there is no fresh copy.
+   * Each row with the item that it refers to, in the order of the rows: the join that the service
+   * does not have. The item is undefined when none has the key, or the row has no key. Loads when
+   * there is no fresh copy.
    */
   async *join<Row, Joined>(
     rows: AsyncIterable<Row> | Iterable<Row>,
@@ -78,13 +79,13 @@ export class ReferenceData<Item, Key extends ReferenceKey> {
     }
   }
 
-  /** Loads, however fresh the copy is. What was written before the call is in the new copy. */
+  /** Loads, however fresh the copy is. Writes from before the call are in the new copy. */
   async refresh(): Promise<void> {
     this.invalidate();
     await this.#load();
   }
 
-  /** The next use loads again. Later callers do not use a load that is already in progress. */
+  /** Makes the next use load again, even if a load is already in progress. */
   invalidate(): void {
     this.#copy = undefined;
     this.#loading = undefined;

@@ -13,25 +13,26 @@ import type { Query } from '../table/query.js';
 import type { RowConditions, RowKeyBounds } from '../table/query-plan.js';
 import type { WriteCondition } from '../table/row-writes.js';
 
-/** How keys are spread. */
+/** The options of spread keys. */
 export interface SpreadOptions<B> extends EntitiesOptions {
-  /** The property of the PartitionKey that holds the bucket's number: an `int32()`. */
+  /** The property of the PartitionKey with the number of the bucket: an `int32()`. */
   readonly bucket: B;
   /**
-   * How many buckets there are, 2 to 1000: enough that none takes more than about 2,000 entities a
-   * second, and few enough to read all of them. Fixed: another number moves almost every row.
+   * The number of buckets, 2 to 1000: enough that none gets more than about 2,000 entities per
+   * second, and few enough to read all of them. Must not change: another number moves almost every
+   * row.
    */
   readonly buckets: number;
 }
 
-/** A key, a partition or an entity as the caller knows it: without the bucket. */
+/** A key, a partition or an entity without its bucket, as the caller uses it. */
 export type Unspread<T, B> = Omit<T, B & keyof T>;
 
-/** Rows of all buckets. */
+/** Selects rows of all buckets. */
 export interface SpreadQuery<D extends AnyDefinition, B> extends RowKeyBounds<D>, RowConditions<D> {
   /** The rest of the PartitionKey; `{}` when the bucket is all of it. */
   readonly partition: Unspread<PartitionOf<D>, B>;
-  /** Buckets read at a time. 16 when absent. */
+  /** Buckets read concurrently. 16 when absent. */
   readonly concurrency?: number;
 }
 
@@ -39,17 +40,17 @@ const bucketsMax = 1000;
 const hashName = 'murmur3-32';
 
 /**
- * Where the table says how its rows are spread. No template writes such a PartitionKey by chance.
+ * The partition with the layout of the table. No template writes such a PartitionKey by accident.
  */
 const layoutPartition = '!spread-keys';
 
 /**
- * Entities whose keys grow, such as events by their time, spread over buckets so that inserts go to
- * many partitions instead of the last one. The bucket is the hash of the RowKey: whoever has the
- * keys of one entity finds it by a point read, and a range of RowKeys is read from all buckets and
- * merged in its order.
+ * Entities with growing keys, such as events by time, spread over buckets so that inserts go to
+ * many partitions instead of the last one. The bucket is the hash of the RowKey, so the keys of one
+ * entity determine it, for a point read. A range of RowKeys is read from all buckets and merged in
+ * order.
  *
- * Every method but `query` sends what the method of `Entities` with its name sends.
+ * Every method except `query` sends what the method of `Entities` with its name sends.
  */
 export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf<D> & string> {
   /** The entities with their buckets; for transactions of one bucket, see `key`. */
@@ -57,7 +58,7 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
   readonly #bucket: B;
   readonly #buckets: number;
 
-  /** Use `openSpreadEntities`, which makes sure that the table is spread like this. */
+  /** Use `openSpreadEntities`, which checks that the table has this layout. */
   constructor(definition: D, table: TableGateway, options: SpreadOptions<B>) {
     const { bucket, buckets } = options;
     checkLayout(definition, bucket, buckets);
@@ -66,12 +67,12 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
     this.#buckets = buckets;
   }
 
-  /** The whole key, the bucket with it. Sends nothing. */
+  /** The whole key, with its bucket. Sends nothing. */
   key(key: Unspread<KeyOf<D>, B>): KeyOf<D> {
     return this.#spread(key) as KeyOf<D>;
   }
 
-  /** The whole entity, the bucket with it. Sends nothing. */
+  /** The whole entity, with its bucket. Sends nothing. */
   entity(entity: Unspread<CreateOf<D> | ReadOf<D>, B>): CreateOf<D> {
     return this.#spread(entity) as CreateOf<D>;
   }
@@ -89,7 +90,7 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
     return this.entities.insertIfAbsent(this.#create(entity));
   }
 
-  /** Of an entity that was read, or with `ifMatch`. */
+  /** Needs the ETag that the entity was read with, or `ifMatch`. */
   replace(entity: Unspread<ReadOf<D>, B>, condition?: WriteCondition): Promise<Stored<ReadOf<D>>> {
     return this.entities.replace(this.#spread(entity) as ReadOf<D>, condition);
   }
@@ -127,8 +128,8 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
   }
 
   /**
-   * A range of RowKeys in their order, as if it were one partition. One range read for each bucket
-   * and another for each 1,000 rows of one; a page asks every bucket. Sends nothing yet.
+   * A range of RowKeys in order, as if it were one partition. One range read per bucket, and
+   * another per 1,000 rows of one; each page reads from every bucket. Sends nothing yet.
    */
   query({ partition, concurrency, ...query }: SpreadQuery<D, B>): Query<Stored<ReadOf<D>>> {
     const partitions = Array.from({ length: this.#buckets }, (_, bucket): unknown => ({
@@ -147,7 +148,7 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
     return this.#spread(entity) as CreateOf<D>;
   }
 
-  /** The values with the bucket that the RowKey of them has. */
+  /** The values with the bucket of their RowKey. */
   #spread(values: object): unknown {
     const { rowKey } = this.entities.definition;
     const bucket = bucketOf(formatKey(rowKey, values as KeyValues), this.#buckets);
@@ -165,13 +166,13 @@ function checkLayout(definition: AnyDefinition, bucket: string, buckets: number)
   if (part === undefined || isInRowKey || definition.properties[bucket]?.model.kind !== 'int32') {
     throw new DefinitionError(`${type}.${bucket} is no int32() of the PartitionKey alone`);
   }
-  // Refused now, not with the first row of the highest bucket.
+  // Throws now instead of at the first row of the highest bucket.
   part.format.format(buckets - 1);
 }
 
 /**
- * Opens entities that are spread over buckets. Two requests the first time, which write down how
- * the table is spread; one point read later. Throws `DefinitionError` when the table's rows of this
+ * Opens entities that are spread over buckets. Sends two requests the first time, which store the
+ * layout of the table; one point read later. Throws `DefinitionError` when the table's rows of this
  * type are spread over another number of buckets.
  */
 export async function openSpreadEntities<
@@ -204,7 +205,7 @@ function layoutRow(type: string, buckets: number): Row {
   };
 }
 
-/** The row that is there, which is this one when there was none. */
+/** The stored row, or this one, stored now, when there was none. */
 async function writeOrReadLayout(table: TableGateway, row: Row): Promise<Row> {
   const stored = await table.get(row);
   if (stored !== undefined) return stored;

@@ -14,7 +14,7 @@ import {
 import { defineMessage, type MessageType } from '../../worker/message-type.js';
 import type { Outbox } from '../transactional-outbox/outbox.js';
 
-/** What became of a row. `stored`: an upsert, which does not know what was there. */
+/** What happened to a row. `stored`: an upsert, which does not know the former state. */
 export type RowChangeKind = 'inserted' | 'replaced' | 'merged' | 'stored' | 'deleted';
 
 /** Rows of one partition that were changed together. */
@@ -32,8 +32,8 @@ const changeKinds: readonly RowChangeKind[] = [
 ];
 
 /**
- * The message of `announcing`. It names the rows that changed; consumers that need their values
- * read them.
+ * The message of `announcing`. It names the changed rows; consumers that need their values read
+ * them.
  */
 export const RowsChangedMessage: MessageType<RowsChanged, RowsChanged> = defineMessage<
   RowsChanged,
@@ -62,9 +62,9 @@ function readChange(pair: JsonValue): { rowKey: string; change: RowChangeKind } 
 }
 
 /**
- * A table that announces every write: each one becomes a transaction with a message that names the
- * changed rows. Its users need not know. Reading sends what the table sends; a write sends what
- * `Outbox.transact` does; a transaction holds one write less, 99.
+ * A table that announces every write: each becomes a transaction with a message that names the
+ * changed rows. Its users need not know. A read sends what the table sends; a write sends what
+ * `Outbox.transact` does. A transaction has at most 99 writes, one less.
  */
 export function announcing(outbox: Outbox): TableGateway {
   return new AnnouncingTable(outbox);
@@ -92,7 +92,7 @@ class AnnouncingTable implements TableGateway {
       const [result] = await this.transact([write]);
       return result ?? { etag: undefined };
     } catch (error) {
-      // To the caller it was one write, which fails as one.
+      // The caller sent one write, so its failure is not that of a transaction.
       throw error instanceof TransactionFailedError && error.index === 0 ? error.reason : error;
     }
   }

@@ -15,26 +15,29 @@ import {
 /** One page of events, in order. */
 export interface FeedPage {
   readonly events: readonly FeedEvent[];
-  /** Where to go on: behind the last event, or where this page began. Never ends: more may come. */
+  /**
+   * After the last event, or where this page began. Always present, because more events may follow.
+   */
   readonly cursor: string;
-  /** Whether more events may be there already. */
+  /** Whether more events may exist already. */
   readonly hasMore: boolean;
 }
 
-/** From where on events are read, and how many. */
+/** The start and size of a page of events. */
 export interface FeedQuery {
   /**
-   * Of an earlier page or event of the same partition; the oldest event that is kept when absent.
+   * The cursor of an earlier page or event of the same partition; from the oldest kept event when
+   * absent.
    */
   readonly cursor?: string;
-  /** Events of the page at most, 1 to 1000. Default 100. */
+  /** Maximum events of the page, 1 to 1000. Default 100. */
   readonly limit?: number;
 }
 
-/** Events behind the cursor were deleted before they were read. */
+/** Events after the cursor were deleted before they were read. */
 export class FeedTrimmedError extends ModelError {
   override readonly name = 'FeedTrimmedError';
-  /** Where to go on with the oldest event that is kept, after dealing with the loss. */
+  /** Resumes with the oldest kept event, once the loss is dealt with. */
   readonly cursor: string;
 
   constructor(message: string, cursor: string) {
@@ -44,10 +47,10 @@ export class FeedTrimmedError extends ModelError {
 }
 
 /**
- * The changes of a table, partition by partition, in the order of their commits as far as the
- * service's Timestamps show it, numbered without gaps. A reader that continues from a cursor gets
- * every later event exactly once. Filled by a `Relay` with `feedSink`: an event appears some time
- * after its change.
+ * The changes of a table, by partition, in the order of their commits as far as the service's
+ * Timestamps show it, numbered without gaps. A reader that continues from a cursor gets every later
+ * event exactly once. Filled by a `Relay` with `feedSink`, so an event appears some time after its
+ * change.
  */
 export class ChangeFeed {
   readonly table: TableGateway;
@@ -57,9 +60,9 @@ export class ChangeFeed {
   }
 
   /**
-   * The next events of a partition: one range read, and another only where the service answers with
-   * an empty page that goes on. Throws `FeedTrimmedError` when events behind the cursor are gone,
-   * and `ValueError` for the cursor of another partition.
+   * The next events of a partition: one range read, and further ones only after empty pages that
+   * are not the last. Throws `FeedTrimmedError` when events after the cursor were deleted, and
+   * `ValueError` for the cursor of another partition.
    */
   async read(partitionKey: string, { cursor, limit = 100 }: FeedQuery = {}): Promise<FeedPage> {
     const after = cursor === undefined ? undefined : this.#sequenceAt(partitionKey, cursor);
@@ -79,7 +82,7 @@ export class ChangeFeed {
     return { events, cursor: end, hasMore: page.cursor !== undefined };
   }
 
-  /** The cursor behind the latest event, for those who only want what comes: one point read. */
+  /** The cursor after the latest event, for readers of future events only: one point read. */
   async end(partitionKey: string): Promise<string> {
     return this.cursorAt(
       partitionKey,
@@ -87,7 +90,7 @@ export class ChangeFeed {
     );
   }
 
-  /** The cursor behind a sequence; behind 0 is the beginning. Sends nothing. */
+  /** The cursor after a sequence; after 0 is the beginning. Sends nothing. */
   cursorAt(partitionKey: string, sequence: bigint): string {
     return writeCursor(this.#fingerprint(partitionKey), {
       kind: 'after',
@@ -115,7 +118,7 @@ export class ChangeFeed {
 }
 
 /**
- * The payload of an event of this type; undefined for an event of another type. Throws
+ * The payload of an event of this type; undefined for events of other types. Throws
  * `MalformedMessageError`, and `UnknownMessageError` for one from a newer program.
  */
 export async function payloadOf<Given, Read>(

@@ -3,22 +3,22 @@ import type { StoredRow } from '../../rows/row.js';
 import type { ChangeFeed } from './change-feed.js';
 import { countOf, countProperties, groupKey, headKey, type FeedEvent } from './feed-row.js';
 
-/** How a group reads. */
+/** The options of `ConsumerGroup.consume`. */
 export interface ConsumeOptions {
   readonly signal?: AbortSignal;
-  /** Events read at a time, and handled before the checkpoint is stored. Default 100. */
+  /** Events read at once, and handled before the checkpoint is stored. Default 100. */
   readonly limit?: number;
-  /** Where a group begins that has no checkpoint yet. Default `start`: the oldest event kept. */
+  /** Where a group without a checkpoint begins. Default `start`: the oldest kept event. */
   readonly from?: 'start' | 'end';
 }
 
 /**
  * One of several readers of a feed, such as a search index or a mailer, each of which sees every
- * event. The group keeps its checkpoint in the partition of the feed, so it goes on where it was
- * after a crash, on any machine.
+ * event. The group's checkpoint is stored in the partition of the feed, so after a crash it resumes
+ * where it was, on any machine.
  *
- * Every event is handled at least once, in order. Several consumers of one group do the same work
- * twice, and do not skip any.
+ * Every event is handled at least once, in order. Several consumers of one group repeat each
+ * other's work, and skip nothing.
  */
 export class ConsumerGroup {
   readonly feed: ChangeFeed;
@@ -30,14 +30,13 @@ export class ConsumerGroup {
   }
 
   /**
-   * Handles what the group has not handled yet, up to the end of the partition's feed. One point
-   * read of the checkpoint, and another of the head and a write where a group begins at the `end`;
-   * for each page of events one range read, the requests of `run`, and one write of the checkpoint,
-   * up to the end. Resolves with how many events were handled.
+   * Handles the events that the group has not handled yet, up to the end of the partition's feed.
+   * Sends one point read of the checkpoint, and another of the head and a write when a group begins
+   * at the `end`; then for each page of events one range read, the requests of `run`, and one write
+   * of the checkpoint. Returns the number of events handled.
    *
-   * When `run` rejects, the checkpoint is stored in front of its event, and `consume` rejects with
-   * the same error. Throws `FeedTrimmedError` when the group was away for longer than events are
-   * kept.
+   * When `run` rejects, the checkpoint is stored before its event, and `consume` rejects with the
+   * same error. Throws `FeedTrimmedError` when the group was away for longer than events are kept.
    */
   async consume(
     partitionKey: string,
@@ -63,15 +62,16 @@ export class ConsumerGroup {
     return handled;
   }
 
-  /**
-   * Where the group is: one point read. Undefined when it has not begun.
-   */
+  /** The position of the group: one point read. Undefined when it has not begun. */
   async cursor(partitionKey: string): Promise<string | undefined> {
     const row = await this.feed.table.get(groupKey(partitionKey, this.name));
     return row === undefined ? undefined : this.#cursorOf(partitionKey, row);
   }
 
-  /** Ends the group in this partition: one delete. What it has not handled may be deleted now. */
+  /**
+   * Ends the group in this partition: one delete. Events that it has not handled may then be
+   * deleted.
+   */
   async forget(partitionKey: string): Promise<void> {
     const key = groupKey(partitionKey, this.name);
     try {
@@ -86,12 +86,12 @@ export class ConsumerGroup {
     const row = await table.get(groupKey(partitionKey, this.name));
     if (row !== undefined) return { cursor: this.#cursorOf(partitionKey, row), etag: row.etag };
     if (from === 'start') return { cursor: undefined, etag: undefined };
-    // Stored before anything is handled: the end will be somewhere else the next time.
+    // Stored before anything is handled, because the end of the feed moves.
     const end = countOf(await table.get(headKey(partitionKey)), 'Last');
     return this.#store(partitionKey, undefined, end);
   }
 
-  /** Another consumer of the group may have stored its own meanwhile; the later one stays. */
+  /** When another consumer of the group stored its checkpoint meanwhile, the later one stays. */
   async #store(
     partitionKey: string,
     etag: string | undefined,
@@ -131,7 +131,7 @@ interface Checkpoint {
   readonly etag: string | undefined;
 }
 
-/** How many events were handled, and what stopped it. */
+/** Returns how many events were handled, and the error that stopped it. */
 async function runInOrder(
   events: readonly FeedEvent[],
   run: (event: FeedEvent) => Promise<void>,

@@ -10,26 +10,26 @@ import {
 import type { Envelope } from '../../worker/envelope.js';
 
 /**
- * A feed lies in the partition of the changes that it tells of:
+ * A feed is stored in the partition of its changes:
  *
  *   ~feed_<sequence, 19 digits>   Message: the envelope; At: when its change was committed
  *   ~feed-head                    Last: the latest sequence
  *   ~feed-group_<name>            Done: the latest sequence that the group has handled
  *
- * Sequences count up from 1 without a gap. The row of a sequence never changes.
+ * Sequences count up from 1 without gaps. The row of a sequence never changes.
  */
 const eventPrefix = '~feed_';
 const groupPrefix = '~feed-group_';
 const sequenceDigits = 19;
 
-/** One change as the feed tells it. */
+/** One change in a feed. */
 export interface FeedEvent {
-  /** In its partition, from 1, without gaps. */
+  /** Within its partition, from 1, without gaps. */
   readonly sequence: bigint;
   readonly envelope: Envelope;
   /** Ticks: when the change was committed, by the service's clock. */
   readonly at: bigint;
-  /** Where to go on behind it. */
+  /** The cursor after this event. */
   readonly cursor: string;
 }
 
@@ -65,7 +65,7 @@ export function eventOf(row: StoredRow, cursor: string): FeedEvent {
   };
 }
 
-/** The filter of the events behind a sequence. */
+/** The filter of the events after a sequence. */
 export function eventsAfter(partitionKey: string, sequence: bigint): string {
   const { rowKey } = eventKey(partitionKey, sequence);
   return (
@@ -90,7 +90,7 @@ export function groupsFilter(partitionKey: string): string {
   );
 }
 
-/** A count that a row keeps under a name; 0 when the row or the count is absent. */
+/** A count in a row; 0 when the row or the count is absent. */
 export function countOf(row: Row | undefined, name: 'Last' | 'Done'): bigint {
   const count = row?.properties[name];
   return count?.type === 'Int64' ? count.value : 0n;

@@ -8,23 +8,23 @@ import { countOf, eventsAfter, groupsFilter, sequenceOf } from './feed-row.js';
 
 /** What is kept of a feed. */
 export interface TrimOptions {
-  /** Events younger than this are kept, in milliseconds since their change. */
+  /** Keeps events younger than this, in milliseconds since their change. */
   readonly keepMs: number;
   /**
-   * Keep what some consumer group has still to handle, however old. Default true. False: groups
-   * that were away for too long get a `FeedTrimmedError`.
+   * Keeps what a consumer group has still to handle, however old. Default true. False: groups that
+   * were away for too long get a `FeedTrimmedError`.
    */
   readonly keepUnhandled?: boolean;
-  /** Events to delete at most, so that one call stays short. Default 10,000. */
+  /** Maximum events to delete, so that one call stays short. Default 10,000. */
   readonly max?: number;
   readonly clock?: Clock;
 }
 
 /**
- * Deletes the old events of a partition's feed, oldest first. One range read of the groups, unless
- * `keepUnhandled` is false; one range read for every 1,000 events, and one transaction for every
- * 100 that are deleted. Safe to run again after a crash, and by several at once. Resolves with how
- * many were deleted.
+ * Deletes the old events of a partition's feed, oldest first. Sends one range read of the groups,
+ * unless `keepUnhandled` is false; one range read per 1,000 events, and one transaction per 100
+ * deleted ones. Can be repeated after a crash, and run by several programs at once. Returns the
+ * number deleted.
  */
 export async function trimFeed(
   { table }: ChangeFeed,
@@ -42,7 +42,7 @@ export async function trimFeed(
       limit: Math.min(1000, max - deleted),
       ...(cursor === undefined ? {} : { cursor }),
     });
-    // Only up to the first kept event: a gap would look like a loss to readers.
+    // Only up to the first kept event: readers would take a gap for a loss.
     const kept = page.rows.findIndex((row) => !isOld(row, before, limit));
     const oldest = kept === -1 ? page.rows : page.rows.slice(0, kept);
     await deleteRows(

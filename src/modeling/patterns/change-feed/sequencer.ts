@@ -6,14 +6,14 @@ import type { MessageSink } from '../transactional-outbox/message-sink.js';
 import type { WaitingMessage } from '../transactional-outbox/outbox-row.js';
 import { countOf, countProperties, eventRow, headKey } from './feed-row.js';
 
-/** What the head of the feed and the frame of a transaction take of its size, generously. */
+/** The bytes that the head of the feed and the frame of a transaction take at most. */
 const frameBytes = 8192;
 
 /**
  * Moves messages from the outbox of a partition to its feed and numbers them: one point read of the
  * head, then one entity group transaction for up to 49 messages, which inserts the events, deletes
- * the outbox rows and moves the head. So each message becomes exactly one event, whatever crashes,
- * and the numbers of events never change.
+ * the outbox rows and updates the head. So each message becomes exactly one event, whatever
+ * crashes, and the numbers of events never change.
  */
 export function feedSink(table: TableGateway): MessageSink {
   return {
@@ -49,7 +49,7 @@ function deletionOf({ row: { partitionKey, rowKey } }: WaitingMessage): RowWrite
   return { kind: 'delete', key: { partitionKey, rowKey }, etag: '*' };
 }
 
-/** In their order, as many as fit into one transaction each. */
+/** Groups of messages, in order, that each fit into one transaction. */
 function* groupsOf(
   partitionKey: string,
   messages: readonly WaitingMessage[],

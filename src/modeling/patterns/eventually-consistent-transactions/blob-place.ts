@@ -3,15 +3,15 @@ import type { Bytes } from '../../../base/bytes.js';
 import type { ContainerPort } from '../../worker/container-port.js';
 import type { Place, Slot } from './place.js';
 
-/** What a container's client must have: `ContainerClient` of `@azure/storage-blob` has it. */
+/** The parts of `ContainerClient` of `@azure/storage-blob` that are used here. */
 export type BlobContainer = Pick<ContainerPort, 'containerName' | 'getBlockBlobClient'>;
 
-/** How a row is a blob. */
+/** How blobs are stored. */
 export interface BlobPlaceOptions {
   readonly contentType?: string;
 }
 
-/** Block blobs of a container whose names the payload tells. The container must exist. */
+/** Block blobs of a container, named by the payload. The container must exist. */
 export function blobIn<Payload>(
   container: BlobContainer,
   name: (payload: Payload) => string,
@@ -63,10 +63,10 @@ async function ifHeld(sent: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Whether a request was answered with a status, for another reason than these. */
+/** Whether the response has a status, for another reason than these codes. */
 function isAnswer(error: unknown, status: number, ...otherCodes: readonly string[]): boolean {
   if (!(error instanceof Error) || !('statusCode' in error)) return false;
   const { code = '' } = error as { readonly code?: unknown };
-  // An answer to HEAD has no body, so its code is the name of the status.
+  // A response to HEAD has no body, so its code is the name of the status.
   return error.statusCode === status && !otherCodes.includes(String(code));
 }

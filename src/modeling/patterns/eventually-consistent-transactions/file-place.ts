@@ -8,13 +8,12 @@ import { ValueError } from '../../table/errors.js';
 import type { Place, Slot } from './place.js';
 
 /**
- * Files under a directory whose paths the payload tells. Folders on the way are made. A file
- * appears and changes as a whole and is on the disk when a write resolves; a crash can leave a file
- * that ends in `.tmp`, which nobody reads.
+ * Files under a directory, with paths by the payload. Missing folders are created. A file appears
+ * and changes as a whole, and is on the disk when a write resolves; a crash can leave a file that
+ * ends in `.tmp`, which nobody reads.
  *
  * File systems have no conditions: two processes that replace or delete the same file at the same
- * moment are not told apart. Let one worker do that; storing where no file is yet is safe with
- * many.
+ * moment are not distinguished. Let one worker do that; creating a file is safe with many.
  */
 export function fileIn<Payload>(
   directory: string,
@@ -97,7 +96,7 @@ async function writeSynced(file: string, value: Bytes): Promise<void> {
   }
 }
 
-/** A link is made only where there is none, unlike a rename. */
+/** Unlike a rename, a link is created only where there is no file. */
 async function linkNew(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);

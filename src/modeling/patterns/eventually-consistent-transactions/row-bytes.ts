@@ -4,8 +4,8 @@ import type { Row } from '../../rows/row.js';
 import { DecodeError, ValueError } from '../../table/errors.js';
 
 /**
- * A row as the UTF-8 bytes of JSON, every type kept: for blobs and files. See `RowJson`. Throws
- * `ValueError` for a row that must be encrypted where it is stored: the bytes would show it.
+ * A row as the UTF-8 bytes of JSON, with the types of its values: for blobs and files. See
+ * `RowJson`. Throws `ValueError` for a row with properties to encrypt: the bytes would show them.
  */
 export function bytesOfRow(row: Row): Bytes {
   const { rowKey, encrypt = [] } = row;
@@ -15,7 +15,7 @@ export function bytesOfRow(row: Row): Bytes {
   return Buffer.from(JSON.stringify(rowToJson(row)));
 }
 
-/** Throws `DecodeError` for bytes that `bytesOfRow` did not make. */
+/** Throws `DecodeError` for bytes that `bytesOfRow` does not produce. */
 export function rowOfBytes(bytes: Bytes): Row {
   let json: unknown;
   try {

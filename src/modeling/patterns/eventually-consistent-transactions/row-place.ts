@@ -7,10 +7,10 @@ import {
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import type { Place, Slot } from './place.js';
 
-/** What is stored in a row: its properties. A row that was read has them, and so has any other. */
+/** The content of a row: its properties. Rows that were read have it, and any others. */
 export type RowContent = Pick<Row, 'properties' | 'encrypt'>;
 
-/** A row as it was read, for `convert` and `isMeant`. */
+/** Rows of a table. `convert` and `isMeant` get them as they were read. */
 export type TableRows<Payload> = Place<Payload, RowContent> & {
   slot(payload: Payload): RowSlot;
 };
@@ -20,7 +20,7 @@ interface RowSlot extends Slot<RowContent> {
 }
 
 /**
- * Rows of a table, in any account, whose keys the payload tells. `codecOf(Employee).key` tells them
+ * Rows of a table, in any account, with keys by the payload. `codecOf(Employee).key` gives the keys
  * for payloads that are keys of employees.
  */
 export function rowIn<Payload>(

@@ -1,10 +1,10 @@
 import { ModelError } from '../../table/errors.js';
 
-/** What a step knows of the run that it belongs to. */
+/** The run that a step belongs to. */
 export interface StepContext {
-  /** Of the intent: the same in every run of it. */
+  /** The id of the intent, the same in every run of it. */
   readonly intentId: string;
-  /** Runs of the intent, this one included, as far as the queue knows. */
+  /** Runs of the intent, this one included, as the queue counts them. */
   readonly attempt: number;
   /** Aborted when the run must end; check it before each write. */
   readonly signal: AbortSignal;
@@ -12,32 +12,33 @@ export interface StepContext {
 
 /**
  * `done`: the step did its work. `already-done`: an earlier run had done it. `void`: its subject
- * does not exist, and did not exist before, as far as can be found out; the intent ends without
- * further steps.
+ * does not exist and, as far as can be found out, never did; the intent ends without further steps.
  */
 export type StepOutcome = 'done' | 'already-done' | 'void';
 
 /**
- * One step of a workflow: one of this library, or one of your own, written as an object. It must be
- * idempotent: run again after a crash anywhere, also after steps behind it have run, it must lead
- * to the same end. When it rejects, the whole intent comes again.
+ * One step of a workflow: one of this library, or an object of your own. It must be idempotent: run
+ * again after a crash at any point, even after later steps have run, it must lead to the same
+ * result. When it rejects, the whole intent is repeated.
  */
 export interface Step<Payload> {
   /** For reports and errors. */
   readonly name: string;
-  /** Resolving with nothing means `done`. Its requests are its own affair. */
+  /** Resolving without a value means `done`. */
   readonly run: (payload: Payload, context: StepContext) => Promise<StepOutcome | void>;
 }
 
-/** Others kept changing what a step works on. The intent comes again later. */
+/** Other writers kept changing what a step works on. The intent is repeated later. */
 export class StepConflictError extends ModelError {
   override readonly name = 'StepConflictError';
 }
 
-/** How often a step starts over because of others before it gives up for the time being. */
+/** Attempts of a step that conflicts with others, before it fails for now. */
 const conflictsMax = 10;
 
-/** Runs `attempt` until it gives something. Throws `StepConflictError` when it never does. */
+/**
+ * Repeats `attempt` until it returns a value. Throws `StepConflictError` after the last attempt.
+ */
 export async function untilSettled<T>(
   what: string,
   signal: AbortSignal,

@@ -7,7 +7,7 @@ import { untilSettled, type Step, type StepContext, type StepOutcome } from './s
  * each other, and concurrent changes by others are included, not lost.
  */
 
-/** What reading a place gives, which can be more than what storing needs. */
+/** A place to read from. The values may contain more than storing needs. */
 export interface Readable<Payload, Value> {
   readonly name: string;
   slot(payload: Payload): Omit<Slot<never>, 'read' | 'store'> & {
@@ -15,22 +15,24 @@ export interface Readable<Payload, Value> {
   };
 }
 
-/** What is mirrored from where to where. */
+/** The source and target of a mirror. */
 export interface MirrorOptions<Payload, From, To> {
-  /** For reports; made of the places when absent. */
+  /** For reports; made of the places' names when absent. */
   readonly name?: string;
   readonly from: Readable<Payload, From>;
   readonly to: Place<Payload, To>;
-  /** What to store for a source. May be left out where the source itself can be stored. */
+  /**
+   * Makes the value to store from a source. Can be omitted when the source itself can be stored.
+   */
   readonly convert?: (source: From, payload: Payload) => To;
 }
 
-/** What is moved from where to where. */
+/** The source and target of a copy or move. */
 export interface TransferOptions<Payload, From, To> extends MirrorOptions<Payload, From, To> {
   /**
-   * Whether the source is still the one that the intent means, by something of it that never
-   * changes, such as when it was created. Another one that has the same key by now is left alone,
-   * as if there were none. Always when absent.
+   * Whether the source is the one that the intent means, by something that never changes, such as
+   * its creation time. Another source that now has the same key is ignored, as if there were none.
+   * Always true when absent.
    */
   readonly isMeant?: (source: From, payload: Payload) => boolean;
 }
@@ -55,7 +57,7 @@ function transferOf<Payload, From, To>(
   const { from, to, isMeant } = options;
   const source = from.slot(payload);
   const target = to.slot(payload);
-  // It may lack only where the signatures of the steps say that a From is a To.
+  // Only absent when the signatures of the steps guarantee that a From is a To.
   const convert = options.convert ?? ((value: From) => value as From & To);
   return {
     payload,
@@ -75,10 +77,10 @@ function transferOf<Payload, From, To>(
 }
 
 /**
- * Copies what is at the source now over whatever is at the target. Requests: the ETag of the
- * target, a read of the source, a conditional write; again from the start when somebody interferes.
- * Without a source nothing is changed: `already-done` when there is a target, because steps behind
- * this one can have deleted the source, and `void` when there is none.
+ * Copies the current source over whatever is at the target. Sends a read of the target's ETag, a
+ * read of the source, and a conditional write; starts again after a conflict. Without a source
+ * nothing changes: `already-done` when there is a target, because later steps may have deleted the
+ * source, and `void` when there is none.
  */
 export function copyStep<Payload, To, From extends To>(
   options: TransferOptions<Payload, From, To>,
@@ -98,14 +100,14 @@ export function copyStep<Payload, From, To>(
 }
 
 /**
- * Moves what is at the source. Requests: a read of the source, a write where nothing is at the
- * target, a delete of the source. Where the target exists, it is replaced, after the ETag of the
- * target and the source were read. The source is deleted only in the version that was copied;
- * changed in between, it is copied again. Without a source, one more request tells whether the
- * target is there (`already-done`) or not (`void`).
+ * Moves the source to the target. Sends a read of the source, a write where nothing is at the
+ * target, and a delete of the source. An existing target is replaced, after its ETag and the source
+ * were read. The source is deleted only in the version that was copied; when it has changed, it is
+ * copied again. Without a source, one more request determines whether the target exists
+ * (`already-done`) or not (`void`).
  *
- * Readers see it at the source, then at both, then at the target. One that looks at the source
- * first and at the target afterwards sees it at least once.
+ * Readers see the value at the source, then at both, then at the target. A reader of the source and
+ * then the target sees it at least once.
  */
 export function moveStep<Payload, To, From extends To>(
   options: TransferOptions<Payload, From, To>,
@@ -131,10 +133,10 @@ export function moveStep<Payload, From, To>(
 }
 
 /**
- * Makes the target what the source is now, and deletes it when there is no source: for copies that
- * follow their original. Start it after every change of the original, in any order, as often as you
- * like. Requests: the ETag of the target, a read of the source, then nothing, a delete, a replace,
- * or an insert and another read of the source; again from the start when somebody interferes.
+ * Makes the target equal to the current source, and deletes it when there is no source: for copies
+ * that follow their original. Start it after every change of the original, in any order and any
+ * number of times. Sends a read of the target's ETag, a read of the source, then nothing, a delete,
+ * a replace, or an insert and another read of the source; starts again after a conflict.
  */
 export function mirrorStep<Payload, To, From extends To>(
   options: MirrorOptions<Payload, From, To>,

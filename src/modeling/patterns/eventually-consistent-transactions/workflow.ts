@@ -14,7 +14,7 @@ import type { QueuePort } from '../../worker/queue-port.js';
 import { putEnvelope, sendMessage, type SendMessageOptions } from '../../worker/send.js';
 import type { Step, StepContext, StepOutcome } from './step.js';
 
-/** One step as it ended. A step that throws is reported by the worker's observer. */
+/** The result of one step. A step that throws is reported by the worker's observer. */
 export interface StepReport {
   readonly workflow: string;
   readonly intentId: string;
@@ -22,37 +22,37 @@ export interface StepReport {
   readonly outcome: StepOutcome;
 }
 
-/** What a workflow is made of. */
+/** The options of a workflow. */
 export interface WorkflowOptions<Payload, Read> extends MessageOptions<Payload> {
-  /** Taken in order. Each must be idempotent; those of this library are. */
+  /** Run in order. Each must be idempotent; those of this library are. */
   readonly steps: readonly Step<Read>[];
-  /** Told of each step that ended. */
+  /** Called after each completed step. */
   readonly observer?: (report: StepReport) => void;
 }
 
-/** `done`: all steps were taken. `void`: there was nothing to do it on. */
+/** `done`: all steps were run. `void`: their subject does not exist. */
 export type WorkflowOutcome = 'done' | 'void';
 
-/** How an intent is stated and taken over. */
+/** How an intent is put, and when a worker takes over. */
 export interface PerformOptions extends SendMessageOptions {
   /**
-   * Seconds before a worker takes over, 1 to 604,800: longer than the steps take. Default 60. Both
-   * may then be at work at the same time, which idempotent steps allow.
+   * Seconds until a worker takes over, 1 to 604,800: longer than the steps take. Default 60. Both
+   * may run at the same time afterwards, which idempotent steps allow.
    */
   readonly takeOverSeconds?: number;
 }
 
 /**
- * Changes that no transaction can hold together, made consistent in the end: a message states the
- * intent, and its steps are taken until all of them are done. Made by `defineWorkflow`.
+ * Changes that no transaction can span, made eventually consistent: a message states the intent,
+ * and its steps are repeated until all are done. Made by `defineWorkflow`.
  */
 export interface Workflow<Given, Read> {
   readonly message: MessageType<Given, Read>;
   /** For a worker's `handlers`. */
   readonly handler: MessageHandler;
   /**
-   * States the intent: one put. Once it resolves, the steps will be taken, at least once each, by a
-   * worker of the queue. Nothing has changed yet.
+   * States the intent: one put. Once it resolves, a worker of the queue will run the steps, at
+   * least once each. Nothing has changed yet.
    */
   start(
     queue: QueuePort,
@@ -60,10 +60,10 @@ export interface Workflow<Given, Read> {
     options?: SendMessageOptions,
   ): Promise<{ readonly id: string }>;
   /**
-   * States the intent and takes the steps here, so that they are taken when it resolves: one put of
-   * a message that workers do not see yet, the steps, one delete. If this process crashes, a worker
-   * takes over. Throws `UnfinishedIntentError` when a step fails: the intent stands all the same,
-   * and a worker goes on with it.
+   * States the intent and runs the steps here: one put of a message that is hidden from workers,
+   * the steps, one delete. If this process crashes, a worker takes over. Throws
+   * `UnfinishedIntentError` when a step fails: the intent is still stated, and a worker continues
+   * it.
    */
   perform(
     queue: QueuePort,
@@ -72,7 +72,7 @@ export interface Workflow<Given, Read> {
   ): Promise<{ readonly id: string; readonly outcome: WorkflowOutcome }>;
 }
 
-/** The steps were not all taken. Workers go on with the intent until they are. */
+/** Not all steps were run. Workers continue the intent until they are. */
 export class UnfinishedIntentError extends ModelError {
   override readonly name = 'UnfinishedIntentError';
   readonly intentId: string;
@@ -84,9 +84,9 @@ export class UnfinishedIntentError extends ModelError {
 }
 
 /**
- * A workflow, which is a message type whose handler takes the steps in order. A run that ends
- * early, by an error or a crash, is repeated from the first step. There is no isolation: others see
- * the results of some steps while the rest is still to come.
+ * Defines a workflow: a message type whose handler runs the steps in order. A run that ends early,
+ * by an error or a crash, is repeated from the first step. There is no isolation: others see the
+ * results of some steps while the rest is still to come.
  */
 export function defineWorkflow<Output>(
   type: string,
@@ -141,7 +141,7 @@ class DefinedWorkflow<Given, Read> implements Workflow<Given, Read> {
       const { signal } = new AbortController();
       const read = await readPayload(this.message, envelope);
       const outcome = await this.#take(read, { intentId: id, attempt: 1, signal });
-      // A message that stays makes a worker find everything done, and delete it.
+      // If this fails, a worker finds all steps done, and deletes the message.
       await queue.deleteMessage(messageId, popReceipt).catch(() => undefined);
       return { id, outcome };
     } catch (cause) {

@@ -4,8 +4,8 @@ import type { Place } from './place.js';
 import type { Step } from './step.js';
 
 /**
- * Stores a row that the intent itself tells, whatever is there: one upsert. Intents about the same
- * row can be carried out in any order; use `mirrorStep` where the last must win.
+ * Stores a row from the payload unconditionally: one upsert. Use it when the intents about a row
+ * can be executed in any order; use `mirrorStep` when the last must win.
  */
 export function upsertStep<Payload>(options: {
   readonly name?: string;
@@ -26,7 +26,7 @@ export function upsertStep<Payload>(options: {
   };
 }
 
-/** Deletes a row, blob or file, in any version, if it is there: one delete. */
+/** Deletes a row, blob or file, in any version, if it exists: one delete. */
 export function deleteStep<Payload>(options: {
   readonly name?: string;
   readonly from: Pick<Place<Payload, never>, 'name'> & {

@@ -1,10 +1,10 @@
 import { ValueError } from '../../rows/model-error.js';
 
-/** Where a query over buckets goes on. */
+/** Where a query over buckets resumes. */
 export interface BucketCursor {
   /** The bucket's name. */
   readonly bucket: string;
-  /** Within the bucket; absent: at its beginning. */
+  /** The cursor within the bucket; absent: at its beginning. */
   readonly inside?: string;
 }
 

@@ -9,15 +9,15 @@ import type {
 } from '../../table/gateway.js';
 
 /**
- * One table of a set, whether it exists yet or not: reads of a table that is not there find
- * nothing, and a write that can make a row makes the table first. Costs nothing while the table
- * exists; else the failed request, a creation and the request again.
+ * One table of a set, whether it exists yet or not: reads of a missing table find nothing, and a
+ * write that can create a row creates the table first. Costs nothing while the table exists;
+ * otherwise the failed request, a creation and the repeated request.
  */
 export class BucketGateway implements TableGateway {
   readonly #table: TableGateway;
   readonly #create: () => Promise<void>;
 
-  /** `create` makes the table, or throws to refuse it. */
+  /** `create` creates the table, or throws to refuse it. */
   constructor(table: TableGateway, create: () => Promise<void>) {
     this.#table = table;
     this.#create = create;
@@ -54,12 +54,17 @@ export class BucketGateway implements TableGateway {
   }
 }
 
-/** A transaction fails as a whole: it is worth a table only when every write can succeed there. */
+/**
+ * A transaction fails as a whole: creating the table only helps when every write can succeed in it.
+ */
 function makesRow({ kind }: RowWrite): boolean {
   return kind === 'insert' || kind === 'upsert-merge' || kind === 'upsert-replace';
 }
 
-/** Also of a transaction, whose error has the table's as its cause. */
+/**
+ * Whether a table is missing; also for a transaction, whose error has that of the table as its
+ * cause.
+ */
 export function isMissing(error: unknown): boolean {
   if (error instanceof TableNotFoundError) return true;
   return error instanceof Error && error.cause instanceof TableNotFoundError;

@@ -12,15 +12,21 @@ import {
   type Retention,
 } from './period.js';
 
-/** One table of a set, and the instants whose rows it holds: `from` on, before `to`. Ticks. */
+/**
+ * One table of a set, and the time of its rows: from `from` (included) to `to` (excluded), in
+ * ticks.
+ */
 export interface Bucket {
-  /** The table's name: the prefix and the beginning of the period, such as `Logins20140731`. */
+  /** The table's name: the prefix and the start of the period, such as `Logins20140731`. */
   readonly name: string;
   readonly from: bigint;
   readonly to: bigint;
 }
 
-/** A set of tables, one a period. Part of the stored data's layout: it must not change. */
+/**
+ * A set of tables, one per period. Part of the layout of stored data: prefix and period must not
+ * change.
+ */
 export interface BucketSet {
   /** Letters and digits, beginning and ending with a letter. */
   readonly prefix: string;
@@ -35,7 +41,7 @@ const tableNameLengthMax = 63;
 export function checkBucketSet({ prefix, period, retention }: BucketSet): void {
   checkPeriod(period);
   if (retention !== undefined) checkRetention(retention);
-  // A digit at the end would run into the stamp: two sets could then mean one table.
+  // A digit at the end would merge with the stamp, so that two sets could share a table.
   if (!/^[A-Za-z]([A-Za-z0-9]*[A-Za-z])?$/.test(prefix)) {
     throw new DefinitionError(
       `'${prefix}' is no prefix of table names: letters and digits, a letter at both ends`,
@@ -54,12 +60,12 @@ export function bucketAt({ prefix, period }: BucketSet, ticks: bigint): Bucket {
   return { name: prefix + stampOf(period, from), from, to: nextPeriod(period, from) };
 }
 
-/** The next bucket after another in time. */
+/** The bucket that follows another one. */
 export function bucketAfter(set: BucketSet, { to }: Bucket): Bucket {
   return bucketAt(set, to);
 }
 
-/** The bucket that a table is; undefined when the table is none of the set. */
+/** The bucket of a table; undefined when the table is not of the set. */
 export function bucketOfName(set: BucketSet, name: string): Bucket | undefined {
   const { prefix, period } = set;
   if (!name.toLowerCase().startsWith(prefix.toLowerCase())) return undefined;
@@ -69,11 +75,11 @@ export function bucketOfName(set: BucketSet, name: string): Bucket | undefined {
 
 /** The OData filter that lists the tables of the set, and few others. */
 export function bucketNameFilter({ prefix }: BucketSet): string {
-  // A colon is the character behind the digit 9.
+  // A colon is the character after the digit 9.
   return `TableName ge '${prefix}0' and TableName lt '${prefix}:'`;
 }
 
-/** Whether all of a bucket is older than the set keeps rows. */
+/** Whether all rows of a bucket are older than the retention of the set. */
 export function isExpired({ retention }: BucketSet, { to }: Bucket, nowTicks: bigint): boolean {
   return retention !== undefined && to <= before(retention, nowTicks);
 }

@@ -18,7 +18,7 @@ import {
 import { odataString } from '../../table/odata.js';
 import { sleep } from '../../../base/async/sleep.js';
 
-/** Which rows to delete. Reading a whole table to find them has to be asked for by name. */
+/** The rows to delete. Reading a whole table to find them must be requested by name. */
 export type DeleteScope =
   | {
       readonly partitionKey: string;
@@ -29,58 +29,62 @@ export type DeleteScope =
     }
   | {
       readonly scan: 'table';
-      /** OData, in which a condition on the PartitionKey saves reading the rest of the table. */
+      /** OData. A condition on the PartitionKey avoids reading the rest of the table. */
       readonly filter: string;
     };
 
-/** What was found and done so far. */
+/** What was found and deleted so far, in this call. */
 export interface DeleteProgress {
-  /** Rows found so far, in this call. */
+  /** Rows found. */
   readonly found: number;
   readonly deleted: number;
-  /** Rows that were deleted meanwhile by others, or by an earlier attempt of the client. */
+  /** Rows that had been deleted meanwhile by others, or by an earlier attempt of the client. */
   readonly gone: number;
-  /** Rows that somebody changed after they were found, and that therefore were kept. */
+  /** Rows that another writer changed after they were found, and that were kept therefore. */
   readonly changed: number;
-  /** Where to continue; undefined at the end. A plain text that can be stored across crashes. */
+  /** Where to resume; undefined at the end. A plain text that can be stored across crashes. */
   readonly cursor: string | undefined;
 }
 
-/** How much is deleted, how fast, and whom it tells. */
+/** How much is deleted, and how fast. */
 export interface DeleteOptions {
   /** Counts the rows and deletes none. */
   readonly dryRun?: boolean;
-  /** Of an earlier call with the same scope. Without it a call begins again, which does no harm. */
+  /**
+   * The cursor of an earlier call with the same scope. Without it, a call starts again, which does
+   * no harm.
+   */
   readonly cursor?: string;
   /**
-   * The call ends when it has found so many rows; up to a page of 1,000 more. No bound when absent.
+   * The call ends when it has found this many rows, or up to a page of 1,000 more. Unlimited when
+   * absent.
    */
   readonly rowsMax?: number;
-  /** Rows deleted in a second at most, so that others can work meanwhile. No bound when absent. */
+  /** Maximum rows deleted per second, so that others can work meanwhile. Unlimited when absent. */
   readonly rowsPerSecondMax?: number;
-  /** Delete a row even if somebody changed it after it was found. */
+  /** Deletes a row even if another writer changed it after it was found. */
   readonly evenIfChanged?: boolean;
-  /** Transactions at a time. 4 when absent. */
+  /** Concurrent transactions. 4 when absent. */
   readonly concurrency?: number;
-  /** Told after each page. */
+  /** Called after each page. */
   readonly onProgress?: (progress: DeleteProgress) => void;
-  /** The call ends after the page that it works at. */
+  /** The call ends after the current page. */
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
   readonly timers?: Timers;
 }
 
 /**
- * Deletes rows that no dropped table can take along. Reads only keys, and deletes the rows of a
- * page in transactions of up to 100 rows of one partition, before it reads the next page.
+ * Deletes rows that cannot be deleted by dropping their table. Reads only keys, and deletes the
+ * rows of a page in transactions of up to 100 rows of one partition, before it reads the next page.
  *
- * Requests: one range read for 1,000 rows, and a transaction for 100 rows of a partition; one more
- * for a row that somebody changed or deleted meanwhile, and a range read with every third such row
- * of a transaction. A dry run only reads.
+ * Sends one range read per 1,000 rows, and a transaction per 100 rows of a partition; one more for
+ * each row that another writer changed or deleted meanwhile, and a range read for every third such
+ * row of a transaction. A dry run only reads.
  *
  * Not atomic: a crash, an abort or an error leaves some rows deleted. Run it again, from the last
- * `cursor` or from the beginning. Rows that are added behind the place where it reads are deleted,
- * too.
+ * `cursor` or from the beginning. Rows that are added after the position of the reading are
+ * deleted, too.
  */
 export async function deleteWhere(
   table: TableGateway,
@@ -116,7 +120,7 @@ export async function deleteWhere(
   }
 }
 
-/** A function, because the signal may change while others are awaited. */
+/** A function, because the signal may change during an await. */
 function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }
@@ -174,7 +178,7 @@ async function deleteRows(
 
 type Delete = Extract<RowWrite, { readonly kind: 'delete' }>;
 
-/** Runs of rows of one partition: a page is in key order. */
+/** Groups of rows of one partition: a page is in key order. */
 function groupsOf(rows: readonly StoredRow[], evenIfChanged: boolean): readonly Delete[][] {
   const groups: Delete[][] = [];
   let key: RowKey | undefined;

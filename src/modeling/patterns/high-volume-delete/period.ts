@@ -2,14 +2,14 @@ import { DefinitionError } from '../../rows/model-error.js';
 import { dateOfTicks, ticksOfDate, ticksOfIso, ticksPerMillisecond } from '../../rows/ticks.js';
 
 /**
- * The span of time that one bucket holds, in UTC. Spans of several hours or days are counted from
+ * The time that one bucket covers, in UTC. Periods of several hours or days are counted from
  * 0001-01-01, a Monday: `{ days: 7 }` begins on Mondays, `{ hours: 6 }` at 00, 06, 12 and 18.
  */
 export type Period =
   | 'hour'
   | 'day'
   | 'month'
-  /** A divisor of 24, so that spans begin at the same hours every day. */
+  /** A divisor of 24, so that periods begin at the same hours every day. */
   | { readonly hours: number }
   | { readonly days: number };
 
@@ -18,7 +18,7 @@ const ticksPerHour = 3_600_000n * ticksPerMillisecond;
 const ticksPerDay = 24n * ticksPerHour;
 
 /**
- * Throws `DefinitionError` for a span that is no positive whole number, or splits days unevenly.
+ * Throws `DefinitionError` for a period that is no positive whole number, or splits days unevenly.
  */
 export function checkPeriod(period: Period): void {
   if (typeof period === 'string') return;
@@ -34,7 +34,7 @@ export function checkPeriod(period: Period): void {
   throw new DefinitionError(`a period of ${days} days: give a whole number from 1 to 3650`);
 }
 
-/** Ticks of the beginning of the period that holds an instant. */
+/** The start of the period that contains an instant, in ticks. */
 export function periodStart(period: Period, ticks: bigint): bigint {
   if (period === 'month') {
     const date = dateOfTicks(ticks);
@@ -43,7 +43,7 @@ export function periodStart(period: Period, ticks: bigint): bigint {
   return ticks - (ticks % spanTicks(period));
 }
 
-/** Ticks of the beginning of the period behind the one that begins at `start`. */
+/** The start of the period after the one that begins at `start`, in ticks. */
 export function nextPeriod(period: Period, start: bigint): bigint {
   if (period !== 'month') return start + spanTicks(period);
   const date = dateOfTicks(start);
@@ -65,21 +65,19 @@ function startOfMonth(year: number, month: number): bigint {
   return ticksOfDate(date);
 }
 
-/** Digits of a stamp: `yyyyMM`, `yyyyMMdd` or `yyyyMMddHH`. */
+/** The digits of a stamp: `yyyyMM`, `yyyyMMdd` or `yyyyMMddHH`. */
 export function stampLength(period: Period): number {
   if (period === 'month') return 6;
   return period === 'day' || (typeof period === 'object' && 'days' in period) ? 8 : 10;
 }
 
-/**
- * The beginning of a period as digits of a fixed width, so that stamps sort as their periods do.
- */
+/** The start of a period as digits of a fixed width, so that stamps sort by time. */
 export function stampOf(period: Period, start: bigint): string {
   const iso = dateOfTicks(start).toISOString();
   return iso.replaceAll(/[-T:]/g, '').slice(0, stampLength(period));
 }
 
-/** Ticks of the beginning of the period with a stamp; undefined when no period has that stamp. */
+/** The start of the period with a stamp, in ticks; undefined when there is none. */
 export function startOfStamp(period: Period, stamp: string): bigint | undefined {
   const [, year = '', month = '', day = '01', hour = '00'] = stampPattern.exec(stamp) ?? [];
   const ticks = ticksOfIso(`${year}-${month}-${day}T${hour}:00Z`);
@@ -87,7 +85,7 @@ export function startOfStamp(period: Period, stamp: string): bigint | undefined 
   return periodStart(period, ticks) === ticks ? ticks : undefined;
 }
 
-/** How long something is kept. Months are those of the calendar. */
+/** How long something is kept. Months are calendar months. */
 export type Retention =
   { readonly hours: number } | { readonly days: number } | { readonly months: number };
 
@@ -103,7 +101,7 @@ function countOf(retention: Retention): number {
   return 'days' in retention ? retention.days : retention.months;
 }
 
-/** Ticks of the instant that lies a retention before another. Not before year 1. */
+/** The instant that is a retention before another, in ticks; at the earliest year 1. */
 export function before(retention: Retention, ticks: bigint): bigint {
   const past = instantBefore(retention, ticks);
   return past < 0n ? 0n : past;
@@ -115,7 +113,7 @@ function instantBefore(retention: Retention, ticks: bigint): bigint {
   return ticks - BigInt(countOf(retention)) * unit;
 }
 
-/** The same day of an earlier month, or the last day of it when it is shorter. */
+/** The same day of an earlier month, or its last day when it is shorter. */
 function monthsBefore(months: number, ticks: bigint): bigint {
   const date = dateOfTicks(ticks);
   const target = startOfMonth(date.getUTCFullYear(), date.getUTCMonth() - months);

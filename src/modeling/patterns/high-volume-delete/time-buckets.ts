@@ -18,7 +18,7 @@ import {
   type BucketSet,
 } from './bucket-name.js';
 
-/** How tables are named, for how long they are kept, and how early they are made. */
+/** The options of a set of tables by time. */
 export interface TimeBucketsOptions {
   readonly set: BucketSet;
   readonly tables: AccountTables;
@@ -27,7 +27,7 @@ export interface TimeBucketsOptions {
   readonly clock?: Clock;
 }
 
-/** Whole buckets: rows of those that the time only touches are among the answer. */
+/** Selects whole buckets, including rows outside the time in buckets that it only overlaps. */
 export interface BucketQuery {
   readonly from: Instant;
   /** Excluded. */
@@ -35,36 +35,36 @@ export interface BucketQuery {
   /** OData, within each bucket. */
   readonly filter?: string;
   readonly select?: readonly string[];
-  /** The newest bucket first; rows within a bucket always come in key order. */
+  /** The newest bucket first; rows within a bucket are always in key order. */
   readonly newestFirst?: boolean;
 }
 
-/** What a rotation may do at once. */
+/** Bounds of one rotation. */
 export interface RotateOptions {
-  /** Tables that one call drops at most; the rest is dropped by later calls. 100 when absent. */
+  /** Maximum tables that one call drops; later calls drop the rest. 100 when absent. */
   readonly dropsMax?: number;
-  /** Buckets behind the current one that are made ahead of time. 1 when absent. */
+  /** Buckets after the current one that are created ahead of time. 1 when absent. */
   readonly ahead?: number;
 }
 
-/** What a rotation did. */
+/** The results of a rotation. */
 export interface Rotation {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly dropped: readonly string[];
-  /** Expired tables that are still there because of `dropsMax`. */
+  /** Expired tables that remain because of `dropsMax`. */
   readonly remaining: number;
-  /** Tables that were made sure of: the current one and those ahead. */
+  /** Tables that exist now: the current one and those ahead. */
   readonly ensured: readonly string[];
 }
 
-/** A page of listed names that is followed at most so many times: 10 million tables. */
+/** Maximum pages of table names: 10 million tables. */
 const namePagesMax = 10_000;
 
 /**
  * Tables by time, so that old rows are deleted by dropping their table: one request instead of one
- * for every hundred rows. Each row belongs to the table of its period; `rotate`, called once a
- * period or more often, makes the next tables ahead of time and drops those that the retention does
- * not keep. A time decides the table: it has to be derived from what the row's reader knows.
+ * per hundred rows. Each row belongs to the table of its period; `rotate`, called at least once per
+ * period, creates the next tables ahead of time and drops those beyond the retention. The time of a
+ * row selects its table, so a reader must be able to derive it.
  */
 export class TimeBuckets {
   readonly #set: BucketSet;
@@ -73,7 +73,7 @@ export class TimeBuckets {
   readonly #clock: Clock;
   readonly #opened = new Map<string, TableGateway>();
 
-  /** Sends nothing. Throws `DefinitionError` for a set whose names could not be. */
+  /** Throws `DefinitionError` for a set whose names are impossible. Sends nothing. */
   constructor({ set, tables, open, clock = systemClock }: TimeBucketsOptions) {
     checkBucketSet(set);
     this.#set = set;
@@ -88,17 +88,17 @@ export class TimeBuckets {
   }
 
   /**
-   * The table of a time. Sends nothing itself. Its reads find nothing while the table is not there.
-   * An insert or upsert makes the table when it is missing (two requests more) and throws
-   * `ModelError` instead when the time is so old that the table would be dropped at once.
+   * The table of a time. Opening sends nothing. Its reads find nothing while the table does not
+   * exist. An insert or upsert creates a missing table (two more requests), and throws `ModelError`
+   * instead when the time is so old that the table would be dropped at once.
    */
   at(time: Instant): TableGateway {
     return this.#tableOf(this.bucketAt(time));
   }
 
   /**
-   * Makes the current table and those ahead, so that no write waits for it. One request a table;
-   * does nothing to tables that exist. Throws `ModelError` when one is still being deleted.
+   * Creates the current table and those ahead, so that no write waits for it. One request per
+   * table; does nothing to tables that exist. Throws `ModelError` when one is still being deleted.
    */
   async ensure({ ahead = 1 }: Pick<RotateOptions, 'ahead'> = {}): Promise<readonly string[]> {
     if (!Number.isInteger(ahead) || ahead < 0 || ahead > 1000) {
@@ -115,9 +115,9 @@ export class TimeBuckets {
   }
 
   /**
-   * Ensures the next tables, then drops the expired ones, the oldest first. Requests: one for each
-   * table made sure of, one listing for 1,000 tables, one for each dropped. May be cut off anywhere
-   * and run by several processes: the next run does the rest.
+   * Ensures the next tables, then drops the expired ones, oldest first. Sends one request for each
+   * table ensured, one listing per 1,000 tables, and one request for each table dropped. Can be
+   * interrupted, and run by several processes: the next run does the rest.
    */
   async rotate({ dropsMax = 100, ahead = 1 }: RotateOptions = {}): Promise<Rotation> {
     const ensured = await this.ensure({ ahead });
@@ -132,15 +132,15 @@ export class TimeBuckets {
     return { dropped, remaining: expired.length - dropped.length, ensured };
   }
 
-  /** The buckets that have tables, the oldest first. One listing for 1,000 tables. */
+  /** The buckets that have tables, oldest first. One listing per 1,000 tables. */
   async list(): Promise<readonly Bucket[]> {
     return this.#buckets();
   }
 
   /**
-   * One page of the rows of a time, bucket after bucket. Requests: a listing and one range read, or
-   * only the listing when no table is left. A page may be empty and have a cursor; at the end it
-   * has none. A cursor stays good while tables are made and dropped.
+   * One page of the rows of a time, bucket by bucket. Sends a listing and one range read, or only
+   * the listing when no table is left. A page may be empty and have a cursor; at the end it has
+   * none. A cursor stays valid while tables are created and dropped.
    */
   async page(
     query: BucketQuery & { readonly limit?: number; readonly cursor?: string },
@@ -160,8 +160,8 @@ export class TimeBuckets {
   }
 
   /**
-   * The rows of a time, bucket after bucket. Requests: one listing at the beginning, then at least
-   * one range read a table, one for 1,000 rows. Tables dropped meanwhile are passed over.
+   * The rows of a time, bucket by bucket. Sends one listing at the beginning, then at least one
+   * range read per table, one per 1,000 rows. Skips tables that are dropped meanwhile.
    */
   async *rows(query: BucketQuery): AsyncGenerator<StoredRow> {
     for (const bucket of await this.#bucketsOf(query)) {
@@ -245,10 +245,12 @@ export class TimeBuckets {
   }
 }
 
-/** Tables that are kept open; opening one costs no request. */
+/** Opened tables that are cached; opening one sends no request. */
 const openedMax = 1000;
 
-/** Buckets at or behind one, in the order of the query, whether or not that one is still there. */
+/**
+ * Selects the buckets from one on, in the order of the query, whether or not that one still exists.
+ */
 function isFrom(name: string, { newestFirst = false }: BucketQuery) {
   return (bucket: Bucket): boolean => {
     const order = bucket.name.toLowerCase() < name.toLowerCase() ? -1 : 1;

@@ -5,13 +5,13 @@ import type { RowKey, RowProperties, WireValue } from '../../rows/row.js';
 import { compareTexts } from '../../rows/text-order.js';
 
 /**
- * The list of an index entity: texts in ordinal order, each once. A text names an entity by its
- * RowKey where the partition is known, and by `PartitionKey/RowKey` where it is not: no key of the
- * service has a slash.
+ * The list of an index entity: distinct texts in ordinal order. A text names an entity: by its
+ * RowKey when the partition is known, otherwise by `PartitionKey/RowKey`, because keys contain no
+ * slash.
  */
 export type KeyList = readonly string[];
 
-/** What happens to a list. A text that is added is there afterwards, one that is removed is not. */
+/** A change of a list. Afterwards it contains the added texts and none of the removed ones. */
 export interface ListChange {
   readonly add: KeyList;
   readonly remove: KeyList;
@@ -29,7 +29,7 @@ export function keyOfText(text: string): RowKey {
   return { partitionKey: text.slice(0, slash), rowKey: text.slice(slash + 1) };
 }
 
-/** The list after the change; the same object when the change changes nothing. */
+/** The list after the change; the same object when nothing changes. */
 export function changeList(list: KeyList, { add, remove }: ListChange): KeyList {
   const texts = new Set(list);
   let isChanged = false;
@@ -41,12 +41,12 @@ export function changeList(list: KeyList, { add, remove }: ListChange): KeyList 
   return isChanged ? [...texts].sort(compareTexts) : list;
 }
 
-/** Own properties that one row gives to lists at most: with 64 KiB each they stay below 1 MiB. */
+/** Properties that a row has for lists at most: with 64 KiB each they stay below 1 MiB. */
 export const listPropertiesMax = 15;
 
 /**
  * The list as JSON arrays in properties `name`, `name_2`, `name_3` and so on, each within 64 KiB.
- * `Infinity` properties may be needed: the caller counts them.
+ * The number of properties is not bounded: the caller checks it.
  */
 export function encodeList(name: string, list: KeyList): RowProperties {
   const properties: Record<string, WireValue> = {};
@@ -70,12 +70,12 @@ export function encodeList(name: string, list: KeyList): RowProperties {
   return properties;
 }
 
-/** How much a list takes in a row: UTF-16 code units of its JSON. */
+/** The size of a list in a row: UTF-16 code units of its JSON. */
 export function listUnits(list: KeyList): number {
   return list.reduce((units, text) => units + JSON.stringify(text).length + 1, 2);
 }
 
-/** The list that was encoded; empty when the row has none. Throws `DecodeError`. */
+/** Decodes a list; empty when the row has none. Throws `DecodeError`. */
 export function decodeList(name: string, properties: RowProperties): KeyList {
   const list: string[] = [];
   for (let count = 1; ; count += 1) {

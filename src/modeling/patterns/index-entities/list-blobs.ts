@@ -2,7 +2,7 @@ import { changeList, type KeyList, type ListChange } from './key-list.js';
 import { compareTexts } from '../../rows/text-order.js';
 import type { ContainerPort } from '../../worker/container-port.js';
 
-/** A blob with a list, as it was read. */
+/** A blob with a list, as read. */
 export interface ListBlob {
   readonly list: KeyList;
   readonly etag: string;
@@ -15,32 +15,31 @@ export interface ListBlobPage {
 }
 
 /**
- * Where lists are kept in blobs: a text a line, in ordinal order, UTF-8. Keys have no control
- * characters, so that a line is always one text. Each method sends one request, apart from the
- * client's own retries.
+ * Lists in blobs: UTF-8, one text per line, in ordinal order. Keys have no control characters, so a
+ * line is always one text. Each method sends one request, apart from the client's own retries.
  */
 export interface ListBlobs {
   /** Undefined when there is no such blob. */
   read(name: string): Promise<ListBlob | undefined>;
   /**
-   * Stores a list in place of the version given, or where there is none. False, and nothing
-   * changes, when there is another.
+   * Stores a list over the given version, or where there is none when `etag` is undefined. False,
+   * and nothing changes, when the stored version differs.
    */
   write(name: string, list: KeyList, etag: string | undefined): Promise<boolean>;
-  /** Deletes the version given. False, and nothing changes, when there is another or none. */
+  /** Deletes the given version. False, and nothing changes, when it is not stored. */
   delete(name: string, etag: string): Promise<boolean>;
-  /** A page of names in their order. */
+  /** A page of names, in order. */
   names(cursor?: string): Promise<ListBlobPage>;
 }
 
 const namesMax = 1000;
 
-/** What follows the value in the name of its blob: a value may be the empty text. */
+/** Follows the value in the name of its blob, because a value may be empty. */
 const suffix = '.txt';
 
 /**
  * The lists in the blobs of a container, named `prefix`, the value and `.txt`. No other blobs may
- * have such names. Sends nothing; the container must exist.
+ * have such names. The container must exist. Sends nothing.
  */
 export function openListBlobs(
   container: Pick<ContainerPort, 'getBlockBlobClient' | 'listBlobsFlat'>,
@@ -108,8 +107,8 @@ function statusOf(error: unknown): number {
 }
 
 /**
- * Changes the list in a blob once: one read, and one write or delete where the list changes. False
- * when somebody else changed it in between.
+ * Tries a change of the list in a blob once: one read, and a write or delete if the list changes.
+ * False when another writer changed it in between.
  */
 export async function changeListBlob(
   blobs: ListBlobs,

@@ -15,33 +15,35 @@ import {
 import { compareTexts } from '../../rows/text-order.js';
 
 /**
- * A list in rows of one partition. A short one is in one row, the head. One that is longer than
- * `unitsMax` is cut into chunks, rows that sort after the head: each holds a range of the texts,
- * and the head tells where the ranges begin.
+ * A list in rows of one partition. A short list is in one row, the head. A list longer than
+ * `unitsMax` is split into chunks, rows that sort after the head: each holds a range of the texts,
+ * and the head says where the ranges begin.
  *
  *   Jones            Chunks     ["1/","2/empid_000500"]
  *   Jones￮￮000001    EmployeeIDs ["empid_000007", … ]
  *   Jones￮￮000002    EmployeeIDs ["empid_000500", … ]
  *
- * Every change of a list writes its head under the ETag with which the change was planned, so that
- * changes of one list follow one another. Texts only ever move to a chunk with a higher number: who
- * reads the head and then the chunks by their numbers sees every text that is there all the while.
+ * Every change of a list writes its head under the ETag with which the change was planned, so
+ * changes of one list are serial. Texts only move to chunks with higher numbers: reading the head
+ * and then the chunks in order of their numbers finds every text that is in the list throughout.
  */
 export interface ListLayout {
-  /** Stored name of the property that holds the texts. */
+  /** Stored name of the property with the texts. */
   readonly name: string;
-  /** What every row of the list has besides: the type. */
+  /** Further properties of every row of the list: the type. */
   readonly system: RowProperties;
-  /** UTF-16 code units of the list that one row may hold. */
+  /** UTF-16 code units of the list per row. */
   readonly unitsMax: number;
 }
 
-/** Sorts after every text that a key template writes, which never has two of these in a row. */
+/**
+ * Sorts after every text that a key template writes, which never has two of these in succession.
+ */
 const chunkMark = '\uffee\uffee';
 const chunkDigits = 6;
 const chunkNumberMax = 10 ** chunkDigits - 1;
 const chunksName = 'Chunks';
-/** What the mark and the number add to the RowKey of the head. */
+/** The length that the mark and the number add to the RowKey of the head. */
 export const chunkKeyUnits = chunkMark.length + chunkDigits;
 
 function chunkKey({ partitionKey, rowKey }: RowKey, number: number): RowKey {
@@ -49,13 +51,13 @@ function chunkKey({ partitionKey, rowKey }: RowKey, number: number): RowKey {
   return { partitionKey, rowKey: `${rowKey}${chunkMark}${digits}` };
 }
 
-/** Whether a RowKey is that of a chunk, and of which head. */
+/** The key of the head when a RowKey is that of a chunk. */
 export function headOfChunk({ partitionKey, rowKey }: RowKey): RowKey | undefined {
   const at = rowKey.lastIndexOf(chunkMark);
   return at < 0 ? undefined : { partitionKey, rowKey: rowKey.slice(0, at) };
 }
 
-/** A range of a long list: from this text until the one with which the next chunk begins. */
+/** A range of a long list: from this text up to the start of the next chunk. */
 interface Chunk {
   readonly number: number;
   readonly from: string;
@@ -70,8 +72,8 @@ function readChunks(head: StoredRow): readonly Chunk[] | undefined {
 }
 
 /**
- * The list at a key; empty when there is none. One point read; for a list in chunks also one range
- * read for each page of them.
+ * Reads the list at a key; empty when there is none. One point read; for a list in chunks also one
+ * range read for each page of them.
  */
 export async function readRowList(
   table: TableGateway,
@@ -113,7 +115,7 @@ export async function isInRowList(
 
 const textSets = new WeakMap<StoredRow, ReadonlySet<string>>();
 
-/** Made once a row, for checks that ask for each text of a list. */
+/** Cached for checks, which look up each text of a list. */
 function textSetOf(row: StoredRow, name: string): ReadonlySet<string> {
   const known = textSets.get(row);
   if (known !== undefined) return known;
@@ -122,15 +124,15 @@ function textSetOf(row: StoredRow, name: string): ReadonlySet<string> {
   return texts;
 }
 
-/** The texts that one row of a list holds: a head without chunks, or a chunk. */
+/** The texts in one row of a list: a head without chunks, or a chunk. */
 export function textsOfRow(row: StoredRow, { name }: ListLayout): KeyList {
   return decodeList(name, row.properties);
 }
 
 /**
- * The writes that change a list, for one transaction of its partition. Empty when it is as it
- * should be. One point read, and one for each chunk concerned when the list is long. The writes
- * fail with 409 or 412 when the list has changed since.
+ * Plans a change of a list as writes for one transaction of its partition; empty when the list has
+ * the change already. One point read, and one for each chunk concerned. The writes fail with 409 or
+ * 412 when the list has changed since.
  */
 export async function planRowListChange(
   table: TableGateway,
@@ -233,7 +235,7 @@ function chunkOf(chunks: readonly Chunk[] | undefined, text: string): Chunk | un
   return chunks?.findLast(({ from }) => compareTexts(from, text) <= 0);
 }
 
-/** Which parts of a change belong to which chunks. */
+/** The parts of a change by chunk. */
 function byChunk(
   chunks: readonly Chunk[],
   { add, remove }: ListChange,
@@ -251,7 +253,7 @@ function byChunk(
   return parts;
 }
 
-/** Pieces that each fit into a row; when there are several, they are about half full. */
+/** Pieces that each fit into a row; several pieces are about half full. */
 function cut(list: KeyList, unitsMax: number): readonly KeyList[] {
   if (listUnits(list) <= unitsMax) return [list];
   const pieces: string[][] = [];

@@ -11,28 +11,28 @@ import { compareTexts } from '../../rows/text-order.js';
 export interface IndexWrite {
   readonly index: ResolvedIndex;
   readonly write: RowWrite;
-  /** What it stores, where it is a copy. */
+  /** The stored copy, for an index of copies. */
   readonly entry?: CopyEntry;
 }
 
-/** What an entity's indexes had and will have. */
+/** The entries of an entity in an index before and after a change. */
 export interface EntryChange {
   readonly index: ResolvedIndex;
   readonly before: IndexEntry | undefined;
   readonly after: IndexEntry | undefined;
 }
 
-/** What earlier attempts have found out about copies, by the name of their index. */
+/** What earlier attempts found out about copies, by the name of their index. */
 export interface CopyFindings {
-  /** The copy that should go is not there. */
+  /** The copy to delete does not exist. */
   readonly missing: Set<string>;
-  /** ETags of rows that no entity wants, where the copy should be. */
+  /** ETags of rows at the key of the copy that no entity needs. */
   readonly unowned: Map<string, string>;
 }
 
 /**
- * The changes that a change of the entity means for its indexes; those that change nothing left
- * out.
+ * The changes of index entries that follow from a change of an entity, without those that change
+ * nothing.
  */
 export function entryChanges(
   places: IndexPlaces,
@@ -47,8 +47,8 @@ export function entryChanges(
 }
 
 /**
- * The writes that the indexes in the entity's partition need for a change of the entity. Reads the
- * lists concerned: one point read each, and one for each chunk of a long one; copies are not read.
+ * Plans the writes of the indexes in the entity's partition. Reads the lists concerned: one point
+ * read each, and one for each chunk of a long one. Copies are not read.
  */
 export async function planBeside(
   places: IndexPlaces,
@@ -103,7 +103,7 @@ async function planLists(
   return plans.flat().map((write) => ({ index, write }));
 }
 
-/** What happens to the list at a key. */
+/** A change of the list at a key. */
 export interface ListKeyChange {
   readonly key: RowKey;
   readonly change: ListChange;
@@ -115,7 +115,7 @@ interface ListDraft {
   readonly remove: Set<string>;
 }
 
-/** What happens to each list, in the order of their keys. A text that is added stays. */
+/** The change of each list, in the order of their keys. A text that is added and removed stays. */
 export function listChanges(
   entries: readonly {
     readonly entry: IndexEntry | undefined;

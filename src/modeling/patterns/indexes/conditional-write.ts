@@ -1,7 +1,7 @@
 import { isConflict } from '../../table/contention.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 
-/** What the attempt gives; false when it met a conflict. */
+/** The result of the attempt; false when it met a conflict. */
 export async function unlessConflict(attempt: () => Promise<boolean>): Promise<boolean> {
   try {
     return await attempt();
@@ -11,7 +11,7 @@ export async function unlessConflict(attempt: () => Promise<boolean>): Promise<b
   }
 }
 
-/** One write. False, and nothing was written, when a row was not as it was read. */
+/** One write. False, and nothing was written, when a row has changed since it was read. */
 export function writeIf(table: TableGateway, write: RowWrite): Promise<boolean> {
   return unlessConflict(async () => {
     await table.write(write);
@@ -19,7 +19,7 @@ export function writeIf(table: TableGateway, write: RowWrite): Promise<boolean> 
   });
 }
 
-/** As `writeIf`, for several in one transaction; true when there is nothing to write. */
+/** As `writeIf`, for several writes in one transaction; true when there are none. */
 export function transactIf(table: TableGateway, writes: readonly RowWrite[]): Promise<boolean> {
   const [first, ...rest] = writes;
   if (first === undefined) return Promise.resolve(true);

@@ -22,29 +22,34 @@ import {
 import type { IndexUpdater } from './index-updater.js';
 import type { ResolvedIndex } from './with-indexes.js';
 
-/** A page of a backfill. */
+/** The progress of a backfill after a page. */
 export interface BackfillPage {
-  /** `fill`: entities are given their rows. `check`: both directions are compared and mended. */
+  /**
+   * `fill`: index rows are written for entities. `check`: both directions are compared and
+   * repaired.
+   */
   readonly phase: 'fill' | 'check';
   /** Entities of the page, or comparisons. */
   readonly checked: number;
   /** Rows and list entries that were written. */
   readonly written: number;
-  /** What could not be mended. */
+  /** Differences that could not be repaired. */
   readonly drifts: readonly Drift[];
-  /** Goes on after this page, also in another process. Absent: the index is complete. */
+  /** Resumes after this page, also in another process. Absent: the index is complete. */
   readonly cursor?: string;
 }
 
-/** What an index has to be given for an entity. */
+/** An entity, and the index entry that it needs. */
 interface Work {
   readonly row: StoredRow;
   readonly entry: IndexEntry;
 }
 
-/** Entities in one transaction, each with what the index has for it. */
+/** Entities in one transaction, each with its index row. */
 const groupMax = 48;
-/** A change of a long list touches at most so many chunks: they are 64 KiB each, or a few more. */
+/**
+ * Bounds the chunks that a change of a long list writes: they have 64 KiB each, or somewhat more.
+ */
 const listGroupMax = 16;
 const groupBytesMax = transactionBytesMax / 2;
 
@@ -78,7 +83,7 @@ export class IndexBackfill {
     options: CheckOptions,
   ): AsyncGenerator<BackfillPage, void, undefined> {
     const { source, cursor } = readScanCursor(options.cursor);
-    // The phases of a cursor: 0 fills, and 1 with the cursor of the check is what follows.
+    // A cursor holds the phase: 0 to fill; 1, with the cursor of the check, to check.
     if (source === 0) yield* this.#fill(index, cursor, options);
     const checkCursor = source === 0 ? undefined : cursor;
     const { cursor: _, ...rest } = options;
@@ -109,7 +114,7 @@ export class IndexBackfill {
     const drifts: Drift[] = [];
     const works = rows.flatMap((row) => this.#workOf(index, row, drifts));
     let written = 0;
-    // Requests for one list would only get into each other's way.
+    // Concurrent requests for one list would only conflict.
     await concurrently(groupsOf(index, works), concurrency, async (groups) => {
       for (const group of groups) {
         if (await this.#write(index, group)) written += group.length;
@@ -138,7 +143,7 @@ export class IndexBackfill {
     }
   }
 
-  /** Writes a group at once, as if nothing of it were there. False when something is. */
+  /** Writes a group at once, assuming that none of its rows exist. False when one does. */
   async #write(index: ResolvedIndex, group: readonly Work[]): Promise<boolean> {
     const table = this.#places.table;
     const touches = group.map(({ row }) => touch(row));
@@ -168,9 +173,7 @@ export class IndexBackfill {
     return false;
   }
 
-  /**
-   * The entities of a page that are not what they were when it was read. Up to three range reads.
-   */
+  /** The entities of a page that have changed since it was read. Up to three range reads. */
   async #changedSince(works: readonly Work[]): Promise<readonly Work[]> {
     const [first, last] = [works.at(0), works.at(-1)];
     if (first === undefined || last === undefined) return [];
@@ -192,8 +195,8 @@ export class IndexBackfill {
 }
 
 /**
- * Filters that together have all rows from one to another, both included. Each is a range that the
- * service can seek, which one filter with `or` would not be.
+ * Filters that together select all rows from one to another, both included. The service can seek to
+ * each of these ranges, but not in one filter with `or`.
  */
 function rangesOf(first: RowKey, last: RowKey): readonly string[] {
   const [from, to] = [odataString(first.partitionKey), odataString(last.partitionKey)];
@@ -217,8 +220,8 @@ interface OpenGroup {
 }
 
 /**
- * Groups of what one request can write: entities of one partition, or of one list, or one alone.
- * Groups that belong behind one another are together.
+ * Groups of works that one request can write: entities of one partition, entities of one list, or a
+ * single one. Groups in the same inner list must be written one after another.
  */
 function groupsOf(
   index: ResolvedIndex,
@@ -239,7 +242,7 @@ function groupsOf(
       group !== undefined &&
       (group.works.length >= max ||
         group.bytes + bytes > groupBytesMax ||
-        // A transaction writes a row once; the second entity finds the value taken.
+        // A transaction writes a row once. A second entity with the key finds it taken.
         (index.kind === 'copy' && group.keys.has(key)));
     if (group === undefined || isFull) {
       group = { works: [], keys: new Set(), bytes: 0 };

@@ -16,25 +16,25 @@ import { concurrently } from '../../../base/async/concurrently.js';
 import type { ResolvedIndex } from './with-indexes.js';
 import { compareTexts } from '../../rows/text-order.js';
 
-/** How much is checked at a time, and where it goes on. */
+/** How much is checked at a time, and where the check resumes. */
 export interface CheckOptions {
-  /** Where an earlier run ended: the cursor of its last page. */
+  /** The cursor of the last page of an earlier run. */
   readonly cursor?: string;
-  /** Rows of a page at most, 1 to 1000. 200 when absent. */
+  /** Maximum rows of a page, 1 to 1000. 200 when absent. */
   readonly pageRows?: number;
-  /** Comparisons at a time. 16 when absent. */
+  /** Concurrent comparisons. 16 when absent. */
   readonly concurrency?: number;
 }
 
-/** What a page of a check has found. */
+/** The results of a page of a check. */
 export interface CheckPage {
-  /** Comparisons of an entity with what an index has, in either direction. */
+  /** Comparisons of an entity with an index entry, in either direction. */
   readonly checked: number;
-  /** What differs, in the order of the keys in the indexes; after a repair, what still differs. */
+  /** Differences in the order of the index keys; after a repair, those that remain. */
   readonly drifts: readonly Drift[];
-  /** How many differences were mended. */
+  /** Differences that were repaired. */
   readonly repaired: number;
-  /** Goes on after this page, also in another process. Absent: the check is complete. */
+  /** Resumes after this page, also in another process. Absent: the check is complete. */
   readonly cursor?: string;
 }
 
@@ -48,7 +48,7 @@ export class IndexCheck {
     this.#repair = repair;
   }
 
-  /** With `repairs`, what differs is mended. */
+  /** With `repairs`, differences are repaired. */
   async *pages(
     indexes: readonly ResolvedIndex[],
     repairs: boolean,
@@ -96,7 +96,7 @@ export class IndexCheck {
     return { checked, drifts: inOrder.map(([, drift]) => drift), repaired };
   }
 
-  /** The drift, if a second look confirms it. */
+  /** The drift, if another read confirms it. */
   #confirmed(drift: Drift, candidate: Candidate | undefined): Promise<Drift | undefined> {
     if (candidate === undefined) return Promise.resolve(drift);
     return confirmDrift(this.#places, candidate);

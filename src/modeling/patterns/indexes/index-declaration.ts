@@ -18,8 +18,8 @@ export type NamesOf<D extends AnyDefinition> = keyof D['properties'] & string;
 type Unindexable<S extends boolean> = S extends true ? 'encrypted' : 'encrypted' | 'optional';
 
 /**
- * What the key of an index can use: properties that have an order, are not encrypted and, unless
- * the index is sparse, are never absent.
+ * The properties that the key of an index can use: those with an order that are not encrypted and,
+ * unless the index is sparse, never absent.
  */
 export type IndexFields<D extends AnyDefinition, S extends boolean> = {
   readonly [
@@ -29,36 +29,36 @@ export type IndexFields<D extends AnyDefinition, S extends boolean> = {
   ]: KeyFieldOf<N, D['properties'][N]>;
 };
 
-/** How the key of an index is made. */
+/** Makes the key of an index. */
 export type IndexTemplate<D extends AnyDefinition, S extends boolean, T extends KeyTemplate> = (
   fields: IndexFields<D, S>,
 ) => T;
 
-/** Which entities an index has. */
+/** Which entities an index contains. */
 export interface IndexScope<D extends AnyDefinition, S extends boolean> {
   /**
-   * `true`: the key may use optional properties, and an entity that lacks one of them is not in the
-   * index. 0, '' and false are values: an entity that has them is.
+   * `true`: the key may use optional properties, and entities that lack one of them are not in the
+   * index. 0, '' and false are values.
    */
   readonly sparse?: S;
-  /** Only entities for which this holds are in the index. It must depend on nothing else. */
+  /** Only entities for which this returns true are in the index. It must depend on nothing else. */
   readonly when?: (entity: ReadOf<D>) => boolean;
 }
 
 /**
- * Where the rows of an index are: in the entity's own partition, where they change together with
- * it; in other partitions of its table; in a table of their own.
+ * Where the rows of an index are: in the partition of the entity, where they change together with
+ * it; in other partitions of its table; or in another table.
  */
 export type RowPlace = 'same-partition' | 'other-partition' | 'other-table';
 
 interface Declared<D extends AnyDefinition> {
   readonly isSparse: boolean;
   readonly when: ((entity: ReadOf<D>) => boolean) | undefined;
-  /** Never there: carries the type. */
+  /** Never set; carries the type. */
   readonly '~of'?: (definition: D) => void;
 }
 
-/** An index whose rows are copies of the entities, whole or in part, under another key. */
+/** An index of copies of the entities, whole or in part, under another key. */
 export interface CopyIndex<
   D extends AnyDefinition,
   PK extends KeyTemplate,
@@ -68,13 +68,13 @@ export interface CopyIndex<
 > extends Declared<D> {
   readonly kind: 'copy';
   readonly place: Place;
-  /** Undefined: that of the entity. */
+  /** Undefined: the PartitionKey of the entity. */
   readonly partitionKey: ((fields: never) => PK) | undefined;
   readonly rowKey: (fields: never) => RK;
   readonly include: readonly N[] | 'all';
 }
 
-/** An index with one list for each value: the keys of the entities that have it. */
+/** An index with one list for each value: the keys of the entities with that value. */
 export interface ListIndex<
   D extends AnyDefinition,
   PK extends KeyTemplate,
@@ -83,17 +83,17 @@ export interface ListIndex<
 > extends Declared<D> {
   readonly kind: 'list';
   readonly place: Place;
-  /** Undefined: that of the entity. */
+  /** Undefined: the PartitionKey of the entity. */
   readonly partitionKey: ((fields: never) => PK) | undefined;
-  /** Of a blob: its name. */
+  /** For a blob, its name. */
   readonly rowKey: (fields: never) => RK;
   /** Stored name of the property with the keys. */
   readonly listName: string;
-  /** UTF-16 code units of a list that one row holds. */
+  /** UTF-16 code units of a list per row. */
   readonly unitsMax: number;
 }
 
-/** An index of whatever kind. */
+/** An index of any kind. */
 export type AnyIndex<D extends AnyDefinition> =
   | CopyIndex<D, KeyTemplate, KeyTemplate, string, RowPlace>
   | ListIndex<D, KeyTemplate, KeyTemplate, RowPlace | 'blob'>;
@@ -101,7 +101,10 @@ export type AnyIndex<D extends AnyDefinition> =
 /** Indexes by their names. */
 export type AnyIndexes<D extends AnyDefinition> = Readonly<Record<string, AnyIndex<D>>>;
 
-/** A property as an index has it: its value, without what only the entity itself promises. */
+/**
+ * A property of an index row: the value of an entity's property without attributes that hold only
+ * for the entity.
+ */
 export interface IndexProperty<
   K extends PropertyKind,
   V,
@@ -124,12 +127,12 @@ type IndexProperties<
 > = {
   readonly [K in (N | KeyNames<D> | PartNames<PK> | PartNames<RK>) & NamesOf<D>]: IndexPropertyOf<
     D['properties'][K],
-    // What a key carries is never absent.
+    // A value in a key is never absent.
     K extends PartNames<PK> | PartNames<RK> ? 'optional' | 'default' : never
   >;
 };
 
-/** The definition of an index's rows: the properties it includes, and all that make both keys. */
+/** The definition of an index's rows: the included properties, and those in either key. */
 export type IndexDefinition<
   D extends AnyDefinition,
   PK extends KeyTemplate,

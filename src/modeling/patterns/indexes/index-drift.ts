@@ -17,40 +17,40 @@ import type { ResolvedCopies, ResolvedIndex, ResolvedLists } from './with-indexe
 interface DriftPlace {
   /** The name of the index. */
   readonly index: string;
-  /** Of the entity. */
+  /** The key of the entity. */
   readonly primary: RowKey;
-  /** Of the row of the index, or of the head of its list; of a blob, its name is the RowKey. */
+  /** The key of the index row, or of the head of its list. For a blob, its name is the RowKey. */
   readonly key: RowKey;
 }
 
-/** One way in which an index does not say what its entities do. */
+/** A difference between an index and its entities. */
 export type Drift =
-  /** The entity should be in the index at this key and is not. */
+  /** The entity should be in the index at this key, but is not. */
   | ({ readonly kind: 'missing' } & DriftPlace)
-  /** The index names an entity at this key that is not there, or belongs elsewhere. */
+  /** The index has an entity at this key that does not exist or belongs elsewhere. */
   | ({ readonly kind: 'dangling' } & DriftPlace)
-  /** The copy differs from the entity. `names`: in which stored properties. */
+  /** The copy differs from the entity in these stored properties. */
   | ({ readonly kind: 'stale'; readonly names: readonly string[] } & DriftPlace)
-  /** Another entity has the value too, and is in the index. Only new values mend that. */
+  /** Another entity with the same value is in the index. Only new values repair that. */
   | ({ readonly kind: 'taken'; readonly by: RowKey | undefined } & DriftPlace)
   /** A row that its definition cannot read. */
   | ({ readonly kind: 'unreadable'; readonly reason: string } & DriftPlace);
 
-/** An item to compare: an entity, and a key at which an index has it or should have it. */
+/** A comparison to make: an entity, and a key at which an index has it or should have it. */
 export interface Candidate {
   readonly index: ResolvedIndex;
   readonly primary: RowKey;
   readonly key: RowKey;
 }
 
-/** What a comparison reads. */
+/** The reads of a comparison. */
 export interface DriftReads {
   row(table: TableGateway, key: RowKey): Promise<StoredRow | undefined>;
   /** The texts of a blob; empty when there is none. */
   blob(index: ResolvedLists, name: string): Promise<ReadonlySet<string>>;
 }
 
-/** Compares what an index has at a key with what the entity says. Undefined when they agree. */
+/** Compares the index entry at a key with the entity. Undefined when they agree. */
 export async function findDrift(
   places: IndexPlaces,
   reads: DriftReads,
@@ -125,8 +125,8 @@ async function listDrift(
 const confirmationsMax = 3;
 
 /**
- * The drift that is there still, and while the entity does not change: read anew, the entity, what
- * the index has, and the entity again. Undefined when it has gone.
+ * Reads everything again and returns the drift that remains while the entity does not change;
+ * undefined when there is none.
  */
 export async function confirmDrift(
   places: IndexPlaces,
@@ -141,7 +141,7 @@ export async function confirmDrift(
   }
 }
 
-/** Reads as they are now, each time. */
+/** Reads the current state each time. */
 export function freshReads(places: IndexPlaces): DriftReads {
   return {
     row: (table, key) => table.get(key),

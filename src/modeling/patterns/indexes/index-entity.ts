@@ -8,13 +8,13 @@ interface ListOptions<D extends AnyDefinition, S extends boolean> extends IndexS
   /** Stored name of the property with the keys. `Keys` when absent. */
   readonly list?: string;
   /**
-   * How much of a list one row holds before it overflows into rows of its own: UTF-16 code units,
-   * 128 to 450,000. 32,768 (64 KiB) when absent. More makes fewer rows and larger writes.
+   * UTF-16 code units of a list that one row holds before further ones go into rows of their own,
+   * 128 to 450,000. 32,768 (64 KiB) when absent. Higher values make fewer rows and larger writes.
    */
   readonly listUnitsMax?: number;
 }
 
-/** Of an index whose lists are in the partition of their entities. */
+/** Options of an index whose lists are in the partition of their entities. */
 export interface IndexEntityBesideOptions<
   D extends AnyDefinition,
   RK extends KeyTemplate,
@@ -24,7 +24,7 @@ export interface IndexEntityBesideOptions<
   readonly rowKey: IndexTemplate<D, S, RK>;
 }
 
-/** Of an index whose lists are in another partition or table. */
+/** Options of an index whose lists are in another partition or table. */
 export interface IndexEntityElsewhereOptions<
   D extends AnyDefinition,
   PK extends KeyTemplate,
@@ -37,33 +37,33 @@ export interface IndexEntityElsewhereOptions<
   readonly rowKey: IndexTemplate<D, S, RK>;
 }
 
-/** Of an index whose lists are blobs. */
+/** Options of an index whose lists are blobs. */
 export interface IndexBlobOptions<
   D extends AnyDefinition,
   RK extends KeyTemplate,
   S extends boolean,
 > extends IndexScope<D, S> {
   readonly place: 'blob';
-  /** Of the blob of a value. */
+  /** The name of the blob of a value. */
   readonly name: IndexTemplate<D, S, RK>;
 }
 
-/** The RowKey or name of a list that has no partition. */
+/** The PartitionKey of a list in a blob. */
 export type NoPartition = KeyTemplate<readonly []>;
 
 /**
  * Index entities: for each value, such as the last name Jones, one list of the keys of all entities
- * that have it. Values need not be unique.
+ * with it. Values need not be unique.
  *
- * - `same-partition`: an entity beside the entities, RowKey by `rowKey`, with their RowKeys. It
- *   changes in the same entity group transaction as the entity.
+ * - `same-partition`: an entity in the partition of the entities, RowKey by `rowKey`, with their
+ *   RowKeys. It changes in the same entity group transaction as the entity.
  * - `other-partition`, `other-table`: an entity elsewhere, with `PartitionKey/RowKey` of each, for
- *   values of a whole organisation. Kept up to date by the worker.
- * - `blob`: a blob for each value, one `PartitionKey/RowKey` a line, of any length. Kept up to date
- *   by the worker.
+ *   values across partitions. The worker keeps it up to date.
+ * - `blob`: a blob for each value, one `PartitionKey/RowKey` per line, of any length. The worker
+ *   keeps it up to date.
  *
- * A list that is too long for a row goes on in further rows. Every change of a list writes a row of
- * it, so the entities that share one value are written one after the other.
+ * A list that is too long for a row continues in further rows. Every change of a list writes a row
+ * of it, so entities that share a value are written one after another.
  */
 export function indexEntity<
   D extends AnyDefinition,

@@ -11,17 +11,17 @@ import { textOfKey } from '../index-entities/key-list.js';
 import { chunkKeyUnits } from '../index-entities/row-list.js';
 import type { ResolvedCopies, ResolvedIndex, ResolvedLists } from './with-indexes.js';
 
-/** The row that an index of copies has for an entity. */
+/** The row of an entity in an index of copies. */
 export interface CopyEntry {
   readonly index: ResolvedCopies;
   readonly key: RowKey;
   readonly row: Row;
 }
 
-/** The text that an index of lists has for an entity, and in which list. */
+/** The text of an entity in an index of lists. */
 export interface ListEntry {
   readonly index: ResolvedLists;
-  /** Of the head; of a blob, its name is the RowKey. */
+  /** The key of the list's head. For a blob, its name is the RowKey. */
   readonly key: RowKey;
   readonly text: string;
 }
@@ -35,9 +35,9 @@ export function isCopyEntry(entry: IndexEntry): entry is CopyEntry {
 type Values = Readonly<Record<string | symbol, unknown>>;
 
 /**
- * What an index has for an entity; undefined when the entity is not in it. `entity` has the values
- * of all properties, `primary` is where its row is. Throws `ValueError` for a value that does not
- * fit into the key.
+ * The entry of an entity in an index; undefined when the entity is not in it. `entity` has the
+ * values of all properties, `primary` is the key of its row. Throws `ValueError` for a value that
+ * does not fit into the key.
  */
 export function entryOf(
   index: ResolvedIndex,
@@ -45,7 +45,7 @@ export function entryOf(
   primary: RowKey,
 ): IndexEntry | undefined {
   const values = entity as Values;
-  // Only what is absent keeps an entity out: 0, '' and false are values.
+  // Only absent values keep an entity out: 0, '' and false are values.
   const isAbsent = index.needed.some((name) => values[name] === undefined || values[name] === null);
   if (isAbsent || index.when?.(entity as never) === false) return undefined;
   const { partitionKey, rowKey } = index.definition;
@@ -79,7 +79,7 @@ export function textIn({ place }: Pick<ResolvedLists, 'place'>, primary: RowKey)
 }
 
 /**
- * The values, with the exact ticks of their dates, and nothing that belongs to the entity's row.
+ * The values with the exact ticks of their dates, without the other metadata of the entity's row.
  */
 function valuesOnly(values: Values): Values {
   const before: StoredAs | undefined = storedAsOf(values);
@@ -91,7 +91,7 @@ export function sameKey(left: RowKey, right: RowKey): boolean {
   return left.partitionKey === right.partitionKey && left.rowKey === right.rowKey;
 }
 
-/** Whether two entries of one index, for the same entity, say the same. */
+/** Whether two entries of one index, for the same entity, are equal. */
 export function sameEntry(left: IndexEntry | undefined, right: IndexEntry | undefined): boolean {
   if (left === undefined || right === undefined) return left === right;
   if (!sameKey(left.key, right.key)) return false;
@@ -102,8 +102,8 @@ export function sameEntry(left: IndexEntry | undefined, right: IndexEntry | unde
 }
 
 /**
- * Names of properties in which a stored row of an index is not as it should be. Properties that the
- * index knows nothing of do not count.
+ * The names of properties in which a stored index row differs from the entry. Properties that the
+ * index does not know are ignored.
  */
 export function staleNames({ row, index }: CopyEntry, stored: StoredRow): readonly string[] {
   const known = index.codec.selectOf(Object.keys(index.definition.properties)) ?? [];
@@ -125,13 +125,10 @@ function sameValue(left: WireValue | undefined, right: WireValue | undefined): b
   return left.type === right.type && Object.is(left.value, right.value);
 }
 
-/**
- * The keys of the entity that a row of an index of copies belongs to. Undefined for a row that is
- * not of this index.
- */
+/** The keys of the entity of a row in an index of copies. Undefined for a row of another index. */
 export function primaryOf({ codec, entity }: ResolvedCopies, row: StoredRow): RowKey | undefined {
   if (!codec.matches(row)) return undefined;
-  // Only what makes the keys: a copy that is older than the definition may lack the rest.
+  // Reads only the keys: a copy that is older than the definition may lack other properties.
   const values = codec.fromPartialRow(row, [...keyNamesOf(entity)]);
   return codecOf(entity).key(values);
 }

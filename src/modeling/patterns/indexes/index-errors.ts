@@ -2,9 +2,9 @@ import type { RowKey } from '../../rows/row.js';
 import { ModelError, type ModelErrorOptions } from '../../table/errors.js';
 
 /**
- * Another entity has the value of an index that allows each value once. Where the index is beside
- * the entity, nothing was written; elsewhere the entity has no row in the index until one of the
- * two changes and the index is rebuilt.
+ * Another entity has the value in an index that allows each value once. For an index in the
+ * entity's partition, nothing was written. For one elsewhere, the entity has no index row until one
+ * of the two changes and the index is rebuilt.
  */
 export class IndexValueTakenError extends ModelError {
   override readonly name = 'IndexValueTakenError';

@@ -10,11 +10,11 @@ import type { PayloadCodec } from '../../worker/payload.js';
  * order.
  */
 export interface IndexIntent {
-  /** Of the entity. */
+  /** The key of the entity. */
   readonly key: RowKey;
   /** Names of the indexes concerned. */
   readonly indexes: readonly string[];
-  /** By index, the key of the row or list that the entity had there before; absent: none. */
+  /** By index, the key of the entity's row or list before the change; absent when it had none. */
   readonly before: Readonly<Record<string, RowKey>>;
 }
 

@@ -8,12 +8,12 @@ import type { ListBlobs } from '../index-entities/list-blobs.js';
 import { entryOf, type IndexEntry } from './index-entry.js';
 import type { ResolvedIndex } from './with-indexes.js';
 
-/** A definition with its indexes, and where their rows and blobs are. */
+/** A definition with its indexes, and the tables and blobs of their rows. */
 export class IndexPlaces {
   readonly entity: AnyDefinition;
   readonly codec: EntityCodec<AnyDefinition>;
   readonly indexes: readonly ResolvedIndex[];
-  /** Of the entities, and of the indexes that have no table of their own. */
+  /** The table of the entities, and of the indexes without a table of their own. */
   readonly table: TableGateway;
   readonly #tables: Readonly<Record<string, TableGateway | undefined>>;
   readonly #blobs: Readonly<Record<string, ListBlobs | undefined>>;
@@ -39,12 +39,12 @@ export class IndexPlaces {
     }
   }
 
-  /** Those that change in the transaction of the entity. */
+  /** The indexes that change in the transaction of the entity. */
   get beside(): readonly ResolvedIndex[] {
     return this.indexes.filter(({ place }) => place === 'same-partition');
   }
 
-  /** Those that the worker keeps. */
+  /** The indexes that the worker keeps up to date. */
   get elsewhere(): readonly ResolvedIndex[] {
     return this.indexes.filter(({ place }) => place !== 'same-partition');
   }
@@ -68,13 +68,15 @@ export class IndexPlaces {
     throw new DefinitionError(`the index '${name}' needs blobs: give them as blobs.${name}`);
   }
 
-  /** What an index has for an entity's row; undefined without a row, or when it is not indexed. */
+  /**
+   * The entry of an entity's row in an index; undefined without a row, or when it is not indexed.
+   */
   entryOf(index: ResolvedIndex, row: StoredRow | undefined): IndexEntry | undefined {
     if (row === undefined) return undefined;
     return entryOf(index, this.codec.fromRow(row), row);
   }
 
-  /** What each index has for an entity's row. */
+  /** The entry of an entity's row in each index. */
   entries(row: StoredRow | undefined): ReadonlyMap<ResolvedIndex, IndexEntry> {
     const entries = new Map<ResolvedIndex, IndexEntry>();
     if (row === undefined) return entries;
@@ -86,7 +88,7 @@ export class IndexPlaces {
     return entries;
   }
 
-  /** The row of an entity as it is; undefined when there is none. One point read. */
+  /** Reads the row of an entity; undefined when there is none. One point read. */
   async primary(key: RowKey): Promise<StoredRow | undefined> {
     const row = await this.table.get(key);
     return row !== undefined && this.codec.matches(row) ? row : undefined;

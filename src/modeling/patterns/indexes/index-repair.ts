@@ -28,7 +28,7 @@ export class IndexRepair {
     this.#updater = updater;
   }
 
-  /** False when only other values, or another definition, can mend it. */
+  /** False when only other values, or another definition, can repair it. */
   async repair({ index, primary, key }: Candidate): Promise<boolean> {
     try {
       if (index.place === 'same-partition') await this.#repairBeside({ index, primary, key });
@@ -58,7 +58,7 @@ export class IndexRepair {
     }
   }
 
-  /** What is at the key is read before the entity: a writer in between makes the write fail. */
+  /** Reads the index row before the entity: a writer in between makes the write fail. */
   async #repairCopy(index: ResolvedCopies, primary: RowKey, key: RowKey): Promise<boolean> {
     const { table } = this.#places;
     const stored = await table.get(key);

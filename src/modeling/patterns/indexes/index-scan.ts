@@ -10,18 +10,18 @@ import { primaryOf } from './index-entry.js';
 import type { IndexPlaces } from './index-places.js';
 import type { ResolvedIndex, ResolvedLists } from './with-indexes.js';
 
-/** A table or a set of blobs that has to be read from its beginning to its end. */
+/** A table, or a set of blobs, that is read from beginning to end. */
 export type ScanSource =
   | {
       readonly kind: 'rows';
       readonly table: TableGateway;
       readonly hasEntities: boolean;
-      /** Those whose rows are in the table. */
+      /** The indexes whose rows are in the table. */
       readonly indexes: readonly ResolvedIndex[];
     }
   | { readonly kind: 'blobs'; readonly index: ResolvedLists };
 
-/** What both directions of a comparison read: the entities, then the indexes that are elsewhere. */
+/** The sources for both directions of a comparison: the entities, then the indexes elsewhere. */
 export function sourcesOf(
   places: IndexPlaces,
   indexes: readonly ResolvedIndex[],
@@ -49,7 +49,7 @@ export function entitySource({ table }: IndexPlaces): ScanSource {
   return { kind: 'rows', table, hasEntities: true, indexes: [] };
 }
 
-/** Where a scan goes on. */
+/** Where a scan resumes. */
 interface ScanPosition {
   readonly source: number;
   readonly cursor: string | undefined;
@@ -59,7 +59,7 @@ export function writeScanCursor({ source, cursor }: ScanPosition): string {
   return JSON.stringify(cursor === undefined ? [source] : [source, cursor]);
 }
 
-/** Throws `ValueError` for what is no cursor of a scan. */
+/** Throws `ValueError` for a text that is no cursor of a scan. */
 export function readScanCursor(text: string | undefined): ScanPosition {
   if (text === undefined) return { source: 0, cursor: undefined };
   try {
@@ -67,7 +67,7 @@ export function readScanCursor(text: string | undefined): ScanPosition {
     const isCursor = cursor === undefined || typeof cursor === 'string';
     if (Number.isSafeInteger(source) && isCursor) return { source: Number(source), cursor };
   } catch {
-    // As any other text that is no cursor.
+    // Refused below, as any other text.
   }
   throw new ValueError(`'${text}' is no cursor of a check of indexes`);
 }
@@ -98,7 +98,7 @@ export async function readScanPage(
   return { rows: page.rows, blobs: [], cursor: page.cursor };
 }
 
-/** The types of the rows that are looked at; every row where one of them has no type stored. */
+/** Selects the types of the rows to look at; every row when one of them does not store its type. */
 function typeFilter(
   { entity }: IndexPlaces,
   { hasEntities, indexes }: Extract<ScanSource, { readonly kind: 'rows' }>,
@@ -113,7 +113,7 @@ function typeFilter(
   return conditions.includes(undefined) ? '' : conditions.join(' or ');
 }
 
-/** What the rows and blobs of a page give to compare, as it is asked for. */
+/** The comparisons that the rows and blobs of a page give, one by one. */
 export async function* candidatesOf(
   places: IndexPlaces,
   source: ScanSource,
@@ -138,7 +138,7 @@ export async function* candidatesOf(
   }
 }
 
-/** The rows of a list have the key of its head, and more where it goes on. */
+/** Rows of a list have the key of its head, or a key of a chunk. */
 function isOfIndex({ kind, codec }: ResolvedIndex, row: StoredRow): boolean {
   if (codec.matches(row)) return true;
   const head = kind === 'list' ? headOfChunk(row) : undefined;
@@ -174,7 +174,7 @@ function candidatesOfIndexRow(index: ResolvedIndex, row: StoredRow): readonly Ca
   }));
 }
 
-/** A row that cannot be read is a drift of its own for each index concerned. */
+/** A row that cannot be read is one drift for each index concerned. */
 function readable(
   row: StoredRow,
   indexes: readonly ResolvedIndex[],
@@ -193,16 +193,16 @@ function keyOf({ partitionKey, rowKey }: RowKey): RowKey {
   return { partitionKey, rowKey };
 }
 
-/** Rows that are kept for a page, so that no row is read twice for it. */
+/** Rows cached for a page, so that no row is read twice for it. */
 const rowsKeptMax = 4000;
 
-/** The reads of one page: each row and blob once, those of the page itself not at all. */
+/** The reads for one page: each row and blob is read once, those of the page itself not at all. */
 export function pageReads(places: IndexPlaces, source: ScanSource, { rows }: ScanPage): DriftReads {
   const fresh = freshReads(places);
   const tables = new Map<TableGateway, Map<string, Promise<StoredRow | undefined>>>();
   const keptOf = (table: TableGateway) => {
     const kept = tables.get(table);
-    // However long the lists of a page are, what is kept of it stays bounded.
+    // The cache stays bounded, however long the lists of a page are.
     if (kept !== undefined && kept.size < rowsKeptMax) return kept;
     const fresh = new Map<string, Promise<StoredRow | undefined>>();
     tables.set(table, fresh);
@@ -220,7 +220,7 @@ export function pageReads(places: IndexPlaces, source: ScanSource, { rows }: Sca
       return found;
     },
     blob(index, name) {
-      // Lists can be long: only the last is kept.
+      // Lists can be long: only the last one is kept.
       const full = `${index.name}/${name}`;
       if (blob?.name !== full) blob = { name: full, texts: fresh.blob(index, name) };
       return blob.texts;

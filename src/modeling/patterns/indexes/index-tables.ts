@@ -4,17 +4,17 @@ import { copyElsewhere, type CopyElsewhereOptions } from './inter-partition-inde
 import type { CopyIndex, NamesOf } from './index-declaration.js';
 
 /**
- * Index table: a table of its own with a row for each entity under another key, such as Town, then
- * LastName, then what makes it unique. `include` chooses the strategy:
+ * An index table: another table with a row for each entity under another key, such as Town, then
+ * LastName, then what makes it unique. `include` chooses what the row contains:
  *
- * - absent: full copy. One look-up; every change of the entity changes the row.
+ * - absent: a full copy. One look-up; every change of the entity changes the row.
  * - `[]`: normalised. The row has the keys of the entity, which takes a second look-up.
- * - some names: partly normalised. One look-up for these, a second for the rest.
+ * - some names: partly normalised. One look-up for these, a second one for the rest.
  *
- * The rows name their entities by the values of their keys. Over entities whose PartitionKey is a
- * hash the index so maps the plain value to the hashed key, and ranges work in the order of values.
- * Kept up to date by the worker, as `otherPartition` is. Its gateway is given when the entities are
- * opened.
+ * The rows identify their entities by the values of their keys. When the PartitionKey of the
+ * entities is a hash, the index maps plain values to hashed keys, and ranges follow the order of
+ * the values. The worker keeps it up to date, as with `otherPartition`. Its gateway is passed when
+ * the entities are opened.
  */
 export function indexTable<
   D extends AnyDefinition,

@@ -34,11 +34,11 @@ const contention = { first: 4, last: 250 };
 
 /**
  * Updates the indexes that are outside of the entity's transaction, whatever happened before and in
- * whatever order.
+ * any order.
  *
- * It reads the entity, makes the index rows match, and reads the entity again: if it has changed in
- * between, all is repeated. So a row that was made from an older version is corrected: its writer
- * has not finished, and an unfinished intent is repeated.
+ * It reads the entity, makes the index rows match, and reads the entity again; when it has changed,
+ * all is repeated. An index row made from an outdated version is corrected, because the writer that
+ * made it has not finished, and an unfinished intent is repeated.
  */
 export class IndexUpdater {
   readonly #places: IndexPlaces;
@@ -50,10 +50,10 @@ export class IndexUpdater {
   }
 
   /**
-   * Requests: two point reads of the entity; for each index of copies a point read and a write for
-   * the row that it should have and for one that it had elsewhere; for each list a point read, one
-   * more when it is long, and a transaction. Throws `IndexValueTakenError`, after everything else
-   * is done, where another entity has the value.
+   * Sends two point reads of the entity; for each index of copies a point read and a write for the
+   * current row and for the former one; for each list a point read, one more when it is long, and a
+   * transaction. Throws `IndexValueTakenError` when another entity has the value, after everything
+   * else is done.
    */
   async apply({ key, indexes, before }: IndexIntent, signal?: AbortSignal): Promise<void> {
     const known = this.#places.elsewhere.filter(({ name }) => indexes.includes(name));
@@ -119,7 +119,7 @@ export class IndexUpdater {
     return writeIf(table, replacement);
   }
 
-  /** Whether an entity should have the row of an index that it has. */
+  /** Whether an entity should have the index row at a key. */
   async wants(index: ResolvedIndex, owner: RowKey, key: RowKey): Promise<boolean> {
     const entry = this.#places.entryOf(index, await this.#places.primary(owner));
     return entry !== undefined && sameKey(entry.key, key);
@@ -140,9 +140,7 @@ export class IndexUpdater {
     for (const list of lists) await this.changeList(index, list, signal);
   }
 
-  /**
-   * Changes one list, as often as it takes: each time its reads and a transaction or blob write.
-   */
+  /** Changes one list, repeating its reads and its transaction or blob write after conflicts. */
   changeList(
     index: ResolvedLists,
     { key, change }: ListKeyChange,
@@ -160,7 +158,7 @@ export class IndexUpdater {
   }
 
   /**
-   * Runs an attempt until it gives true, a conflict counting as false. Throws `ContentionError`.
+   * Repeats an attempt until it returns true; a conflict counts as false. Throws `ContentionError`.
    */
   async untilDone(
     what: string,

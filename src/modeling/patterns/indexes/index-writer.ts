@@ -22,36 +22,36 @@ import type { Outbox, OutboxMessage } from '../transactional-outbox/outbox.js';
 import type { IndexIntent } from './index-intent.js';
 import type { IndexPlaces } from './index-places.js';
 
-/** What an outbox must have: `Outbox` has it. Its table is that of the entities. */
+/** The parts of an `Outbox` that are used here. Its table is that of the entities. */
 export type IntentOutbox = Pick<Outbox, 'table' | 'message' | 'transact'>;
 
 export interface IndexWriterOptions {
-  /** Needed where an index is kept by the worker. */
+  /** Required when an index is kept up to date by the worker. */
   readonly outbox: IntentOutbox | undefined;
-  /** What intents are sent as. */
+  /** The message type of intents. */
   readonly message: MessageType<IndexIntent, IndexIntent>;
   readonly randomness: Randomness;
   readonly timers: Timers;
 }
 
-/** What to do with the row of an entity, given how it is. */
+/** Derives the write of an entity from its current row. */
 export type Decide = (
   row: StoredRow | undefined,
   stamp: string,
 ) => RowWrite | undefined | Promise<RowWrite | undefined>;
 
 export interface ChangeOptions {
-  /** The row is taken to be absent: the first attempt does not read it. */
+  /** Assumes that the row does not exist: the first attempt does not read it. */
   readonly isNew?: boolean;
   readonly attemptsMax?: number;
 }
 
-/** The row after a change; undefined after a delete, and where there was nothing to change. */
+/** The row after a change; undefined after a delete, and when there was nothing to change. */
 export interface ChangeResult {
   readonly row: StoredRow | undefined;
 }
 
-/** Sixteen writers of one index entity get through in fewer. */
+/** Sixteen concurrent writers of one index entity succeed within fewer. */
 const attemptsMaxDefault = 64;
 const contention = { first: 4, last: 250 };
 
@@ -63,7 +63,8 @@ interface Attempt {
 }
 
 /**
- * Writes entities together with their indexes in the same partition and the intents for the others.
+ * Writes entities together with their indexes in the same partition and the intents for other
+ * indexes.
  */
 export class IndexWriter {
   readonly #places: IndexPlaces;
@@ -125,7 +126,7 @@ export class IndexWriter {
     return { row, write, plan: beside, intent: await this.#intent(write, changes) };
   }
 
-  /** The intent that tells the worker; undefined where no index elsewhere is concerned. */
+  /** The intent for the worker; undefined when no index elsewhere is concerned. */
   async #intent(
     write: RowWrite,
     changes: readonly EntryChange[],
@@ -155,7 +156,7 @@ export class IndexWriter {
     }
     const after = rowAfter(row, write);
     if (after === undefined) return { row: undefined };
-    // The ETag is not known after an answer that was lost.
+    // The ETag is unknown when the response was lost.
     return { row: etag === undefined ? await this.#places.primary(after) : { ...after, etag } };
   }
 
@@ -174,7 +175,7 @@ export class IndexWriter {
   async #recordFailure(thrown: unknown, write: RowWrite, findings: CopyFindings): Promise<void> {
     const { error, plan } =
       thrown instanceof AttemptFailure ? thrown : { error: thrown, plan: undefined };
-    // Without a stamp a lost answer cannot be told from a lost request.
+    // Without a stamp, a lost response cannot be told from a lost request.
     if (isAmbiguous(error) && (write.kind === 'delete' || !this.#hasStamps)) throw error;
     if (isAmbiguous(error)) return;
     if (!isConflict(error)) throw error;
@@ -187,7 +188,7 @@ export class IndexWriter {
     else if (failed.entry !== undefined) await this.#lookAtTaken(failed.entry, write, findings);
   }
 
-  /** An insert of a copy met a row. It may be replaced only when no entity wants it any more. */
+  /** The insert of a copy met a row. It may be replaced only when no entity needs it any more. */
   async #lookAtTaken(
     { index, key }: CopyEntry,
     write: RowWrite,
@@ -236,7 +237,7 @@ function keyOfRow(write: RowWrite): RowKey {
   return { partitionKey, rowKey };
 }
 
-/** The row that a write leaves; its ETag is not known yet. */
+/** The row after a write, whose ETag is not known yet. */
 function rowAfter(row: StoredRow | undefined, write: RowWrite): StoredRow | undefined {
   if (write.kind === 'delete') return undefined;
   const isMerge = write.kind === 'merge' || write.kind === 'upsert-merge';

@@ -1,4 +1,4 @@
-// Secondary indexes: what a program uses of them.
+// Secondary indexes: the part that programs use.
 
 export { samePartition, type SamePartitionOptions } from './intra-partition-index.js';
 export { otherPartition, type CopyElsewhereOptions } from './inter-partition-index.js';

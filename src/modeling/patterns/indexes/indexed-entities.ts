@@ -42,9 +42,11 @@ type Given<Name extends string, Names, Value> = [Names] extends [never]
   ? { readonly [N in Name]?: undefined }
   : { readonly [N in Name]: Value };
 
-/** Where the entities and their indexes are. What no index needs cannot be given. */
+/**
+ * The tables and blobs of the entities and their indexes. Those that no index needs are refused.
+ */
 export type IndexedPlaces<I> = {
-  /** Of the entities, and of the indexes in the same table. */
+  /** The table of the entities, and of the indexes in the same table. */
   readonly table: TableGateway;
 } & Given<
   'tables',
@@ -52,18 +54,18 @@ export type IndexedPlaces<I> = {
   Readonly<Record<NamesAt<I, 'other-table'>, TableGateway>>
 > &
   Given<'blobs', NamesAt<I, 'blob'>, Readonly<Record<NamesAt<I, 'blob'>, ListBlobs>>> &
-  /** Keeps what the worker has to do for the indexes elsewhere. */
+  /** Stores the intents for indexes elsewhere. */
   Given<'outbox', NamesAt<I, Elsewhere>, IntentOutbox>;
 
-/** What indexes need besides the table: other tables, blobs and an outbox. */
+/** Sources of randomness and time. */
 export interface IndexedOptions {
-  /** The machine's chance when absent: for write stamps and waits. */
+  /** For write stamps and waits; the system's when absent. */
   readonly randomness?: Randomness;
-  /** The machine's timers when absent: for waits after conflicts. */
+  /** For waits after conflicts; the system's when absent. */
   readonly timers?: Timers;
 }
 
-/** The look-ups through each index, by its name. */
+/** The look-ups through each index, by index name. */
 export type LookUps<D extends AnyDefinition, I extends AnyIndexes<D>> = {
   readonly [N in keyof I]: DefinitionOf<D, I[N]> extends infer X extends AnyDefinition
     ? I[N] extends { readonly kind: 'copy' }
@@ -80,14 +82,14 @@ type Change<D extends AnyDefinition> = (
  * Entities with secondary indexes. Reads are those of `Entities`; `by` has a look-up for each
  * index.
  *
- * A write reads the entity first, one point read, because what the indexes hold follows from what
- * is there; then one point read for each list in the same partition whose value changes, one more
- * where the list is long. It sends one entity group transaction: the entity, its rows in the
- * indexes of its partition, and an intent for the others. A write that concerns no index is a
- * single update. When a row has changed in between, it starts over, at most 64 times, and throws
- * `ContentionError` then. An insert does not read the entity.
+ * A write first reads the entity with one point read, because the index entries follow from its
+ * current state; then each list in the same partition whose value changes, with one point read, and
+ * one more for a long list. It sends one entity group transaction: the entity, its index rows in
+ * the same partition, and an intent for other indexes. A write that concerns no index is a single
+ * update. After a conflict it starts again, at most 64 times, and then throws `ContentionError`. An
+ * insert does not read the entity.
  *
- * Indexes elsewhere follow when a worker has handled the intent, see `handler`.
+ * Indexes elsewhere follow when a worker has handled the intent; see `handler`.
  */
 export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   readonly definition: D;
@@ -97,9 +99,9 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   readonly query: EntityReads<D>['query'];
   readonly queryPartitions: EntityReads<D>['queryPartitions'];
   readonly scanTable: EntityReads<D>['scanTable'];
-  /** What the intents of these entities are sent as. */
+  /** The message type of the intents. */
   readonly message: MessageType<IndexIntent, IndexIntent>;
-  /** For a worker's `handlers`: brings the indexes elsewhere up to date. */
+  /** For a worker's `handlers`: brings indexes elsewhere up to date. */
   readonly handler: MessageHandler;
   readonly #entities: Entities<D>;
   readonly #places: IndexPlaces;
@@ -141,9 +143,8 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   }
 
   /**
-   * One transaction. Gives the entity as it was stored. Throws `EntityExistsError` when there is
-   * one with these keys, `IndexValueTakenError` when another entity has a value that must be
-   * unique.
+   * One transaction. Returns the entity as stored. Throws `EntityExistsError` when its keys are
+   * taken, and `IndexValueTakenError` when another entity has a value that must be unique.
    */
   async insert(entity: CreateOf<D>): Promise<Stored<ReadOf<D>>> {
     const { row: target } = this.#writes().insert(entity);
@@ -153,15 +154,15 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     });
   }
 
-  /** As `insert`, but undefined when there is an entity with these keys, which stays as it is. */
+  /** As `insert`, but undefined when the keys are taken. The entity there stays unchanged. */
   insertIfAbsent(entity: CreateOf<D>): Promise<Stored<ReadOf<D>> | undefined> {
     return unlessPresent(() => this.insert(entity));
   }
 
   /**
-   * A point read and a transaction. The entity carries the ETag that it was read with; one that was
-   * not read needs `ifMatch`. Throws `ConditionFailedError` when somebody else has changed it,
-   * `EntityNotFoundError` when it is gone.
+   * A point read and a transaction. Needs the ETag that the entity was read with, or `ifMatch`.
+   * Throws `ConditionFailedError` when the stored entity has another ETag, `EntityNotFoundError`
+   * when it is gone.
    */
   async replace(entity: ReadOf<D>, condition?: WriteCondition): Promise<Stored<ReadOf<D>>> {
     const given = this.#writes().replace(entity, condition);
@@ -171,7 +172,9 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     });
   }
 
-  /** A point read and a transaction: changes the properties given. Conditions as for `replace`. */
+  /**
+   * A point read and a transaction that changes the given properties. Conditions as for `replace`.
+   */
   async merge(
     target: KeyOrEntity<D>,
     changes: MergeOf<D>,
@@ -185,7 +188,7 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     });
   }
 
-  /** A point read and a transaction: stores the entity, whatever is there. */
+  /** A point read and a transaction that stores the entity unconditionally. */
   async upsertReplace(entity: CreateOf<D> | ReadOf<D>): Promise<Stored<ReadOf<D>>> {
     const { row: target } = this.#writes().upsertReplace(entity);
     return this.#changed(target, false, (found, stamp) => {
@@ -196,8 +199,8 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   }
 
   /**
-   * A point read and a transaction: creates the entity, or merges what is given into the one that
-   * is there.
+   * A point read and a transaction that creates the entity, or merges the given properties into the
+   * stored one.
    */
   async upsertMerge(entity: CreateOf<D>): Promise<Stored<ReadOf<D>>> {
     const { row: target } = this.#writes().upsertMerge(entity);
@@ -221,19 +224,16 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     });
   }
 
-  /**
-   * As `delete`, of whatever is there unless `ifMatch` says otherwise. False when there was
-   * nothing.
-   */
+  /** As `delete`, but unconditional unless `ifMatch` is given. False when there was nothing. */
   async deleteIfExists(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<boolean> {
     const { ifMatch = 'any' } = condition ?? {};
     return writeIfPresent(() => this.delete(target, { ifMatch }));
   }
 
   /**
-   * Reads the entity, lets `change` make the new one and writes it under its ETag; when somebody
-   * else was faster, all of it again. When `change` returns undefined, nothing is written. Each
-   * attempt is a point read and a transaction. As `update` of `Entities` otherwise.
+   * Reads the entity, calls `change` and writes the result under its ETag; starts again after a
+   * conflict. When `change` returns undefined, nothing is written. Each attempt is a point read and
+   * a transaction. Otherwise as `update` of `Entities`.
    */
   async update(
     key: KeyOf<D>,
@@ -257,19 +257,19 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   }
 
   /**
-   * What the worker does with an intent: brings the indexes elsewhere in line with the entity as it
-   * is now. Idempotent, and right in any order. Two point reads of the entity; for each index
-   * concerned up to two point reads and two writes, for lists a read and a transaction.
+   * Handles an intent: brings indexes elsewhere in line with the current entity. Idempotent, in any
+   * order. Two point reads of the entity; for each index concerned up to two point reads and two
+   * writes, for lists a read and a transaction.
    */
   apply(intent: IndexIntent, signal?: AbortSignal): Promise<void> {
     return this.#updater.apply(intent, signal);
   }
 
   /**
-   * Compares indexes with the entities in both directions, page by page, and changes nothing.
-   * Memory is that of a page. Requests: a range read for each page of the table and of each index
-   * elsewhere, and a point read for each row of an index and each entity that is not in the page.
-   * What an intent is still under way for is reported, too.
+   * Compares indexes with the entities in both directions, page by page, without changing anything.
+   * Keeps one page in memory. Sends a range read for each page of the table and of each index
+   * elsewhere, and a point read for each index row and entity that is not in the page. Also reports
+   * differences for which an intent is still waiting.
    */
   verify(
     options: CheckOptions & { readonly indexes?: readonly (keyof I & string)[] } = {},
@@ -278,8 +278,8 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   }
 
   /**
-   * As `verify`, and mends what differs: writes what is missing or stale, deletes what dangles.
-   * Safe while others write. The pages tell what cannot be mended.
+   * As `verify`, and repairs differences: writes missing and stale entries, deletes dangling ones.
+   * Safe beside writers. The pages list what cannot be repaired.
    */
   rebuild(
     options: CheckOptions & { readonly indexes?: readonly (keyof I & string)[] } = {},
@@ -288,9 +288,9 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   }
 
   /**
-   * Fills a new index of a table that is in use, then verifies and mends it. Begin when every
-   * writer knows the index. Each page can be the last of a process: the next goes on with its
-   * cursor. Requests of the first phase: a range read for each page; for an index in the same
+   * Fills a new index of a table that is in use, then verifies and repairs it. Every writer must
+   * know the index before it begins. Any page can be the last of a process: another resumes with
+   * its cursor. The first phase sends a range read for each page; for an index in the same
    * partition a transaction for up to 48 entities; for one elsewhere an insert for each and up to
    * three range reads for each page; for lists a point read and a transaction or a write for each
    * value of a page.
@@ -334,7 +334,7 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     return this.#entities.codec.fromRow(row);
   }
 
-  /** The row that a write needs, in the version that it asks for. */
+  /** The row that a write needs, checked against its condition. */
   #required(write: RowWrite, row: StoredRow | undefined): StoredRow {
     const { type } = this.definition;
     const key = write.kind === 'delete' ? write.key : write.row;

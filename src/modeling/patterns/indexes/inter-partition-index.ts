@@ -8,7 +8,7 @@ import type {
   RowPlace,
 } from './index-declaration.js';
 
-/** Of an index whose copies are in another partition or table. */
+/** Options of an index whose copies are in another partition or table. */
 export interface CopyElsewhereOptions<
   D extends AnyDefinition,
   PK extends KeyTemplate,
@@ -18,17 +18,17 @@ export interface CopyElsewhereOptions<
 > extends IndexScope<D, S> {
   readonly partitionKey: IndexTemplate<D, S, PK>;
   readonly rowKey: IndexTemplate<D, S, RK>;
-  /** The properties that copies have besides those of both keys; all of them when absent. */
+  /** The properties in copies besides those of both keys; all when absent. */
   readonly include?: Inc;
 }
 
 /**
- * Inter-partition secondary index: copies of the entity in other partitions of its table. A change
- * of the entity writes an intent in the same transaction, and the worker brings the copies up to
- * date afterwards: until then a reader finds them as they were.
+ * An inter-partition secondary index: copies of the entity in other partitions of its table. A
+ * change of the entity writes an intent in the same transaction, and the worker updates the copies
+ * afterwards; until then readers find the former copies.
  *
- * Both keys together must be unique among all entities. An entity whose key is taken stays without
- * a copy, and the worker reports an `IndexValueTakenError`.
+ * Both keys together must be unique among all entities. An entity whose key is taken gets no copy,
+ * and the worker reports an `IndexValueTakenError`.
  */
 export function otherPartition<
   D extends AnyDefinition,
@@ -42,7 +42,7 @@ export function otherPartition<
   return copyElsewhere('other-partition', options);
 }
 
-/** A declaration of copies that are not in the partition of their entity. */
+/** Declares copies outside of the entity's partition. */
 export function copyElsewhere<
   D extends AnyDefinition,
   PK extends KeyTemplate,

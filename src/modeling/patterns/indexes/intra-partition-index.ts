@@ -2,24 +2,26 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
 import type { CopyIndex, IndexScope, IndexTemplate, NamesOf } from './index-declaration.js';
 
-/** Of an index whose copies are in the partition of their entities. */
+/** Options of an index whose copies are in the partition of their entities. */
 export interface SamePartitionOptions<
   D extends AnyDefinition,
   RK extends KeyTemplate,
   Inc extends readonly NamesOf<D>[],
   S extends boolean,
 > extends IndexScope<D, S> {
-  /** The RowKey of the copies. A prefix of its own keeps them apart: ``key`email_${p.email}` ``. */
+  /**
+   * The RowKey of the copies. A prefix keeps them apart from entities: ``key`email_${p.email}` ``.
+   */
   readonly rowKey: IndexTemplate<D, S, RK>;
-  /** The properties that copies have besides those of both keys; all of them when absent. */
+  /** The properties in copies besides those of both keys; all when absent. */
   readonly include?: Inc;
 }
 
 /**
- * Intra-partition secondary index: copies of the entity under other RowKeys of its partition. They
- * change in the same entity group transaction as the entity, so that no reader ever sees them
- * differ. The values must be unique among the entities of a partition: a second entity with the
- * same value is refused with `IndexValueTakenError`, and nothing of it is written.
+ * An intra-partition secondary index: copies of the entity under other RowKeys of its partition.
+ * They change in the same entity group transaction as the entity, so no reader sees them differ.
+ * The values must be unique among the entities of a partition: a second entity with the same value
+ * is refused with `IndexValueTakenError`, and nothing of it is written.
  */
 export function samePartition<
   D extends AnyDefinition,

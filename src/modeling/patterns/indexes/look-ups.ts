@@ -10,27 +10,27 @@ import type { IndexPlaces } from './index-places.js';
 import { concurrentlyInOrder } from '../../../base/async/concurrently.js';
 import type { ResolvedCopies, ResolvedIndex, ResolvedLists } from './with-indexes.js';
 
-/** How the entities behind an index are read. */
+/** How look-ups read entities. */
 export interface LoadOptions {
-  /** Entities read at a time. 16 when absent. */
+  /** Concurrent reads. 16 when absent. */
   readonly concurrency?: number;
 }
 
 const concurrencyDefault = 16;
 
-/** What reads entities and writes none. */
+/** The reading methods of `Entities`. */
 export type EntityReads<D extends AnyDefinition> = Pick<
   Entities<D>,
   'get' | 'getMany' | 'query' | 'queryPartitions' | 'scanTable'
 >;
 
-/** The values that a row of an index has of its entity's keys. */
+/** The values in an index row that make its entity's keys. */
 type PrimaryValues<D extends AnyDefinition, X extends AnyDefinition> = Pick<
   ReadOf<X>,
   Extract<KeyNames<D>, keyof ReadOf<X>>
 >;
 
-/** An entity that still is where the index has it; undefined otherwise. */
+/** The entity, if its index entry still is at this key. */
 async function entityAt<D extends AnyDefinition>(
   places: IndexPlaces,
   index: ResolvedIndex,
@@ -45,9 +45,9 @@ async function entityAt<D extends AnyDefinition>(
 
 /**
  * Look-ups through an index of copies. `get`, `query` and so on read the copies themselves, with
- * what the index includes; elsewhere than in the entity's partition they may be older than the
- * entities.
- * `entity` and `entities` go on to the entities, and leave out those that no longer have the value.
+ * the included properties; copies outside of the entity's partition may be older than the entities.
+ * `entity` and `entities` also read the entities, and leave out those that no longer have the
+ * value.
  */
 export class CopyLookUp<
   D extends AnyDefinition,
@@ -71,7 +71,7 @@ export class CopyLookUp<
     this.scanTable = rows.scanTable.bind(rows);
   }
 
-  /** The entity with a value: two point reads. Undefined when there is none. */
+  /** The entity with a value, by two point reads. Undefined when there is none. */
   async entity(key: KeyOf<X>): Promise<Stored<ReadOf<D>> | undefined> {
     const row = await this.get(key);
     if (row === undefined) return undefined;
@@ -79,8 +79,8 @@ export class CopyLookUp<
   }
 
   /**
-   * The entities of rows of the index, such as those of a query of it, in the order of the rows:
-   * one point read each, several at a time.
+   * The entities of index rows, such as the results of a query of the index, in the order of the
+   * rows: one point read each, several at a time.
    */
   entities(
     rows: AsyncIterable<PrimaryValues<D, X>> | Iterable<PrimaryValues<D, X>>,
@@ -96,8 +96,8 @@ export class CopyLookUp<
 }
 
 /**
- * Look-ups through index entities: by a value, the keys of all entities that have it, or the
- * entities. Elsewhere than in the entity's partition the list may be older than the entities.
+ * Look-ups through index entities: from a value to the keys of all entities with it, or to the
+ * entities. A list outside of the entity's partition may be older than the entities.
  */
 export class ListLookUp<D extends AnyDefinition, X extends AnyDefinition> {
   readonly #places: IndexPlaces;
@@ -110,7 +110,7 @@ export class ListLookUp<D extends AnyDefinition, X extends AnyDefinition> {
 
   /**
    * The keys of the entities with a value, in ordinal order. One point read, or one read of a blob;
-   * a list in several rows takes a range read for each page of them.
+   * a list in several rows also takes a range read for each page of them.
    */
   async keys(value: KeyOf<X>): Promise<readonly KeyOf<D>[]> {
     const texts = await this.#texts(this.#keyOf(value));
@@ -121,7 +121,7 @@ export class ListLookUp<D extends AnyDefinition, X extends AnyDefinition> {
 
   /**
    * The entities with a value, in the order of their keys: the requests of `keys`, and one point
-   * read for each entity, several at a time. Entities that no longer have the value are left out.
+   * read for each entity, several at a time. Leaves out entities that no longer have the value.
    */
   async *entities(
     value: KeyOf<X>,

@@ -20,10 +20,10 @@ import type {
 import type { ListLayout } from '../index-entities/row-list.js';
 
 interface Resolved {
-  /** The name that it has in the declaration. */
+  /** The name in the declaration. */
   readonly name: string;
   readonly entity: AnyDefinition;
-  /** Of the rows. */
+  /** The definition of the index rows. */
   readonly definition: AnyDefinition;
   readonly codec: EntityCodec<AnyDefinition>;
   /** Properties without which an entity is not in the index. */
@@ -52,16 +52,16 @@ export interface IndexedDefinition<D extends AnyDefinition, I extends AnyIndexes
   readonly declared: I;
   /** The definitions of the indexes' rows, by name. */
   readonly rows: { readonly [N in keyof I]: DefinitionOf<D, I[N]> };
-  /** In the order in which they are declared. */
+  /** In the order of declaration. */
   readonly indexes: readonly ResolvedIndex[];
 }
 
-/** A transaction has room for the entity, an intent, and two rows of so many indexes. */
+/** A transaction fits the entity, an intent, and two rows for each of these indexes. */
 const besideMax = 16;
 
 /**
- * Declares the indexes of a definition, beside it. Sends nothing. Throws `DefinitionError` for
- * indexes that contradict themselves.
+ * Declares the indexes of a definition. Sends nothing. Throws `DefinitionError` for contradictory
+ * declarations.
  */
 export function withIndexes<D extends AnyDefinition, const I extends AnyIndexes<D>>(
   entity: D,
@@ -85,7 +85,7 @@ export function withIndexes<D extends AnyDefinition, const I extends AnyIndexes<
   });
 }
 
-/** Where rows do not store their type, only the beginnings of their keys tell what they are. */
+/** When rows do not store their type, only the prefixes of their keys tell it. */
 function refuseMixedKeys(entity: AnyDefinition, indexes: readonly ResolvedIndex[]): void {
   const mixed = indexes.filter(({ place }) => place !== 'other-table' && place !== 'blob');
   const kinds = [entity, ...mixed.map(({ definition }) => definition)];
@@ -202,7 +202,7 @@ function includedOf(
   return include === 'all' ? Object.keys(properties) : include;
 }
 
-/** The property as rows of an index have it. */
+/** A property as index rows have it. */
 function rowProperty(name: string, property: AnyProperty, isInKeys: boolean): AnyProperty {
   const { model } = property;
   const dropped: readonly PropertyFlag[] = isInKeys
@@ -215,7 +215,7 @@ function rowProperty(name: string, property: AnyProperty, isInKeys: boolean): An
       flags,
       computation: undefined,
       defaultValue: flags.has('default') ? model.defaultValue : undefined,
-      // Stored under the name that the entity has for it, whatever the names beside it are.
+      // Stored under the entity's name for it, whatever the other names are.
       wireName: storedNameOf(name, property),
     }),
   };

@@ -1,7 +1,7 @@
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { ConditionFailedError, EntityExistsError } from '../../table/errors.js';
 
-/** What a writer refuses after it has read the row: the errors of the service, told without it. */
+/** The errors of the service, for refusals after a read. */
 
 function place({ partitionKey, rowKey }: RowKey): string {
   return `('${partitionKey}', '${rowKey}')`;
@@ -14,7 +14,7 @@ export function existsError(type: string, key: RowKey): EntityExistsError {
   });
 }
 
-/** Throws `ConditionFailedError` unless the row is of the version asked for; '*' is any. */
+/** Throws `ConditionFailedError` unless the row has the given ETag; '*' matches any. */
 export function requireVersion(type: string, row: StoredRow, etag: string): void {
   if (etag === '*' || decoded(etag) === decoded(row.etag)) return;
   throw new ConditionFailedError(
@@ -26,7 +26,7 @@ export function requireVersion(type: string, row: StoredRow, etag: string): void
   );
 }
 
-/** Headers and bodies of answers write the colons of one ETag differently. */
+/** Headers and bodies encode the colons of an ETag differently. */
 function decoded(etag: string): string {
   return etag.replaceAll(/%3a/gi, ':');
 }

@@ -9,20 +9,22 @@ import { manifestOf, manifestProperty, type Manifest, type ManifestValue } from 
 import { joinParts, ownerProperty, partNames, partRowKey } from './parts.js';
 import { checkBytes, valueOfBytes } from './value-bytes.js';
 
-/** Where values are read from. */
+/** The stores that values are read from. */
 export interface ValueSources {
   readonly table: TableGateway;
   readonly blobs: BlobPort | undefined;
 }
 
-/** A value's rows or blob are not there: it was replaced since the entity was read, or is lost. */
+/**
+ * Rows or the blob of a value do not exist: it was replaced since the entity was read, or is lost.
+ */
 export class MissingValueError extends DecodeError {}
 
 /**
- * The row with its large values in place, and nothing left of how they are stored. `wanted`: the
- * names that were selected; all when undefined. What it sends is one range read or more for values
- * in rows, and one blob read for each value in a blob. Throws `MissingValueError`, and
- * `DecodeError` when a checksum does not fit.
+ * The row with its large values, and without the properties that describe and store them. `wanted`:
+ * the selected names; all when undefined. Sends at least one range read when values are in rows,
+ * and one blob read for each value in a blob. Throws `MissingValueError`, and `DecodeError` when a
+ * checksum differs.
  */
 export async function assembled(
   sources: ValueSources,
@@ -33,7 +35,7 @@ export async function assembled(
   if (manifest === undefined) return row;
   const properties: Record<string, WireValue> = { ...withoutParts(row.properties) };
   const names = Object.keys(manifest.values).filter((name) => {
-    // A property that is present although a description exists was merged later: it is newer.
+    // A property beside its description was merged later: it is newer.
     return own(properties, name) === undefined && (wanted === undefined || wanted.has(name));
   });
   const bytes = await bytesOfPlaces(sources, row, manifest, names);
@@ -47,19 +49,19 @@ export async function assembled(
   return { ...row, properties };
 }
 
-/** How often a read is started over because the entity changed meanwhile. */
+/** Attempts of a read whose entity changes meanwhile. */
 const attemptsMax = 24;
 
 export interface WholeRow {
-  /** As the table has it. */
+  /** As stored in the table. */
   readonly stored: StoredRow;
   readonly whole: StoredRow;
 }
 
 /**
- * One point read of a row and what `assembled` sends; all of it again when another write replaced
- * the row in between. Undefined when it is absent. Throws `MissingValueError` when rows or blobs
- * are not there although the row is as it was.
+ * One point read of a row and the requests of `assembled`; all is repeated when another write
+ * replaced the row meanwhile. Undefined when the row is absent. Throws `MissingValueError` when
+ * rows or blobs are missing although the row is unchanged.
  */
 export async function readWhole(
   sources: ValueSources,
@@ -79,7 +81,7 @@ export async function readWhole(
   }
 }
 
-/** The properties that are the entity's own. */
+/** The properties without those that store large values. */
 export function withoutParts(properties: RowProperties): RowProperties {
   const own: Record<string, WireValue> = { ...properties };
   for (const name of [manifestProperty, ...partNames]) delete own[name];

@@ -1,4 +1,4 @@
-/** What is stored beside the bytes of a blob. */
+/** Metadata and content type of a blob. */
 export interface BlobDetails {
   /** Names of letters, digits and _; values of printable ASCII. */
   readonly metadata: Readonly<Record<string, string>>;
@@ -21,16 +21,16 @@ export interface BlobPage {
 }
 
 /**
- * Where blobs are kept: what the pattern needs of a container. Each method is one request, but for
- * `put`, which is several for more than 256 MiB.
+ * A container of blobs. Each method sends one request, except `put` of more than 256 MiB, which
+ * sends several.
  */
 export interface BlobPort {
-  /** Names are never used twice, so a blob that is there already was put by an earlier attempt. */
+  /** Names are never reused: an existing blob was put by an earlier attempt, and stays. */
   put(name: string, bytes: Uint8Array, details: BlobDetails): Promise<void>;
   /** Undefined when there is none. */
   get(name: string): Promise<Uint8Array | undefined>;
   has(name: string): Promise<boolean>;
-  /** One that is not there is no error. */
+  /** Succeeds when there is no such blob. */
   delete(name: string): Promise<void>;
   /** In the order of names. */
   list(prefix: string, cursor?: string): Promise<BlobPage>;

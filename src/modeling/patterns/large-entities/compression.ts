@@ -18,7 +18,7 @@ const toDeflate = promisify<Uint8Array, Buffer>(deflate);
 const fromBrotli = promisify<Uint8Array, BrotliOptions, Buffer>(brotliDecompress);
 const fromDeflate = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(inflate);
 
-/** Past this quality Brotli takes many times as long for a few per cent. */
+/** Above this quality, Brotli takes many times as long for a few per cent. */
 const brotliQuality = 5;
 
 /** Undefined when the result would not be smaller. */
@@ -38,13 +38,13 @@ function brotli(bytes: Uint8Array): Promise<Buffer> {
   return toBrotli(bytes, { params });
 }
 
-/** Never gives more than `length` bytes. Throws `DecodeError` for what no encoder made. */
+/** Returns at most `length` bytes. Throws `DecodeError` for invalid input. */
 export async function expanded(
   encoding: ValueEncoding,
   bytes: Uint8Array,
   length: number,
 ): Promise<Uint8Array> {
-  // Zero would mean no bound.
+  // Zero would mean unlimited.
   const options = { maxOutputLength: Math.max(1, length) };
   try {
     switch (encoding) {

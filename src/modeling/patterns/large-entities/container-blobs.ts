@@ -4,7 +4,7 @@ import type { BlobPage, BlobPort } from './blob-port.js';
 const pageBlobsMax = 1000;
 
 /**
- * The blobs of a container through the official client. Sends nothing; the container must exist.
+ * The blobs of a container, through the official client. The container must exist. Sends nothing.
  */
 export function containerBlobs(client: ContainerPort): BlobPort {
   return {

@@ -7,15 +7,15 @@ import { blobsOf, manifestOf, manifestProperty, type Manifest } from './manifest
 import type { LargeLimits } from './options.js';
 import { partRowKey } from './parts.js';
 
-/** One write as it is carried out. */
+/** The requests of one write. */
 export interface Expansion {
-  /** The write of the entity first, then those of the rows beside it. */
+  /** The write of the entity first, then those of its part rows. */
   readonly writes: readonly [RowWrite, ...RowWrite[]];
-  /** Before the transaction. */
+  /** Blobs to put before the transaction. */
   readonly puts: readonly PlannedBlob[];
-  /** After the transaction, which made them unreferenced. */
+  /** Blobs to delete after the transaction, which removed the references to them. */
   readonly drops: readonly string[];
-  /** The condition is not the caller's: when it fails, the write is expanded anew. */
+  /** The condition is the library's: when it fails, the write is expanded again. */
   readonly isOwnCondition: boolean;
 }
 
@@ -24,19 +24,19 @@ export interface Expander extends ValueSources {
   newGeneration(): string;
 }
 
-/** A write that leaves a row. */
+/** A write other than a delete. */
 export type PuttingWrite = Exclude<RowWrite, { readonly kind: 'delete' }>;
 
-/** What is there before a write. */
+/** The state before a write. */
 interface Before {
   readonly etag: string;
   readonly manifest: Manifest | undefined;
 }
 
 /**
- * The writes that a write takes. `requestBytesMax` bounds those that go into one transaction. Sends
- * a point read of what is there, unless the write is an insert or cannot have rows or blobs to tidy
- * up; a merge of large values reads the whole entity.
+ * Expands a write into its requests. `requestBytesMax` bounds those that go into one transaction.
+ * Sends a point read of the stored row, unless the write is an insert or cannot leave rows or blobs
+ * to delete; a merge of large values reads the whole entity.
  */
 export async function expand(
   expander: Expander,
@@ -61,10 +61,7 @@ export async function expand(
   }
 }
 
-/**
- * A merge as a replace of the whole entity with the changes in it, for what does not fit into a
- * merge.
- */
+/** Turns a merge into a replace of the whole merged entity, when a merge cannot express it. */
 export async function merging(
   expander: Expander,
   write: PuttingWrite,
@@ -124,7 +121,9 @@ async function deleting(
 interface Exchange {
   readonly layout: Layout;
   readonly before: Before | undefined;
-  /** Of the caller; '*' becomes the ETag that was read, which the old rows belong to. */
+  /**
+   * The caller's; '*' becomes the ETag that was read, because the old rows belong to that version.
+   */
   readonly etag: string;
 }
 
@@ -162,7 +161,7 @@ function inserts({ rows }: Layout): readonly RowWrite[] {
   return rows.map((row) => ({ kind: 'insert', row }));
 }
 
-/** Rows of a generation are written and deleted with their entity, so they need no condition. */
+/** Part rows are written and deleted with their entity, so they need no condition. */
 function deletes({ partitionKey }: RowKey, manifest: Manifest | undefined): readonly RowWrite[] {
   if (manifest === undefined) return [];
   return Array.from({ length: manifest.rows }, (_, index) => ({

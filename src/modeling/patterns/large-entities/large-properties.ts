@@ -10,8 +10,8 @@ import { checkOf, jsonCodec, type JsonValue } from '../../definition/structured-
 import { DecodeError, ValueError } from '../../rows/model-error.js';
 import type { WireValue } from '../../rows/row.js';
 
-// Properties whose values may be larger than the service takes. Their table is opened with
-// `withLargeValues`. They are of the kind of JSON: no filter and no key can use them.
+// Properties whose values may exceed the limits of the service. Their table is opened with
+// `withLargeValues`. Their kind is that of JSON, so filters and keys cannot use them.
 
 const loneSurrogate = /\p{Surrogate}/u;
 
@@ -47,12 +47,12 @@ export function largeString(): Property<'json', string> {
   return largeProperty(codecOfType('String', textOf));
 }
 
-/** Bytes, as many as there are. */
+/** Binary of any length. */
 export function largeBinary(): Property<'json', Uint8Array> {
   return largeProperty(codecOfType('Binary', bytesOf));
 }
 
-/** As `json`, with a text of any length. */
+/** As `json`, for a text of any length. */
 export function largeJson<Output>(schema: StandardSchema<Output>): Property<'json', Output>;
 /** A value stored as JSON text of any length, unchecked. */
 export function largeJson<T = JsonValue>(): Property<'json', T>;
@@ -60,7 +60,7 @@ export function largeJson(schema?: StandardSchema): Property<'json', unknown> {
   return largeProperty(jsonCodec(checkOf(schema), Infinity));
 }
 
-/** The names on the wire of a definition's large properties: `properties` of `LargeOptions`. */
+/** The stored names of a definition's large properties: `properties` of `LargeOptions`. */
 export function largePropertiesOf({ properties }: AnyDefinition): readonly string[] {
   return Object.entries<AnyProperty>(properties)
     .filter(([, { model }]) => model.isLarge === true)

@@ -24,33 +24,33 @@ const graceMsDefault = 3_600_000;
 const concurrencyDefault = 8;
 
 /**
- * A table whose entities may be larger than the service takes: properties of more than 64 KiB and
- * entities of more than 1 MiB. Sends nothing. Encryption goes around it, not into it:
- * `withEncryption(withLargeValues(table, …), …)`.
+ * A table whose entities may exceed the limits of the service: properties of more than 64 KiB and
+ * entities of more than 1 MiB. Encryption goes outside: `withEncryption(withLargeValues(table, …),
+ * …)`. Sends nothing.
  */
 export function withLargeValues(table: TableGateway, options: LargeOptions = {}): LargeTable {
   return new LargeTable(table, options);
 }
 
 /**
- * The ladder of large entities as a gateway: whoever reads and writes through it sees whole rows.
+ * A gateway that stores large entities and shows whole rows to its readers and writers.
  *
  * Requests, besides those of the table beneath it:
  * - `insert` and merges without large values: none, unless rows or blobs are needed.
- * - `replace`, `upsert-replace`, `delete`: one point read of what is there, to tidy up after it.
- *   None when neither rows nor blobs are in use.
+ * - `replace`, `upsert-replace`, `delete`: one point read, to find rows and blobs to delete. None
+ *   when neither rows nor blobs are in use.
  * - merges of large values: a read of the whole entity, and a replace instead of the merge.
- * - rows beside the entity: the write becomes one transaction; a read takes one range read more.
+ * - part rows: the write becomes one transaction; a read takes one more range read.
  * - blobs: one put before the write and one delete after it for each; one get for each that is
  *   read.
  *
- * What is read is one write's, whole: parts carry the generation of their write, and a checksum is
- * compared. A crash leaves the old entity or the new one, and at worst a blob that nothing points
- * to, which `verifyLargeValues` finds.
+ * A read returns all of one write: parts carry the generation of their write, and checksums are
+ * compared. A crash leaves the old entity or the new one, and at worst an unreferenced blob, which
+ * `verifyLargeValues` finds.
  */
 export class LargeTable implements TableGateway {
   readonly table: string;
-  /** How old an unreferenced blob must be to be abandoned. */
+  /** The age from which an unreferenced blob counts as abandoned. */
   readonly graceMs: number;
   readonly #expander: Expander;
   readonly #writer: LargeWriter;
@@ -80,7 +80,7 @@ export class LargeTable implements TableGateway {
     return this.#expander;
   }
 
-  /** The beginning of the names of this table's blobs. */
+  /** The prefix of the names of this table's blobs. */
   get blobFolder(): string {
     return blobFolder(this.#expander.limits, this.table);
   }
@@ -123,15 +123,15 @@ export class LargeTable implements TableGateway {
   }
 
   /**
-   * How the large values of an entity are stored, the names of their blobs among it; undefined when
-   * it has none or is absent. One point read.
+   * How the large values of an entity are stored, including the names of their blobs; undefined
+   * when it has none or is absent. One point read.
    */
   async describe(key: RowKey): Promise<Manifest | undefined> {
     const row = await this.#expander.table.get(key, [manifestProperty]);
     return row === undefined ? undefined : manifestOf(row.properties);
   }
 
-  /** The names to read for a selection. */
+  /** The stored names to read for a selection. */
   #stored(select: readonly string[] | undefined): readonly string[] | undefined {
     if (select === undefined) return undefined;
     const { candidates } = this.#expander.limits;

@@ -11,7 +11,7 @@ import { inOrder } from '../../table/in-order.js';
 import { isLargeRow, requestBytes, type PlannedBlob } from './layout.js';
 import { manifestOf, manifestProperty } from './manifest.js';
 
-/** Left of a transaction for the writes that delete old rows. */
+/** Bytes of a transaction that are reserved for the deletes of old rows. */
 const tidyBytes = 64 * 1024;
 const requestBytesMax = transactionBytesMax - tidyBytes;
 
@@ -23,8 +23,9 @@ export interface WriterSettings {
 }
 
 /**
- * Carries writes out: blobs first, then everything of the table in one request, then away with what
- * became unreferenced. Whatever fails in between, the entity never points to what is not there.
+ * Executes writes: puts blobs, sends everything for the table in one request, then deletes what
+ * became unreferenced. After a failure at any point, entities refer only to existing rows and
+ * blobs.
  */
 export class LargeWriter {
   readonly #expander: Expander;
@@ -63,7 +64,7 @@ export class LargeWriter {
     }
   }
 
-  /** What each write that has large values may take of the transaction. */
+  /** The share of the transaction's bytes for each write with large values. */
   #shareOf(writes: readonly RowWrite[]): number {
     const rows = writes.flatMap((write) => (write.kind === 'delete' ? [] : [write.row]));
     const large = rows.filter((row) => isLargeRow(row, this.#expander.limits));
@@ -72,7 +73,9 @@ export class LargeWriter {
     return Math.floor(rest / Math.max(1, large.length));
   }
 
-  /** A small merge for which a full entity has no room: the layout is computed again. */
+  /**
+   * A small merge that the service refused because the entity became too large: lays it out again.
+   */
   async #sendMerged(write: PuttingWrite): Promise<readonly WriteResult[]> {
     const expansion = await merging(this.#expander, write, requestBytesMax);
     await this.#put([expansion]);
@@ -88,7 +91,10 @@ export class LargeWriter {
     );
   }
 
-  /** A write that took too long may find that its blobs were swept: it must not point to them. */
+  /**
+   * After too long, the blobs of a write may have been deleted as abandoned: it must not refer to
+   * them.
+   */
   #refuseLate(started: number, expansions: readonly Expansion[]): void {
     if (expansions.every(({ puts }) => puts.length === 0)) return;
     const { clock, graceMs } = this.#settings;
@@ -127,9 +133,9 @@ export class LargeWriter {
   }
 
   /**
-   * A refusal may be the answer to the client's repetition of a request that was executed. The
-   * entity then refers to the blobs of this write, which counts as success. Otherwise, when
-   * certainly nothing was executed, the blobs are deleted.
+   * A refusal may answer the client's repetition of a request that was applied. The entity then
+   * refers to the blobs of this write, which counts as success. Otherwise, when certainly nothing
+   * was applied, the blobs are deleted.
    */
   async #ownSuccess(
     error: unknown,
@@ -150,7 +156,7 @@ export class LargeWriter {
     return generation !== undefined && puts.some(({ name }) => name.includes(generation));
   }
 
-  /** Of the rows as they are now. */
+  /** Reads the ETags of the rows as they are now. */
   #etagsOf(expansions: readonly Expansion[]): Promise<readonly WriteResult[]> {
     const writes = expansions.flatMap((expansion) => expansion.writes);
     return Promise.all(
@@ -161,9 +167,7 @@ export class LargeWriter {
     );
   }
 
-  /**
-   * A blob that cannot be deleted now is left for `verifyLargeValues`: the write itself is done.
-   */
+  /** Ignores failures: the write is done, and `verifyLargeValues` finds the blobs that are left. */
   async #drop(names: readonly string[]): Promise<void> {
     if (names.length === 0) return;
     const blobs = this.#blobs();
@@ -179,10 +183,10 @@ export class LargeWriter {
   }
 }
 
-/** The entity changed between the read and the write of an operation that has no condition. */
+/** The entity changed between the read and the write of an operation without a condition. */
 class OvertakenError extends ModelError {}
 
-/** The error in terms of the writes that were given. */
+/** The error in terms of the given writes. */
 function asGiven(error: unknown, expansions: readonly Expansion[]): unknown {
   const index = indexOfFailed(error, expansions);
   const reason = error instanceof TransactionFailedError ? error.reason : error;
@@ -194,7 +198,7 @@ function asGiven(error: unknown, expansions: readonly Expansion[]): unknown {
   return new TransactionFailedError(error.message, index, error.reason);
 }
 
-/** Which of the given writes has failed, when that is known. */
+/** The index of the given write that failed, if known. */
 function indexOfFailed(error: unknown, expansions: readonly Expansion[]): number | undefined {
   const failed = error instanceof TransactionFailedError ? error.index : 0;
   if (failed === undefined) return undefined;

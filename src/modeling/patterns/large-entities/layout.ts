@@ -10,9 +10,9 @@ import type { LargeLimits } from './options.js';
 import { partRowCount, partRows, partsCost, partsRequestBytes, splitIntoParts } from './parts.js';
 import { bytesOfValue, checksumOf, isLargeType, type LargeType } from './value-bytes.js';
 
-// Where each value of an entity goes: the ladder. Inline as long as it fits; then in parts of the
-// entity; compressed when the parts do not fit; in rows beside the entity; in blobs. What is
-// largest goes on first.
+// Decides where each value of an entity is stored, in this order: inline while it fits; in parts of
+// the entity; compressed when the parts do not fit; in rows of their own; in blobs. The largest
+// values move on first.
 
 export interface PlannedBlob {
   readonly name: string;
@@ -23,13 +23,13 @@ export interface PlannedBlob {
 /** How an entity is stored. */
 export interface Layout {
   readonly head: Row;
-  /** Written in the transaction that writes the head. */
+  /** Part rows, written in the transaction that writes the head. */
   readonly rows: readonly Row[];
-  /** Written before. */
+  /** Blobs to put before. */
   readonly blobs: readonly PlannedBlob[];
 }
 
-/** A value on its way down the ladder. */
+/** A value that is stored outside of its property. */
 interface Candidate {
   readonly name: string;
   readonly type: LargeType;
@@ -44,21 +44,21 @@ export interface LayoutRequest {
   readonly table: string;
   readonly row: Row;
   readonly limits: LargeLimits;
-  /** 32 hexadecimal digits that no other write has. */
+  /** 32 hexadecimal digits, unique to the write. */
   readonly generation: string;
-  /** What the head and the rows beside it may take of a transaction. */
+  /** The bytes of a transaction that the head and its part rows may take. */
   readonly requestBytesMax: number;
 }
 
-/** At most how many bytes of a transaction a row takes. */
+/** An upper bound of the bytes that a row takes in a transaction. */
 export function requestBytes(row: Row): number {
   return operationBytes({ kind: 'insert', row });
 }
 
-/** What the description of a value takes in the manifest, at most, besides its names. */
+/** The maximum bytes of a value's description in the manifest, besides its names. */
 const descriptionBytes = 2 * 320;
 
-/** Throws `TooLargeError` for what fits nowhere. */
+/** Throws `TooLargeError` when the values fit nowhere. */
 export async function layoutOf(request: LayoutRequest): Promise<Layout> {
   const { row, limits } = request;
   const { rest, candidates } = separate(row, limits);
@@ -77,8 +77,8 @@ export async function layoutOf(request: LayoutRequest): Promise<Layout> {
 }
 
 /**
- * The properties that leave the entity: those past the inline limits or with a place of their own,
- * and then the largest others until the rest fits.
+ * Separates the properties that leave the entity: those beyond the inline limits or with a fixed
+ * place, then the largest others until the rest fits.
  */
 function separate({ properties, ...key }: Row, limits: LargeLimits) {
   const rest: Record<string, WireValue> = { ...properties };
@@ -129,7 +129,7 @@ function sizeOf(properties: RowProperties, name: string): number {
   return value === undefined ? 0 : valueBytes(value);
 }
 
-/** Whether a row as given would need anything of this. */
+/** Whether a row has values that must be stored outside of their properties. */
 export function isLargeRow(row: Row, limits: LargeLimits): boolean {
   const names = Object.keys(row.properties).filter((name) => isEligible(name, limits));
   if (names.some((name) => isPastInline(name, row.properties[name], limits))) return true;
@@ -147,7 +147,7 @@ class Plan {
     this.#candidates = candidates;
   }
 
-  /** Whether the entity with its parts is small enough. */
+  /** Whether the entity with its parts is within its limit. */
   fitsEntity(): boolean {
     const names = this.#candidates.reduce((sum, { name }) => sum + 2 * name.length, 0);
     const described = 4 * names + descriptionBytes * (1 + this.#candidates.length);
@@ -155,7 +155,7 @@ class Plan {
     return bytes <= this.#request.limits.entityBytesMax;
   }
 
-  /** Whether the entity fits, and with its rows into a transaction. */
+  /** Whether the entity is within its limit, and fits into a transaction with its part rows. */
   fits(): boolean {
     const [inEntity, inRows] = [this.#bytesAt('entity'), this.#bytesAt('rows')];
     const described = descriptionBytes * (1 + this.#candidates.length);
@@ -180,7 +180,7 @@ class Plan {
     }
   }
 
-  /** Moves the largest values on until `isDone`. */
+  /** Moves the largest values to the next place until `isDone`. */
   moveUntil(from: Place, to: Place, isDone: () => boolean): void {
     for (const candidate of this.#bySize()) {
       if (isDone()) return;
@@ -210,7 +210,7 @@ class Plan {
 
   async #compress(candidate: Candidate): Promise<void> {
     const { compression } = this.#request.limits;
-    // What has a place of its own stays as it is for those who read the blob alone.
+    // Values with a fixed place stay uncompressed, for readers of the blob itself.
     if (candidate.isPlaced || candidate.encoding !== 'identity' || compression === 'identity')
       return;
     const smaller = await compressed(compression, candidate.plain);
@@ -272,12 +272,12 @@ class Plan {
   }
 }
 
-/** Before the names of all blobs of a table. Names of tables do not depend on their case. */
+/** The prefix of the names of a table's blobs. Table names are case-insensitive. */
 export function blobFolder({ blobPrefix }: LargeLimits, table: string): string {
   return `${blobPrefix}${table.toLowerCase()}/`;
 }
 
-/** In the metadata of a blob: the keys of its entity, as JSON in base64. */
+/** Metadata of a blob: the keys of its entity, as JSON in base64. */
 export const ownerMetadata = 'tabularium_row';
 
 function encodeOwner(partitionKey: string, rowKey: string): string {

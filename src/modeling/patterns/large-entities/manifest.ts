@@ -4,34 +4,34 @@ import type { RowProperties } from '../../rows/row.js';
 import type { ValueEncoding } from './compression.js';
 import type { LargeType } from './value-bytes.js';
 
-// What the property _Large of an entity tells about its large values. The grammar is in
+// The property _Large of an entity describes its large values. The grammar is in
 // docs/reference/modeling-large-values.md; the names are permanent.
 
 export const manifestProperty = '_Large';
 
-/** In parts of the entity itself, in rows beside it, or in a blob. */
+/** In parts of the entity itself, in rows of their own, or in a blob. */
 export type Place = 'entity' | 'rows' | 'blob';
 
 export interface ManifestValue {
   readonly type: LargeType;
   readonly at: Place;
   readonly encoding: ValueEncoding;
-  /** Where it begins in the bytes of its place; 0 in a blob. */
+  /** The offset in the bytes of its place; 0 in a blob. */
   readonly from: number;
   /** Bytes as stored. */
   readonly stored: number;
-  /** Bytes of the value: of a text, in UTF-8. */
+  /** Bytes of the value; of a text, in UTF-8. */
   readonly bytes: number;
-  /** SHA-256 of those, in base64. */
+  /** SHA-256 of the value, in base64. */
   readonly sha256: string;
   /** The name of its blob. */
   readonly blob?: string;
 }
 
 export interface Manifest {
-  /** Of the write: 32 hexadecimal digits that no other write has. */
+  /** Identifies the write: 32 hexadecimal digits. */
   readonly generation: string;
-  /** Rows that hold the bytes of the place 'rows'. */
+  /** The number of rows with the bytes of the place 'rows'. */
   readonly rows: number;
   /** By the name of the property. */
   readonly values: Readonly<Record<string, ManifestValue>>;
@@ -39,7 +39,7 @@ export interface Manifest {
 
 const version = 1;
 
-/** Throws `ValueError` when so many values are described that the text does not fit. */
+/** Throws `ValueError` when the descriptions of too many values do not fit. */
 export function renderManifest({ generation, rows, values }: Manifest): string {
   const described = Object.entries(values).map(([name, value]) => [name, describe(value)]);
   const text = JSON.stringify({
@@ -67,7 +67,7 @@ function describe({ type, at, encoding, from, stored, bytes, sha256, blob }: Man
   };
 }
 
-/** Of an entity as it is stored; undefined when it has no large values. Throws `DecodeError`. */
+/** The manifest of a stored entity; undefined when it has no large values. Throws `DecodeError`. */
 export function manifestOf(properties: RowProperties): Manifest | undefined {
   const stored = properties[manifestProperty];
   if (stored === undefined) return undefined;
@@ -125,7 +125,7 @@ function malformed(why: string, cause?: unknown): DecodeError {
   return new DecodeError(`The property ${manifestProperty} cannot be read: ${why}`, { cause });
 }
 
-/** The names of the blobs that a manifest points to. */
+/** The names of the blobs in a manifest. */
 export function blobsOf(manifest: Manifest | undefined): readonly string[] {
   return Object.values(manifest?.values ?? {}).flatMap(({ blob }) =>
     blob === undefined ? [] : [blob],

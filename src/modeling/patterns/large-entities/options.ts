@@ -4,47 +4,52 @@ import { binaryBytesMax, stringUnitsMax } from '../../rows/row-size.js';
 import type { BlobPort } from './blob-port.js';
 import type { ValueEncoding } from './compression.js';
 
-/** A property whose value is always in a blob, as it is: its address can be given to a browser. */
+/**
+ * A property that is always in a blob, uncompressed, so that its address can be given to a browser.
+ */
 export interface BlobPlace {
   readonly at: 'blob';
   /** Such as `image/jpeg`; `application/octet-stream` when absent. */
   readonly contentType?: string;
 }
 
-/** `attemptsMax`, `randomness` and `timers` are for writes that others overtake. */
+/**
+ * `attemptsMax` and `timers` apply to conflicts with other writers; `randomness` also to
+ * generations.
+ */
 export interface LargeOptions extends ContentionOptions {
   /**
-   * Names on the wire of the properties that may be large; every String and Binary when absent.
-   * A `select` without any of them then transfers nothing of large values.
+   * Stored names of the properties that may be large; every String and Binary when absent. A
+   * `select` without any of them then transfers no large values.
    */
   readonly properties?: readonly string[];
-  /** Longest String in UTF-16 code units that stays a property of its own; 32,768. */
+  /** The longest String that stays inline, in UTF-16 code units; 32,768 when absent. */
   readonly stringUnitsInline?: number;
-  /** Longest Binary in bytes that does; 65,536. */
+  /** The longest Binary that stays inline, in bytes; 65,536 when absent. */
   readonly binaryBytesInline?: number;
   /**
-   * How large an entity may get, with its parts, before values are compressed or put elsewhere;
-   * 1,000,000 bytes. What is left to 1 MiB is for merges.
+   * The maximum size of an entity with its parts, before values are compressed or moved; 1,000,000
+   * bytes when absent. The rest of the 1 MiB is left for merges.
    */
   readonly entityBytesMax?: number;
-  /** `br` when absent. Values that do not get smaller stay as they are. */
+  /** `br` when absent. Values that do not become smaller stay uncompressed. */
   readonly compression?: ValueEncoding;
-  /** Compresses every value longer than its inline limit, not only what would not fit otherwise. */
+  /** Compresses every value beyond its inline limit, not only what would not fit otherwise. */
   readonly compressAlways?: boolean;
-  /** Whether rows beside the entity may hold values; true. */
+  /** Whether values may be stored in rows of their own; true when absent. */
   readonly useRows?: boolean;
-  /** Where what is larger still goes. Without it, such values are refused. */
+  /** Stores larger values. When absent, they are refused. */
   readonly blobs?: BlobPort;
-  /** Before the names of blobs; `large/`. */
+  /** The prefix of blob names; `large/` when absent. */
   readonly blobPrefix?: string;
-  /** Properties with a place of their own, by name on the wire. */
+  /** Properties with a fixed place, by stored name. */
   readonly places?: Readonly<Record<string, BlobPlace>>;
   /**
-   * How old an unreferenced blob must be before `verifyLargeValues` takes it for abandoned; an
-   * hour. A write that takes more than half of it from its first blob to its entity gives up.
+   * The age from which `verifyLargeValues` considers an unreferenced blob abandoned; an hour when
+   * absent. A write that takes more than half of it between its first blob and its entity fails.
    */
   readonly graceMs?: number;
-  /** Values fetched at the same time by a query; 8. */
+  /** Values that a query reads concurrently; 8 when absent. */
   readonly concurrency?: number;
   readonly clock?: Clock;
 }

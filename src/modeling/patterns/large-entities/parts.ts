@@ -2,31 +2,31 @@ import { DecodeError } from '../../rows/model-error.js';
 import { binaryBytesMax, rowBytesMax } from '../../rows/row-size.js';
 import type { Row, RowKey, RowProperties, WireValue } from '../../rows/row.js';
 
-// Long byte strings as properties of an entity (_Large00, _Large01, …) and as rows beside it. The
-// grammar is in docs/reference/modeling-large-values.md.
+// Long byte strings as properties of an entity (_Large00, _Large01, …) and as rows of their own.
+// The grammar is in docs/reference/modeling-large-values.md.
 
-/** Parts of one entity: more would not fit into it. */
+/** The maximum number of parts that fit into one entity. */
 export const partsMax = Math.floor(rowBytesMax / binaryBytesMax);
 
-/** Bytes that a row beside an entity holds: 14 full parts, which leaves room for its keys. */
+/** Bytes per part row: 14 full parts, which leaves space for its keys. */
 export const rowPartBytes = 14 * binaryBytesMax;
 
-/** What a row beside an entity has besides its parts: the RowKey of its entity. */
+/** The property of a part row with the RowKey of its entity. */
 export const ownerProperty = '_LargeOf';
 
-/** Rows beside entities come after those that begin with a letter or a digit. */
+/** Part rows sort after rows that begin with a letter or a digit. */
 export const partRowPrefix = '~large_';
 
 function partName(index: number): string {
   return `_Large${String(index).padStart(2, '0')}`;
 }
 
-/** All names that parts can have, for a `select`. */
+/** All names of parts, for a `select`. */
 export const partNames: readonly string[] = Array.from({ length: partsMax }, (_, index) =>
   partName(index),
 );
 
-/** Every part full but the last. */
+/** All parts but the last are full. */
 export function splitIntoParts(bytes: Uint8Array): RowProperties {
   const properties: Record<string, WireValue> = {};
   for (let at = 0, index = 0; at < bytes.length; at += binaryBytesMax, index += 1) {
@@ -48,17 +48,17 @@ export function joinParts(properties: RowProperties): Uint8Array {
   return Buffer.concat(parts);
 }
 
-/** What parts add to the size of an entity, by the service's formula. */
+/** Bytes that parts add to the size of an entity, by the service's formula. */
 export function partsCost(bytes: number): number {
   return bytes + Math.ceil(bytes / binaryBytesMax) * (8 + 2 * partName(0).length + 4);
 }
 
-/** What parts take of a transaction at most: base64, and their names and type. */
+/** The maximum bytes of parts in a transaction: base64, names and types. */
 export function partsRequestBytes(bytes: number): number {
   return 4 * Math.ceil(bytes / 3) + (1 + Math.ceil(bytes / binaryBytesMax)) * 80;
 }
 
-/** How many rows beside an entity hold so many bytes. */
+/** The number of part rows for these bytes. */
 export function partRowCount(bytes: number): number {
   return Math.ceil(bytes / rowPartBytes);
 }
@@ -78,7 +78,7 @@ export function partRows(owner: RowKey, generation: string, bytes: Uint8Array): 
   }));
 }
 
-/** Whether a row is beside an entity rather than one itself. */
+/** Whether a row is a part row and not an entity. */
 export function isPartRow(row: Row): boolean {
   return row.rowKey.startsWith(partRowPrefix) && row.properties[ownerProperty] !== undefined;
 }

@@ -12,7 +12,7 @@ export function isLargeType(value: WireValue): value is LargeValue {
   return value.type === 'String' || value.type === 'Binary';
 }
 
-/** A text as UTF-8, bytes as they are. Throws `ValueError` for half a surrogate pair. */
+/** Text as UTF-8, bytes unchanged. Throws `ValueError` for a lone surrogate. */
 export function bytesOfValue(value: LargeValue): Uint8Array {
   if (value.type === 'Binary') return value.value;
   if (loneSurrogate.test(value.value)) {
@@ -34,7 +34,7 @@ export function checksumOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64');
 }
 
-/** Throws `DecodeError` when the bytes are not those of the checksum. */
+/** Throws `DecodeError` when length or checksum differ. */
 export function checkBytes(
   name: string,
   bytes: Uint8Array,

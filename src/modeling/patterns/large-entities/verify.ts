@@ -9,13 +9,13 @@ import { ownerMetadata } from './layout.js';
 import { blobsOf, manifestOf, manifestProperty } from './manifest.js';
 import { ownerProperty, partRowPrefix } from './parts.js';
 
-/** What a verification does. */
+/** The options of `verifyLargeValues`. */
 export interface VerifyOptions {
-  /** Deletes what is abandoned. Without it the report is all. */
+  /** Deletes abandoned rows and blobs; otherwise they are only reported. */
   readonly repair?: boolean;
-  /** Reads every value and compares its checksum, and not only whether its blobs are there. */
+  /** Reads every value and compares its checksum, instead of only checking that its blobs exist. */
   readonly readValues?: boolean;
-  /** The machine's clock when absent. Must agree with the service's to far less than `graceMs`. */
+  /** The system's clock when absent. Must agree with the service's to far less than `graceMs`. */
   readonly clock?: Clock;
 }
 
@@ -24,25 +24,25 @@ export interface UnreadableValue extends RowKey {
   readonly reason: ModelError;
 }
 
-/** What a verification found. */
+/** The results of a verification. */
 export interface LargeReport {
   /** Entities with large values. */
   readonly entities: number;
-  /** Blobs of the table, the abandoned among them. */
+  /** Blobs of the table, including abandoned ones. */
   readonly blobs: number;
-  /** Names of blobs that no entity points to, older than `graceMs`. Deleted with `repair`. */
+  /** Names of blobs older than `graceMs` without a reference. Deleted with `repair`. */
   readonly abandonedBlobs: readonly string[];
-  /** Rows of values that no entity points to. Deleted with `repair`. */
+  /** Part rows without a reference. Deleted with `repair`. */
   readonly abandonedRows: readonly RowKey[];
-  /** Entities whose values are not all there. Nothing repairs them but writing them again. */
+  /** Entities with missing or damaged values. Only another write repairs them. */
   readonly unreadable: readonly UnreadableValue[];
 }
 
 /**
- * Compares entities with the rows and blobs of their values. A table scan, a listing of the table's
- * blobs, a point read for each that no entity seems to point to, one request for each blob of an
- * entity to see that it is there, and with `repair` one delete for each that is abandoned. Safe
- * beside readers and writers, and to run again after a crash.
+ * Compares entities with the rows and blobs of their values. Sends a table scan, a listing of the
+ * table's blobs, a point read for each part row and for each blob that seems unreferenced, one
+ * request for each blob of an entity to see that it exists, and with `repair` one delete for each
+ * abandoned row or blob. Safe beside readers and writers, and after a crash.
  *
  * Keeps the keys and manifests of all entities with large values in memory, about 1 KB each, and a
  * page of the listing: a million such entities are 1 GB.
@@ -93,8 +93,8 @@ async function scanned({ sources: { table } }: LargeTable): Promise<Scan> {
 }
 
 /**
- * A row is written with the entity that points to it, so one whose entity, read afterwards, points
- * elsewhere will never be pointed to again.
+ * A part row is written with the entity that refers to it. If its entity, read afterwards, refers
+ * to another generation, nothing will refer to the row again.
  */
 async function abandonedRowsOf(table: LargeTable, { partRows }: Scan): Promise<readonly RowKey[]> {
   const abandoned: RowKey[] = [];
@@ -111,7 +111,7 @@ async function abandonedRowsOf(table: LargeTable, { partRows }: Scan): Promise<r
 
 interface FoundBlobs {
   readonly count: number;
-  /** Their names. */
+  /** The names of abandoned blobs. */
   readonly abandoned: readonly string[];
 }
 
@@ -127,7 +127,7 @@ async function lookThroughBlobs(
   const isAbandoned = async ({ name, modifiedMicros, metadata }: ListedBlob): Promise<boolean> => {
     if (referenced.has(name) || modifiedMicros > oldEnough) return false;
     const owner = ownerOf(metadata);
-    // A blob that does not tell its entity is not of this pattern.
+    // A blob that does not name its entity is not of this library.
     if (owner === undefined) return false;
     return !blobsOf(await table.describe(owner)).includes(name);
   };
@@ -188,7 +188,7 @@ async function hasMissingBlob(
   return false;
 }
 
-/** Its key is never used again, so whatever is there is what was found. */
+/** Keys of part rows are never reused, so this deletes the row that was found. */
 async function deleteRow({ sources: { table } }: LargeTable, key: RowKey): Promise<void> {
   await writeIfPresent(() => table.write({ kind: 'delete', key, etag: '*' }));
 }

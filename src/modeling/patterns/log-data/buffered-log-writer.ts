@@ -7,20 +7,22 @@ import { metadataOf } from './log-metadata.js';
 import { LogSequence } from './log-sequence.js';
 import type { LineWriter } from './line-writer.js';
 
-/** How much is kept before it is written, and for how long. */
+/** Bounds of what is buffered before it is written. */
 export interface LogBuffering {
-  /** A blob is written when its lines take so many bytes. 1 MiB when absent; 16 MiB at most. */
+  /**
+   * A blob is written when its lines reach this size in bytes. 1 MiB when absent; 16 MiB at most.
+   */
   readonly bytesMax?: number;
-  /** A blob is written when its first line has waited so long. One minute when absent. */
+  /** A blob is written when its first line has waited this long. One minute when absent. */
   readonly ageMsMax?: number;
   /**
-   * Told when a blob could not be written at its time. Its records are kept, and written with the
+   * Called when a blob could not be written in time. Its records are kept, and written with the
    * next blob, `flush` or `close`.
    */
   readonly onError: (error: unknown) => void;
 }
 
-/** Full buffers that may wait for the service before writers have to wait, too. */
+/** Full buffers that may wait for the service before writers have to wait. */
 const waitingMax = 4;
 const ageMsDefault = 60_000;
 export const bufferBytesDefault = 1_048_576;
@@ -35,11 +37,10 @@ interface Parts {
 }
 
 /**
- * Gathers lines and writes each blob whole, by one put. A line waits in the **open** batch until
- * the batch is full, is old, gets a line of another hour, or is flushed; then the batch is
- * **sealed** and waits for its turn. Sealed batches are put one after another; one that fails stays
- * at the head and is tried again, as the same batch, by the next attempt, so that nothing is lost
- * or written twice while the process lives.
+ * Buffers lines and writes each blob with one put. A line waits in the **open** batch until the
+ * batch is full or old, gets a line of another hour, or is flushed. The batch is then **sealed**
+ * and waits to be put. Sealed batches are put one after another; one that fails stays first and is
+ * retried as the same batch, so that nothing is lost or written twice while the process lives.
  */
 export class BufferedLogWriter implements LineWriter {
   readonly #parts: Parts;
@@ -95,7 +96,7 @@ export class BufferedLogWriter implements LineWriter {
     this.#drainBehind();
   }
 
-  /** False when there was nothing to seal. */
+  /** False when there is no open batch. */
   #seal(): boolean {
     if (this.#open === undefined) return false;
     this.#timer?.close();
@@ -108,7 +109,7 @@ export class BufferedLogWriter implements LineWriter {
     this.#drain().catch((error: unknown) => this.#parts.buffering.onError(error));
   }
 
-  /** Puts the sealed batches. Concurrent callers wait for this run, then for the rest. */
+  /** Puts the sealed batches. Concurrent callers share the put under way, then continue. */
   async #drain(): Promise<void> {
     while (this.#sealed.length > 0) {
       this.#draining ??= this.#putHead().finally(() => {

@@ -7,9 +7,9 @@ import { metadataOf, type LogSpan } from './log-metadata.js';
 import { LogSequence } from './log-sequence.js';
 import type { LineWriter } from './line-writer.js';
 
-/** What the service lets an append blob have. */
+/** The service's limit for an append blob. */
 const blocksMax = 50_000;
-/** A blob that is larger is closed, and the next one begun. */
+/** A larger blob is closed, and another one begun. */
 const blobBytesMax = 64 * 1_048_576;
 const appendBytesMax = 4 * 1_048_576;
 
@@ -62,14 +62,14 @@ export class ImmediateLogWriter implements LineWriter {
     await this.#running;
   }
 
-  /** Writes the last record's time into the metadata of the blob. */
+  /** Also writes the time of the last record into the metadata of the blob. */
   async close(): Promise<void> {
     await this.flush();
     await this.#closeBlob();
   }
 
   async #run(): Promise<void> {
-    // Lines written in the same turn go together.
+    // Groups lines that are written in the same turn.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const group = this.#takeGroup();
@@ -84,7 +84,7 @@ export class ImmediateLogWriter implements LineWriter {
     this.#running = undefined;
   }
 
-  /** The lines at the head that one append can take: of one hour, and not too many bytes. */
+  /** The first lines that one append can take: of one hour, within the size limit. */
   #takeGroup(): readonly Waiting[] {
     const [head] = this.#waiting;
     const hour = hourOf(head?.ticks ?? 0n);
@@ -106,7 +106,7 @@ export class ImmediateLogWriter implements LineWriter {
     const body: Bytes = Buffer.concat(group.map(({ bytes }) => bytes));
     let blob = await this.#blobFor(hourOf(first), first);
     if ((await this.#appendTo(blob, body)) === 'elsewhere') {
-      // Another process has the name, which only a wrong clock of the service would bring about.
+      // Another process has created the name, which only a wrong clock of the service can cause.
       this.#blob = undefined;
       blob = await this.#blobFor(hourOf(first), first);
       await this.#appendTo(blob, body);
@@ -121,7 +121,7 @@ export class ImmediateLogWriter implements LineWriter {
   }
 
   /**
-   * A refused position means that an earlier attempt of the client got through, if the end fits.
+   * A refused position means that an earlier attempt of the client was applied, if the length fits.
    */
   async #appendTo({ name, bytes }: OpenBlob, body: Bytes): Promise<'appended' | 'elsewhere'> {
     const { blobs } = this.#parts;

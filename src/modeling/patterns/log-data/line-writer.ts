@@ -1,9 +1,9 @@
 import type { LogLine } from './log-batch.js';
 
-/** Writes lines to blobs, at once or later. */
+/** Writes lines to blobs, immediately or later. */
 export interface LineWriter {
   write(line: LogLine): Promise<void>;
-  /** Resolves when every line that was taken is stored. */
+  /** Resolves when every accepted line is stored. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { Bytes } from '../../../base/bytes.js';
 import type { LogSpan } from './log-metadata.js';
 
-/** A record as it is written: its line, and when it happened. */
+/** A record as a line, with its time. */
 export interface LogLine {
   readonly bytes: Bytes;
   readonly ticks: bigint;

@@ -14,14 +14,14 @@ export interface LogBlobName {
   readonly sequence: number;
 }
 
-/** The most blobs of one source and hour: what six digits can name in order. */
+/** The maximum number of blobs per source and hour: what six digits can number in order. */
 export const sequenceMax = 999_999;
 
 const ticksPerHour = 3_600_000n * ticksPerMillisecond;
 const pattern = /^(.+)\/(\d{4})\/(\d\d)\/(\d\d)\/(\d\d)00\/(\d{6})\.log$/;
 const sourcePattern = /^[A-Za-z0-9_$.-]+(\/[A-Za-z0-9_$.-]+)*$/;
 
-/** Throws `ValueError` for a source that would not be read back from a name. */
+/** Throws `ValueError` for a source that could not be parsed from a name. */
 export function checkSource(source: string): void {
   if (sourcePattern.test(source) && source.length <= 200) return;
   throw new ValueError(
@@ -29,12 +29,12 @@ export function checkSource(source: string): void {
   );
 }
 
-/** Ticks of the beginning of the hour of an instant. */
+/** The start of the hour of an instant, in ticks. */
 export function hourOf(ticks: bigint): bigint {
   return ticks - (ticks % ticksPerHour);
 }
 
-/** `source/yyyy/MM/dd/HH00`: what the names of an hour's blobs begin with. */
+/** `source/yyyy/MM/dd/HH00`: the prefix of the names of an hour's blobs. */
 export function hourPrefix(source: string, ticks: bigint): string {
   return `${dayPrefix(source, ticks)}/${isoOfTicks(ticks).slice(11, 13)}00`;
 }
@@ -47,7 +47,7 @@ export function logBlobName({ source, hour, sequence }: LogBlobName): string {
   return `${hourPrefix(source, hour)}/${String(sequence).padStart(6, '0')}.log`;
 }
 
-/** Undefined for a name of something else. */
+/** Undefined for other names. */
 export function parseLogBlobName(name: string): LogBlobName | undefined {
   const [, source = '', year, month, day, hour, sequence] = pattern.exec(name) ?? [];
   const ticks = ticksOfIso(`${year}-${month}-${day}T${hour}:00Z`);
@@ -55,9 +55,9 @@ export function parseLogBlobName(name: string): LogBlobName | undefined {
 }
 
 /**
- * The prefixes, in order and without overlap, whose blobs have the hours that touch the time from
- * `from` on and before `to` (ticks): one for a whole month or day where the time covers it, so that
- * a long time takes few listings.
+ * Prefixes, in order and without overlap, of all blobs whose hours overlap the time from `from` to
+ * before `to` (ticks). A whole month or day takes one prefix, so that a long time takes few
+ * listings.
  */
 export function* logPrefixes(source: string, from: bigint, to: bigint): Generator<string> {
   for (let hour = hourOf(from); hour < to;) {
@@ -69,7 +69,7 @@ export function* logPrefixes(source: string, from: bigint, to: bigint): Generato
 
 interface CoveringPrefix {
   readonly prefix: string;
-  /** Where the next begins. */
+  /** The start of the next prefix's time. */
   readonly end: bigint;
 }
 
@@ -91,6 +91,6 @@ function startOfNextMonth(iso: string): bigint {
   const next = month === 12 ? [year + 1, 1] : [year, month + 1];
   const [nextYear, nextMonth] = next.map((part) => String(part));
   const text = `${nextYear?.padStart(4, '0')}-${nextMonth?.padStart(2, '0')}-01`;
-  // Behind December 9999 there is no instant: nothing reaches so far.
+  // There is no instant after December 9999.
   return ticksOfIso(text) ?? 2n ** 63n;
 }

@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import type { Bytes } from '../../../base/bytes.js';
 import type { ContainerPort } from '../../worker/container-port.js';
 
-/** What a container's client must have: `ContainerClient` of `@azure/storage-blob` has it. */
+/** The parts of `ContainerClient` of `@azure/storage-blob` that are used here. */
 export type LogContainer = Pick<
   ContainerPort,
   'getBlockBlobClient' | 'getAppendBlobClient' | 'listBlobsFlat'
@@ -15,24 +15,22 @@ export type BlobMetadata = Readonly<Record<string, string>>;
 export interface FoundBlob {
   readonly name: string;
   readonly bytes: number;
-  /** Names in lower case: the service tells them apart by nothing else. */
+  /** Names in lower case, because the service ignores their case. */
   readonly metadata: BlobMetadata;
 }
 
 /** The blobs of a log. Each method sends one request. */
 export interface LogBlobs {
-  /** Writes a whole block blob, unless a blob has the name: then nothing changes. */
+  /** Writes a block blob, unless a blob has the name; then nothing changes. */
   put(name: string, body: Bytes, metadata: BlobMetadata): Promise<'created' | 'exists'>;
-  /** Makes an empty append blob, unless a blob has the name. */
+  /** Creates an empty append blob, unless a blob has the name. */
   create(name: string, metadata: BlobMetadata): Promise<'created' | 'exists'>;
-  /** Appends in one piece where the blob ends at `position`; changes nothing where it does not. */
+  /** Appends atomically if the blob ends at `position`; otherwise nothing changes. */
   append(name: string, body: Bytes, position: number): Promise<'appended' | 'elsewhere'>;
   /** Undefined when there is no such blob. */
   find(name: string): Promise<FoundBlob | undefined>;
   setMetadata(name: string, metadata: BlobMetadata): Promise<void>;
-  /**
-   * A page of at most 5,000 blobs in the order of names; without `cursor` in the answer the last.
-   */
+  /** A page of at most 5,000 blobs, in the order of names; the last one has no `cursor`. */
   list(prefix: string, cursor?: string): Promise<BlobPage>;
   read(name: string): Promise<Bytes>;
 }
@@ -95,7 +93,7 @@ async function unlessExists(sent: Promise<unknown>): Promise<'created' | 'exists
     await sent;
     return 'created';
   } catch (error) {
-    // 412 is what a condition gives, 409 what some versions of the service answer to this one.
+    // A failed condition is 412; some versions of the service answer 409 to this one.
     if (statusOf(error) === 409 || statusOf(error) === 412) return 'exists';
     throw error;
   }

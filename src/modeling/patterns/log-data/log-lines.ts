@@ -3,19 +3,19 @@ import { DecodeError, DefinitionError, ValueError } from '../../rows/model-error
 import { Instant } from '../../rows/instant.js';
 
 /**
- * Records as delimited lines: one record is one line, whatever its values hold. The first column is
- * the time, to 100 ns. A value that has a delimiter, a quote, a line break or `&` stands in quotes,
- * and there `"`, `&` and control characters are written as HTML does: `&quot;`, `&amp;`, `&#10;`.
- * An absent value is empty; an empty text is `""`.
+ * Records as delimited lines: one record is one line, whatever its values contain. The first column
+ * is the time, to 100 ns. A value with a delimiter, a quote, a line break or `&` is quoted, and
+ * there `"`, `&` and control characters are escaped as in HTML: `&quot;`, `&amp;`, `&#10;`. An
+ * absent value is empty; an empty text is `""`.
  */
 export interface LogFormat<Column extends string> {
-  /** Of the values behind the time, in order. Columns may be added at the end. */
+  /** The columns after the time, in order. Columns may be added at the end. */
   readonly columns: readonly Column[];
   /** One character, `;` when absent. */
   readonly delimiter?: string;
 }
 
-/** One record of a log: its time, and a text for each column. */
+/** One record of a log: its time, and a text per column. */
 export type LogRecord<Column extends string> = { readonly time: Instant } & {
   readonly [name in Exclude<Column, 'time'>]?: string | undefined;
 };
@@ -23,7 +23,7 @@ export type LogRecord<Column extends string> = { readonly time: Instant } & {
 const defaultDelimiter = ';';
 const columnsMax = 1000;
 
-/** Throws `DefinitionError` for columns or a delimiter that would not be read back. */
+/** Throws `DefinitionError` for columns or a delimiter that could not be parsed. */
 export function checkLogFormat({ columns, delimiter = defaultDelimiter }: LogFormat<string>): void {
   if (columns.length > columnsMax) {
     throw new DefinitionError(`${columns.length} columns; there may be ${columnsMax}`);
@@ -37,7 +37,7 @@ export function checkLogFormat({ columns, delimiter = defaultDelimiter }: LogFor
   );
 }
 
-/** The line of a record, its line feed included. */
+/** The line of a record, with its line feed. */
 export function formatRecord<Column extends string>(
   { columns, delimiter = defaultDelimiter }: LogFormat<Column>,
   record: LogRecord<Column>,
@@ -68,8 +68,8 @@ function escapeCharacter(character: string): string {
 }
 
 /**
- * The record of a line without its line feed. Missing columns are absent, as in a log of before
- * they were added. Throws `DecodeError` for a line that no record of the format has.
+ * Parses a line without its line feed. Missing columns are absent, as in logs from before they were
+ * added. Throws `DecodeError` for an invalid line.
  */
 export function parseRecord<Column extends string>(
   { columns, delimiter = defaultDelimiter }: LogFormat<Column>,
@@ -96,7 +96,7 @@ function parseTime(text: string): Instant {
   }
 }
 
-/** Delimiters in quotes do not count; a quote is never inside of quotes. */
+/** Ignores delimiters in quotes. Quotes cannot contain a quote. */
 function splitLine(line: string, delimiter: string): string[] {
   const fields: string[] = [];
   let begin = 0;

@@ -1,19 +1,19 @@
 import { ticksOfIso, isoOfTicks } from '../../rows/ticks.js';
 import type { BlobMetadata } from './log-blobs.js';
 
-/** What a blob's metadata says of its records. */
+/** The metadata of a blob about its records. */
 export interface LogSpan {
   /** Ticks of the earliest record. */
   readonly first: bigint;
-  /** Ticks of the latest record; undefined while records are still appended, or after a crash. */
+  /** Ticks of the latest record; undefined while records are appended, and after a crash. */
   readonly last?: bigint;
   readonly records?: number;
 }
 
-/** Names of metadata. Times are texts of ISO 8601 with up to seven digits of a second. */
+/** Names of metadata. Times are ISO 8601 with up to seven digits of a second. */
 const names = { first: 'firsttime', last: 'lasttime', records: 'records', batch: 'batch' };
 
-/** `batch` marks what one attempt wrote, so that a repeated attempt recognises its own success. */
+/** `batch` identifies an attempt, so that its repetition recognises its own success. */
 export function metadataOf({ first, last, records }: LogSpan, batch: string): BlobMetadata {
   return {
     [names.first]: isoOfTicks(first),
@@ -23,7 +23,7 @@ export function metadataOf({ first, last, records }: LogSpan, batch: string): Bl
   };
 }
 
-/** Undefined when the blob is not of a log. */
+/** Undefined when the blob is no log. */
 export function spanOf(metadata: BlobMetadata): LogSpan | undefined {
   const first = ticksOfIso(metadata[names.first] ?? '');
   const last = ticksOfIso(metadata[names.last] ?? '');

@@ -5,7 +5,7 @@ import { checkSource, hourOf, logPrefixes, parseLogBlobName } from './log-blob-n
 import { checkLogFormat, parseRecord, type LogFormat, type LogRecord } from './log-lines.js';
 import { spanOf } from './log-metadata.js';
 
-/** From `from` on and before `to`. */
+/** From `from` (included) to `to` (excluded). */
 export interface LogTime {
   readonly from: Instant;
   readonly to: Instant;
@@ -15,20 +15,20 @@ export interface LogTime {
 export interface FoundLog {
   readonly name: string;
   readonly bytes: number;
-  /** Of its earliest and latest record. `last` is absent while a writer still appends to it. */
+  /** The times of the earliest and latest record. `last` is absent while a writer still appends. */
   readonly first: Instant;
   readonly last?: Instant;
   readonly records?: number;
 }
 
-/** Where logs are read. */
+/** The options of a log reader. */
 export interface LogReaderOptions<Column extends string> {
   readonly blobs: LogBlobs;
   readonly source: string;
   readonly format: LogFormat<Column>;
 }
 
-/** Finds and reads what log writers of a source wrote. */
+/** Finds and reads the logs of a source. */
 export class LogReader<Column extends string> {
   readonly #blobs: LogBlobs;
   readonly #source: string;
@@ -43,8 +43,8 @@ export class LogReader<Column extends string> {
   }
 
   /**
-   * The blobs that may have records of a time, in the order of their names. Lists one prefix for
-   * each hour, whole day or whole month of the time: one request for 5,000 blobs of each.
+   * The blobs that may have records of a time, in the order of names. Lists one prefix for each
+   * whole month, whole day or hour of the time, with one request per 5,000 blobs of each.
    */
   async *find({ from, to }: LogTime): AsyncGenerator<FoundLog> {
     for (const prefix of logPrefixes(this.#source, from.ticks, to.ticks)) {
@@ -61,9 +61,9 @@ export class LogReader<Column extends string> {
   }
 
   /**
-   * The records of a time, blob after blob and in the order in which each blob was written: by hour
-   * and, within an hour of one writer, by the order of its writes. Lists as `find` does, and reads
-   * each blob by one request. Throws `DecodeError` for a blob that no writer of this format wrote.
+   * The records of a time, blob by blob, each in the order in which it was written: by hour, and
+   * within an hour by the writes of one writer. Lists as `find` does, and reads each blob with one
+   * request. Throws `DecodeError` for a blob in another format.
    */
   async *read(time: LogTime): AsyncGenerator<LogRecord<Column>> {
     const { from, to } = time;
@@ -91,8 +91,8 @@ function foundLog({ name, bytes, metadata }: FoundBlob): FoundLog | undefined {
 }
 
 function touches({ first, last }: FoundLog, from: Instant, to: Instant): boolean {
-  // The first time of a blob that is still open is that of its first append, and later records of
-  // the same hour may be earlier: only the hour is certain.
+  // While a blob is still open, later records of the same hour may be earlier than its first one:
+  // only the hour is certain.
   const earliest = last === undefined ? hourOf(first.ticks) : first.ticks;
   return earliest < to.ticks && (last === undefined || last.ticks >= from.ticks);
 }

@@ -3,7 +3,7 @@ import type { LogBlobs } from './log-blobs.js';
 import { hourPrefix, logBlobName, parseLogBlobName, sequenceMax } from './log-blob-name.js';
 import { batchOf } from './log-metadata.js';
 
-/** How many names that others took in the meantime are passed over before giving up. */
+/** Names taken by others that are skipped before giving up. */
 const takenMax = 1000;
 
 /**
@@ -23,9 +23,9 @@ export class LogSequence {
   }
 
   /**
-   * Creates a blob under the next free name of an hour, and returns the name. The first time in an
-   * hour it lists the hour's blobs (one request for 5,000 of them). `create` sends one request; a
-   * name that is taken costs one more, to see whether an earlier attempt of `batch` took it.
+   * Creates a blob under the next free name of an hour, and returns the name. The first call for an
+   * hour lists its blobs, with one request per 5,000. `create` sends one request; a name that is
+   * taken costs one more, to see whether an earlier attempt of `batch` took it.
    */
   async claim(
     hour: bigint,

@@ -16,20 +16,20 @@ import type { LogBlobs } from './log-blobs.js';
 import { checkSource } from './log-blob-name.js';
 import { checkLogFormat, formatRecord, type LogFormat, type LogRecord } from './log-lines.js';
 
-/** What is logged; `time` is now when absent. */
+/** A record to log; `time` is now when absent. */
 export type LogEntry<Column extends string> = Omit<LogRecord<Column>, 'time'> & {
   readonly time?: Instant;
 };
 
-/** Where and how records are written. */
+/** The options of a log writer. */
 export interface LogWriterOptions<Column extends string> {
   readonly blobs: LogBlobs;
-  /** The first segments of the blobs' names, such as `queue`. */
+  /** The first segments of blob names, such as `queue`. */
   readonly source: string;
   readonly format: LogFormat<Column>;
   /**
-   * `immediate`: a record is stored when `write` resolves. Buffered: `write` only takes the record;
-   * far fewer requests, and what was not flushed is lost when the process dies.
+   * `immediate`: a record is stored when `write` resolves. Buffered: `write` only accepts the
+   * record; this takes far fewer requests, and a crash loses what was not flushed.
    */
   readonly mode: 'immediate' | LogBuffering;
   readonly clock?: Clock;
@@ -38,18 +38,19 @@ export interface LogWriterOptions<Column extends string> {
 }
 
 /**
- * Log records in blobs instead of rows: no partition gets hot, and a month of them is deleted by
+ * Log records in blobs instead of rows: no partition gets hot, and a month of records is deleted by
  * its prefix. Blobs are named `source/2014/07/31/1800/000001.log` by the hour (UTC) of their
- * records, and their metadata has the times of the first and last one. Several writers may have one
+ * records, and their metadata has the times of the first and last one. Several writers may share a
  * source.
  *
- * Requests, immediate: one append a `write`, fewer when writes overlap; for each hour and each 64
- * MiB a list, a create and, when the blob is left, a set of metadata. Buffered: one put a blob, and
- * a list in each new hour. A name that another writer took costs two requests more.
+ * Immediate writers send one append for each `write`, fewer when writes overlap; for each hour and
+ * each 64 MiB a list, a create and, when the blob is completed, an update of metadata. Buffered
+ * writers send one put for each blob, and a list in each new hour. A name that another writer took
+ * costs two more requests.
  *
- * Failure: what a `write` throws in immediate mode leaves open whether the record was stored, as
- * with any request without an answer. A crash loses no record whose `write` (immediate) or `flush`
- * (buffered) had resolved, and the blob of an immediate writer then lacks its last time.
+ * An error of `write` in immediate mode leaves open whether the record was stored, as with any
+ * request without a response. A crash loses no record whose `write` (immediate) or `flush`
+ * (buffered) had resolved; the blob of an immediate writer then lacks its last time.
  */
 export class LogWriter<Column extends string> implements AsyncDisposable {
   readonly #format: LogFormat<Column>;
@@ -58,7 +59,7 @@ export class LogWriter<Column extends string> implements AsyncDisposable {
   readonly #lineBytesMax: number;
   #isClosed = false;
 
-  /** Sends nothing. Throws `ValueError` or `DefinitionError` for options that cannot work. */
+  /** Throws `ValueError` or `DefinitionError` for invalid options. Sends nothing. */
   constructor(options: LogWriterOptions<Column>) {
     const { blobs, source, format, mode, clock = systemClock } = options;
     const { timers = systemTimers, randomness = systemRandomness } = options;
@@ -78,9 +79,9 @@ export class LogWriter<Column extends string> implements AsyncDisposable {
   }
 
   /**
-   * Immediate: one append, and resolves when the record is stored. Buffered: usually no request;
-   * waits for the service, and throws what it says, only when more than four full blobs wait.
-   * Throws `ValueError` for a record that no line can hold; then nothing is written.
+   * Immediate: one append; resolves when the record is stored. Buffered: usually no request; waits
+   * for the service, and throws its errors, only when more than four full blobs wait. Throws
+   * `ValueError` for a record that does not fit into a line; then nothing is written.
    */
   async write(entry: LogEntry<Column>): Promise<void> {
     if (this.#isClosed) throw new ModelError('the log writer is closed');
@@ -95,12 +96,12 @@ export class LogWriter<Column extends string> implements AsyncDisposable {
     await this.#lines.write({ bytes, ticks: time.ticks });
   }
 
-  /** Resolves when every record that was taken is stored; throws when one could not be. */
+  /** Resolves when every accepted record is stored; throws when one could not be. */
   flush(): Promise<void> {
     return this.#lines.flush();
   }
 
-  /** Flushes, completes the metadata of the blob and takes no record any more. */
+  /** Flushes, completes the metadata of the blob and accepts no more records. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#lines.close();

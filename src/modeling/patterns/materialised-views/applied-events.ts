@@ -20,20 +20,20 @@ import {
   type DeleteProgress,
 } from '../high-volume-delete/delete-where.js';
 
-/** Says that an event is in the view. Kept in the view's partition, so that both are one change. */
+/** Records that an event is in the view, in the view's partition, so that both are one change. */
 function markOf(partitionKey: string, event: string): RowWrite {
   const rowKey = `${marks.from}${escapeKeyText(event, '')}`;
   const properties = { EntityType: { type: 'String', value: 'AppliedEvent' } } as const;
   return { kind: 'insert', row: { partitionKey, rowKey, properties } };
 }
 
-/** The RowKeys of marks. */
+/** The range of the RowKeys of these records. */
 const marks = { from: 'applied_', before: 'applied`' };
 
 /**
- * Views in another partition or table than what they count, brought up to date by events that may
- * be delivered more than once and in any order, such as those of the transactional outbox. Each
- * event changes its view once: the change and a mark of the event are one entity group transaction.
+ * Views in another partition or table than their sources, updated by events that may be delivered
+ * repeatedly and in any order, such as those of the transactional outbox. Each event changes its
+ * view once: the change and a record of the event are one entity group transaction.
  */
 export class EventView<V extends AnyDefinition> {
   readonly #view: V;
@@ -42,8 +42,8 @@ export class EventView<V extends AnyDefinition> {
   readonly #options: ContentionOptions;
 
   /**
-   * Sends nothing. The view and its marks share a partition; no RowKey of the view may begin with
-   * `applied_`.
+   * The view and its event records share a partition; no RowKey of the view may begin with
+   * `applied_`. Sends nothing.
    */
   constructor(view: V, table: TableGateway, options: ContentionOptions = {}) {
     this.#view = view;
@@ -52,15 +52,15 @@ export class EventView<V extends AnyDefinition> {
     this.#options = options;
   }
 
-  /** One point read. Undefined when no event has made it yet. */
+  /** One point read. Undefined before the first event. */
   read(key: KeyOf<V>): Promise<Stored<ReadOf<V>> | undefined> {
     return this.#views.get(key);
   }
 
   /**
-   * Applies an event to a view, unless it was applied before. `change` gets the view as it is,
-   * undefined when there is none, and gives the next one; it may run several times. Requests: a
-   * point read and a transaction, both again for each writer who was faster.
+   * Applies an event to a view, unless it was applied before. `change` gets the current view,
+   * undefined when there is none, and returns the next one; it may run several times. Sends a point
+   * read and a transaction, and both again after each conflict.
    */
   async apply(
     event: string,
@@ -86,9 +86,9 @@ export class EventView<V extends AnyDefinition> {
   }
 
   /**
-   * Forgets which events of a view's partition were applied before a time. An event that is
-   * delivered again after that counts twice, so the time must be older than any delivery: longer
-   * ago than messages live. Requests: those of `deleteWhere`.
+   * Deletes the records of events that were applied before a time. Such an event counts twice if it
+   * is delivered again, so the time must be longer ago than messages live. Sends the requests of
+   * `deleteWhere`.
    */
   forget(viewKey: KeyOf<V>, before: Instant, options?: DeleteOptions): Promise<DeleteProgress> {
     const { partitionKey } = codecOf(this.#view).key(viewKey);

@@ -5,8 +5,8 @@ import type { ReadOf } from '../../definition/shapes.js';
 import { DefinitionError } from '../../rows/model-error.js';
 
 /**
- * The properties of a view that can be measures: numbers, and not those of its keys. What is not
- * known yet counts as a number, because TypeScript looks names up before it knows the view.
+ * The properties of a view that can be measures: numbers that are not in its keys. Types that are
+ * not known yet count as numbers, because TypeScript looks up names before it knows the view.
  */
 export type MeasureNames<V extends AnyDefinition> = {
   [N in keyof V['properties'] & string]: unknown extends ValueOf<V['properties'][N]>
@@ -17,20 +17,20 @@ export type MeasureNames<V extends AnyDefinition> = {
 }[keyof V['properties'] & string];
 
 /**
- * What one entity adds to each measure of a view: 1 to count it, its salary to sum the salaries, 0
- * to leave it out. A pure function of the entity: what it added once is taken away again later.
+ * What one entity adds to each measure of a view: 1 to count it, its salary to sum salaries, 0 to
+ * ignore it. Must be a pure function of the entity, because the same amount is subtracted later.
  */
 export type Measures<S extends AnyDefinition, V extends AnyDefinition> = {
   readonly [N in MeasureNames<V>]?: (entity: ReadOf<S>) => number | bigint;
 };
 
-/** A number for each measure. */
+/** A number per measure. */
 export type Numbers = Readonly<Record<string, number | bigint>>;
 type AnyMeasures = Readonly<Record<string, ((entity: unknown) => number | bigint) | undefined>>;
 
 const summable = new Set(['int32', 'int64', 'double']);
 
-/** Throws `DefinitionError` for measures that the view cannot keep. */
+/** Throws `DefinitionError` for measures that the view cannot store. */
 export function checkMeasures(definition: AnyDefinition, measures: object): void {
   const { type, properties } = definition;
   const inKeys = keyNamesOf(definition);
@@ -46,7 +46,7 @@ export function checkMeasures(definition: AnyDefinition, measures: object): void
   }
 }
 
-/** What an entity adds. */
+/** The amounts that an entity adds. */
 export function measure(measures: object, entity: unknown): Numbers {
   const found: Record<string, number | bigint> = {};
   for (const [name, valueOf] of Object.entries(measures as AnyMeasures)) {
@@ -55,13 +55,13 @@ export function measure(measures: object, entity: unknown): Numbers {
   return found;
 }
 
-/** Of an entity's properties those that have the names, 0 for one that it lacks. */
+/** The named values of an entity, 0 for absent ones. */
 export function pick(entity: object, names: object): Numbers {
   const values = entity as Numbers;
   return Object.fromEntries(Object.keys(names).map((name) => [name, values[name] ?? 0]));
 }
 
-/** `left` and, `times` as often, `right`. A measure that one of them lacks counts as 0 there. */
+/** The sum of `left` and `times` as often `right`. Absent measures count as 0. */
 export function plus(left: Numbers, right: Numbers, times: 1 | -1 = 1): Numbers {
   const result: Record<string, number | bigint> = { ...left };
   for (const [name, value] of Object.entries(right)) result[name] = add(left[name], value, times);
@@ -83,10 +83,12 @@ export function isZero(numbers: Numbers): boolean {
   return Object.values(numbers).every((value) => Number(value) === 0);
 }
 
-/** How far sums of fractions may differ, because the order of additions rounds them differently. */
+/**
+ * Allowed relative difference between sums of fractions, which depend on the order of additions.
+ */
 const tolerance = 1e-9;
 
-/** Whether two views say the same; a measure that one of them lacks counts as 0 there. */
+/** Whether two views are equal; absent measures count as 0. */
 export function isSame(left: Numbers, right: Numbers): boolean {
   return Object.entries(plus(left, right, -1)).every(([name, difference]) => {
     if (typeof difference === 'bigint') return difference === 0n;

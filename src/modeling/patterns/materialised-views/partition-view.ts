@@ -11,28 +11,28 @@ import { checkMeasures, isZero, measure, pick, plus, type Numbers } from './meas
 import type { PartitionViewOptions } from './view-options.js';
 import { compareView, rebuildView, type ViewDrift } from './view-audit.js';
 
-/** What a change adds to a summary. */
+/** The amounts that a change adds to a summary. */
 interface Delta<V extends AnyDefinition> {
   readonly key: KeyOf<V>;
   readonly numbers: Numbers;
 }
 
 /**
- * Counts and totals of the entities of a partition, kept in summary entities of the same partition:
- * a change and its summary are one entity group transaction, so that they never differ. Every
- * change of a counted entity has to go through the view. All changes of a partition meet in its
- * summary, which bounds how many a second there can be; a sharded counter takes more.
+ * Counts and totals of the entities of a partition, stored in summary entities of the same
+ * partition: a change and its summary are one entity group transaction, so they never differ. Every
+ * change of a counted entity must go through the view. All changes of a partition update its
+ * summary, which bounds their rate; a sharded counter takes more.
  *
- * Requests of a change: a point read of each summary that it touches (one; two when the entity
- * moves from one to another) and one transaction; all of it again for each other writer who was
- * faster. A change that no measure notices is one update. Each method either has changed both or
- * nothing, when it throws without an answer from the service excepted.
+ * A change sends a point read of each affected summary (one; two when the entity moves from one to
+ * another) and one transaction; all is repeated after each conflict. A change that affects no
+ * measure is one update. When a method throws, nothing was changed, unless the service gave no
+ * response.
  */
 export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
   readonly #options: PartitionViewOptions<S, V>;
   readonly #views: Entities<V>;
 
-  /** Sends nothing. Throws `DefinitionError` for measures that the view cannot keep. */
+  /** Throws `DefinitionError` for measures that the view cannot store. Sends nothing. */
   constructor(options: PartitionViewOptions<S, V>) {
     checkMeasures(options.view, options.measures);
     this.#options = options;
@@ -53,8 +53,8 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
   }
 
   /**
-   * Replaces an entity that was read by a new state of it, and counts the difference. Throws
-   * `ConditionFailedError` or `EntityNotFoundError` when somebody else has changed it since.
+   * Replaces an entity that was read, and counts the difference. Throws `ConditionFailedError` or
+   * `EntityNotFoundError` when another writer has changed it since.
    */
   async replace(before: Stored<ReadOf<S>>, after: ReadOf<S>): Promise<void> {
     const { source, table } = this.#options;
@@ -67,16 +67,15 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
     await this.#change(before, after, begin);
   }
 
-  /** Deletes an entity that was read, and counts it no more. Throws as `replace`. */
+  /** Deletes an entity that was read, and subtracts it. Throws as `replace`. */
   async delete(before: Stored<ReadOf<S>>): Promise<void> {
     const { source, table } = this.#options;
     await this.#change(before, undefined, () => transaction(table).delete(source, before));
   }
 
   /**
-   * The summaries of a partition that do not say what its entities add up to. Reads the summaries
-   * and then the entities: one range read for 1,000 of each. A change meanwhile can look like
-   * drift.
+   * The summaries of a partition that differ from the sums of its entities. Reads the summaries and
+   * then the entities: one range read per 1,000 of each. A concurrent change can look like drift.
    */
   async verify(partition: PartitionOf<S>): Promise<readonly ViewDrift[]> {
     const compared = await compareView(this.#options, this.#partitionKey(partition));
@@ -84,9 +83,9 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
   }
 
   /**
-   * Corrects the summaries of a partition, also when there were none; changes may go on meanwhile.
-   * Requests: those of `verify` until it finds no drift, and an insert or update for each summary
-   * that drifts. Returns what was corrected. May be cut off and run again anywhere.
+   * Corrects the summaries of a partition, or makes them if there were none; changes may continue
+   * meanwhile. Sends the requests of `verify` until it finds no drift, and an insert or update for
+   * each drift. Returns what was corrected. Can be interrupted and repeated at any point.
    */
   rebuild(partition: PartitionOf<S>): Promise<readonly ViewDrift[]> {
     return rebuildView(this.#options, this.#partitionKey(partition));

@@ -7,23 +7,23 @@ import { Entities, type EntitiesOptions } from '../../table/entities.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { checkMeasures, pick, plus, type MeasureNames, type Numbers } from './measures.js';
 
-/** Which counter, and over how many rows it is spread. */
+/** A sharded counter, and its number of shards. */
 export interface ShardedCounterOptions<
   V extends AnyDefinition,
   S extends keyof KeyOf<V>,
   M extends MeasureNames<V>,
 > extends EntitiesOptions {
-  /** The property of the keys that holds the shard's number: an `int32()`. */
+  /** The property of the keys with the number of the shard: an `int32()`. */
   readonly shard: S;
-  /** How many shards there are, 1 to 1000. May grow at any time, and must not shrink. */
+  /** The number of shards, 1 to 1000. May grow at any time, and must not shrink. */
   readonly shards: number;
-  /** The numbers that are counted; they need defaults. */
+  /** The properties that count; they need defaults. */
   readonly measures: readonly M[];
-  /** Shards read at a time. 8 when absent. */
+  /** Shards read concurrently. 8 when absent. */
   readonly concurrency?: number;
 }
 
-/** What the caller names a counter by. */
+/** The key of a counter, without the shard. */
 export type CounterKey<V extends AnyDefinition, S extends keyof KeyOf<V>> = Omit<KeyOf<V>, S>;
 
 /** The sums of a counter. */
@@ -36,13 +36,13 @@ const shardsMax = 1000;
 const concurrencyDefault = 8;
 
 /**
- * A counter that many writers change at the same time: each addition goes to one of several
- * entities by chance, and a read adds them up. Where the shard is a part of the PartitionKey, the
- * shards are spread over partitions, and no partition takes all additions.
+ * A counter for many concurrent writers: each addition goes to a random one of several entities,
+ * and a read adds them up. When the shard is a part of the PartitionKey, the shards are spread over
+ * partitions, and no partition takes all additions.
  *
- * Requests: an addition is a point read and an update of one shard, both again for each writer who
- * was faster there. A read is a point read of each shard. A read while others add sees some of
- * their additions and not others, each whole.
+ * An addition sends a point read and an update of one shard, and both again after each conflict
+ * there. A read sends a point read of each shard. Additions during a read are seen completely or
+ * not at all, each by itself.
  */
 export class ShardedCounter<
   V extends AnyDefinition,
@@ -53,7 +53,7 @@ export class ShardedCounter<
   readonly #options: ShardedCounterOptions<V, S, M>;
   readonly #randomness: Randomness;
 
-  /** Sends nothing. Throws `DefinitionError` for a definition or numbers that cannot work. */
+  /** Throws `DefinitionError` for an unsuitable definition or impossible numbers. Sends nothing. */
   constructor(definition: V, table: TableGateway, options: ShardedCounterOptions<V, S, M>) {
     const { shard, shards, measures, randomness = systemRandomness } = options;
     checkMeasures(definition, namesOf(measures));
@@ -67,13 +67,13 @@ export class ShardedCounter<
     this.#options = options;
     this.#randomness = randomness;
     this.#entities = new Entities(definition, table, options);
-    // Fails now when the highest number does not fit the key.
+    // Throws now when the highest number does not fit into the key.
     formatHighest(definition, shard, shards - 1);
   }
 
   /**
-   * Adds to a counter; what was never added to counts as 0. Throws `ContentionError` when too many
-   * writers meet: more shards help.
+   * Adds to a counter, which starts at 0. Throws `ContentionError` after too many conflicts: more
+   * shards help.
    */
   async add(key: CounterKey<V, S>, delta: Partial<Sums<V, M>>): Promise<void> {
     const { shard, shards } = this.#options;
@@ -103,7 +103,7 @@ export class ShardedCounter<
     return found as Sums<V, M>;
   }
 
-  /** Evenly enough: the remainder of 32 bits favours no shard by more than one in four million. */
+  /** Nearly uniform: the remainder of 32 bits favours no shard by more than one in four million. */
   #anyOf(shards: number): number {
     const [a = 0, b = 0, c = 0, d = 0] = this.#randomness.bytes(4);
     return (((a << 24) | (b << 16) | (c << 8) | d) >>> 0) % shards;

@@ -9,9 +9,9 @@ import { partitionRows } from '../../table/partition-rows.js';
 import { isSame, measure, pick, plus, type Numbers } from './measures.js';
 import type { PartitionViewOptions } from './view-options.js';
 
-/** What a summary says and what it should say. */
+/** The stored and the correct values of a summary. */
 export interface ViewDrift {
-  /** Of the summary. */
+  /** The key of the summary. */
   readonly key: object;
   readonly stored: Numbers;
   readonly actual: Numbers;
@@ -19,7 +19,7 @@ export interface ViewDrift {
 
 interface Comparison<V extends AnyDefinition> extends ViewDrift {
   readonly key: KeyOf<V>;
-  /** Undefined when there is none yet. */
+  /** Undefined when there is no summary yet. */
   readonly entity: Stored<ReadOf<V>> | undefined;
 }
 
@@ -30,8 +30,8 @@ export async function compareView<S extends AnyDefinition, V extends AnyDefiniti
 ): Promise<readonly Comparison<V>[]> {
   const found = new Map<string, Comparison<V>>();
   const codec = codecOf(view);
-  // The summaries first: a change of an entity after this changes the ETag of its summary as well,
-  // and what is corrected under an older ETag is refused.
+  // Reads the summaries first: a later change of an entity also changes the ETag of its summary, so
+  // a correction under the older ETag is refused.
   for await (const entity of partitionRows(view, table, partitionKey)) {
     const stored = pick(entity, measures);
     const key = codec.parseKey(codec.toRow(entity));
@@ -65,7 +65,7 @@ export async function rebuildView<S extends AnyDefinition, V extends AnyDefiniti
   return corrected.map(({ key, stored, actual }) => ({ key, stored, actual }));
 }
 
-/** False when somebody else has changed the summary since it was read. */
+/** False when another writer has changed the summary since it was read. */
 async function correct<S extends AnyDefinition, V extends AnyDefinition>(
   { view, table }: PartitionViewOptions<S, V>,
   { key, entity, actual }: Comparison<V>,

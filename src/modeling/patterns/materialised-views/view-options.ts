@@ -4,7 +4,7 @@ import type { ContentionOptions } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { Measures } from './measures.js';
 
-/** What a view sums up, and where it is kept. */
+/** The source and the summary of a view. */
 export interface PartitionViewOptions<
   S extends AnyDefinition,
   V extends AnyDefinition,
@@ -13,9 +13,11 @@ export interface PartitionViewOptions<
   readonly source: S;
   /** The summary. Its measures need defaults, such as `int32().default(0)`. */
   readonly view: V;
-  /** Where both live. */
+  /** The table of both. */
   readonly table: TableGateway;
-  /** The summary that an entity counts in, in the entity's partition; undefined: in none. Pure. */
+  /**
+   * The summary that counts an entity, in the entity's partition; undefined for none. Must be pure.
+   */
   readonly keyOf: (entity: ReadOf<S>) => KeyOf<V> | undefined;
   readonly measures: Measures<S, V>;
 }

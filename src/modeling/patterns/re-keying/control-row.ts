@@ -5,14 +5,14 @@ import type { TableGateway } from '../../table/gateway.js';
 import { text, textIn } from './move-mark.js';
 import { isPhase, type Phase } from './phase.js';
 
-/** Where moves are written down. No template writes such a PartitionKey by chance. */
+/** The partition of control rows. No template writes such a PartitionKey by accident. */
 const partition = '!re-keying';
 
-/** How far a walk over the rows has come. */
+/** The progress of a walk over the rows. */
 export interface Progress {
-  /** Which of the phase's walks, from 0. */
+  /** The index of the walk in its phase. */
   readonly walk: number;
-  /** Where it goes on; undefined: at its beginning. */
+  /** Where it resumes; undefined: at its beginning. */
   readonly cursor: string | undefined;
   readonly checked: number;
   readonly written: number;
@@ -20,10 +20,10 @@ export interface Progress {
 
 export interface Control {
   readonly phase: Phase;
-  /** Counts changes of the phase. */
+  /** The number of changes of the phase. */
   readonly version: number;
   readonly progress: Progress;
-  /** Undefined: the row is not there. */
+  /** Undefined: the row does not exist. */
   readonly etag: string | undefined;
 }
 

@@ -2,24 +2,24 @@ import type { Row, RowKey, RowProperties, WireValue } from '../../rows/row.js';
 import type { Side } from './phase.js';
 
 /**
- * What a move writes into rows, beside their own properties:
+ * Properties that a move adds to rows:
  *
  *   MoveEpoch   String, how often the entity was handed over, a space, and the name of the move
  *   MoveTag     String, the ETag of the row that this content was copied from
  *   MoveStamps  String, ids of the last writes
  *   MoveOther   String, JSON: the keys on the other side, in rows whose entity was deleted
  *
- * **Who decides.** With an even epoch the old side, with an odd one the new side. A row of the side
- * that decides is open: only there entities are written, under the ETag of the row. The other row
- * is closed, and a copy. A handover closes the open row with the next epoch, which ends all writes
- * there, and then opens the other one with its content. An absent row of either side has epoch 0;
- * an unmarked one is open.
+ * **Which side owns an entity.** The old side with an even epoch, the new side with an odd one. The
+ * row of the owning side is open: only there the entity is written, under the ETag of the row. The
+ * other row is closed, and a copy. A handover closes the open row with the next epoch, which ends
+ * all writes there, and then opens the other one with its content. A missing row of either side has
+ * epoch 0; an unmarked one is open.
  *
  * So the rows of a key are in one of these states, old epoch and new epoch:
  *
- *   2n, up to 2n      the old side decides
+ *   2n, up to 2n      the old side owns the entity
  *   2n+1, below       being handed to the new side: the content is that of the old row
- *   2n+1, 2n+1        the new side decides
+ *   2n+1, 2n+1        the new side owns the entity
  *   2n+1, 2n+2        being handed to the old side: the content is that of the new row
  */
 export const markNames = {
@@ -31,16 +31,16 @@ export const markNames = {
 
 const allNames: readonly string[] = Object.values(markNames);
 
-/** The type of rows whose entity was deleted: what reads entities passes over them. */
+/** The type of rows whose entity was deleted: readers of entities skip them. */
 export const tombstoneType = 'Moved';
 
 export interface Mark {
   readonly epoch: number;
-  /** Whether the epoch was written, by the move of this name. */
+  /** Whether the move of this name wrote the epoch. */
   readonly isMarked: boolean;
   readonly tag: string | undefined;
   readonly stamps: string;
-  /** Of a row whose entity was deleted: the keys on the other side. */
+  /** The keys on the other side, in a row whose entity was deleted. */
   readonly other: RowKey | undefined;
 }
 
@@ -76,7 +76,7 @@ export function isOpen(side: Side, epoch: number): boolean {
   return (epoch % 2 === 0) === (side === 'old');
 }
 
-/** The properties without those of moves. */
+/** The properties without the marks of moves. */
 export function withoutMarks(properties: RowProperties): RowProperties {
   if (!allNames.some((name) => Object.hasOwn(properties, name))) return properties;
   const own: Record<string, WireValue> = { ...properties };

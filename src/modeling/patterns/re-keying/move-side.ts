@@ -20,28 +20,28 @@ import type { Side } from './phase.js';
 /** The keys of an entity on both sides. */
 export type MoveKeys = Readonly<Record<Side, RowKey>>;
 
-/** What an entity is, wherever it was read. */
+/** The content of an entity, from either side. */
 export interface Content {
-  /** As a row of the new side, without marks; undefined: there is none. */
+  /** As a row of the new side, without marks; undefined when there is none. */
   readonly entityRow: Row | undefined;
-  /** Changes with the content and with nothing else. */
+  /** Changes with the content, and only then. */
   readonly tag: string;
   readonly stamps: string;
-  /** Ticks; 0n when it is not known. */
+  /** Ticks; 0n when unknown. */
   readonly timestamp: bigint;
 }
 
-/** A row of one side, or that there is none. */
+/** The state of a row of one side, which may not exist. */
 export interface SideState {
   readonly side: Side;
   readonly epoch: number;
-  /** Undefined: there is no row. */
+  /** Undefined: the row does not exist. */
   readonly etag: string | undefined;
   readonly isMarked: boolean;
   readonly content: Content;
 }
 
-/** Between the rows of a side and those of the new one. Pure. */
+/** Converts between the rows of a side and those of the new side. Does no I/O. */
 export interface Translation {
   toNewSide(row: StoredRow): Row;
   fromNewSide(entityRow: Row): Row;
@@ -55,14 +55,14 @@ export interface SideParts {
   readonly translation: Translation;
 }
 
-/** A row that is to be written over another one. */
+/** A write of a row over its earlier state. */
 export interface SideWrite {
   readonly keys: MoveKeys;
-  /** What was read, which must still be so. */
+  /** The state that was read, which must still hold. */
   readonly before: SideState;
   readonly content: Content;
   readonly epoch: number;
-  /** Of the row that the content is copied from; absent when it is new here. */
+  /** The tag of the row that the content is copied from; absent for new content. */
   readonly copied?: { readonly tag: string };
 }
 
@@ -102,17 +102,17 @@ export class MoveSide {
     return { side: this.side, epoch, etag: row.etag, isMarked, content };
   }
 
-  /** Whether it only keeps the place of an entity that was deleted. */
+  /** Whether the row only marks an entity that was deleted. */
   isTombstone({ properties }: Row): boolean {
     return textIn(properties, this.#typeName) === tombstoneType;
   }
 
-  /** Whether the row has an entity of the definition. */
+  /** Whether the row is an entity of the definition. */
   isLive(row: Row): boolean {
     return !this.isTombstone(row) && codecOf(this.#parts.definition).matches(row);
   }
 
-  /** The keys of a row whose entity was deleted; undefined for those of other moves. */
+  /** The keys of a row whose entity was deleted; undefined for rows of other moves. */
   goneKeys(row: StoredRow): MoveKeys | undefined {
     const { other, isMarked } = markOf(row, this.side, this.#parts.move);
     if (!isMarked || other === undefined) return undefined;
@@ -121,14 +121,14 @@ export class MoveSide {
     return this.side === 'old' ? { old: own, new: other } : { old: other, new: own };
   }
 
-  /** The row of an entity that was read from this side otherwise, marks included. */
+  /** The row of an entity that a query of this side returned, marks included. */
   rowOf(entity: object): StoredRow {
     const { etag = '', timestamp = 0n } = storedAsOf(entity) ?? {};
     const row = codecOf(this.#parts.definition).toRow(entity);
     return { ...row, etag, timestamp };
   }
 
-  /** The keys that an entity has on both sides. Of the old side only. */
+  /** The keys of an entity on both sides. Only for the old side. */
   keysOfRow(entityRow: Row): MoveKeys {
     const { partitionKey, rowKey } = this.#parts.translation.fromNewSide(entityRow);
     return {
@@ -137,7 +137,7 @@ export class MoveSide {
     };
   }
 
-  /** The row as it is read back from this side. */
+  /** The row as a read from this side would return it. */
   normal(entityRow: Row): Row {
     return this.#parts.translation.toNewSide({
       ...this.#parts.translation.fromNewSide(entityRow),
@@ -147,8 +147,8 @@ export class MoveSide {
   }
 
   /**
-   * One insert, replace or delete; what comes of it. Throws what the gateway throws when the row is
-   * not as it was read.
+   * One insert, replace or delete. Returns the resulting state. Throws the gateway's errors when
+   * the row has changed since it was read.
    */
   async write(write: SideWrite): Promise<SideState> {
     const { before, content, epoch, copied } = write;
@@ -189,13 +189,13 @@ export class MoveSide {
   }
 }
 
-/** How entities of one definition become those of the other. */
+/** Converts between entities of the two definitions. */
 export interface Conversion<O extends AnyDefinition, N extends AnyDefinition> {
   readonly forward: (old: ReadOf<O>) => CreateOf<N>;
   readonly backward: (entity: ReadOf<N>) => CreateOf<O>;
 }
 
-/** Keeps properties that a read found and neither definition knows, so that they are not lost. */
+/** Keeps properties that neither definition knows, so that they are not lost. */
 export function oldTranslation<O extends AnyDefinition, N extends AnyDefinition>(
   from: O,
   to: N,
@@ -214,7 +214,7 @@ export function oldTranslation<O extends AnyDefinition, N extends AnyDefinition>
   };
 }
 
-/** Rows of older versions of the definition are upgraded on the way. */
+/** Upgrades rows of older versions of the definition. */
 export function newTranslation(to: AnyDefinition): Translation {
   const codec = codecOf(to);
   return {

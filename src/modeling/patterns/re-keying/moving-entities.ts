@@ -30,11 +30,11 @@ export interface MovingParts<N extends AnyDefinition, A> {
 }
 
 /**
- * Entities that are being moved, in the form that they will have. Every operation goes where the
- * entity is, in every phase; a handover in between is no conflict. The ETag of an entity is a text
- * that changes with it, whichever side it was read from.
+ * Entities that are being moved, in the form of the new definition. Every operation works in every
+ * phase, and a concurrent handover is no conflict. The ETag of an entity is a text that changes
+ * with its content, whichever side it was read from.
  *
- * A write is applied when the side that decides has it, and resolves after it was copied.
+ * A write is applied when the owning side has it, and resolves after it was copied.
  */
 export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A> {
   readonly #parts: MovingParts<N, A>;
@@ -45,14 +45,14 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
     this.#codec = codecOf(parts.definition);
   }
 
-  /** One point read; up to three of an entity that was not handed over yet. */
+  /** One point read; up to three for an entity that was not handed over yet. */
   async get(address: A): Promise<Stored<ReadOf<N>> | undefined> {
     const { phase, rows, keys } = this.#parts;
     const content = await rows.look(keys(address), await phase.plan());
     return content.entityRow === undefined ? undefined : this.#entity(content.entityRow, content);
   }
 
-  /** Throws `EntityExistsError` when there is one with these keys. */
+  /** Throws `EntityExistsError` when its keys are taken. */
   async insert(entity: CreateOf<N>): Promise<Stored<ReadOf<N>>> {
     const entityRow = this.#codec.toRow(entity);
     const keys = this.#keysOf(entityRow);
@@ -63,8 +63,8 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
   }
 
   /**
-   * Under the ETag that the entity was read with, or `ifMatch`. Throws `ConditionFailedError` when
-   * somebody else has changed it, `EntityNotFoundError` when it is gone.
+   * Uses the ETag that the entity was read with, or `ifMatch`. Throws `ConditionFailedError` when
+   * the stored entity has another ETag, `EntityNotFoundError` when it is gone.
    */
   async replace(entity: ReadOf<N>, condition?: WriteCondition): Promise<Stored<ReadOf<N>>> {
     const entityRow = this.#codec.toRow(entity);
@@ -76,7 +76,7 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
     });
   }
 
-  /** Changes the properties given. Needs `ifMatch`: an ETag, or `'any'`. Throws as `replace`. */
+  /** Changes the given properties. Needs `ifMatch`: an ETag, or `'any'`. Throws as `replace`. */
   async merge(
     address: A,
     changes: MergeOf<N>,
@@ -94,7 +94,7 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
     });
   }
 
-  /** Stores the entity, whatever is there. */
+  /** Stores the entity unconditionally. */
   async upsertReplace(entity: CreateOf<N> | ReadOf<N>): Promise<Stored<ReadOf<N>>> {
     const entityRow = this.#codec.toRow(entity);
     return this.#put(this.#keysOf(entityRow), () => Promise.resolve(entityRow));
@@ -115,8 +115,8 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
   }
 
   /**
-   * Lets `change` make the new entity of the stored one, again while others are faster.
-   * `undefined` leaves it as it is. Throws `EntityNotFoundError` when it is absent, unless
+   * Calls `change` with the stored entity and stores the result; starts again after a conflict.
+   * `undefined` leaves the entity unchanged. Throws `EntityNotFoundError` when it is absent, unless
    * `ifAbsent` makes one.
    */
   async update(
@@ -139,8 +139,8 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
   }
 
   /**
-   * Entities of a query, made by the side that queries read in this phase. While entities are
-   * handed over, a copy that a crashed writer left behind is seen as it was.
+   * Entities of a query, from the side that queries read in this phase. During handovers, a copy
+   * that a crashed writer left outdated is returned as it is.
    */
   async *query(queries: SideQueries<O, N>): AsyncGenerator<Stored<ReadOf<N>>, void, undefined> {
     const { phase, sides } = this.#parts;

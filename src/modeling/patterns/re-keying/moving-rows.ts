@@ -9,16 +9,17 @@ import { isOpen, markNames, text, textIn } from './move-mark.js';
 import type { Content, MoveKeys, MoveSide, SideState } from './move-side.js';
 import type { PhasePlan, Side } from './phase.js';
 
-/** Tells the plan of the phase: as it is known, or after asking the control row again. */
+/** Returns the plan of the phase: as known, or, if doubted, read again from the control row. */
 export type CurrentPlan = (isDoubted: boolean) => Promise<PhasePlan>;
 
-/** What a write makes of an entity: another one, none, or it stays. A rejection refuses it. */
+/** The result of a write's decision: another entity, none, or no change. A rejection refuses it. */
 export type Decision = (current: Content) => Promise<Row | 'delete' | 'keep'>;
 
-/** Both rows of a key, and which of them decides. */
+/** Both rows of a key, and which of them owns the entity. */
 interface Pair {
   /**
-   * The row that decides. While it is being handed over, as it will be; the next write opens it.
+   * The row that owns the entity. During a handover, its future state, in which the next write
+   * opens it.
    */
   readonly authority: SideState;
   readonly isPending: boolean;
@@ -28,18 +29,18 @@ interface Pair {
 
 type Both = Readonly<Record<Side, SideState>>;
 
-/** What a comparison found wrong, and has mended. */
+/** A difference that a comparison found and repaired. */
 export type Difference = 'missing' | 'surplus' | 'different';
 
 export interface MovingRowsOptions extends ContentionOptions {
-  /** Told of a copy that could not be written; the write itself was applied. */
+  /** Called for a copy that could not be written, although the write itself was applied. */
   readonly onCopyBehind: (keys: MoveKeys, error: unknown) => void;
 }
 
 /**
- * The rows of a move, key by key. Every write is conditional on the ETag of the row it replaces,
- * and the row of the other side is always read before the one it is copied from: so the deciding
- * row is never overwritten, and a copy never becomes older, whatever crashes or stalls.
+ * The rows of a move, by key. Every write is conditional on the ETag of the row it replaces, and
+ * the row of the other side is always read before the one it is copied from. So the row that owns
+ * the entity is never overwritten, and a copy never becomes older, whatever crashes or stalls.
  */
 export class MovingRows {
   readonly #sides: Readonly<Record<Side, MoveSide>>;
@@ -50,7 +51,7 @@ export class MovingRows {
     this.#options = options;
   }
 
-  /** What an entity is. One point read; up to three when another side decides than is wanted. */
+  /** The content of an entity. One point read; up to three when the wanted side does not own it. */
   async look(keys: MoveKeys, { wanted, mirrors }: PhasePlan): Promise<Content> {
     const first = await this.#sides[wanted].read(keys);
     if (isDeciding(first, mirrors)) return first.content;
@@ -64,9 +65,9 @@ export class MovingRows {
   }
 
   /**
-   * Changes an entity, and retries from the first read after a conflict. Resolves with the new
-   * state. Two point reads and two writes, one each where nothing is copied; two more of each when
-   * the entity has to be handed over.
+   * Changes an entity, starting again after a conflict. Resolves with the new state. Two point
+   * reads and two writes, one each when nothing is copied; two more of each when the entity must be
+   * handed over.
    */
   async change(keys: MoveKeys, current: CurrentPlan, decide: Decision): Promise<Content> {
     const { randomness = systemRandomness } = this.#options;
@@ -102,7 +103,7 @@ export class MovingRows {
   }
 
   /**
-   * Lets a side decide about an entity. Two point reads, and two writes when it does not yet. Tells
+   * Makes a side own an entity. Two point reads, and two writes unless it owns it already. Returns
    * whether anything was written.
    */
   async handOver(keys: MoveKeys, to: Side): Promise<boolean> {
@@ -120,8 +121,8 @@ export class MovingRows {
   }
 
   /**
-   * Copies an entity for the first time, as it was read: one insert. Where there is a row already,
-   * as `compare`.
+   * Copies an entity for the first time, as it was read, with one insert. When the row exists, as
+   * `compare`.
    */
   async fill(keys: MoveKeys, read: SideState): Promise<boolean> {
     const to = this.#sides.new;
@@ -137,9 +138,9 @@ export class MovingRows {
   }
 
   /**
-   * Corrects the copy of an entity: two point reads, and a write when it differs; retried after a
-   * conflict. Returns what was wrong. Throws `ModelError` for a row of the new side that is no
-   * copy.
+   * Corrects the copy of an entity: two point reads, and a write when it differs; starts again
+   * after a conflict. Returns the difference. Throws `ModelError` for a row of the new side that is
+   * no copy.
    */
   compare(keys: MoveKeys): Promise<Difference | undefined> {
     return this.#contended(keys, async () => {
@@ -176,7 +177,7 @@ export class MovingRows {
     return isSame ? undefined : 'different';
   }
 
-  /** The rows of a key after the wanted side has come to decide about it, if it did not. */
+  /** The rows of a key, after making the wanted side the owner. */
   async #pair(keys: MoveKeys, plan: PhasePlan, current: CurrentPlan): Promise<Pair> {
     if (!plan.mirrors) {
       const authority = await this.#sides[plan.wanted].read(keys);
@@ -186,7 +187,7 @@ export class MovingRows {
     }
     const pair = pairOf(await this.#readBoth(keys));
     if (pair.authority.side === plan.wanted) return pair;
-    // The rows may know a later phase than this program.
+    // The rows may be in a later phase than this program knows.
     const { wanted } = await current(true);
     return pair.authority.side === wanted ? pair : this.#pass(keys, pair);
   }
@@ -199,14 +200,16 @@ export class MovingRows {
     return { old: before, new: after };
   }
 
-  /** Ends a handover: opens the row that is to decide. */
+  /** Ends a handover: opens the row that will own the entity. */
   async #open(keys: MoveKeys, { authority, isPending }: Pair): Promise<void> {
     if (!isPending) return;
     const { side, content, epoch } = authority;
     await this.#sides[side].write({ keys, before: authority, content, epoch, copied: content });
   }
 
-  /** Begins a handover: closes the row that decides. Nothing can be written there any more. */
+  /**
+   * Begins a handover: closes the row that owns the entity. Nothing can be written there any more.
+   */
   async #pass(keys: MoveKeys, { authority: from, other }: Pair): Promise<Pair> {
     if (from.side === 'new' && from.etag !== undefined && !from.isMarked) throw foreign(keys);
     const epoch = from.epoch + 1;
@@ -217,7 +220,7 @@ export class MovingRows {
     return { authority: { ...to, epoch, content, isMarked: true }, isPending: true, other: closed };
   }
 
-  /** What was written is applied; its copy can follow later. */
+  /** The write is applied; its copy may follow later. */
   async #copy(keys: MoveKeys, from: SideState, epoch: number, to: SideState): Promise<void> {
     if (isOpen(to.side, to.epoch) && to.etag !== undefined) return;
     const { content } = from;
@@ -246,13 +249,16 @@ export class MovingRows {
 }
 
 /**
- * True when a row alone shows that its side decides. Without copies, absent rows are never closed.
+ * True when a row alone shows that its side owns the entity. Without copies, missing rows are never
+ * closed.
  */
 function isDeciding({ side, epoch, etag }: SideState, mirrors: boolean): boolean {
   return isOpen(side, epoch) || (!mirrors && side === 'new' && etag === undefined);
 }
 
-/** An absent row of the new side, when that alone decides, is written with the first odd epoch. */
+/**
+ * A missing row of the new side, when only that side is used, is written with the first odd epoch.
+ */
 function opened(state: SideState): SideState {
   return isOpen(state.side, state.epoch) ? state : { ...state, epoch: 1 };
 }

@@ -1,4 +1,4 @@
-/** Where entities are while they move: under their old keys, or under their new ones. */
+/** The sides of a move: entities under their old keys, or under their new ones. */
 export type Side = 'old' | 'new';
 
 /**
@@ -6,26 +6,26 @@ export type Side = 'old' | 'new';
  * owns an entity, not the phase.
  */
 export type Phase =
-  /** Before, and after it was rolled back. */
+  /** Before the move, and after it was rolled back. */
   | 'old'
   /** Writes of the old side are copied to the new one. */
   | 'dual-writing'
-  /** As before, while what was there already is copied. */
+  /** As before, while existing entities are copied. */
   | 'backfilling'
   /** As before, while both sides are compared. */
   | 'verifying'
   /** Entities are handed over to the new side, by every access and by a walk. */
   | 'cutting-over'
-  /** The new side decides, and its writes are copied to the old one. */
+  /** The new side owns all entities, and its writes are copied to the old one. */
   | 'reading-new'
   /** Entities are handed back to the old side. */
   | 'rolling-back'
   /** The old side is no longer used. */
   | 'done';
 
-/** What readers and writers do in a phase. */
+/** How readers and writers behave in a phase. */
 export interface PhasePlan {
-  /** The side that is to decide about an entity. */
+  /** The side that is to own entities. */
   readonly wanted: Side;
   /** Whether writes are copied to the other side. */
   readonly mirrors: boolean;

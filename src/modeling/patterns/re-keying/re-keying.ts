@@ -19,38 +19,39 @@ import { MovingRows } from './moving-rows.js';
 import type { Phase, Side } from './phase.js';
 import { walkPage, type MoveDrift, type RowWork } from './walk.js';
 
-/** What moves, and where. */
+/** The options of a move. */
 export interface ReKeyingOptions<O extends AnyDefinition, N extends AnyDefinition, A> {
-  /** Names the move in its rows. Another move of the same tables needs another name. */
+  /** Names the move in its rows. Other moves of the same tables need other names. */
   readonly name: string;
   readonly from: { readonly definition: O; readonly table: TableGateway };
   /** Another table, of any account. */
   readonly to: { readonly definition: N; readonly table: TableGateway };
   /**
-   * The keys of an entity on both sides. They must follow from what the program knows of an entity
-   * that it looks for, and never change while the entity lives.
+   * The keys of an entity on both sides. They must follow from what the program knows about an
+   * entity that it looks for, and never change during the entity's life.
    */
   readonly keys: (address: A) => { readonly old: KeyOf<O>; readonly new: KeyOf<N> };
-  /** The new entity of an old one, and the way back. Pure, and inverse to each other. */
+  /**
+   * Converts an entity to the new definition and back. Both must be pure, and inverse to each
+   * other.
+   */
   readonly forward: (old: ReadOf<O>) => CreateOf<N>;
   readonly backward: (entity: ReadOf<N>) => CreateOf<O>;
-  /** Which entities move; all when absent. The others are left alone by every step. */
+  /** Which entities move; all when absent. Every step ignores the others. */
   readonly only?: (entity: ReadOf<N>) => boolean;
-  /** Where the phase is written down; the old table when absent. */
+  /** Where the phase is stored; in the old table when absent. */
   readonly control?: TableGateway;
-  /**
-   * For how long a program goes by the phase that it has read, in milliseconds; 5,000 when absent.
-   */
+  /** How long a program uses a phase that it has read, in milliseconds; 5,000 when absent. */
   readonly refreshMs?: number;
   /**
-   * How long a step waits after a change of the phase, in milliseconds; 30,000 when absent. After
-   * that no operation of an earlier phase is under way any more: more than `refreshMs` and the
+   * How long a step waits after a change of the phase, in milliseconds; 30,000 when absent.
+   * Afterwards no operation of an earlier phase may be running: it must exceed `refreshMs` and the
    * longest operation, the client's retries included.
    */
   readonly settleMs?: number;
   /** Called for a copy that could not be written. `verify` and every handover correct it. */
   readonly onCopyBehind?: (keys: Readonly<Record<Side, RowKey>>, error: unknown) => void;
-  /** The machine's when absent. */
+  /** The system's when absent. */
   readonly clock?: Clock;
   readonly timers?: Timers;
   readonly randomness?: Randomness;
@@ -58,26 +59,26 @@ export interface ReKeyingOptions<O extends AnyDefinition, N extends AnyDefinitio
 
 /** How a step walks over the rows. */
 export interface MoveStepOptions {
-  /** Rows of a page at most, after which progress is stored; 1 to 1000, 200 when absent. */
+  /** Maximum rows of a page, after which progress is stored; 1 to 1000, 200 when absent. */
   readonly pageRows?: number;
-  /** Rows at a time; 16 when absent. */
+  /** Rows processed concurrently; 16 when absent. */
   readonly concurrency?: number;
-  /** Ends the step after a page; it can be gone on with. */
+  /** Stops the step after a page; it can be resumed. */
   readonly signal?: AbortSignal;
   readonly onDrift?: (drift: MoveDrift) => void;
   readonly onProgress?: (progress: MoveReport) => void;
 }
 
-/** What a step has done, over all of its runs. */
+/** The results of a step, over all of its runs. */
 export interface MoveReport {
   readonly checked: number;
   readonly written: number;
 }
 
-/** How far a move is. */
+/** The state of a move. */
 export interface MoveState extends MoveReport {
   readonly phase: Phase;
-  /** Counts changes of the phase. */
+  /** The number of changes of the phase. */
   readonly version: number;
 }
 
@@ -86,7 +87,7 @@ interface Walk {
   readonly work: RowWork;
 }
 
-/** The way forward. What a step leads to was done where a later phase is found. */
+/** The order of phases. A step is done when a later phase is found. */
 const forward: readonly Phase[] = [
   'old',
   'dual-writing',
@@ -96,7 +97,7 @@ const forward: readonly Phase[] = [
   'reading-new',
   'done',
 ];
-/** Walks that have to end before the next phase. */
+/** Walks that must be complete before the next phase. */
 const walksNeeded: Readonly<Partial<Record<Phase, number>>> = { backfilling: 1, verifying: 2 };
 const refreshMsDefault = 5_000;
 const settleMsDefault = 30_000;
@@ -105,20 +106,20 @@ const concurrencyDefault = 16;
 
 /**
  * Moves the entities of a definition to other keys, or to another table or account, while they are
- * read and written. Every program reads and writes them through `entities`; one program takes the
- * steps, in the order of the methods. A step that was interrupted is called again, by any program,
- * and goes on where it was; one that was done does nothing, so a script may be run again from its
- * beginning. Steps of two programs at once do the same work twice, and no harm. A step throws
- * `ModelError` in a phase that it does not begin in.
+ * read and written. Every program accesses them through `entities`; one program calls the steps, in
+ * the order of the methods. A step that was interrupted is called again, by any program, and
+ * resumes; a step that is done does nothing, so a script can be run again from its beginning. When
+ * two programs call steps at once, they do the same work twice, without harm. A step throws
+ * `ModelError` in a phase in which it cannot begin.
  *
- * **What is safe when.** Each entity has one row that decides about it, as its two rows tell. So no
- * update is lost and nothing deleted comes back, whatever phase a program believes in and however
- * long it stood still, up to `finish`. `settleMs` is needed for the two things that rows cannot
- * tell: that a query of the new side sees everything, and that nobody looks at the old side when
- * it is not written any more.
+ * **Safety.** At any time one of an entity's two rows owns it, as the rows themselves show.
+ * Therefore no update is lost and no deleted entity returns, whatever phase a program assumes and
+ * however long it was paused, up to `finish`. `settleMs` is needed only for what rows cannot show:
+ * that a query of the new side sees everything, and that nobody reads the old side when it is not
+ * written any more.
  */
 export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
-  /** The entities, wherever they are. */
+  /** The entities, on whichever side they are. */
   readonly entities: MovingEntities<O, N, A>;
   readonly #options: ReKeyingOptions<O, N, A>;
   readonly #control: TableGateway;
@@ -126,10 +127,10 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   readonly #timers: Timers;
   readonly #sides: Readonly<Record<Side, MoveSide>>;
   readonly #rows: MovingRows;
-  /** When each version of the phase was seen first, on the monotonic clock. */
+  /** When each version of the phase was first seen, on the monotonic clock. */
   readonly #seen = new Map<number, number>();
 
-  /** Sends nothing. Throws `DefinitionError` for what cannot be moved. */
+  /** Throws `DefinitionError` for a move that is not possible. Sends nothing. */
   constructor(options: ReKeyingOptions<O, N, A>) {
     const { name, from, to, clock = systemClock, timers = holdingTimers } = options;
     check(options);
@@ -178,9 +179,9 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   }
 
   /**
-   * `dual-writing` → `backfilling`: waits `settleMs`, then copies what was there already. A range
-   * read and a write for a page, an insert for each entity; two point reads and perhaps a write for
-   * one that has a copy already.
+   * `dual-writing` → `backfilling`: waits `settleMs`, then copies existing entities. Sends a range
+   * read and a write for each page, and an insert for each entity; two point reads and perhaps a
+   * write for one that has a copy already.
    */
   async backfill(options: MoveStepOptions = {}): Promise<MoveReport> {
     const done = await this.#beyond('backfilling');
@@ -195,10 +196,10 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   }
 
   /**
-   * `backfilling` → `verifying`, when the backfill has ended: compares each entity with its copy
-   * and each copy with its entity, and mends what differs. May be repeated from `verifying`; a run
-   * without drifts says that both sides are the same but for writes under way. Two point reads a
-   * row of either side, and a write for each drift.
+   * `backfilling` → `verifying`, when the backfill is complete: compares each entity with its copy
+   * and each copy with its entity, and repairs differences. Can be repeated in `verifying`; a run
+   * without drifts shows that both sides agree, except for writes in progress. Sends two point
+   * reads for each row of either side, and a write for each drift.
    */
   async verify(options: MoveStepOptions = {}): Promise<MoveReport> {
     const done = await this.#beyond('verifying');
@@ -214,9 +215,9 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   }
 
   /**
-   * `verifying` → `cutting-over` → `reading-new`, when a verification has ended: waits `settleMs`,
-   * then hands every entity over to the new side; what programs touch meanwhile they hand over
-   * themselves. Two point reads and two writes an entity.
+   * `verifying` → `cutting-over` → `reading-new`, when a verification is complete: waits
+   * `settleMs`, then hands every entity over to the new side; programs hand over what they access
+   * meanwhile. Sends two point reads and two writes for each entity.
    */
   async cutOver(options: MoveStepOptions = {}): Promise<MoveReport> {
     await this.#advance(['verifying'], 'cutting-over', ...beyond('cutting-over'));
@@ -224,8 +225,8 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   }
 
   /**
-   * Back to `old`. Before `cutOver` a point read and a write; afterwards by way of `rolling-back`,
-   * which waits `settleMs` and hands every entity back to the old side. Not from `done`.
+   * Back to `old`. Before `cutOver` a point read and a write; afterwards through `rolling-back`,
+   * which waits `settleMs` and hands every entity back to the old side. Not possible from `done`.
    */
   async rollBack(options: MoveStepOptions = {}): Promise<MoveReport> {
     const { phase } = await this.#read();
@@ -235,19 +236,17 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     return this.#handOver('rolling-back', 'old', 'old', options);
   }
 
-  /**
-   * `reading-new` → `done`: waits `settleMs`. From then on the old side is not written any more.
-   */
+  /** `reading-new` → `done`: waits `settleMs`. Afterwards the old side is not written any more. */
   async finish(): Promise<void> {
     await this.#settle(['reading-new', 'done']);
     await this.#advance(['reading-new'], 'done');
   }
 
   /**
-   * After `finish`: waits `settleMs`, deletes the rows of the old side, and the places of deleted
-   * entities on the new one. After `rollBack` likewise the rows of the new side. A range read for
-   * a page and a delete for a row. A row that was written meanwhile by a program that does not
-   * know of the move is reported as `refused` and stays.
+   * After `finish`: waits `settleMs`, then deletes the rows of the old side, and the tombstones of
+   * the new one. After `rollBack` the same with sides exchanged. Sends a range read for each page
+   * and a delete for each row. A row that a program without knowledge of the move wrote meanwhile
+   * is reported as `refused` and kept.
    */
   async cleanUp(options: MoveStepOptions = {}): Promise<MoveReport> {
     const { phase } = await this.#settle(['old', 'done']);
@@ -316,14 +315,14 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     return report;
   }
 
-  /** All rows of each walk, from where an earlier run was. */
+  /** Processes all rows of each walk, resuming an earlier run. */
   async #walk(phase: Phase, walks: readonly Walk[], options: MoveStepOptions): Promise<MoveReport> {
     let control = await this.#read();
     for (;;) {
       const { progress } = control;
       const { checked, written } = progress;
       if (control.phase !== phase) {
-        // Another program has ended this step.
+        // Another program has completed this step.
         if (beyond(phase).includes(control.phase)) return { checked, written };
         throw phaseError(this.#options.name, control.phase, [phase]);
       }
@@ -367,7 +366,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     return { ...counts, cursor: page.cursor };
   }
 
-  /** Stores progress. Another program may have stored its own; either is a place to go on from. */
+  /** Stores progress. Another program may have stored its own; either is valid for resuming. */
   async #store(control: Control, progress: Control['progress']): Promise<Control> {
     try {
       return await writeControl(this.#control, this.#options.name, { ...control, progress });
@@ -381,7 +380,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     await this.#store(control, noProgress);
   }
 
-  /** Changes the phase; nothing when it is that already, or one of those that follow. */
+  /** Changes the phase; does nothing when it is that phase already, or one of those that follow. */
   #advance(from: readonly Phase[], to: Phase, ...beyond: readonly Phase[]): Promise<Control> {
     const { name } = this.#options;
     const options = { timers: this.#timers };
@@ -408,7 +407,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     );
   }
 
-  /** Waits until no operation of an earlier phase can be under way. */
+  /** Waits until no operation of an earlier phase can be running. */
   async #settle(phases: readonly Phase[]): Promise<Control> {
     const { name, settleMs = settleMsDefault } = this.#options;
     const control = await this.#read();

@@ -5,15 +5,15 @@ import type { TableGateway } from '../../table/gateway.js';
 import type { SpreadEntities, Unspread } from '../spread-keys.js';
 import type { ReKeyingOptions } from './re-keying.js';
 
-/** What a move between two places needs to know of them. */
+/** The parts of a move's options that these functions provide. */
 type Places<O extends AnyDefinition, N extends AnyDefinition, A> = Pick<
   ReKeyingOptions<O, N, A>,
   'from' | 'to' | 'keys' | 'forward' | 'backward'
 >;
 
 /**
- * Entities that are spread over another number of buckets, in another table: more when a bucket
- * takes too much, fewer when reading all of them costs too much. Sends nothing.
+ * Moves spread entities to another number of buckets, in another table: more when a bucket gets too
+ * much traffic, fewer when reading all of them costs too much. Sends nothing.
  */
 export function rebucketed<D extends AnyDefinition, B extends keyof PartitionOf<D> & string>(
   from: SpreadEntities<D, B>,
@@ -28,7 +28,7 @@ export function rebucketed<D extends AnyDefinition, B extends keyof PartitionOf<
   };
 }
 
-/** Entities with the keys that they have, in another table of any account. Sends nothing. */
+/** Moves entities under unchanged keys to another table, of any account. Sends nothing. */
 export function relocated<D extends AnyDefinition>(
   definition: D,
   from: TableGateway,

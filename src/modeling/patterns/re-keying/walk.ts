@@ -5,12 +5,12 @@ import type { MoveKeys, MoveSide, SideState } from './move-side.js';
 import { markOf } from './move-mark.js';
 import type { Difference } from './moving-rows.js';
 
-/** What a walk over the rows of a move came across. */
+/** A difference that a walk over the rows of a move found. */
 export interface MoveDrift {
   /**
-   * `missing`: an entity had no copy. `surplus`: a copy had no entity. `different`: a copy was not
-   * like its entity. These are mended. `refused`: a row that could not be read, or that is in the
-   * way, and was left as it is; `reason` tells more.
+   * `missing`: an entity had no copy. `surplus`: a copy had no entity. `different`: a copy differed
+   * from its entity. These were repaired. `refused`: a row that could not be read, or is in the
+   * way, and was kept; see `reason`.
    */
   readonly kind: Difference | 'refused';
   readonly partitionKey: string;
@@ -18,7 +18,7 @@ export interface MoveDrift {
   readonly reason?: string;
 }
 
-/** What a walk does with a row. `state` is what it was when it was read. */
+/** Processes a row. `state` is its state when it was read. */
 export type RowWork = (visit: {
   readonly row: StoredRow;
   readonly keys: MoveKeys;
@@ -36,13 +36,13 @@ export interface WalkOptions {
   readonly onDrift: (drift: MoveDrift) => void;
 }
 
-/** What was done with the rows of a page. */
+/** The results of a page. */
 export interface PageCounts {
   readonly checked: number;
   readonly written: number;
 }
 
-/** Works on every row of a page that belongs to the move, so many at a time. */
+/** Processes every row of a page that belongs to the move, several at a time. */
 export async function walkPage(
   rows: readonly StoredRow[],
   options: WalkOptions,
@@ -82,7 +82,7 @@ function visitOf(
   return { row, keys: oldSide.keysOfRow(entityRow), state };
 }
 
-/** What a row itself causes; what the service refuses for another reason ends the walk. */
+/** Whether a row itself caused the error; other refusals of the service end the walk. */
 function isOfRow(error: unknown): error is ModelError {
   return error instanceof DecodeError || (error instanceof ModelError && !('status' in error));
 }

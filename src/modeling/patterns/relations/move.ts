@@ -27,11 +27,11 @@ import {
 } from './moving-row.js';
 import { addCount, notFound, type OneToManyOptions } from './relation.js';
 
-/** What was found unfinished and was finished. */
+/** The results of finishing interrupted moves. */
 export interface FinishedMoves {
-  /** Children that were put where they go. */
+  /** Children that were moved to their new partition. */
   readonly finished: number;
-  /** Children that still wait, and why. */
+  /** Children that still wait, with the reasons. */
   readonly stuck: readonly { readonly child: RowKey; readonly error: ModelError }[];
   /** Marks of finished moves that were removed. */
   readonly marksRemoved: number;
@@ -70,7 +70,8 @@ function parentKeyOf<P extends AnyDefinition, C extends AnyDefinition>(
 }
 
 /**
- * Before anything has changed. What changes after this look leaves the move to be finished later.
+ * Checks before anything is changed. A later change of parent or keys interrupts the move, to be
+ * finished later.
  */
 async function refuseImpossible<P extends AnyDefinition, C extends AnyDefinition>(
   { parent, child, table }: OneToManyOptions<P, C>,
@@ -114,7 +115,7 @@ async function moveWithin<P extends AnyDefinition, C extends AnyDefinition>(
   });
 }
 
-/** Takes the child out of its partition, which keeps it as a moving row. One transaction. */
+/** Deletes the child from its partition, which keeps it as a moving row. One transaction. */
 async function leave<P extends AnyDefinition, C extends AnyDefinition>(
   relation: OneToManyOptions<P, C>,
   child: Stored<ReadOf<C>>,
@@ -130,7 +131,7 @@ async function leave<P extends AnyDefinition, C extends AnyDefinition>(
   });
 }
 
-/** Puts a child that has left into its new partition. May be done again, by anybody. */
+/** Inserts a moving child into its new partition. Any program can repeat this. */
 async function arrive<P extends AnyDefinition, C extends AnyDefinition>(
   relation: OneToManyOptions<P, C>,
   from: string,
@@ -156,13 +157,13 @@ async function arrive<P extends AnyDefinition, C extends AnyDefinition>(
   await deleteIfThere(table, movingKey(from, move));
 }
 
-/** True when a failure only means that the child has arrived before. */
+/** True when a failure only means that the child has arrived already. */
 async function hasArrived(table: TableGateway, error: unknown, mark: RowKey): Promise<boolean> {
   if (!(error instanceof EntityExistsError)) return false;
   return (await table.get(mark, [])) !== undefined;
 }
 
-/** A change whose first `own` writes are the caller's: their conflicts are thrown as they are. */
+/** A change whose first `own` writes are the caller's: their conflicts are not retried. */
 async function changeBehind<P extends AnyDefinition, C extends AnyDefinition>(
   options: OneToManyOptions<P, C>,
   own: number,
@@ -205,7 +206,7 @@ export async function finishMoves<P extends AnyDefinition, C extends AnyDefiniti
   return { finished, stuck, marksRemoved: await removeMarks(relation, partitionKey) };
 }
 
-/** Removes marks that are old and whose move is finished. */
+/** Removes old marks of finished moves. */
 async function removeMarks<P extends AnyDefinition, C extends AnyDefinition>(
   { table, clock = systemClock }: OneToManyOptions<P, C>,
   partitionKey: string,

@@ -2,24 +2,25 @@ import { own } from '../../../base/own.js';
 import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 
 /**
- * A child on its way to another partition. It is kept in the partition that it leaves, with its own
- * properties, so that whatever was an entity fits; the child itself is not there any more. `move`
- * is unique: a mark with it, in the partition where the child goes, says that it has arrived.
+ * A child that is moving to another partition. The partition that it leaves keeps it in a row with
+ * the child's own properties, so that it fits whenever the entity did; the child itself is deleted
+ * there. `move` is unique: a mark with it, in the target partition, shows that the child has
+ * arrived.
  *
  *   RowKey  moving_<move>    MovingType MovingPartition MovingRow MovingParent + the child's own
  *   RowKey  arrived_<move>   ArrivedFrom
  */
 export interface Moving {
   readonly move: string;
-  /** Where the child goes, and what it is. */
+  /** The child under its new keys. */
   readonly child: Row;
-  /** RowKey of the parent that the child joins. */
+  /** RowKey of the new parent. */
   readonly parentRowKey: string;
 }
 
 const movingPrefix = 'moving_';
 const arrivedPrefix = 'arrived_';
-/** RowKeys of both kinds of rows. */
+/** The ranges of RowKeys of both kinds of rows. */
 export const movingRange = { from: movingPrefix, before: 'moving`' };
 export const arrivedRange = { from: arrivedPrefix, before: 'arrived`' };
 
@@ -66,7 +67,7 @@ export function movingRow(partitionKey: string, moving: Moving, typeName: string
   };
 }
 
-/** What such a row keeps. The child is given as if it was stored in its new place already. */
+/** Reads such a row. The child is returned as if it were stored under its new keys. */
 export function movingOf(row: StoredRow, typeName: string): Moving & { readonly child: StoredRow } {
   const properties: Record<string, WireValue> = { ...row.properties };
   const childType = properties[names.childType];
@@ -87,7 +88,7 @@ export function arrivedRow(partitionKey: string, move: string, from: string): Ro
   return { ...arrivedKey(partitionKey, move), properties: { [names.from]: text(from) } };
 }
 
-/** Where the row was that kept the child of a mark. */
+/** The key of the row that kept the child of a mark. */
 export function originOf({ rowKey, properties }: Row): RowKey {
   return movingKey(textOf(properties, names.from), rowKey.slice(arrivedPrefix.length));
 }

@@ -14,19 +14,19 @@ import { addCount, parentOrThrow, type OneToManyOptions } from './relation.js';
 
 /**
  * Parents and children of different types in one partition, such as a department and its employees.
- * The parent counts its children: each child comes and goes with a change of the count, in one
- * entity group transaction. A child without a parent cannot be made.
+ * The parent counts its children: each child is inserted and deleted together with a change of the
+ * count, in one entity group transaction. A child needs a parent.
  *
- * Requests of `add` and `remove`: a point read of the parent and one transaction; both again for
- * each other writer of the parent who was faster. Changes of a child that keep its parent need
- * nothing of this: replace or merge it as any entity.
+ * `add` and `remove` send a point read of the parent and one transaction, and both again after each
+ * conflict about the parent. A change that keeps the parent is an ordinary replace or merge of the
+ * child.
  */
 export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
   readonly options: OneToManyOptions<P, C>;
   readonly parents: Entities<P>;
   readonly children: Entities<C>;
 
-  /** Sends nothing. Throws `DefinitionError` for definitions that cannot be kept like this. */
+  /** Throws `DefinitionError` for unsuitable definitions. Sends nothing. */
   constructor(options: OneToManyOptions<P, C>) {
     const { parent, child, table, count } = options;
     const model = parent.properties[count]?.model;
@@ -54,7 +54,7 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
 
   /**
    * Deletes a child that was read. Throws `ConditionFailedError` or `EntityNotFoundError` when
-   * somebody else has changed or deleted it since; then nothing has changed.
+   * another writer has changed or deleted it since; then nothing has changed.
    */
   async remove(child: Stored<ReadOf<C>>): Promise<void> {
     const parentKey = this.options.parentOf(child);
@@ -62,36 +62,37 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
   }
 
   /**
-   * Gives a child that was read to another parent; `to` makes the child that it becomes, whose keys
-   * may differ. Resolves when the child is there.
+   * Moves a child that was read to another parent; `to` is the resulting child, whose keys may
+   * differ. Resolves when the child has arrived.
    *
-   * Within a partition: two point reads and one transaction. Between partitions: four point reads,
-   * a transaction in each and a delete. No transaction spans partitions, so for a while the child
-   * is nowhere to be read; it is never in both. After a crash it waits in the partition that it
-   * leaves, until `finishMoves` there puts it where it goes.
+   * Within a partition it sends two point reads and one transaction. Between partitions it sends
+   * four point reads, a transaction in each and a delete. No transaction spans partitions, so for a
+   * while the child cannot be read anywhere; it is never in both. After a crash it waits in the
+   * partition that it leaves, until `finishMoves` there completes the move.
    *
-   * Throws, with nothing changed, `EntityNotFoundError` when the new parent is not there,
-   * `EntityExistsError` when the new keys are taken and `ConditionFailedError` when somebody else
-   * has changed the child since it was read.
+   * Throws `EntityNotFoundError` when the new parent does not exist, `EntityExistsError` when the
+   * new keys are taken and `ConditionFailedError` when another writer has changed the child since
+   * it was read; then nothing has changed.
    */
   move(child: Stored<ReadOf<C>>, to: CreateOf<C>): Promise<void> {
     return moveChild(this.options, child, to);
   }
 
   /**
-   * Finishes the moves out of a partition that crashes have interrupted, and removes the marks of
-   * those into it. Two range reads, and for each move what `move` has left undone. Run it now and
-   * then, or after a crash. Moves that cannot be finished, because the parent or the keys are gone
-   * or taken meanwhile, are told and stay.
+   * Finishes interrupted moves out of a partition, and removes the marks of finished moves into it.
+   * Sends two range reads, and for each move the requests that `move` has not sent. Run it
+   * periodically, or after a crash. Moves that cannot be finished, because the parent is gone or
+   * the keys are taken meanwhile, are reported and stay.
    */
   finishMoves(partition: PartitionOf<C>): Promise<FinishedMoves> {
     return finishMoves(this.options, codecOf(this.options.child).partitionKey(partition));
   }
 
   /**
-   * Counts the children of a parent and corrects what the parent says. A point read, one range read
-   * for 1,000 rows of the partition and an update of the parent if it was wrong; all again when
-   * children come or go meanwhile. Gives the number. Throws `EntityNotFoundError` without a parent.
+   * Counts the children of a parent and corrects its count. Sends a point read, one range read per
+   * 1,000 rows of the partition and an update of the parent if the count was wrong; starts again
+   * when the parent changes meanwhile. Returns the count. Throws `EntityNotFoundError` without a
+   * parent.
    */
   async recount(parentKey: KeyOf<P>): Promise<number> {
     const { parent, child, table, parentOf, count } = this.options;

@@ -11,25 +11,27 @@ import type { TableGateway } from '../../table/gateway.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { transaction } from '../../table/transaction.js';
 
-/** Which entities belong together, and how one is found from the other. */
+/** The types of a one-to-one relation, and how one is found from the other. */
 export interface OneToOneOptions<A extends AnyDefinition, B extends AnyDefinition> {
   /** The entity that is looked for first. */
   readonly main: A;
   readonly mainTable: TableGateway;
-  /** What belongs to it: large, or read by others. */
+  /** The entity that belongs to it: large, or with other readers. */
   readonly detail: B;
   readonly detailTable: TableGateway;
   /**
    * The detail of an entity: by a convention of keys, or by a key that the entity stores. Undefined
-   * when it has none. Pure.
+   * when it has none. Must be pure.
    */
   readonly detailOf: (main: ReadOf<A>) => KeyOf<B> | undefined;
-  /** The way back, for `orphans`: by the same convention, or by a key that the detail stores. */
+  /**
+   * The inverse, for `removeOrphans`: by the same convention, or by a key that the detail stores.
+   */
   readonly mainOf: (detail: ReadOf<B>) => KeyOf<A>;
   readonly clock?: Clock;
 }
 
-/** An entity and what belongs to it. */
+/** An entity and its detail. */
 export interface Pair<A extends AnyDefinition, B extends AnyDefinition> {
   readonly main: Stored<ReadOf<A>>;
   readonly detail: Stored<ReadOf<B>> | undefined;
@@ -38,11 +40,11 @@ export interface Pair<A extends AnyDefinition, B extends AnyDefinition> {
 const orphanAgeMs = 3_600_000;
 
 /**
- * Entities of two types that belong together one to one, in the same partition or apart: an
- * employee and a detail that is large, or that other people may read. In one partition of one table
- * both come and go in one transaction. Apart, the detail comes first and goes last, so that an
- * entity never lacks its detail; a crash can leave a detail without its entity, which
- * `removeOrphans` finds.
+ * Entities of two types that belong together one to one, in the same partition or in different
+ * ones: an employee and a detail that is large, or that has other readers. In one partition of one
+ * table, both are inserted and deleted in one transaction. Otherwise the detail is inserted first
+ * and deleted last, so that an entity never lacks its detail; a crash can leave a detail without
+ * its entity, which `removeOrphans` finds.
  */
 export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
   readonly mains: Entities<A>;
@@ -67,9 +69,9 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
   }
 
   /**
-   * Inserts both. One transaction in one partition, else two inserts. Throws `EntityExistsError`
-   * when either is there, also for a detail that a crash has left: see `removeOrphans`. Apart, a
-   * failure can leave the detail alone.
+   * Inserts both: one transaction in one partition, otherwise two inserts. Throws
+   * `EntityExistsError` when either exists, including a detail that a crash has left: see
+   * `removeOrphans`. Outside of one partition, a failure can leave the detail without its entity.
    */
   async insert(main: CreateOf<A>, detail: CreateOf<B>): Promise<void> {
     const { main: mainType, detail: detailType, mainTable } = this.#options;
@@ -87,8 +89,9 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
 
   /**
    * Deletes an entity that was read, and its detail in any version. One transaction in one
-   * partition, after a point read of the detail; else two deletes. Throws `ConditionFailedError`
-   * when somebody else has changed the entity since; then nothing is deleted.
+   * partition, after a point read of the detail; otherwise two deletes. Throws
+   * `ConditionFailedError` when another writer has changed the entity since; then nothing is
+   * deleted.
    */
   async delete(main: Stored<ReadOf<A>>): Promise<void> {
     const { main: mainType, detail: detailType, mainTable, detailOf } = this.#options;
@@ -108,10 +111,10 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
   }
 
   /**
-   * Deletes the details of a partition whose entity is not there and that were last written more
-   * than `ageMs` ago, an hour when absent: younger ones may belong to an insert under way. One
-   * range read for 1,000 details, a point read for each old one, a delete for each orphan. Gives
-   * the keys.
+   * Deletes the details of a partition whose entity does not exist and that were last written more
+   * than `ageMs` ago, an hour when absent: younger ones may belong to an insert in progress. One
+   * range read per 1,000 details, a point read for each old one, and a delete for each orphan.
+   * Returns the keys.
    */
   async removeOrphans(
     partition: PartitionOf<B>,
@@ -130,7 +133,7 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
     return removed;
   }
 
-  /** False when somebody has changed or deleted it since it was read. */
+  /** False when another writer has changed or deleted it since it was read. */
   async #deleteUnchanged(detail: Stored<ReadOf<B>>): Promise<boolean> {
     try {
       return await this.details.deleteIfExists(detail, { ifMatch: etagOf(detail) });

@@ -11,20 +11,20 @@ import type { TableGateway } from '../../table/gateway.js';
 import type { Transaction } from '../../table/transaction.js';
 import type { MeasureNames } from '../materialised-views/measures.js';
 
-/** How children belong to parents. */
+/** The options of a one-to-many relation. */
 export interface OneToManyOptions<
   P extends AnyDefinition,
   C extends AnyDefinition,
 > extends ContentionOptions {
   readonly parent: P;
   readonly child: C;
-  /** Where both live: a parent and its children in one partition. */
+  /** The table of both. A parent and its children are in one partition. */
   readonly table: TableGateway;
-  /** The parent of a child. Pure. */
+  /** The parent of a child. Must be pure. */
   readonly parentOf: (child: ReadOf<C>) => KeyOf<P>;
   /** The property of the parent that counts its children, such as `int32().default(0)`. */
   readonly count: MeasureNames<P>;
-  /** Tells when marks of finished moves are old. The machine's clock when absent. */
+  /** Determines which marks of finished moves are old. The system's when absent. */
   readonly clock?: Clock;
 }
 
@@ -41,7 +41,7 @@ export async function addCount<P extends AnyDefinition, C extends AnyDefinition>
   writes.replace(parent, next, { ifMatch: etagOf(before) });
 }
 
-/** One point read. Throws `EntityNotFoundError` when there is no such parent. */
+/** One point read. Throws `EntityNotFoundError` when the parent does not exist. */
 export async function parentOrThrow<P extends AnyDefinition, C extends AnyDefinition>(
   { parent, table }: OneToManyOptions<P, C>,
   key: KeyOf<P>,

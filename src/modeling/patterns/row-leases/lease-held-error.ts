@@ -1,12 +1,12 @@
 import type { Instant } from '../../rows/instant.js';
 import { ModelError } from '../../table/errors.js';
 
-/** Somebody else holds the lease. Nothing was changed. */
+/** Another holder has the lease. Nothing was changed. */
 export class LeaseHeldError extends ModelError {
   override readonly name = 'LeaseHeldError';
-  /** Who, as it named itself. */
+  /** The name that the holder gave itself. */
   readonly holder: string;
-  /** When its term ends by the service's clock, if it is not renewed. */
+  /** When the term ends by the service's clock, unless it is renewed. */
   readonly until: Instant;
 
   constructor(message: string, holder: string, until: Instant) {

@@ -4,17 +4,17 @@ import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
 import { ticksPerMillisecond } from '../../rows/ticks.js';
 
 /**
- * A lease lies in a row of its own, beside the entity and in its partition, so that one transaction
- * reaches both, and nothing that reads and writes the entity can lose it:
+ * A lease is a row of its own in the partition of the entity, so that one transaction can write
+ * both, and nothing that writes the entity can lose the lease:
  *
  *   RowKey      ~lease_<RowKey of the entity>
- *   Token       Int64, counts acquisitions; never goes back
+ *   Token       Int64, counts acquisitions; never decreases
  *   LeaseId     String, of this acquisition; absent: nobody holds the lease
- *   Holder      String, who holds it, for people
+ *   Holder      String, the name of the holder, for people
  *   DurationMs  Int64, from the row's Timestamp on
  *   LeaseWrite  String, id of the last write of this row
  *
- * The row stays when the lease is released, because the token counts on from it.
+ * The row stays when the lease is released, because the token continues from it.
  */
 const prefix = '~lease_';
 const keyUnitsMax = 512;
@@ -26,7 +26,7 @@ export interface Grant {
   readonly durationMs: number;
 }
 
-/** What a row says. */
+/** The content of a lease row. */
 export interface LeaseState {
   readonly etag: string;
   readonly token: bigint;
@@ -37,7 +37,7 @@ export interface LeaseState {
   readonly write: string;
 }
 
-/** Throws `ValueError` when the RowKey leaves no room. */
+/** Throws `ValueError` when the RowKey is too long for the prefix. */
 export function leaseKey({ partitionKey, rowKey }: RowKey): RowKey {
   if (prefix.length + rowKey.length > keyUnitsMax) {
     throw new ValueError(
@@ -48,7 +48,7 @@ export function leaseKey({ partitionKey, rowKey }: RowKey): RowKey {
   return { partitionKey, rowKey: prefix + rowKey };
 }
 
-/** The row of a lease that is granted, or free with the token of the last one. */
+/** The row of a granted lease, or of a free one with the token of the last grant. */
 export function leaseRow(key: RowKey, grant: Grant | { readonly token: bigint }, id: string): Row {
   const properties: RowProperties = {
     EntityType: { type: 'String', value: 'RowLease' },

@@ -21,33 +21,33 @@ import { leaseRow, leaseState, type Grant } from './lease-row.js';
 const attemptsMax = 24;
 const sendsMax = 5;
 
-/** What a lease is made of. */
+/** The parts of a lease. */
 export interface LeaseParts<D extends AnyDefinition> {
   readonly entities: Entities<D>;
   readonly key: KeyOf<D>;
   readonly lockKey: RowKey;
   readonly grant: Grant;
   readonly etag: string;
-  /** On the monotonic clock, before the request that was granted was sent. */
+  /** Monotonic time just before the granted request was sent. */
   readonly grantedAtMs: number;
   readonly clock: Clock;
   readonly randomness: Randomness;
 }
 
 /**
- * A lease of one entity, as `RowLeases` gives it. Each write of the lease's row is made under the
- * ETag that the holder knows, so whoever takes the lease over makes every later write of the old
- * holder fail, whatever their clocks say. Writes of one lease go one after the other.
+ * A lease of one entity, made by `RowLeases`. Each write of the lease row uses the ETag that the
+ * holder knows, so once another holder takes over, every later write of the former one fails,
+ * whatever their clocks say. Writes of one lease are serial.
  *
- * Each method that sends anything throws `LeaseLostError` when somebody else has taken or broken
+ * Each method that sends requests throws `LeaseLostError` when another holder has taken or broken
  * the lease; nothing is written then.
  */
 export class RowLease<D extends AnyDefinition> {
   readonly key: KeyOf<D>;
   readonly holder: string;
   /**
-   * The fencing token: larger than that of every earlier lease of this entity. A store that keeps
-   * the largest one it has seen can refuse a holder that does not know that it lost the lease.
+   * The fencing token: greater than that of every earlier lease of this entity. A store that
+   * remembers the greatest one can refuse a holder that does not know that it lost the lease.
    */
   readonly token: bigint;
   readonly #parts: LeaseParts<D>;
@@ -65,25 +65,23 @@ export class RowLease<D extends AnyDefinition> {
     this.#termEndMs = parts.grantedAtMs + parts.grant.durationMs;
   }
 
-  /**
-   * How much of the term is left by the holder's monotonic clock, in milliseconds; 0 at its end.
-   */
+  /** The rest of the term by the holder's monotonic clock, in milliseconds; 0 at its end. */
   get remainingMs(): number {
     if (this.#isReleased) return 0;
     return Math.max(0, this.#termEndMs - this.#parts.clock.monotonicMs());
   }
 
   /**
-   * Begins another term. One update; after a lost answer or a refusal also a point read. A term
-   * that has ended is renewed all the same when nobody has taken the lease since.
+   * Begins another term. One update; after a lost response or a refusal also a point read. A term
+   * that has ended is renewed as well, unless another holder has taken the lease since.
    */
   renew(): Promise<void> {
     return this.#gate.run(() => this.#renew());
   }
 
   /**
-   * Gives the lease back. One update; after a lost answer or a refusal also a point read. Throws
-   * `LeaseLostError` when somebody else has it: theirs stays as it is.
+   * Releases the lease. One update; after a lost response or a refusal also a point read. Throws
+   * `LeaseLostError` when another holder has it, whose lease stays unchanged.
    */
   release(): Promise<void> {
     return this.#gate.run(async () => {
@@ -94,20 +92,20 @@ export class RowLease<D extends AnyDefinition> {
   }
 
   /**
-   * Writes of the entity's partition that are applied only while the lease is held, and that begin
+   * Writes to the entity's partition that are applied only while the lease is held, and that begin
    * another term: one entity group transaction of at most 99 writes and that of the lease. `build`
-   * adds them, and runs again when an earlier answer was lost. After a lost answer or a refusal
-   * also a point read. Throws `TransactionFailedError` for what the service refuses of the writes.
+   * adds them, and runs again when a response was lost. After a lost response or a refusal also a
+   * point read. Throws `TransactionFailedError` when the service refuses the writes.
    */
   transact(build: (writes: Transaction) => void): Promise<readonly WriteResult[]> {
     return this.#gate.run(() => this.#transact(build));
   }
 
   /**
-   * Reads the entity, lets `change` make the new one and replaces it while the lease is held;
-   * again when a writer without a lease was faster. One point read and one entity group
-   * transaction an attempt. `undefined` leaves the entity as it is. Throws `EntityNotFoundError`
-   * when it is absent, and `ContentionError` after 64 attempts.
+   * Reads the entity, calls `change` and replaces the entity while the lease is held; starts again
+   * after a conflict with a writer without a lease. One point read and one entity group transaction
+   * for each attempt. `undefined` leaves the entity unchanged. Throws `EntityNotFoundError` when it
+   * is absent, and `ContentionError` after 24 attempts.
    */
   update(
     change: (current: Stored<ReadOf<D>>) => ReadOf<D> | undefined | Promise<ReadOf<D> | undefined>,
@@ -158,8 +156,8 @@ export class RowLease<D extends AnyDefinition> {
   }
 
   /**
-   * Sends a write of the lease's row, alone or with others, under the ETag that is known. Undefined
-   * when it was applied and its answer was lost.
+   * Sends a write of the lease row, alone or with others, under the known ETag. Undefined when it
+   * was applied and its response was lost.
    */
   async #guarded<T>(
     content: Grant | { readonly token: bigint },
@@ -183,8 +181,8 @@ export class RowLease<D extends AnyDefinition> {
           this.#began(sentAtMs);
           return undefined;
         }
-        // The lease is as it was known, so it is one of the other writes that was refused. What may
-        // still be applied can be sent again: the ETag lets one of them in.
+        // The lease row is unchanged, so another write of the transaction was refused. Attempts
+        // whose outcome is unknown can be repeated: the ETag admits only one of them.
         const isRefusal = this.#etag === etag && !isAmbiguous(error);
         if (isRefusal || attempt >= sendsMax) throw error;
       }
@@ -195,7 +193,7 @@ export class RowLease<D extends AnyDefinition> {
     this.#termEndMs = sentAtMs + this.#parts.grant.durationMs;
   }
 
-  /** Looks what has become of a write, and learns the row's ETag. Throws when the lease is lost. */
+  /** Finds out whether a write was applied, and the row's ETag. Throws when the lease is lost. */
   async #wasApplied(id: string): Promise<boolean> {
     const { entities, lockKey, grant } = this.#parts;
     const row = await entities.table.get(lockKey);
@@ -240,7 +238,7 @@ export class RowLease<D extends AnyDefinition> {
 }
 
 interface Sent<T> {
-  /** Of the lease's row; undefined when it is not known. */
+  /** The ETag of the lease row; undefined when unknown. */
   readonly etag: string | undefined;
   readonly value: T;
 }

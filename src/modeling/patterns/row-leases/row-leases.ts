@@ -17,13 +17,11 @@ import { LeaseHeldError } from './lease-held-error.js';
 import { leaseKey, leaseRow, leaseState, type Grant, type LeaseState } from './lease-row.js';
 import { RowLease } from './row-lease.js';
 
-/** How leases are held. */
+/** The options of row leases. */
 export interface RowLeasesOptions {
-  /** Who holds them, for people: a host and a process, perhaps. Need not be unique. */
+  /** Names the holder, for people: for example a host and a process. Need not be unique. */
   readonly holder: string;
-  /**
-   * For how long a lease is granted each time, in milliseconds; 30,000 when absent, 100 at least.
-   */
+  /** The term of a lease in milliseconds; 30,000 when absent, at least 100. */
   readonly durationMs?: number;
   /**
    * The allowed difference between the clocks of the machine and the service, in milliseconds;
@@ -31,26 +29,26 @@ export interface RowLeasesOptions {
    * taken over by a program that has watched it for its whole term.
    */
   readonly clockSkewMs?: number;
-  /** How long to wait between looks at a lease that is held, in milliseconds. */
+  /** The wait between reads of a lease that is held, in milliseconds. */
   readonly pollMs?: { readonly first: number; readonly last: number };
-  /** The machine's when absent. */
+  /** The system's when absent. */
   readonly clock?: Clock;
   readonly timers?: Timers;
   readonly randomness?: Randomness;
 }
 
 export interface AcquireOptions {
-  /** How long to wait for a lease that somebody else holds, in milliseconds; 0 when absent. */
+  /** How long to wait for a lease that another holder has, in milliseconds; 0 when absent. */
   readonly waitMs?: number;
   /** Ends the wait. */
   readonly signal?: AbortSignal;
 }
 
-/** Who holds a lease. */
+/** The holder of a lease. */
 export interface LeaseHolder {
   readonly holder: string;
   readonly token: bigint;
-  /** When the term ends by the service's clock, if it is not renewed. */
+  /** When the term ends by the service's clock, unless it is renewed. */
   readonly until: Instant;
 }
 
@@ -58,26 +56,26 @@ const durationMsDefault = 30_000;
 const durationMsMin = 100;
 const clockSkewMsDefault = 5_000;
 const pollMsDefault = { first: 50, last: 2_000 };
-/** Clocks that count the same time may differ by so much. */
+/** The allowed ratio between the rates of two clocks. */
 const rateMargin = 1.01;
 
-/** A lease as somebody has seen it, and since when it has been the same. */
+/** A lease row as it was read, and since when it has been unchanged. */
 interface Watched {
   readonly etag: string;
   readonly sinceMs: number;
 }
 
 /**
- * Leases of the entities of a definition: one holder at a time, until it gives the lease back or
- * its term ends. For work on an entity that outlasts a request, such as calling another system;
- * for a change of the entity alone `update` is enough.
+ * Leases of the entities of a definition: one holder at a time, until it releases the lease or its
+ * term ends. For work on an entity that outlasts a request, such as calling another system; for a
+ * change of only the entity, `update` is enough.
  *
- * Time. The holder counts its term on its monotonic clock from before it sent the request. Others
- * take a lease over when the row's Timestamp and the term lie behind their wall clock by more than
- * `clockSkewMs`, or when they have watched it unchanged for a term and 1 % by their monotonic
- * clock. So two hold a lease at once only if wall clocks are further apart than that, or if a
- * holder's process or machine stands still without noticing. Even then `RowLease.transact` and
- * `update` of the older one are refused, and `token` tells other stores who is older.
+ * The holder counts its term on its monotonic clock, from before it sent the request. Others take a
+ * lease over when the end of the term, by the row's Timestamp, is past on their wall clock by more
+ * than `clockSkewMs`, or when they have watched the row unchanged for a term and 1 % on their
+ * monotonic clock. So two can hold a lease at once only if wall clocks differ by more than that, or
+ * if a holder's process or machine is paused without noticing. Even then `RowLease.transact` and
+ * `update` of the former holder are refused, and `token` shows other stores which lease is older.
  */
 export class RowLeases<D extends AnyDefinition> {
   readonly entities: Entities<D>;
@@ -89,7 +87,7 @@ export class RowLeases<D extends AnyDefinition> {
   readonly #timers: Timers;
   readonly #randomness: Randomness;
 
-  /** Sends nothing. Throws `ValueError` and `DefinitionError` for what cannot be leased. */
+  /** Throws `ValueError` and `DefinitionError` for what cannot be leased. Sends nothing. */
   constructor(definition: D, table: TableGateway, options: RowLeasesOptions) {
     const { durationMs = durationMsDefault, clockSkewMs = clockSkewMsDefault } = options;
     if (!Number.isSafeInteger(durationMs) || durationMs < durationMsMin) {
@@ -113,10 +111,10 @@ export class RowLeases<D extends AnyDefinition> {
   }
 
   /**
-   * Takes the lease of an entity, which need not be there yet. One point read and one insert or
-   * update; another point read for each look while it waits, and after a lost answer, by which a
-   * lease that was granted is recognised. Throws `LeaseHeldError` when somebody else holds it for
-   * longer than `waitMs`, also this program under another lease.
+   * Takes the lease of an entity, which need not exist yet. One point read and one insert or
+   * update; one more point read for each look while it waits, and after a lost response, to
+   * recognise a lease that was granted. Throws `LeaseHeldError` when it is held for longer than
+   * `waitMs`, even by another lease of this program.
    */
   async acquire(key: KeyOf<D>, { waitMs = 0, signal }: AcquireOptions = {}): Promise<RowLease<D>> {
     const lockKey = leaseKey(this.entities.codec.key(key));
@@ -136,7 +134,7 @@ export class RowLeases<D extends AnyDefinition> {
         grantedAtMs ??= nowMs;
         const lease = await this.#take(key, grant, state, grantedAtMs);
         if (lease !== undefined) return lease;
-        // A conflict or a lost answer: the next read tells which.
+        // Either a conflict or a lost response, which the next read distinguishes.
         continue;
       }
       signal?.throwIfAborted();
@@ -148,10 +146,10 @@ export class RowLeases<D extends AnyDefinition> {
   }
 
   /**
-   * Works under a lease: takes it as `acquire` does, renews it while `work` runs, after half of
-   * each term, and gives it back. The signal is aborted, with a `LeaseLostError`, when the term
-   * ends without a renewal or somebody has broken the lease: `work` has to stop then. Rejects with
-   * what `work` throws, and with `LeaseLostError` when the lease was lost meanwhile.
+   * Runs `work` under a lease: acquires it as `acquire` does, renews it after half of each term,
+   * and releases it. The signal is aborted with a `LeaseLostError` when the term ends without a
+   * renewal, or the lease is broken or taken: `work` must stop then. Rejects with the error of
+   * `work`, or with `LeaseLostError` when the lease was lost meanwhile.
    */
   async withLease<T>(
     key: KeyOf<D>,
@@ -180,7 +178,7 @@ export class RowLeases<D extends AnyDefinition> {
     return result;
   }
 
-  /** Who holds the lease of an entity. One point read. Undefined when nobody does. */
+  /** The holder of the lease of an entity; undefined when there is none. One point read. */
   async holderOf(key: KeyOf<D>): Promise<LeaseHolder | undefined> {
     const row = await this.entities.table.get(leaseKey(this.entities.codec.key(key)));
     const state = row === undefined ? undefined : leaseState(row);
@@ -210,7 +208,7 @@ export class RowLeases<D extends AnyDefinition> {
     return { id, holder: this.#holder, token: lastToken + 1n, durationMs: this.#durationMs };
   }
 
-  /** Undefined when another look at the row has to tell what became of it. */
+  /** Undefined when only another read of the row can show the outcome. */
   async #take(
     key: KeyOf<D>,
     grant: Grant,
@@ -243,7 +241,7 @@ export class RowLeases<D extends AnyDefinition> {
     });
   }
 
-  /** Whether a term has ended for certain. */
+  /** Whether a term has certainly ended. */
   #isOver({ until }: LeaseState, { durationMs }: Grant, watched: Watched | undefined): boolean {
     if (watched !== undefined) {
       const watchedMs = this.#clock.monotonicMs() - watched.sinceMs;
@@ -262,7 +260,7 @@ export class RowLeases<D extends AnyDefinition> {
     return new LeaseHeldError(text, holder, until);
   }
 
-  /** After a failure, which is what the caller has to know. An unreleased lease ends by itself. */
+  /** The caller needs the failure of the work. A lease that is not released ends by itself. */
   async #releaseQuietly(lease: RowLease<D>): Promise<void> {
     try {
       await lease.release();

@@ -6,22 +6,23 @@ import { isConflict, retryConflicts, type ContentionOptions } from '../../table/
 import { odataString } from '../../table/odata.js';
 
 /**
- * What a shard keeps in each partition, beside its rows:
+ * Rows that a shard keeps in each partition:
  *
- *   !shard:claim   somebody prepares the partition here; who knows its ETag is that one
+ *   !shard:claim   a program prepares the partition here; it knows the ETag of this row
  *   !shard:epoch   Epoch, Int32: how often the partition was opened, on any shard
- *   !shard:owner   the shard takes writes of the partition
+ *   !shard:owner   the shard accepts writes of the partition
  *
- * **Writes.** Every write of a program is a transaction with a merge of the owner's row, which has
- * to be there. So a write is applied by a shard that owns the partition, or by none.
+ * **Writes.** Every write of a program is a transaction with a merge of the owner row, which must
+ * exist. So a write is applied by a shard that owns the partition, or by none.
  *
- * **Closed → claimed.** Anybody may claim at any time, also over another claim, whose holder is out
- * of it then. He looks for an owner first and for the map then: rows of a partition without owner
- * are written by him alone, in transactions that merge the claim under its ETag.
- * **Claimed → open.** A transaction exchanges the claim, under its ETag, for the owner, with an
+ * **Closed → claimed.** Any program may claim at any time, also over another claim, which its
+ * holder then loses. It looks for an owner row first, and for the map afterwards. Rows of a
+ * partition without an owner row are written only by its claimant, in transactions that merge the
+ * claim under its ETag.
+ * **Claimed → open.** A transaction replaces the claim, under its ETag, by the owner row, with an
  * epoch above that of every other shard.
- * **Open, claimed → closed.** Deletes both rows. Who closes has read a map that takes the partition
- * from this shard; a claim that is made later is followed by a reading of that map.
+ * **Open, claimed → closed.** Deletes both rows. The program that closes has read a map that takes
+ * the partition from this shard; a later claimant reads that map, too.
  */
 const names = { claim: '!shard:claim', epoch: '!shard:epoch', owner: '!shard:owner' } as const;
 const prefix = '!shard:';
@@ -31,7 +32,7 @@ export function isFenceRow({ rowKey }: RowKey): boolean {
   return rowKey.startsWith(prefix);
 }
 
-/** Somebody else has claimed the partition, or closed it. */
+/** Another program has claimed the partition, or closed it. */
 class ClaimLostError extends ModelError {
   override readonly name = 'ClaimLostError';
 }
@@ -51,14 +52,14 @@ export async function isOwned(table: TableGateway, partitionKey: string): Promis
   return row !== undefined;
 }
 
-/** How often the partition was opened, as far as this shard knows; 0: never. One point read. */
+/** How often the partition was opened, as known to this shard; 0: never. One point read. */
 export async function epochOf(table: TableGateway, partitionKey: string): Promise<number> {
   const row = await table.get({ partitionKey, rowKey: names.epoch });
   const epoch = row?.properties['Epoch'];
   return epoch?.type === 'Int32' ? epoch.value : 0;
 }
 
-/** The ETag of the claim; undefined: there is none. One point read. */
+/** The ETag of the claim; undefined when there is none. One point read. */
 export async function claimOf(
   table: TableGateway,
   partitionKey: string,
@@ -68,8 +69,8 @@ export async function claimOf(
 
 /**
  * One transaction of a partition on a shard that owns it. `'closed'`: the shard does not own it;
- * `'contended'`: another writer has changed the owner's row. Nothing was applied then. Throws as
- * the gateway does, with indexes of these writes.
+ * `'contended'`: another writer has changed the owner row. Nothing was applied then. Throws as the
+ * gateway does, with the indexes of these writes.
  */
 export async function writeIfOwned(
   table: TableGateway,
@@ -111,7 +112,7 @@ export function closePartition(
       found.push(...page.rows);
       ({ cursor } = page);
     } while (cursor !== undefined);
-    // Whatever their ETags: writers change that of the owner all the time.
+    // Unconditional: writers change the ETag of the owner row all the time.
     const deletes = found
       .filter(({ rowKey }) => rowKey !== names.epoch)
       .map(({ rowKey }): RowWrite => ({
@@ -123,7 +124,7 @@ export function closePartition(
   });
 }
 
-/** The right to prepare a partition on a shard, until another program takes it over. */
+/** The exclusive right to prepare a partition on a shard, until another program takes it over. */
 export class Claim {
   readonly table: TableGateway;
   readonly partitionKey: string;
@@ -135,7 +136,9 @@ export class Claim {
     this.#etag = etag;
   }
 
-  /** A transaction of at most 99 writes; of none, it tells others that somebody is at work. */
+  /**
+   * A transaction of at most 99 writes; without writes, it shows others that the claim is active.
+   */
   async write(writes: readonly RowWrite[]): Promise<void> {
     const row = fenceRow(this.partitionKey, names.claim);
     const claim: RowWrite = { kind: 'merge', row, etag: this.#etag };
@@ -143,7 +146,7 @@ export class Claim {
     this.#etag = result?.etag ?? '';
   }
 
-  /** Lets the shard take writes of the partition. One transaction. */
+  /** Makes the shard accept writes of the partition. One transaction. */
   async open(epoch: number): Promise<void> {
     const { rowKey, partitionKey, properties } = fenceRow(this.partitionKey, names.epoch);
     await this.#held(() =>
@@ -162,14 +165,14 @@ export class Claim {
     );
   }
 
-  /** One delete. A claim that was taken over is left alone. */
+  /** One delete. Does nothing when the claim was taken over. */
   async release(): Promise<void> {
     await this.#held(() => this.table.write(this.#delete())).catch((error: unknown) => {
       if (!isClaimLost(error)) throw error;
     });
   }
 
-  /** As `release`, and forgets that the partition was ever here. One transaction. */
+  /** As `release`, and deletes the epoch as well. One transaction. */
   async forget(): Promise<void> {
     const epoch = { partitionKey: this.partitionKey, rowKey: names.epoch };
     const isKnown = (await epochOf(this.table, this.partitionKey)) > 0;
@@ -195,8 +198,8 @@ export class Claim {
 }
 
 /**
- * Claims a partition on a shard. Undefined: the shard owns it. A write and a point read; another
- * delete when it is owned.
+ * Claims a partition on a shard; undefined when the shard owns it. A write and a point read; one
+ * more delete when it is owned.
  */
 export async function claimPartition(
   table: TableGateway,
@@ -205,7 +208,7 @@ export async function claimPartition(
   const row = fenceRow(partitionKey, names.claim);
   const { etag } = await table.write({ kind: 'upsert-replace', row });
   const claim = new Claim(table, partitionKey, etag ?? '');
-  // Only now: an owner that comes later needs this claim.
+  // Checked after claiming: a later owner row requires this claim.
   if (!(await isOwned(table, partitionKey))) return claim;
   await claim.release();
   return undefined;

@@ -13,9 +13,9 @@ import { rowBytes, rowBytesMax } from '../../rows/row-size.js';
 import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 import type { MapPhase, MapState } from './map-state.js';
 
-/** Where maps are stored. No template writes such a PartitionKey by chance. */
+/** The partition of stored maps. No template writes such a PartitionKey by accident. */
 const partition = '!shard-map';
-/** Below what a property takes: 32,768 UTF-16 code units. */
+/** Below the limit of a property: 32,768 UTF-16 code units. */
 const pieceUnits = 32_000;
 const phases: readonly string[] = [
   'copying',
@@ -24,7 +24,7 @@ const phases: readonly string[] = [
   'handing-back',
 ] satisfies readonly MapPhase[];
 
-/** How far a step has come. */
+/** The partition of stored progress. */
 const progressPartition = '!shard-progress';
 
 export function isMapRow({ partitionKey }: RowKey): boolean {
@@ -63,7 +63,7 @@ export function mapRow(name: string, state: MapState): Row {
   return row;
 }
 
-/** Throws `DecodeError` for a row that is no map, and says what is wrong with it. */
+/** Throws `DecodeError` with the reason for a row that is no map. */
 export function mapStateOf(name: string, { properties }: StoredRow): MapState {
   const refuse = (why: string, cause?: unknown): DecodeError =>
     new DecodeError(`the row of the shard map '${name}' cannot be read: ${why}`, { cause });
@@ -105,7 +105,7 @@ function jsonIn(properties: RowProperties): string {
   }
 }
 
-/** No piece ends inside of a character. */
+/** Escaped to ASCII, so that no piece ends within a character. */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,
@@ -113,7 +113,7 @@ function asciiJson(value: unknown): string {
   );
 }
 
-/** Slots name shards by their place in a list, so that 16,384 of them take some 50 KB. */
+/** Slots name shards by their index in a list, so that 16,384 of them take some 50 KB. */
 function plainRouting(routing: ShardRouting): object {
   switch (routing.kind) {
     case 'list': {
@@ -138,7 +138,7 @@ function plainRouting(routing: ShardRouting): object {
   }
 }
 
-/** A routing, or what is wrong with it. */
+/** A routing, or its fault as text. */
 function routingIn(whole: unknown, name: string): ShardRouting | string {
   const value = fieldOf(whole, name);
   const routing = ((): ShardRouting | string => {

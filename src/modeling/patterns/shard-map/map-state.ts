@@ -1,10 +1,10 @@
 import { shardOfText, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
 
-/** How far a change of a shard map is. */
+/** The phases of a change of a shard map. */
 export type MapPhase =
   /** No change is under way. */
   | 'settled'
-  /** Partitions that will move are copied; their old shards take all writes. */
+  /** Partitions that will move are copied; their old shards accept all writes. */
   | 'copying'
   /** Partitions are handed over to their new shards, one by one. */
   | 'handing-over'
@@ -17,25 +17,25 @@ export type MapPhase =
 export type MapState =
   | { readonly version: number; readonly phase: 'settled'; readonly routing: ShardRouting }
   | {
-      /** Counts changes of the map. */
+      /** The number of changes of the map. */
       readonly version: number;
       readonly phase: Exclude<MapPhase, 'settled'>;
       readonly routing: ShardRouting;
-      /** The routing that follows. */
+      /** The future routing. */
       readonly target: ShardRouting;
     };
 
-/** Where a partition is. */
+/** The shards of a partition. */
 export interface Route {
-  /** The shard that is to take its writes. */
+  /** The shard that is to accept its writes. */
   readonly home: string | undefined;
-  /** While it is handed over: the shard that may still take them. */
+  /** During handovers, the shard that may still accept them. */
   readonly before: string | undefined;
   /** Which of both has the rows of a partition that was never opened. */
   readonly first: string | undefined;
 }
 
-/** Where the partitions of a text are. Pure. */
+/** The route of a text. Sends nothing. */
 export function routeOf(state: MapState, text: string): Route {
   const here = shardOfText(state.routing, text);
   const stays: Route = { home: here, before: undefined, first: here };
@@ -51,7 +51,7 @@ export function isSameRoute(left: Route, right: Route): boolean {
   return left.home === right.home && left.before === right.before && left.first === right.first;
 }
 
-/** The shards that may have rows, each once, in order. */
+/** The shards that may have rows, distinct and sorted. */
 export function shardsOfState(state: MapState): readonly string[] {
   const here = shardsOf(state.routing);
   if (state.phase === 'settled') return here;

@@ -6,17 +6,17 @@ import { odataString } from '../../table/odata.js';
 import { operationBytes, transactionBytesMax } from '../../table/request-size.js';
 import { isFenceRow, type Claim } from './fence.js';
 
-/** A row of a partition on one shard, on the other, or on both. */
+/** A row with its copy on another shard; one of them may not exist. */
 interface Pair {
   readonly row: StoredRow | undefined;
   readonly copy: StoredRow | undefined;
 }
 
-/** What a transaction may take beside the write of the claim. */
+/** The bytes of a transaction besides the write of the claim. */
 const batchBytesMax = transactionBytesMax - 16_384;
 export const batchWritesMax = transactionWritesMax - 1;
 
-/** Rows of a partition as they are stored, in order. A range read for each 1,000. */
+/** The stored rows of a partition, in order. A range read per 1,000. */
 export async function* partitionContent(
   table: TableGateway,
   partitionKey: string,
@@ -53,7 +53,7 @@ async function* paired(
   }
 }
 
-/** The write that makes the copy what the row is; undefined: it is. */
+/** The write that makes the copy equal to the row; undefined when it is. */
 function mending({ row, copy }: Pair): RowWrite | undefined {
   if (row === undefined) {
     if (copy === undefined) return undefined;
@@ -67,8 +67,8 @@ function mending({ row, copy }: Pair): RowWrite | undefined {
 }
 
 /**
- * Makes a claimed partition what it is on another shard. A range read for each 1,000 rows of either
- * shard, and a transaction for up to 99 rows that differ. Gives how many did.
+ * Makes a claimed partition equal to that on another shard. A range read per 1,000 rows of either
+ * shard, and a transaction for up to 99 rows that differ. Returns the number of rows that differed.
  */
 export async function copyPartition(from: TableGateway, claim: Claim): Promise<number> {
   const { partitionKey, table } = claim;
@@ -96,7 +96,7 @@ export async function copyPartition(from: TableGateway, claim: Claim): Promise<n
   return written;
 }
 
-/** How many rows of a partition differ between two shards. Range reads of both. */
+/** The number of rows of a partition that differ between two shards. Range reads of both. */
 export async function differencesOf(
   from: TableGateway,
   to: TableGateway,
@@ -110,7 +110,7 @@ export async function differencesOf(
   return differing;
 }
 
-/** Deletes the rows of a claimed partition, 99 in a transaction. Gives how many there were. */
+/** Deletes the rows of a claimed partition, 99 per transaction. Returns their number. */
 export async function emptyPartition(claim: Claim): Promise<number> {
   const { table, partitionKey } = claim;
   const deletes: RowWrite[] = [];

@@ -5,35 +5,35 @@ import { odataString } from '../../table/odata.js';
 import { concurrently } from '../../../base/async/concurrently.js';
 import { isMapRow, progressKey } from './map-row.js';
 
-/** What a step has done, over all of its runs. */
+/** The results of a step, over all of its runs. */
 export interface ShardReport {
-  /** Partitions that were looked at. */
+  /** Partitions that were processed. */
   readonly partitions: number;
   /** Rows that were copied, deleted, or found to differ. */
   readonly rows: number;
 }
 
 export interface WalkOptions {
-  /** Partitions at a time; 8 when absent. */
+  /** Partitions processed concurrently; 8 when absent. */
   readonly concurrency?: number;
-  /** Ends the step after a page; it can be gone on with. */
+  /** Stops the step after a page; it can be resumed. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ShardReport) => void;
 }
 
-/** A shard whose partitions are walked over. */
+/** A shard whose partitions are processed. */
 export interface WalkedShard {
   readonly name: string;
   readonly table: TableGateway;
 }
 
 export interface Walk {
-  /** Tells this walk from others, of other steps and other versions of the map. */
+  /** Distinguishes this walk from those of other steps and other versions of the map. */
   readonly id: string;
   readonly map: string;
   readonly control: TableGateway;
   readonly shards: readonly WalkedShard[];
-  /** The rows that were copied or the like; undefined: the partition is passed over. */
+  /** Returns the rows copied or the like; undefined when the partition is skipped. */
   readonly work: (shard: WalkedShard, partitionKey: string) => Promise<number | undefined>;
 }
 
@@ -45,9 +45,9 @@ interface Progress extends ShardReport {
 const concurrencyDefault = 8;
 
 /**
- * Works on every partition of every shard, in order, from where an earlier run of the same walk
- * was. A range read and a write for each page: up to 1,000 rows, of which only the keys are read,
- * and the rest of the last partition is passed over.
+ * Processes every partition of every shard, in order, resuming an earlier run of the same walk.
+ * Sends a range read and a write for each page of up to 1,000 rows, of which it reads only the
+ * keys, and skips the rest of the last partition.
  */
 export async function walkPartitions(walk: Walk, options: WalkOptions = {}): Promise<ShardReport> {
   const { concurrency = concurrencyDefault, signal, onProgress } = options;
@@ -76,7 +76,7 @@ export async function walkPartitions(walk: Walk, options: WalkOptions = {}): Pro
   return { partitions: progress.partitions, rows: progress.rows };
 }
 
-/** Partitions behind one, as many as a page has. `last` undefined: there are no more. */
+/** The partitions after one, as many as are in a page. `last` undefined: there are no more. */
 async function partitionsAfter(
   table: TableGateway,
   after: string,
@@ -121,7 +121,7 @@ async function readProgress({ control, map, id }: Walk): Promise<Progress | unde
   };
 }
 
-/** Whatever another program has stored: either place is one to go on from. */
+/** Overwrites what another program has stored: either is valid for resuming. */
 async function writeProgress({ control, map, id }: Walk, progress: Progress): Promise<void> {
   const key: RowKey = progressKey(map);
   const { shard, after, partitions, rows } = progress;
@@ -137,8 +137,9 @@ async function writeProgress({ control, map, id }: Walk, progress: Progress): Pr
 }
 
 /**
- * Forgets the progress of a run, so that the next one begins anew. One read, and one delete when
- * there is progress. Another program that makes the same change may have deleted it first.
+ * Deletes the progress of a run, so that the next one starts from the beginning. One read, and one
+ * delete when there is progress. Another program that makes the same change may have deleted it
+ * first.
  */
 export async function forgetProgress({
   control,

@@ -24,7 +24,7 @@ import type { StoredMap } from './stored-map.js';
 export interface PartitionsOptions {
   readonly map: StoredMap;
   readonly shards: ReadonlyMap<string, TableGateway>;
-  /** What a PartitionKey is routed by. */
+  /** Returns the part of a PartitionKey that is routed. */
   readonly textOf: (partitionKey: string) => string;
   readonly readsOwned: boolean;
   readonly takeOverMs: number;
@@ -34,22 +34,22 @@ export interface PartitionsOptions {
   readonly randomness: Randomness;
 }
 
-/** What became of a partition that was to be where the map says. */
+/** The result of bringing a partition to its shard. */
 export interface Settled {
-  /** Whether it was opened there just now. */
+  /** Whether it was opened there now. */
   readonly isOpened: boolean;
   /** Rows that were copied for it. */
   readonly copied: number;
 }
 
-/** The map has changed while something was done by it: do it again. */
+/** The map has changed during an attempt based on it: start again. */
 class RouteChangedError extends ModelError {
   override readonly name = 'RouteChangedError';
 }
 
 const waitMs = { first: 4, last: 500 };
 
-/** The partitions of a map: where they are, and how they get to where they are to be. */
+/** The partitions of a map: finds them, and brings them to their shards. */
 export class Partitions {
   readonly #options: PartitionsOptions;
 
@@ -57,7 +57,7 @@ export class Partitions {
     this.#options = options;
   }
 
-  /** Throws `UnknownShardError` for a shard that this program has no table for. */
+  /** Throws `UnknownShardError` for a shard without a table in this program. */
   shard(name: string | undefined, partitionKey?: string): TableGateway {
     const table = name === undefined ? undefined : this.#options.shards.get(name);
     if (table !== undefined) return table;
@@ -79,8 +79,8 @@ export class Partitions {
   }
 
   /**
-   * One transaction, or one write in one, by the shard that takes writes of the partition. By a map
-   * that is up to date one transaction; two while partitions are handed over.
+   * Executes writes of one partition in one transaction, on the shard that accepts its writes. With
+   * a current map one transaction; two during handovers.
    */
   async write(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
     const { map, clock, patienceMs } = this.#options;
@@ -107,7 +107,10 @@ export class Partitions {
     }
   }
 
-  /** The shard to read a partition from. Sends nothing by a map without handovers. */
+  /**
+   * The shard to read a partition from. Sends nothing unless handovers are under way, or reads
+   * check ownership.
+   */
   async readable(partitionKey: string): Promise<TableGateway> {
     const { map, readsOwned } = this.#options;
     const found = await this.readableBy(await map.known(), partitionKey);
@@ -120,7 +123,7 @@ export class Partitions {
     return this.readableBy(await this.#options.map.fresh(), partitionKey);
   }
 
-  /** Two point reads while partitions are handed over. */
+  /** Sends two point reads while partitions are handed over. */
   async readableBy(state: MapState, partitionKey: string): Promise<TableGateway> {
     const route = this.route(state, partitionKey);
     const home = this.shard(route.home, partitionKey);
@@ -131,8 +134,8 @@ export class Partitions {
   }
 
   /**
-   * Brings a partition to where the map says, and opens it there. Any number of programs at once,
-   * killed or not, do this once. `closes`: the shard that had it is closed in any case.
+   * Brings a partition to its shard by the map, and opens it there. Any number of programs at once,
+   * killed or not, do this once. `closes`: the former shard is closed in any case.
    */
   settle(partitionKey: string, closes = false): Promise<Settled> {
     const { map } = this.#options;
@@ -177,7 +180,7 @@ export class Partitions {
     });
   }
 
-  /** Runs an attempt again while its claim is taken, the map changes or answers are lost. */
+  /** Repeats an attempt while its claim is lost, the map changes or responses are lost. */
   untilDone<T>(what: string, attempt: () => Promise<T>): Promise<T> {
     return retryConflicts(what, this.#options, attempt, (error) => {
       const isOvertaken = isClaimLost(error) || error instanceof RouteChangedError;
@@ -246,7 +249,7 @@ function epochs(
   return Promise.all([epochOf(home, partitionKey), epochOf(before, partitionKey)]);
 }
 
-/** Whether the rows of the shard that had the partition are those that count. */
+/** Whether the rows of the former shard are the current ones. */
 function isDecidedBefore({ before, first }: Route, own: number, other: number): boolean {
   return other === own ? first === before : other > own;
 }

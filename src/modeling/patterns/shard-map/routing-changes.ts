@@ -9,30 +9,30 @@ import {
 } from '../../../placement/shard-routing.js';
 import { DefinitionError } from '../../rows/model-error.js';
 
-/** What a routing becomes. Pure; throws `DefinitionError` for a routing of another kind. */
+/** Changes a routing. Pure; throws `DefinitionError` for a routing of another kind. */
 export type RoutingChange = (routing: ShardRouting) => ShardRouting;
 
-/** A fair share of the slots of a hash to a new shard. */
+/** Gives a fair share of the slots of a hash to a new shard. */
 export function addShard(shard: string): RoutingChange {
   return (routing) => withShardAdded(ofKind(routing, 'hash'), shard);
 }
 
-/** The slots of a shard to the others. */
+/** Gives the slots of a shard to the others. */
 export function removeShard(shard: string): RoutingChange {
   return (routing) => withShardRemoved(ofKind(routing, 'hash'), shard);
 }
 
-/** Everything of a shard to another one. */
+/** Gives everything of a shard to another one. */
 export function moveShard(shard: string, to: string): RoutingChange {
   return (routing) => withShardReplaced(routing, shard, to);
 }
 
-/** Everything of a shard to one that has something already. */
+/** Gives everything of a shard to one that has something already. */
 export function mergeShards(shard: string, into: string): RoutingChange {
   return moveShard(shard, into);
 }
 
-/** A part of the texts of a range map to a shard. */
+/** Gives a part of the texts of a range map to a shard. */
 export function splitRange(range: TextRange, to: string): RoutingChange {
   const { from, before } = range;
   if (before !== undefined && before <= from) {
@@ -41,7 +41,7 @@ export function splitRange(range: TextRange, to: string): RoutingChange {
   return (routing) => withRange(ofKind(routing, 'range'), range, to);
 }
 
-/** Texts of a list to a shard. */
+/** Gives texts of a list to a shard. */
 export function assignTexts(texts: readonly string[], to: string): RoutingChange {
   return (routing) => withTexts(ofKind(routing, 'list'), texts, to);
 }

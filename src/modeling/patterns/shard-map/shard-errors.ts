@@ -1,12 +1,12 @@
 import { ModelError } from '../../rows/model-error.js';
 
 /**
- * A shard map routes to a shard that this program has no table for, or a list knows no shard of a
- * key. Nothing was sent to a shard.
+ * A shard map routes to a shard without a table in this program, or a list has no shard for a key.
+ * Nothing was sent to a shard.
  */
 export class UnknownShardError extends ModelError {
   override readonly name = 'UnknownShardError';
-  /** Undefined: the key has none. */
+  /** Undefined: the key has no shard. */
   readonly shard: string | undefined;
 
   constructor(message: string, shard: string | undefined) {
@@ -15,7 +15,7 @@ export class UnknownShardError extends ModelError {
   }
 }
 
-/** The map is not the one that a step was planned with, or another program has taken a step. */
+/** The map is not the one that a step was planned with, or another program has called a step. */
 export class StaleMapError extends ModelError {
   override readonly name = 'StaleMapError';
 }

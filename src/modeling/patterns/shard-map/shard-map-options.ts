@@ -9,41 +9,41 @@ export interface ShardMapOptions {
   readonly name: string;
   /** Where the map is stored: a table of its own, or one of the shards. */
   readonly control: TableGateway;
-  /** The table of each shard, of any account. Those that the map does not use do no harm. */
+  /** The table of each shard, of any account. Tables that the map does not use are ignored. */
   readonly shards: Readonly<Record<string, TableGateway>>;
   /**
-   * The part of a PartitionKey that is routed, such as its tenant; all of it when absent. Pure,
-   * and the same in every program: see `routedBy`.
+   * The part of a PartitionKey that is routed, such as its tenant; all of it when absent. Must be
+   * pure, and the same in every program: see `routedBy`.
    */
   readonly routeBy?: (partitionKey: string) => string;
   /**
-   * `routed`: reads go where the map says, as it was at most `refreshMs` ago, so they may be as
-   * old while a partition is handed over. `owned`: they first look whether the shard owns the
-   * partition, which is a point read more, and are as new as those of one table. `routed` when
+   * `routed`: reads follow the map as it was at most `refreshMs` ago, so their results may be that
+   * old while a partition is handed over. `owned`: reads first check that the shard owns the
+   * partition, for one more point read, and are as current as those of one table. `routed` when
    * absent.
    */
   readonly reads?: 'routed' | 'owned';
-  /** For how many milliseconds a program goes by the map that it has read; 5,000 when absent. */
+  /** How long a program uses a map that it has read, in milliseconds; 5,000 when absent. */
   readonly refreshMs?: number;
   /**
-   * For how long `cleanUp` waits for readers after the map has changed, in milliseconds; 30,000
-   * when absent: more than `refreshMs` and the longest read. Writes do not depend on it.
+   * How long `cleanUp` waits for readers after the map has changed, in milliseconds; 30,000 when
+   * absent. Must exceed `refreshMs` and the longest read. Writes do not depend on it.
    */
   readonly settleMs?: number;
   /**
-   * After how many milliseconds without activity a writer takes over an abandoned handover; 10,000
-   * when absent.
+   * After how many milliseconds without activity another program takes over an abandoned handover;
+   * 10,000 when absent.
    */
   readonly takeOverMs?: number;
   /** How long a write waits for a handover, in milliseconds; 60,000 when absent. */
   readonly patienceMs?: number;
-  /** The machine's when absent. */
+  /** The system's when absent. */
   readonly clock?: Clock;
   readonly timers?: Timers;
   readonly randomness?: Randomness;
 }
 
-/** A partition that `cleanUp` has left as it is. */
+/** A partition that `cleanUp` has kept. */
 export interface KeptPartition {
   readonly shard: string;
   readonly partitionKey: string;
@@ -54,7 +54,6 @@ export interface ShardStepOptions extends WalkOptions {
   readonly onKept?: (kept: KeptPartition) => void;
 }
 
-/** What holds when an option is absent. */
 export const defaults = {
   refreshMs: 5_000,
   settleMs: 30_000,

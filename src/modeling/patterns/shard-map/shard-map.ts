@@ -31,15 +31,15 @@ import { ShardedTable } from './sharded-table.js';
 import { StoredMap } from './stored-map.js';
 
 /**
- * Partitions over several tables, by a map that is stored and can change while they are read and
- * written. Every program reads and writes through `table`; one program changes the map, by `apply`
- * or by the steps: `start`, `backfill`, perhaps `verify`, `cutOver`, `finish`, `cleanUp`. A step
- * that was killed is called again, by any program, and goes on; one that was done does nothing.
+ * Partitions over several tables, by a stored map that can change while they are read and written.
+ * Every program reads and writes through `table`; one program changes the map, by `apply` or by the
+ * steps: `start`, `backfill`, perhaps `verify`, `cutOver`, `finish`, `cleanUp`. A step that was
+ * killed is called again, by any program, and resumes; a step that is done does nothing.
  *
- * **What is safe when.** At most one shard owns a partition, and every write is a transaction that
- * needs the owner's row of its shard. So no write is lost or misplaced, whatever map a program
- * believes in and however long it stood still; no clock is trusted. Clocks decide how old reads
- * may be (`reads`) and how soon a crashed handover is taken over.
+ * **Safety.** At most one shard owns a partition, and every write is a transaction that needs the
+ * owner row on its shard. Therefore no write is lost or misplaced, whatever map a program assumes
+ * and however long it was paused; no clock is trusted. Clocks only determine how old reads may be
+ * (`reads`) and how soon a crashed handover is taken over.
  */
 export class ShardMap {
   /** All shards as one table: for `shardedEntities`, `Entities`, transactions and patterns. */
@@ -49,10 +49,10 @@ export class ShardMap {
   readonly #partitions: Partitions;
   readonly #clock: Clock;
   readonly #timers: Timers;
-  /** When each version was seen first, on the monotonic clock. */
+  /** When each version was first seen, on the monotonic clock. */
   readonly #seen = new Map<number, number>();
 
-  /** Sends nothing. Throws `DefinitionError` for what makes no map. */
+  /** Throws `DefinitionError` for options that make no map. Sends nothing. */
   constructor(options: ShardMapOptions) {
     const { name, shards, clock = systemClock, timers = holdingTimers } = options;
     const { randomness = systemRandomness, routeBy = (partitionKey) => partitionKey } = options;
@@ -81,8 +81,8 @@ export class ShardMap {
   }
 
   /**
-   * Stores the first map. Rows that a shard has already stay where they are: they must be where the
-   * map routes them. One point read and one insert; the map that is there when there is one.
+   * Stores the first map. Existing rows of shards are not moved: they must be where the map routes
+   * them. One point read and one insert; returns the existing map if there is one.
    */
   async create(routing: ShardRouting): Promise<MapState> {
     this.#checked(routing);
@@ -101,8 +101,8 @@ export class ShardMap {
   }
 
   /**
-   * What a change would move. Nothing is written. A range read for each 1,000 rows of the shards
-   * that give something, of which only the keys are read.
+   * What a change would move. Writes nothing. Sends a range read per 1,000 rows of the shards in
+   * use, of which it reads only the keys.
    */
   async plan(change: ShardRouting | RoutingChange): Promise<ShardPlan> {
     const state = await this.#read();
@@ -115,9 +115,9 @@ export class ShardMap {
   }
 
   /**
-   * `settled` → `copying`. A point read and a write; nothing when the map routes so already, or is
-   * on its way. Throws `StaleMapError` when another change is under way, or the plan was made of
-   * another version.
+   * `settled` → `copying`. A point read and a write; does nothing when the map has that routing
+   * already, or is changing to it. Throws `StaleMapError` when another change is under way, or the
+   * plan was made from another version.
    */
   async start(change: ShardRouting | RoutingChange | ShardPlan): Promise<MapState> {
     const planned = 'target' in change ? change : undefined;
@@ -144,15 +144,15 @@ export class ShardMap {
   }
 
   /**
-   * In `copying`: copies every partition that moves. May be repeated: each run copies what has
-   * changed, so that the handovers have less to do. For each partition four requests, range reads
+   * In `copying`: copies every partition that moves. Can be repeated: each run copies what has
+   * changed, so that handovers have less to do. Sends four requests for each partition, range reads
    * of both shards and a transaction for up to 99 rows that differ.
    */
   async backfill(options: ShardStepOptions = {}): Promise<ShardReport> {
     return this.#overMoving('backfill', options, async (state, from, partitionKey) => {
       const to = this.#partitions.shard(shardOfText(state.target, this.#text(partitionKey)));
       const source = from.table;
-      // Opened, it has an epoch, by which its copy is known as one.
+      // Opening gives it an epoch, by which its copy is recognised as a copy.
       if ((await epochOf(source, partitionKey)) === 0) await this.#partitions.settle(partitionKey);
       return this.#partitions.untilDone(`copying '${partitionKey}'`, async () => {
         const claim = await claimPartition(to, partitionKey);
@@ -167,8 +167,8 @@ export class ShardMap {
   }
 
   /**
-   * In `copying`: counts the rows that differ from their copies, which is what the handovers will
-   * have to copy. Writes nothing but its progress. Range reads of both shards.
+   * In `copying`: counts the rows that differ from their copies, which the handovers will copy.
+   * Writes nothing but its progress. Range reads of both shards.
    */
   async verify(options: ShardStepOptions = {}): Promise<ShardReport> {
     return this.#overMoving('verify', options, (state, from, partitionKey) => {
@@ -179,9 +179,9 @@ export class ShardMap {
 
   /**
    * `copying` → `handing-over` → `handed-over`: hands every partition over. Writes of a partition
-   * wait while the rows that differ from their copies are copied; those of others go on. For each
-   * partition eight requests, range reads of both shards and a transaction for up to 99 rows
-   * that differ.
+   * wait while the rows that differ from their copies are copied; those of other partitions
+   * continue. Sends eight requests for each partition, range reads of both shards and a transaction
+   * for up to 99 rows that differ.
    */
   async cutOver(options: ShardStepOptions = {}): Promise<ShardReport> {
     const state = await this.#advance(['copying'], 'handing-over', 'handed-over');
@@ -189,9 +189,9 @@ export class ShardMap {
   }
 
   /**
-   * Back to `settled`, by the routing from before. From `copying` a point read and a write;
-   * otherwise by way of `handing-back`, which hands every partition back as `cutOver` hands it
-   * over, with all that was written since.
+   * Back to `settled`, with the former routing. From `copying` a point read and a write; otherwise
+   * through `handing-back`, which hands every partition back as `cutOver` hands it over, with
+   * everything written since.
    */
   async rollBack(options: ShardStepOptions = {}): Promise<ShardReport> {
     const before = await this.#read();
@@ -207,7 +207,7 @@ export class ShardMap {
     return report;
   }
 
-  /** `handed-over` → `settled`, by the new routing. A point read and a write. */
+  /** `handed-over` → `settled`, with the new routing. A point read and a write. */
   async finish(): Promise<MapState> {
     const state = await this.#read();
     if (state.phase === 'settled') return state;
@@ -215,9 +215,9 @@ export class ShardMap {
   }
 
   /**
-   * In `settled`: waits `settleMs`, then deletes partitions from shards that do not own them any
-   * more. A partition that no other shard took over is kept, and reported. For each partition
-   * seven requests, range reads, and a transaction for 99 rows. A walk over the keys of all shards.
+   * In `settled`: waits `settleMs`, then deletes partitions from shards that no longer own them.
+   * Keeps and reports partitions that no other shard took over. Walks over the keys of all shards;
+   * sends seven requests for each partition, range reads, and a transaction per 99 rows.
    */
   async cleanUp(options: ShardStepOptions = {}): Promise<ShardReport> {
     const state = await this.#read();
@@ -255,7 +255,7 @@ export class ShardMap {
   }
 
   /**
-   * All steps up to `finish`, from wherever they are. What a script calls, and calls again when it
+   * All steps up to `finish`, from the current phase on. For a script, which calls it again when it
    * was killed. Throws as `start`.
    */
   async apply(
@@ -295,7 +295,7 @@ export class ShardMap {
     });
   }
 
-  /** A walk that may be repeated when it has ended. */
+  /** A walk that can be repeated when it is complete. */
   async #walkAgain(...walk: WalkParameters): Promise<ShardReport> {
     const report = await this.#walk(...walk);
     await forgetProgress({ control: this.#options.control, map: this.#map.name });
@@ -332,8 +332,8 @@ export class ShardMap {
   }
 
   /**
-   * Changes the phase; nothing when it is that already, or one of those that follow. What was done
-   * in a phase ends that phase alone, so `from` may be a map as it was read.
+   * Changes the phase; does nothing when it is that phase already, or one of those that follow. The
+   * work of a phase only justifies leaving that phase, so `from` may be a map as it was read.
    */
   #advance(
     from: readonly (MapPhase | MapState)[],
@@ -403,7 +403,7 @@ export class ShardMap {
     return textOf(left) === textOf(right);
   }
 
-  /** Whether another change is under way than the one that was begun. */
+  /** Whether a change other than the begun one is under way. */
   #isOther(state: MapState, begun: MapPhase | MapState | undefined): boolean {
     if (typeof begun !== 'object' || begun.phase === 'settled') return false;
     return state.phase !== 'settled' && !this.#isSame(state.target, begun.target);
@@ -437,7 +437,7 @@ function isOneOf(state: MapState, wanted: readonly (MapPhase | MapState)[]): boo
 
 const nothing: ShardReport = { partitions: 0, rows: 0 };
 
-/** A change that is under way was made of the routing from before it. */
+/** A function is applied to the former routing when its change is already under way. */
 function targetOf(
   { routing }: MapState,
   change: ShardRouting | RoutingChange | ShardPlan,

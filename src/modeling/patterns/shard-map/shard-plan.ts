@@ -4,7 +4,7 @@ import { isFenceRow } from './fence.js';
 import { isMapRow } from './map-row.js';
 import type { MapState } from './map-state.js';
 
-/** What goes from one shard to another. */
+/** The rows and partitions that move from one shard to another. */
 export interface PlannedMove {
   readonly from: string;
   readonly to: string;
@@ -12,13 +12,13 @@ export interface PlannedMove {
   readonly rows: number;
 }
 
-/** What a change of a map would move, as it was counted. */
+/** What a change of a map would move, as counted. */
 export interface ShardPlan {
-  /** Of the map that it was made of. */
+  /** The version of the map that the plan was made from. */
   readonly version: number;
   readonly target: ShardRouting;
   readonly moves: readonly PlannedMove[];
-  /** Rows of the shards that were read, and those that would move. */
+  /** Rows of the shards that were read. */
   readonly rows: number;
   readonly moving: number;
 }
@@ -28,7 +28,7 @@ interface Places {
   readonly textOf: (partitionKey: string) => string;
 }
 
-/** A range read for each 1,000 rows of the shards that the routing uses. */
+/** A range read per 1,000 rows of the shards that the routing uses. */
 export async function planRouting(
   { version, routing }: MapState,
   target: ShardRouting,

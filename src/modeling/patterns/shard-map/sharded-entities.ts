@@ -11,18 +11,18 @@ import type { ShardMap } from './shard-map.js';
 
 /**
  * The entities of a definition over all shards of a map. Every method of `Entities` goes to the
- * shard of the partition, and is what it is there: a write takes one transaction. The first write
- * of a partition takes seven requests more; a write by a map that is out of date one transaction
- * and one point read, and is made where it belongs.
+ * shard of the partition and behaves as it does there: a write takes one transaction. The first
+ * write of a partition takes seven more requests; a write with an outdated map takes one more
+ * transaction and one point read, and is applied where it belongs.
  *
  * The ETag of an entity changes when its partition is handed over: a `replace` of what was read
  * before throws `ConditionFailedError`, and `update` reads again by itself.
  */
 export class ShardedEntities<D extends AnyDefinition> extends Entities<D> {
   /**
-   * Entities of all shards in key order. For each page one range read of every shard. Entities of
-   * a partition that is being handed over come from the shard that decides about it, which two
-   * point reads tell for each such partition of a page.
+   * Entities of all shards in key order. One range read of every shard for each page. Entities of a
+   * partition that is being handed over come from the shard with the current rows, for two point
+   * reads for each such partition of a page.
    */
   queryAll(query?: TableScan<D>): Query<Stored<ReadOf<D>>> {
     return this.scanTable(query);
@@ -44,9 +44,9 @@ export function shardedEntities<D extends AnyDefinition>(
 }
 
 /**
- * Routes by one property of the PartitionKey, such as its tenant: by the text that stands for it in
- * the key, without escapes. A PartitionKey that the definition did not write is routed whole.
- * Throws `DefinitionError` for a property that is not in the PartitionKey.
+ * Routes by one property of the PartitionKey, such as its tenant: by its text in the key, without
+ * escapes. A PartitionKey that does not match the definition is routed as a whole. Throws
+ * `DefinitionError` for a property that is not in the PartitionKey.
  */
 export function routedBy<D extends AnyDefinition>(
   { type, partitionKey: template }: D,

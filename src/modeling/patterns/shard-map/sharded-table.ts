@@ -20,14 +20,14 @@ import { shardsOfState } from './map-state.js';
 import type { StoredMap } from './stored-map.js';
 
 /**
- * All shards of a map as one table: what is written to it goes to the shard that takes writes of
- * the partition, as a transaction with a row that tells so. Costs that are not those of a table:
+ * All shards of a map as one table: writes go to the shard that accepts writes of the partition, as
+ * a transaction with its owner row. Costs beyond those of a table:
  *
- * - A write by a map that is out of date is refused by the shard, unseen by the caller, and made
- *   again after one point read. The first write of a partition takes seven requests more.
+ * - A write with an outdated map is refused by the shard, unseen by the caller, and repeated after
+ *   one point read. The first write of a partition takes seven more requests.
  * - A transaction has at most 99 writes.
- * - Whoever finds no row looks whether the shard owns the partition: a point read more.
- * - A page of one partition is one range read. Every other page asks each shard.
+ * - A read that finds no row checks whether the shard owns the partition, with one more point read.
+ * - A page of one partition is one range read. Every other page reads from each shard.
  */
 export class ShardedTable implements TableGateway {
   readonly table: string;
@@ -45,7 +45,7 @@ export class ShardedTable implements TableGateway {
     const shard = await this.#partitions.readable(partitionKey);
     const row = await shard.get(key, select);
     if (row !== undefined) return row;
-    // A former owner's missing rows prove nothing.
+    // Missing rows on a former owner prove nothing.
     const owner = await this.#partitions.confirmed(shard, partitionKey);
     return owner === shard ? undefined : owner.get(key, select);
   }
@@ -92,8 +92,8 @@ export class ShardedTable implements TableGateway {
   }
 
   /**
-   * Every shard gives its share of the page, and what can be put in order of it is the page. Rows
-   * are given by the shard that has their partition, copies elsewhere are not.
+   * Reads a share of the page from every shard; the page is what can be put in order of it. A row
+   * is returned from the current shard of its partition only; copies elsewhere are not.
    */
   async #pageOfAll(query: RowQuery, after: RowKey | undefined): Promise<RowPage> {
     const { limit = pageRowsMax } = query;
@@ -125,7 +125,7 @@ export class ShardedTable implements TableGateway {
     return last === undefined ? { rows: shown } : { rows: shown, cursor: cursorOf(last) };
   }
 
-  /** Undefined: the map knows no shard for it, so the row is none of the map's. */
+  /** Undefined: the map has no shard for it, so the row is not of the map. */
   #homeOf(
     state: Parameters<Partitions['route']>[0],
     partitionKey: string,
@@ -141,7 +141,7 @@ interface ShardPage {
   readonly isWhole: boolean;
 }
 
-/** At least one row, unless there is none: empty pages are passed over. */
+/** At least one row, unless there is none: skips empty pages. */
 async function pageFrom(
   shard: TableGateway,
   { filter, select }: RowQuery,
@@ -162,7 +162,7 @@ async function pageFrom(
   }
 }
 
-/** Up to where every shard has been read; undefined: to its end. */
+/** The key up to which every shard has been read; undefined: all were read to their end. */
 function endOf(pages: readonly ShardPage[]): RowKey | undefined {
   let end: RowKey | undefined;
   for (const { rows, isWhole } of pages) {
@@ -182,12 +182,14 @@ function filterAfter(filter: string, after: RowKey | undefined): string {
   return filter === '' ? behind : `(${filter}) and ${behind}`;
 }
 
-/** A short page is not worth a second round. */
+/** Short pages would take more requests. */
 const shareMin = 100;
 
 const partitionFilter = /^PartitionKey eq '((?:[^']|'')*)'(?: and ([^]*))?$/;
 
-/** The only partition of a filter; undefined when the filter does not show it directly. */
+/**
+ * The only partition that a filter selects; undefined when the filter does not show it directly.
+ */
 export function partitionOfFilter(filter: string): string | undefined {
   const match = partitionFilter.exec(filter);
   if (match === null) return undefined;
@@ -195,7 +197,7 @@ export function partitionOfFilter(filter: string): string | undefined {
   return hasOpenOr(rest) ? undefined : partitionKey.replaceAll("''", "'");
 }
 
-/** Whether there is an `or` outside of parentheses and texts. */
+/** Whether there is an `or` outside of parentheses and strings. */
 function hasOpenOr(filter: string): boolean {
   let depth = 0;
   for (const [token] of filter.matchAll(/'(?:[^']|'')*'|[()]|\w+/g)) {

@@ -10,7 +10,7 @@ export interface ReadMap {
   readonly etag: string;
 }
 
-/** The stored map, and what this program knows of it. */
+/** The stored map, with a cache. */
 export class StoredMap {
   readonly name: string;
   readonly #table: TableGateway;
@@ -36,7 +36,7 @@ export class StoredMap {
     return this.#reading;
   }
 
-  /** The map as it is, after this call. One point read. */
+  /** The map as of this call. One point read. */
   async fresh(): Promise<MapState> {
     const { state } = await this.read();
     return state;

@@ -4,22 +4,22 @@ import { UnknownMessageError } from '../../worker/message-type.js';
 import type { QueuePort } from '../../worker/queue-port.js';
 import { putEnvelope } from '../../worker/send.js';
 
-/** What is known of a message that is handed on. */
+/** The circumstances of a dispatch. */
 export interface DispatchContext {
-  /** Where the message waits: its table and partition, for logs. */
+  /** The table and partition of the message, for logs. */
   readonly outbox: string;
-  /** Attempts, this one included, that are known of. */
+  /** Known attempts, this one included. */
   readonly attempt: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Hands one message on. It is handed on at least once, perhaps several times, and perhaps twice at
- * the same time, with the same id. When it rejects, the message is tried again later.
+ * Dispatches one message. It runs at least once for each message, perhaps several times and perhaps
+ * concurrently, with the same id. When it rejects, the message is retried later.
  */
 export type Dispatch = (envelope: Envelope, context: DispatchContext) => Promise<void>;
 
-/** Puts each message into a queue, for workers there: one put. */
+/** Puts each message into a queue, for its workers: one put. */
 export function toQueue(
   queue: QueuePort | ((envelope: Envelope) => QueuePort),
   { encoding = 'text' }: { readonly encoding?: TextEncoding } = {},
@@ -30,7 +30,7 @@ export function toQueue(
   };
 }
 
-/** Handles each message right here, without a queue: the requests of its handler. */
+/** Handles each message in this process, without a queue: the requests of its handler. */
 export function toHandlers(handlers: readonly MessageHandler[]): Dispatch {
   const byType = new Map(handlers.map((handler) => [handler.type, handler]));
   return async (envelope, { outbox, attempt, signal }) => {

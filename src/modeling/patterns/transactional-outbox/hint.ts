@@ -1,7 +1,7 @@
 import { ValueError } from '../../table/errors.js';
 import { defineMessage, type MessageType } from '../../worker/message-type.js';
 
-/** Tells a relay where a message may wait. It can come late, twice or for nothing. */
+/** Tells a relay where a message may be waiting. It may be late, repeated or unnecessary. */
 export interface OutboxHint {
   readonly table: string;
   readonly partitionKey: string;

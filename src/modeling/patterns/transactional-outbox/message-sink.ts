@@ -4,18 +4,18 @@ import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import { transactionWritesMax } from '../../table/gateway.js';
 import type { WaitingMessage } from './outbox-row.js';
 
-/** Where messages go from the outbox once they have been handed on. */
+/** Receives messages from the outbox after they were dispatched. */
 export interface MessageSink {
   /**
-   * Takes messages of one partition out of the outbox, in this order. False when another relay was
-   * faster and nothing is known to have been taken: the outbox has to be read again.
+   * Removes messages of one partition from the outbox, in this order. False when another relay was
+   * faster and possibly nothing was removed: the outbox must be read again.
    */
   take(partitionKey: string, messages: readonly WaitingMessage[]): Promise<boolean>;
 }
 
 /**
- * Deletes them: one entity group transaction for every 100; one delete for each of them when
- * another relay has deleted some.
+ * Deletes the messages: one entity group transaction per 100, and single deletes when another relay
+ * has deleted some.
  */
 export function deletingSink(table: TableGateway): MessageSink {
   return {
@@ -28,8 +28,8 @@ export function deletingSink(table: TableGateway): MessageSink {
 }
 
 /**
- * Deletes rows of one partition that may be gone, in order: one entity group transaction for every
- * 100, and one delete for each of these when some are gone.
+ * Deletes rows of one partition, in order, some of which may not exist: one entity group
+ * transaction per 100, and single deletes when some do not exist.
  */
 export async function deleteRows(table: TableGateway, keys: readonly RowKey[]): Promise<void> {
   for (let at = 0; at < keys.length; at += transactionWritesMax) {

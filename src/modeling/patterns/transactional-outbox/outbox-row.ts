@@ -11,15 +11,14 @@ import {
 } from '../../worker/envelope.js';
 
 /**
- * An outbox row lies in the partition of the change that it announces:
+ * An outbox row is in the partition of the change that it announces:
  *
  *   RowKey   ~outbox_<ticks of the writer's clock, 19 digits>_<8 random bytes in hex>
  *   Message  the envelope, as it is put into a queue
- *   Failures, LastError, CommittedAt   once it could not be dispatched
+ *   Failures, LastError, CommittedAt   after its dispatch has failed
  *
- * A message that was given up lies under the same key with ~outbox-poison_ in front. The tilde
- * sorts these rows behind all others that begin with a letter or digit, so that ranges do not meet
- * them.
+ * A poison message has the same key with the prefix ~outbox-poison_. The tilde sorts these rows
+ * after all others that begin with a letter or digit, so that ranges of those do not include them.
  */
 const waitingPrefix = '~outbox_';
 const poisonPrefix = '~outbox-poison_';
@@ -50,12 +49,12 @@ export function outboxRow(
   };
 }
 
-/** The filter of the messages that wait in a partition. */
+/** The filter of the waiting messages of a partition. */
 export function waitingFilter(partitionKey: string): string {
   return filterOf(partitionKey, waitingPrefix);
 }
 
-/** The filter of the messages that were given up in a partition. */
+/** The filter of the poison messages of a partition. */
 export function poisonFilter(partitionKey: string): string {
   return filterOf(partitionKey, poisonPrefix);
 }
@@ -69,7 +68,7 @@ function filterOf(partitionKey: string, prefix: string): string {
   );
 }
 
-/** Where a message goes that is given up, and where it came from. */
+/** The key of a message after it was given up. */
 export function poisonKey({ partitionKey, rowKey }: RowKey): RowKey {
   return { partitionKey, rowKey: poisonPrefix + rowKey.slice(waitingPrefix.length) };
 }
@@ -100,7 +99,7 @@ export function failuresOf({ properties }: Row): number {
 
 const errorUnitsMax = 1000;
 
-/** The row after one more failure. Writing it moves its Timestamp, so the first one is kept. */
+/** The row after another failure. Writing it changes its Timestamp, so the first one is kept. */
 export function withFailure(row: StoredRow, error: unknown): Row {
   const { partitionKey, rowKey, properties } = row;
   const text = messageOf(error);
@@ -116,7 +115,7 @@ export function withFailure(row: StoredRow, error: unknown): Row {
   };
 }
 
-/** The row as if nothing had failed, but for its place in the order. */
+/** The row without failures, but with its place in the order. */
 export function withoutFailures({ properties, ...key }: Row): Row {
   const { Message, CommittedAt } = properties;
   return {

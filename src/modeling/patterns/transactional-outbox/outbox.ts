@@ -11,14 +11,14 @@ import { OutboxHintMessage } from './hint.js';
 import { outboxRow } from './outbox-row.js';
 import type { OutboxRegistry } from './registry.js';
 
-/** Where changes are announced. */
+/** The options of an outbox. */
 export interface OutboxOptions {
   /** The table of the changes; their messages are rows of it. */
   readonly table: TableGateway;
   readonly registry: OutboxRegistry;
   /**
-   * The queue that tells relays at once. Without it, or when a hint is lost, a message waits for
-   * the next sweep.
+   * The queue that notifies relays at once. When it is absent, or a hint is lost, a message waits
+   * for the next sweep.
    */
   readonly hints?: QueuePort;
   /**
@@ -32,7 +32,7 @@ export interface OutboxOptions {
 
 /** A message that is not stored yet. Its write belongs into the transaction of the change. */
 export interface OutboxMessage {
-  /** Of the intent, the same in every delivery. */
+  /** The id of the intent, the same in every delivery. */
   readonly id: string;
   /** An insert. Store it with `Outbox.transact`, which registers its partition first. */
   readonly write: RowWrite & { readonly row: Row };
@@ -40,9 +40,8 @@ export interface OutboxMessage {
 
 /**
  * Announces changes in the transaction that makes them: the message is a row that the same entity
- * group transaction inserts. Either both are stored or neither, so nothing can change without being
- * announced, and nothing is announced that did not change. A `Relay` hands the messages on, at
- * least once each.
+ * group transaction inserts. Either both are stored or neither, so no change is unannounced, and no
+ * announcement is without its change. A `Relay` dispatches the messages, at least once each.
  */
 export class Outbox {
   readonly table: TableGateway;
@@ -76,13 +75,13 @@ export class Outbox {
 
   /**
    * One entity group transaction of the writes and the messages, in this order; before it one
-   * insert into the registry when this process sees the partition for the first time; after it one
-   * put of a hint. Together they are at most 100 writes of one partition. Results are those of
+   * insert into the registry when this process uses the partition for the first time; after it one
+   * put of a hint. Writes and messages are at most 100, of one partition. Returns the results of
    * `writes`.
    *
-   * Throws what the transaction throws; then nothing is stored and nothing announced. When the
-   * transaction fails in a way that the repetition of one that was applied would, one point read of
-   * the first message tells whether it was applied; the ETags are not known then.
+   * When it throws, nothing was stored and nothing announced. When the failure may be that of the
+   * client's repetition of a transaction that was applied, one point read of the first message
+   * shows whether it was; the ETags are then unknown.
    */
   async transact(
     writes: readonly RowWrite[],
@@ -104,13 +103,13 @@ export class Outbox {
     return results.slice(0, writes.length);
   }
 
-  /** Its key is used by no other transaction, so its row is the mark of this one. */
+  /** No other transaction uses its key, so its row shows that this one was applied. */
   async #wasApplied(error: unknown, { write }: OutboxMessage): Promise<boolean> {
     if (!isAmbiguous(error) && !(error instanceof TransactionFailedError)) return false;
     try {
       return (await this.table.get(write.row, [])) !== undefined;
     } catch {
-      // The first failure is what the caller has to know. What was stored, a sweep will find.
+      // The caller needs the failure of the transaction. A sweep finds what was stored.
       return false;
     }
   }
@@ -128,7 +127,7 @@ export class Outbox {
   }
 
   /**
-   * Later messages of one outbox have later keys, also within a tick and when the clock steps back.
+   * Later messages of one outbox have later keys, even within a tick and when the clock steps back.
    */
   #nextTicks(): bigint {
     const now = ticksOfMicros(this.#clock.nowMicros());

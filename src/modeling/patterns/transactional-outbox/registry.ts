@@ -4,34 +4,35 @@ import type { RowQuery, TableGateway } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
 
 /**
- * Which partitions of a table have an outbox. A relay that has missed a hint finds every message by
- * it, without scanning the table.
+ * The partitions of a table that have an outbox. With it, a relay that missed a hint finds every
+ * message without scanning the table.
  */
 export interface OutboxRegistry {
   /**
-   * Resolves when `partitions` will find the partition, for good. Called before its first message.
+   * Resolves when `partitions` will permanently include the partition. Called before its first
+   * message.
    */
   register(partitionKey: string): Promise<void>;
   /** Every registered partition, at least once. */
   partitions(): AsyncIterable<string>;
 }
 
-/** How the registry is stored. */
+/** The options of a registry in a table. */
 export interface TableRegistryOptions {
   /**
-   * Partitions of the registry itself, which take the load of registering. Never change it once
-   * rows are written. Default 16.
+   * Partitions of the registry itself, over which registrations are spread. Must not change after
+   * the first one. Default 16.
    */
   readonly buckets?: number;
 }
 
-/** How many partitions a process remembers to have registered. */
+/** Registered partitions that a process caches. */
 const rememberedMax = 10_000;
 
 /**
- * A registry in a table: one row a partition, never deleted. `register` is one insert when this
- * process registers the partition for the first time, and nothing afterwards; `partitions` is one
- * range read a bucket, or one for every 1,000 partitions.
+ * A registry in a table: one row per partition, never deleted. `register` sends one insert when
+ * this process registers the partition for the first time, then nothing; `partitions` sends one
+ * range read per bucket, or per 1,000 partitions.
  *
  *   PartitionKey  <table>_<bucket>      RowKey  the partition
  */
@@ -72,7 +73,7 @@ async function* rowKeys(table: TableGateway, query: RowQuery): AsyncGenerator<st
   } while (cursor !== undefined);
 }
 
-/** For a table whose partitions are known beforehand, such as hash buckets. Sends nothing. */
+/** A registry of given partitions, such as hash buckets. Sends nothing. */
 export function knownPartitions(partitionKeys: Iterable<string>): OutboxRegistry {
   const known = new Set(partitionKeys);
   return {

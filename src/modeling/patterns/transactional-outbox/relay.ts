@@ -25,23 +25,23 @@ import type { OutboxRegistry } from './registry.js';
 import { readWaiting } from './waiting-messages.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 
-/** What a relay serves and how. */
+/** The options of a relay. */
 export interface RelayOptions {
   readonly table: TableGateway;
   readonly registry: OutboxRegistry;
-  /** What hands a message on. Without it messages only go where `sink` takes them. */
+  /** Dispatches a message. When absent, messages only go to `sink`. */
   readonly dispatch?: Dispatch;
-  /** Where messages go afterwards: a change feed, or nowhere. They are deleted when absent. */
+  /** Receives dispatched messages, such as a change feed. When absent, they are deleted. */
   readonly sink?: MessageSink;
-  /** Failed attempts before a message is moved to the poison rows. Default 10. */
+  /** Failed attempts before a message becomes a poison message. Default 10. */
   readonly attemptsMax?: number;
-  /** Partitions that a sweep works on at a time. Default 8. */
+  /** Partitions that a sweep processes concurrently. Default 8. */
   readonly concurrency?: number;
   readonly observer?: (event: RelayEvent) => void;
   readonly timers?: Timers;
 }
 
-/** What happened to a message. */
+/** The outcome of an attempt to dispatch a message. */
 export interface RelayEvent {
   /** `failed`: it will be retried, and blocks later messages. `poisoned`: given up. */
   readonly kind: 'dispatched' | 'failed' | 'poisoned';
@@ -52,27 +52,27 @@ export interface RelayEvent {
   readonly error?: unknown;
 }
 
-/** What was handed on of one partition. */
+/** The messages of one partition that were processed. */
 export interface RelayReport {
-  /** Messages handed on and taken out of the outbox. */
+  /** Messages dispatched and removed from the outbox. */
   readonly dispatched: number;
-  /** Messages given up. */
+  /** Messages that became poison messages. */
   readonly poisoned: number;
 }
 
-/** What was handed on of all partitions. */
+/** The messages of all partitions that were processed. */
 export interface SweepReport extends RelayReport {
   readonly partitions: number;
-  /** Partitions that were not finished, and why; the first 100. */
+  /** Partitions that were not finished, with the reasons; the first 100. */
   readonly unfinished: readonly { readonly partitionKey: string; readonly error: unknown }[];
 }
 
-/** A message could not be dispatched. It waits, and so do later ones of its partition. */
+/** A message could not be dispatched. It waits, and later messages of its partition do, too. */
 export class RelayBlockedError extends ModelError {
   override readonly name = 'RelayBlockedError';
 }
 
-/** Messages dispatched before they are taken out of the outbox together. */
+/** Messages dispatched before they are removed from the outbox together. */
 const batchMax = 100;
 const overtakenMax = 20;
 const unfinishedMax = 100;
@@ -85,12 +85,12 @@ interface Counts {
 }
 
 /**
- * Hands on the messages of an outbox, those of one partition in the order in which they were
- * committed, at least once each. Several relays may work side by side; they hand messages on twice
- * when they meet.
+ * Dispatches the messages of an outbox, those of one partition in the order in which they were
+ * committed, at least once each. Several relays may run concurrently; they may dispatch a message
+ * twice.
  *
- * A message that cannot be handed on holds back those behind it, until it can, or until it was
- * tried too often and is given up: moved to a poison row of its partition.
+ * A message that cannot be dispatched blocks later ones of its partition, until it can be, or has
+ * failed too often and is moved to a poison row of its partition.
  */
 export class Relay {
   readonly table: TableGateway;
@@ -102,7 +102,7 @@ export class Relay {
   readonly #observe: (event: RelayEvent) => void;
   readonly #timers: Timers;
 
-  /** Sends nothing. Throws `DefinitionError` when messages would go nowhere. */
+  /** Throws `DefinitionError` when messages would go nowhere. Sends nothing. */
   constructor(options: RelayOptions) {
     const { table, registry, dispatch, sink, observer } = options;
     if (dispatch === undefined && sink === undefined) {
@@ -119,9 +119,9 @@ export class Relay {
   }
 
   /**
-   * Hands on what waits in one partition. One range read for every 1,000 messages, the requests of
-   * `dispatch` for each message, one transaction for every 100. Throws `RelayBlockedError`, and
-   * what the table throws.
+   * Dispatches the waiting messages of one partition. Sends one range read per 1,000 messages, the
+   * requests of `dispatch` for each message, and one transaction per 100. Throws
+   * `RelayBlockedError`, and the errors of the table.
    */
   async partition(
     partitionKey: string,
@@ -140,9 +140,9 @@ export class Relay {
   }
 
   /**
-   * Hands on what waits in every registered partition: the safety net for hints that were lost. The
-   * requests of `registry.partitions`, and those of `partition` for each. A partition that fails
-   * does not keep it from the others.
+   * Dispatches the waiting messages of every registered partition, in case hints were lost. Sends
+   * the requests of `registry.partitions`, and those of `partition` for each. A partition that
+   * fails does not stop the others.
    */
   async sweep({ signal }: { readonly signal?: AbortSignal } = {}): Promise<SweepReport> {
     const report = {
@@ -166,7 +166,7 @@ export class Relay {
     return report;
   }
 
-  /** Those to sweep, as long as the signal is not aborted. */
+  /** The partitions to sweep, until the signal is aborted. */
   async *#partitions(signal: AbortSignal | undefined): AsyncGenerator<string, void, undefined> {
     for await (const partitionKey of this.#registry.partitions()) {
       if (signal?.aborted === true) return;
@@ -175,9 +175,9 @@ export class Relay {
   }
 
   /**
-   * Sweeps again and again until the signal is aborted, then resolves after the partitions that it
-   * has begun. Waits `intervalMs` (60,000) between two sweeps, also after one that failed for the
-   * moment; rejects when the registry is refused for good.
+   * Sweeps repeatedly until the signal is aborted, then resolves after the partitions under way.
+   * Waits `intervalMs` (60,000) between sweeps, including those that failed transiently; rejects
+   * when the registry fails otherwise.
    */
   async run(options: {
     readonly signal: AbortSignal;
@@ -196,9 +196,9 @@ export class Relay {
   }
 
   /**
-   * Lets the messages that were given up in a partition be tried again: one range read for every
-   * 1,000, one transaction for every 50. Resolves with how many. They come before what was
-   * committed after them and waits still.
+   * Moves the poison messages of a partition back, to be dispatched again: one range read and one
+   * transaction per 50. Returns their number. They come before waiting messages that were committed
+   * later.
    */
   async redrive(partitionKey: string): Promise<number> {
     const query = { filter: poisonFilter(partitionKey), limit: redriveMax };
@@ -206,7 +206,7 @@ export class Relay {
     for (let cursor: string | undefined; ;) {
       const page = await this.table.page(cursor === undefined ? query : { ...query, cursor });
       const { rows } = page;
-      // A page may be empty and not the last. What was moved is gone: the rest begins anew.
+      // An empty page may not be the last. Moved messages are gone, so the next read starts again.
       cursor = rows.length === 0 ? page.cursor : undefined;
       if (rows.length === 0 && cursor === undefined) return count;
       if (rows.length === 0) continue;
@@ -245,7 +245,7 @@ export class Relay {
     return true;
   }
 
-  /** Returns what keeps the message from being handed on, if it has to wait. */
+  /** Returns the reason why the message must wait, if it must. */
   async #handOn(
     row: StoredRow,
     batch: WaitingMessage[],
@@ -273,7 +273,7 @@ export class Relay {
     }
   }
 
-  /** One transaction or one update; nothing for what passes by itself. */
+  /** One transaction or one update; nothing for transient failures. */
   async #recordFailure(row: StoredRow, error: unknown, kind: 'poisoned' | 'failed'): Promise<void> {
     if (kind === 'failed' && isTransient(error)) return;
     const failed = withFailure(row, error);
@@ -287,7 +287,7 @@ export class Relay {
         ]);
       }
     } catch (conflict) {
-      // Another relay has recorded its own failure, or has handed the message on.
+      // Another relay has recorded its own failure, or has dispatched the message.
       if (!isConflict(conflict)) throw conflict;
     }
   }
@@ -302,9 +302,9 @@ function textOf(error: unknown): string {
 }
 
 /**
- * The handler of hints, for a worker of their queue: it relays the partition that is named. One
- * handler serves all relays of a program, by their tables. A message that cannot be handed on is
- * left to the sweeps, unless the reason passes by itself.
+ * The handler of hints, for a worker of their queue: it relays the partition of the hint. One
+ * handler serves all relays of a program, by their tables. A message that cannot be dispatched is
+ * left to the sweeps, unless the reason is transient.
  */
 export function hintHandler(relays: readonly Relay[]): MessageHandler {
   return handle(OutboxHintMessage, async ({ table, partitionKey }, { signal }) => {

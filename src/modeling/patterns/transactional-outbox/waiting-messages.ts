@@ -9,17 +9,17 @@ export interface WaitingRows {
   readonly hasMore: boolean;
 }
 
-/** Pages of 1,000 rows that one reading may take. */
+/** Pages of 1,000 rows per read. */
 const pagesMax = 10;
 
 /**
- * The rows that wait in the outbox of a partition, in the order of commits by the service's own
- * Timestamps: writers' clocks, which make the keys, may differ. One range read, and one more for
- * every further 1,000 rows, up to 10,000.
+ * The waiting rows in the outbox of a partition, in the order of commits by the service's
+ * Timestamps, because the clocks of writers, which make the keys, may differ. One range read, and
+ * one for every further 1,000 rows, up to 10,000.
  *
- * Later pages can hold rows that were committed after a row that no page shows, because its place
- * was read before. So only rows up to the latest Timestamp of the first page are given: whatever
- * was committed until then was there when each page was read.
+ * A later page can contain rows that were committed after a row that no page contains, because its
+ * place was read before. Therefore only rows up to the latest Timestamp of the first page are
+ * returned: everything committed until then existed when each page was read.
  */
 export async function readWaiting(table: TableGateway, partitionKey: string): Promise<WaitingRows> {
   const filter = waitingFilter(partitionKey);
@@ -42,7 +42,7 @@ function latestOf(rows: readonly StoredRow[]): bigint {
   return rows.reduce((latest, { timestamp }) => (timestamp > latest ? timestamp : latest), 0n);
 }
 
-/** Rows of one transaction share a Timestamp; their keys tell their order. */
+/** Rows of one transaction share a Timestamp; their keys give their order. */
 function byCommit(left: StoredRow, right: StoredRow): number {
   const [earlier, later] = [committedAt(left), committedAt(right)];
   if (earlier !== later) return earlier < later ? -1 : 1;

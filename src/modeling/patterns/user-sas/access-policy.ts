@@ -2,7 +2,7 @@ import type { SignedIdentifier, TableClient } from '@azure/data-tables';
 import { ValueError } from '../../rows/model-error.js';
 import type { SasPermission } from './user-sas.js';
 
-/** What tokens that name the policy may do, and when. */
+/** The permissions and times of tokens that name the policy. */
 export interface AccessPolicy {
   /** At most 64 characters. */
   readonly id: string;
@@ -11,7 +11,7 @@ export interface AccessPolicy {
   readonly expiresOn: Date;
 }
 
-/** What the service keeps for a table. */
+/** The service's limit per table. */
 export const accessPoliciesMax = 5;
 
 const letters: Readonly<Record<SasPermission, string>> = {
@@ -22,9 +22,9 @@ const letters: Readonly<Record<SasPermission, string>> = {
 };
 
 /**
- * Stores a policy, or changes the one of that id and with it every token that names it, within 30
- * seconds. One read of the table's policies and one write of all of them, so one program at a time
- * may change them. Throws `ValueError` for a sixth policy.
+ * Creates or changes a policy, and with it every token that names it, within 30 seconds. Sends one
+ * read of the table's policies and one write of all of them, so only one program at a time may
+ * change them. Throws `ValueError` for a sixth policy.
  */
 export async function setAccessPolicy(client: TableClient, policy: AccessPolicy): Promise<void> {
   if (policy.id === '' || policy.id.length > 64) {
@@ -39,8 +39,8 @@ export async function setAccessPolicy(client: TableClient, policy: AccessPolicy)
 }
 
 /**
- * Removes a policy, which revokes every token that names it. One read and, when it is there, one
- * write. False when there was none.
+ * Removes a policy, which revokes every token that names it. One read and, if it exists, one write.
+ * False when there was none.
  */
 export async function removeAccessPolicy(client: TableClient, id: string): Promise<boolean> {
   const policies = await client.getAccessPolicy();

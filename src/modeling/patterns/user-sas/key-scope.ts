@@ -5,8 +5,8 @@ import type { PartitionKeyPrefixOf, RowKeyPrefixOf } from '../../definition/shap
 import { ValueError } from '../../rows/model-error.js';
 
 /**
- * What a token reaches: keys from the first to the last, both included, in the order of keys. The
- * RowKeys bound the rows of the first and last partition.
+ * The keys that a token can access, from the first to the last, both included, in the order of
+ * keys. The RowKeys bound the rows of the first and last partition.
  */
 export interface KeyScope {
   readonly startPartitionKey: string;
@@ -15,31 +15,31 @@ export interface KeyScope {
   readonly endRowKey?: string;
 }
 
-/** The entities that a token is for, by the values that their keys begin with. */
+/** The entities that a token can access, by the values that their keys begin with. */
 export interface ScopeOf<D extends AnyDefinition> {
-  /** Values for the leading parts of the PartitionKey; for all of them, one partition. */
+  /** Values for the leading parts of the PartitionKey; all of them for one partition. */
   readonly partition: PartitionKeyPrefixOf<D>;
-  /** Values for the leading parts of the RowKey. Only within one partition. */
+  /** Values for the leading parts of the RowKey. Requires one partition. */
   readonly rows?: RowKeyPrefixOf<D>;
 }
 
 /**
- * The last character that is no noncharacter. A key that begins with a prefix is at most the prefix
- * with it, unless it goes on with U+FFFD itself or above, which no text of a person does: such a
- * key is out of reach rather than another user's within it.
+ * The last character that is no noncharacter. A key with a prefix sorts up to the prefix with this
+ * character, unless it continues with U+FFFD or above, which ordinary text does not. Such a key is
+ * inaccessible; it does not expose another user's keys.
  */
 const lastCharacter = '\ufffd';
 
 /**
- * The keys that begin with the given values. Whatever other types have keys in the range are in
- * reach, too. Pure. Throws `ValueError` for a scope that a token cannot have: the whole table, rows
- * of several partitions, an empty key.
+ * The keys that begin with the given values, including those of other types in the range. Sends
+ * nothing. Throws `ValueError` for a scope that a token cannot have: the whole table, rows of
+ * several partitions, or an empty key.
  */
 export function keyScopeOf<D extends AnyDefinition>(
   definition: D,
   { partition, rows }: ScopeOf<D>,
 ): KeyScope {
-  // Fails for a definition that cannot be used.
+  // Throws for an invalid definition.
   codecOf(definition);
   const { type } = definition;
   const partitions = boundsOf(definition.partitionKey, partition as KeyValues);
@@ -59,7 +59,7 @@ export function keyScopeOf<D extends AnyDefinition>(
     : { ...scope, startRowKey: bounds.first, endRowKey: bounds.last };
 }
 
-/** Undefined when every key begins so. */
+/** Undefined when it is all keys. */
 function boundsOf(template: KeyTemplate, values: KeyValues) {
   const { text, isWhole } = prefixOf(template, values);
   if (isWhole && text === '') {

@@ -1,21 +1,21 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
 
-/** A token as a cache keeps it: `UserSas`, or what an application got from its token service. */
+/** A token in a cache: `UserSas`, or what an application got from its token service. */
 export interface CachedToken {
   readonly token: string;
-  /** Microseconds since 1970. Undefined: it is kept for `maxAgeMs`. */
+  /** Microseconds since 1970. Undefined: kept for `maxAgeMs`. */
   readonly expiresAtMicros: number | undefined;
 }
 
-/** How many tokens are kept, and for how long. */
+/** Bounds of a token cache. */
 export interface SasCacheOptions {
-  /** A token is not handed out when less of its life is left; 5 minutes. */
+  /** A token with less remaining life is not returned; 5 minutes when absent. */
   readonly leftMsMin?: number;
-  /** How long a token without an expiry of its own is kept; an hour. */
+  /** How long a token without an expiry is kept; an hour when absent. */
   readonly maxAgeMs?: number;
-  /** Users whose tokens are kept; 10,000. Those that were asked for longest ago go first. */
+  /** Users whose tokens are kept, the least recently used removed first; 10,000 when absent. */
   readonly entriesMax?: number;
-  /** The machine's clock when absent. */
+  /** The system's clock when absent. */
   readonly clock?: Clock;
 }
 
@@ -31,11 +31,11 @@ interface Entry {
 export class SasCache {
   readonly #issue: (user: string) => CachedToken | Promise<CachedToken>;
   readonly #options: Required<SasCacheOptions>;
-  /** In the order in which they were last asked for. */
+  /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #pending = new Map<string, Promise<string>>();
 
-  /** `issue` makes a user's token, or fetches it from where the account key is. */
+  /** `issue` creates a user's token, or fetches it from a token service. */
   constructor(
     issue: (user: string) => CachedToken | Promise<CachedToken>,
     {
@@ -49,7 +49,7 @@ export class SasCache {
     this.#options = { leftMsMin, maxAgeMs, entriesMax, clock };
   }
 
-  /** A token with at least `leftMsMin` left, unless `issue` makes shorter ones. */
+  /** A token with at least `leftMsMin` of life left, unless `issue` creates shorter ones. */
   async get(user: string): Promise<string> {
     const entry = this.#entries.get(user);
     if (entry !== undefined && this.#isFresh(entry)) {
@@ -68,7 +68,7 @@ export class SasCache {
     }
   }
 
-  /** Forgets a user's token, as after a 403: the next call makes another. */
+  /** Removes a user's token, for example after a 403; the next call creates another one. */
   forget(user: string): void {
     this.#entries.delete(user);
   }

@@ -4,58 +4,56 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { ValueError } from '../../rows/model-error.js';
 import { keyScopeOf, type KeyScope, type ScopeOf } from './key-scope.js';
 
-/** What a token allows. `read` is queries and point reads, `update` merges and replaces. */
+/** What a token permits. `read` covers queries and point reads, `update` merges and replaces. */
 export type SasPermission = 'read' | 'add' | 'update' | 'delete';
 
-/** What the token itself says. */
+/** Terms in the token itself. */
 export interface OwnTerms {
   readonly permissions: readonly SasPermission[];
-  /** From now, cut to whole seconds. */
+  /** From now, rounded down to whole seconds. */
   readonly lifetimeMs: number;
 }
 
-/** What a stored access policy of the table says, which can be changed and revoked later. */
+/** Terms in a stored access policy of the table, which can be changed and revoked later. */
 export interface PolicyTerms {
   readonly policy: string;
 }
 
-/** What a token allows and for how long: its own terms or those of a stored policy. */
+/** What a token permits and for how long. */
 export type SasTerms = OwnTerms | PolicyTerms;
 
-/** Where tokens are made: beside the account key. */
+/** What tokens are made with. Belongs where the account key is. */
 export interface SasSettings {
   /** The table's name. */
   readonly table: string;
   readonly credential: NamedKeyCredential;
-  /** `https` alone, unless said otherwise. */
+  /** Default `https`. */
   readonly protocol?: 'https' | 'https,http';
   /** Addresses that may use the token. */
   readonly ipRange?: SasIPRange;
-  /** The machine's clock when absent. */
+  /** The system's clock when absent. */
   readonly clock?: Clock;
 }
 
-/** Whose rows, which terms, and what tokens are made with. */
+/** The rows and terms of a token, and what it is made with. */
 export type SasOptions<D extends AnyDefinition> = SasSettings & ScopeOf<D> & SasTerms;
 
-/** A token and what it reaches. */
+/** A token and the keys that it can access. */
 export interface UserSas {
-  /** A query string without `?`, for `AzureSASCredential`. Whoever has it has what it allows. */
+  /** A query string without `?`, for `AzureSASCredential`. Whoever has it can use it. */
   readonly token: string;
   readonly scope: KeyScope;
-  /**
-   * Undefined when a stored policy decides. Microseconds since 1970, by the clock it was made by.
-   */
+  /** Microseconds since 1970, by the clock that made it. Undefined when a stored policy decides. */
   readonly expiresAtMicros: number | undefined;
 }
 
 /**
- * A token for the entities of a definition that begin with given keys: a user's own partition, or a
- * range of rows of it, read-only or not, for a limited time. Sends nothing. It cannot be taken back
- * before it expires, unless it is made by a stored policy or the account key is changed. Throws
+ * Makes a token for the entities of a definition whose keys begin with given values: a user's own
+ * partition, or a range of its rows, read-only or not, for a limited time. Sends nothing. It cannot
+ * be revoked before it expires, except by its stored policy or a change of the account key. Throws
  * `ValueError` for a scope or terms that a token cannot have.
  *
- * The token begins at once: a start time would refuse clients of a service whose clock is behind.
+ * The token has no start time, which would refuse clients while the service's clock is behind.
  */
 export function sasFor<D extends AnyDefinition>(definition: D, options: SasOptions<D>): UserSas {
   const { table, credential, protocol = 'https', ipRange, clock = systemClock } = options;

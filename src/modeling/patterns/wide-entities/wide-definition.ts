@@ -14,29 +14,29 @@ import { transactionWritesMax } from '../../table/gateway.js';
 /** The properties of the rows of a wide entity, by the name of the row, such as `01`. */
 export type WideGroups = Readonly<Record<string, Properties>>;
 
-/** What a wide definition is made of. */
+/** The options of `defineWideEntity`. */
 export interface WideOptions<
   K extends Properties,
   G extends WideGroups,
   PK extends KeyTemplate,
   RK extends KeyTemplate,
 > {
-  /** Rows are of the types `<type>.<group>`. */
+  /** The rows have the types `<type>.<group>`. */
   readonly type: string;
-  /** The properties that the keys are made of; each row carries them. */
+  /** The properties in the keys, which every row carries. */
   readonly keys: K;
   readonly partitionKey: (properties: KeyFields<K>) => PK;
-  /** The RowKey of the entity; those of its rows go on with `_<group>`. */
+  /** The RowKey of the entity; its rows append `_<group>`. */
   readonly rowKey: (properties: KeyFields<K>) => RK;
   /**
-   * The rows, in the order of their names, each with at most 252 properties and 1 MiB. What changes
-   * together belongs together: one row is changed by one merge.
+   * The rows by name, each with at most 252 properties and 1 MiB. Properties that change together
+   * belong into one group: one merge changes one row.
    */
   readonly groups: G;
   readonly system?: SystemOptions;
 }
 
-/** A definition whose properties are spread over several rows, in groups. */
+/** A definition whose properties are stored in several rows, in groups. */
 export interface WideDefinition<
   K extends Properties = Properties,
   G extends WideGroups = WideGroups,
@@ -48,7 +48,7 @@ export interface WideDefinition<
   readonly rows: ReadonlyMap<string, AnyDefinition>;
 }
 
-/** A wide definition of whatever shape. */
+/** A wide definition of any shape. */
 export type AnyWideDefinition = WideDefinition;
 
 type Intersection<U> = (U extends unknown ? (each: U) => void : never) extends (
@@ -62,13 +62,13 @@ type GroupProperties<W extends AnyWideDefinition> = Extract<
   Properties
 >;
 
-/** What an insert takes: the keys and the properties of all groups. */
+/** Input of an insert: the keys and the properties of all groups. */
 export type WideCreateOf<W extends AnyWideDefinition> = CreateShape<W['keys'] & GroupProperties<W>>;
 
-/** What a read of the whole gives. */
+/** Result of a read of the whole entity. */
 export type WideReadOf<W extends AnyWideDefinition> = ReadShape<W['keys'] & GroupProperties<W>>;
 
-/** What a read of some groups gives. */
+/** Result of a read of some groups. */
 export type WidePartOf<W extends AnyWideDefinition, N extends keyof W['groups']> = ReadShape<
   W['keys'] & Extract<Intersection<W['groups'][N]>, Properties>
 >;
@@ -78,7 +78,7 @@ export type WideKeyOf<W extends AnyWideDefinition> = ReadShape<W['keys']>;
 
 type Unmerged = 'readOnly' | 'computed' | 'encrypted';
 
-/** What a change takes: any of the properties of the groups, but those that no merge writes. */
+/** Input of a change: properties of the groups, except those that a merge cannot write. */
 export type WideChangesOf<W extends AnyWideDefinition> =
   GroupProperties<W> extends infer P extends Properties
     ? {
@@ -92,9 +92,9 @@ export type WideChangesOf<W extends AnyWideDefinition> =
 export type GroupOf<W extends AnyWideDefinition> = keyof W['groups'] & string;
 
 /**
- * Defines a logical entity of several rows, for more than 252 properties or 1 MiB: 365 days of
- * counts, say. Sends nothing. Throws `DefinitionError` for groups that share a property, names of
- * groups that are not letters and digits of one length, or more than 100 groups.
+ * Defines a logical entity of several rows, for more than 252 properties or 1 MiB, such as 365 days
+ * of counts. Sends nothing. Throws `DefinitionError` for groups that share a property, names of
+ * groups that are not letters and digits of equal length, or more than 100 groups.
  */
 export function defineWideEntity<
   K extends Properties,
@@ -105,7 +105,7 @@ export function defineWideEntity<
   const { type, keys, groups, system = {} } = options;
   checkGroups(options);
   const rows = new Map<string, AnyDefinition>();
-  // An object lists names such as 10 before 01, so they are sorted here.
+  // Objects list integer names such as 10 before 01.
   for (const group of Object.keys(groups).toSorted()) {
     const properties = groups[group] ?? {};
     const definition = defineEntity({
@@ -115,7 +115,7 @@ export function defineWideEntity<
       rowKey: (fields) => withSuffix(options.rowKey(fields as KeyFields<K>), group),
       system,
     });
-    // Fails now, and not at the first write, when the definition cannot be used.
+    // Throws now instead of at the first write when the definition is invalid.
     codecOf(definition);
     rows.set(group, definition);
   }

@@ -26,13 +26,13 @@ import type {
   WideReadOf,
 } from './wide-definition.js';
 
-/** What an entity that was read carries: what each of its rows does, by the name of the group. */
+/** The symbol under which a read entity carries the metadata of its rows, by group. */
 export const wideRows: unique symbol = Symbol.for('tabularium.wideRows');
 
-/** A wide entity as it was read. */
+/** A wide entity that was read. */
 export type WideStored<T> = T & { readonly [wideRows]: Readonly<Record<string, StoredAs>> };
 
-/** The ETags of the rows that an entity was read with, by the names of their groups. */
+/** The ETags with which the rows of an entity were read, by group. */
 export function wideEtagsOf(entity: object): Readonly<Record<string, string>> {
   const rows = rowsOf(entity);
   return Object.fromEntries(Object.entries(rows).map(([group, { etag }]) => [group, etag]));
@@ -42,9 +42,9 @@ function rowsOf(entity: object): Readonly<Record<string, StoredAs>> {
   return (entity as { readonly [wideRows]?: Readonly<Record<string, StoredAs>> })[wideRows] ?? {};
 }
 
-/** What must hold for a write. */
+/** The condition of a write. */
 export interface WideCondition {
-  /** `'any'`: whatever is there. When absent, the ETags that the entity was read with. */
+  /** `'any'`: unconditional. When absent, the ETags that the entity was read with. */
   readonly ifMatch?: 'any';
 }
 
@@ -53,14 +53,14 @@ type WideRow = readonly [string, AnyDefinition];
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** How often a read of several pages is repeated until no row changed between them. */
+/** How often a read of several pages is repeated because rows changed between them. */
 const readsMax = 10;
 
 /**
- * Entities of several rows. All rows of an entity are there from its insert to its delete, so that
- * a change of one row never makes half an entity.
+ * Entities of several rows. All rows of an entity exist from its insert to its delete, so a change
+ * of one row never leaves half an entity.
  *
- * What a whole read gives is of one moment, also when it takes several pages.
+ * A read of the whole entity is a snapshot, even when it takes several pages.
  */
 export class WideEntities<W extends AnyWideDefinition> {
   readonly definition: W;
@@ -76,9 +76,9 @@ export class WideEntities<W extends AnyWideDefinition> {
   }
 
   /**
-   * One transaction of as many inserts as there are groups. Throws `TransactionFailedError` with an
-   * `EntityExistsError` when the entity is there, and `TooLargeError` beyond 4 MiB: nothing is
-   * inserted then.
+   * One transaction with an insert for each group. Throws `TransactionFailedError` with an
+   * `EntityExistsError` when the entity exists, and `TooLargeError` beyond 4 MiB; then nothing was
+   * inserted.
    */
   async insert(entity: WideCreateOf<W>): Promise<void> {
     const transaction = this.#transaction();
@@ -87,14 +87,14 @@ export class WideEntities<W extends AnyWideDefinition> {
   }
 
   /**
-   * The whole entity: one range read; when it takes several pages, they and as many again without
-   * values, until nothing changed between them. Undefined when it is absent. Throws `DecodeError`
-   * when a row is missing.
+   * The whole entity: one range read. When it takes several pages, they are read again without
+   * values, until nothing changed between the two reads. Undefined when it is absent. Throws
+   * `DecodeError` when a row is missing, or rows changed during all of ten reads.
    */
   get(key: WideKeyOf<W>): Promise<WideStored<WideReadOf<W>> | undefined>;
   /**
-   * Some groups: one point read for each, at the same time, and once more when only some are there.
-   * They may be of different moments.
+   * Some groups: one concurrent point read for each, repeated once when only some exist. The groups
+   * may be of different moments.
    */
   get<const N extends GroupOf<W>>(
     key: WideKeyOf<W>,
@@ -111,10 +111,10 @@ export class WideEntities<W extends AnyWideDefinition> {
   }
 
   /**
-   * Changes the properties given and keeps the others: one merge when they are of one group, one
-   * transaction of merges otherwise. `target` is an entity that was read, whose ETags must still
-   * hold for the rows that change, or the values of the keys with `ifMatch: 'any'`. Throws as a
-   * merge does, and then has changed nothing.
+   * Changes the given properties and keeps the others: one merge when they are in one group,
+   * otherwise one transaction of merges. `target` is an entity that was read, whose ETags must hold
+   * for the rows that change, or the values of the keys with `ifMatch: 'any'`. Throws as a merge
+   * does; then nothing was changed.
    */
   async change(
     target: WideKeyOf<W> | WideStored<WideReadOf<W>>,
@@ -143,12 +143,11 @@ export class WideEntities<W extends AnyWideDefinition> {
   }
 
   /**
-   * Reads the whole entity, lets `change` make the new one and replaces the rows that differ under
-   * their ETags, in one transaction; when somebody else was faster, all of it again. Rows that stay
-   * as they are may change meanwhile. A row that is missing is inserted, so that a definition can
-   * get another group. Each attempt is one range read and one transaction; nothing is sent when
-   * nothing differs. Throws `EntityNotFoundError` when the entity is absent and `ContentionError`
-   * when others were faster at all attempts.
+   * Reads the whole entity, calls `change` and replaces the rows that differ under their ETags, in
+   * one transaction; starts again after a conflict. Rows that do not differ may change meanwhile. A
+   * missing row is inserted, so that a definition can get another group. Each attempt is one range
+   * read and one transaction, which is not sent when nothing differs. Throws `EntityNotFoundError`
+   * when the entity is absent, and `ContentionError` after conflicts at all attempts.
    */
   update(
     key: WideKeyOf<W>,
@@ -169,7 +168,7 @@ export class WideEntities<W extends AnyWideDefinition> {
     );
   }
 
-  /** One transaction of as many deletes as there are groups. Conditions as of `change`. */
+  /** One transaction with a delete for each group. Conditions as for `change`. */
   async delete(
     target: WideKeyOf<W> | WideStored<WideReadOf<W>>,
     condition: WideCondition = {},
@@ -207,7 +206,7 @@ export class WideEntities<W extends AnyWideDefinition> {
     return new Transaction(this.#table, this.#options);
   }
 
-  /** Rows that are there in part may be of an entity that is being deleted: then read again. */
+  /** When only some rows exist, the entity may be being deleted: reads once more. */
   async #readGroups(wanted: readonly WideRow[], key: Values): Promise<readonly StoredRow[]> {
     for (let read = 1; ; read += 1) {
       const keys = wanted.map(([, row]) => codecOf(row).key(key));
@@ -254,7 +253,10 @@ export class WideEntities<W extends AnyWideDefinition> {
     return { rows, pages };
   }
 
-  /** The entity of its rows; those that are missing are an error, or leave their properties out. */
+  /**
+   * Joins rows to an entity. A missing row is an error if strict, otherwise its properties are
+   * absent.
+   */
   #joined(wanted: readonly WideRow[], found: readonly StoredRow[], isStrict = true): object {
     const carried: Record<string, StoredAs> = {};
     const values: Record<string, unknown> = {};
@@ -278,7 +280,7 @@ export class WideEntities<W extends AnyWideDefinition> {
     );
   }
 
-  /** The groups of these names; all when undefined. */
+  /** The groups with these names; all when undefined. */
   #named(groups: readonly string[] | undefined) {
     if (groups === undefined) return this.#rows;
     return groups.map((name) => {
@@ -288,7 +290,7 @@ export class WideEntities<W extends AnyWideDefinition> {
     });
   }
 
-  /** The groups that changes are of. */
+  /** The groups of the changed properties. */
   #touched(changes: Values) {
     const given = Object.keys(changes).filter((name) => changes[name] !== undefined);
     const touched = this.#rows.filter(([group]) =>
@@ -301,7 +303,7 @@ export class WideEntities<W extends AnyWideDefinition> {
     throw new ValueError(`${this.definition.type} has no property '${unknown}'`);
   }
 
-  /** The row of an entity that was read, or the values of the keys. */
+  /** The row's part of an entity that was read, or the values of the keys. */
   #target(target: object, group: string, row: AnyDefinition): KeyOrEntity<AnyDefinition> {
     const keys = pick(row, { ...target }, Object.keys(this.definition.keys));
     const carried = own(rowsOf(target), group);
@@ -315,7 +317,7 @@ export class WideEntities<W extends AnyWideDefinition> {
   }
 }
 
-/** The values of a row's properties, the keys among them. */
+/** The values of a row's properties, including the keys. */
 function pick(
   { properties }: AnyDefinition,
   values: Values,
@@ -325,7 +327,7 @@ function pick(
   return Object.fromEntries(entries.map((name) => [name, values[name]]));
 }
 
-/** The changes of a row. That no type tells they can be merged is for the codec to refuse. */
+/** The changes of a row, untyped: the codec refuses properties that cannot be merged. */
 function changesOf(row: AnyDefinition, changes: Values): never {
   return pick(row, changes) as never;
 }
