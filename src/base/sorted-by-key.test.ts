@@ -73,6 +73,42 @@ describe('elements sorted by key', () => {
     assert.deepEqual(numbers(entries.forward(everything)), [5]);
   });
 
+  it('deletes many at once, but for those that were replaced or are gone', () => {
+    const some = fc.uniqueArray(fc.nat(2_000), { maxLength: 1_500, size: 'max' });
+    const gone = fc.record({ asked: some, replaced: some, deleted: some, isShared: fc.boolean() });
+    fc.assert(
+      fc.property(gone, ({ asked, replaced, deleted, isShared }) => {
+        const entries = new SortedByKey<Element>();
+        const held = Array.from({ length: 2_001 }, (_, number) => entry(number));
+        for (const each of held) entries.put(each);
+        const before = isShared ? entries.copy() : undefined;
+        for (const number of replaced) entries.put(entry(number));
+        for (const number of deleted) entries.delete(entry(number).key);
+        const kept = new Set([...replaced, ...deleted]);
+        const sorted = asked.toSorted((left, right) => left - right);
+        const found = entries.deleteEach(sorted.flatMap((number) => held[number] ?? []));
+        const expected = sorted.filter((number) => !kept.has(number));
+        assert.deepEqual(numbers(found), expected);
+        const absent = new Set([...expected, ...deleted]);
+        const left = held.filter(({ version }) => !absent.has(version - 1));
+        assert.deepEqual(numbers(entries.forward(everything)), numbers(left));
+        if (before !== undefined) assert.equal(numbers(before.forward(everything)).length, 2_001);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('keeps its views when it is told before it changes', () => {
+    const entries = new SortedByKey<Element>();
+    for (const number of [1, 2, 3]) entries.put(entry(number));
+    const view = entries.view();
+    entries.keepViews();
+    entries.put(entry(4));
+    entries.delete(entry(1).key);
+    assert.deepEqual(numbers(view.forward(everything)), [1, 2, 3]);
+    assert.deepEqual(numbers(entries.view().forward(everything)), [2, 3, 4]);
+  });
+
   it('has copies that change apart from it and from each other', () => {
     const steps = fc.array(
       fc.record({

@@ -55,22 +55,38 @@ export class SortedByKey<Element extends Keyed> {
 
   /** A copy that changes independently. Takes constant time. */
   copy(): SortedByKey<Element> {
-    // Both copies now share the chunks, so neither may change them in place.
-    this.#owner = {};
-    this.#isShared = true;
+    this.keepViews();
+    return this.view();
+  }
+
+  /**
+   * A copy that stays as it is only if `keepViews` is called before this collection changes again.
+   * While nothing changes it costs nothing.
+   */
+  view(): SortedByKey<Element> {
     return new SortedByKey(this.#chunks);
   }
 
+  /** Changes from now on leave the views alone that there are. */
+  keepViews(): void {
+    // Both sides now share the chunks, so neither may change them in place.
+    this.#owner = {};
+    this.#isShared = true;
+  }
+
   get(key: Bytes): Element | undefined {
-    const name = nameOfBytes(key);
+    return this.named(nameOfBytes(key));
+  }
+
+  /** The element whose key has this name. */
+  named(name: string): Element | undefined {
     const { chunk, element } = this.#seek(name);
     const found = this.#chunks[chunk];
     return found?.names[element] === name ? found.elements[element] : undefined;
   }
 
-  /** Returns the replaced element. */
-  put(put: Element): Element | undefined {
-    const name = nameOfBytes(put.key);
+  /** Returns the replaced element. `name`: that of its key, where the caller has it. */
+  put(put: Element, name = nameOfBytes(put.key)): Element | undefined {
     const place = this.#seek(name);
     const chunk = this.#own(place.chunk);
     const { names, elements } = chunk;
@@ -86,8 +102,7 @@ export class SortedByKey<Element extends Keyed> {
   }
 
   /** Returns the deleted element. */
-  delete(key: Bytes): Element | undefined {
-    const name = nameOfBytes(key);
+  delete(key: Bytes, name = nameOfBytes(key)): Element | undefined {
     const place = this.#seek(name);
     if (this.#chunks[place.chunk]?.names[place.element] !== name) return undefined;
     const { names, elements } = this.#own(place.chunk);
@@ -95,6 +110,21 @@ export class SortedByKey<Element extends Keyed> {
     const [found] = elements.splice(place.element, 1);
     if (elements.length === 0 && this.#chunks.length > 1) this.#chunks.splice(place.chunk, 1);
     return found;
+  }
+
+  /**
+   * Deletes those of some elements that are still there, and returns them. The elements are in key
+   * order, so that each chunk is changed once.
+   */
+  deleteEach(elements: readonly Element[]): readonly Element[] {
+    const deleted: Element[] = [];
+    let at = 0;
+    for (let next = elements[at]; next !== undefined; next = elements[at]) {
+      const place = this.#seek(nameOfBytes(next.key));
+      // At least the one that was sought is passed, whether it was found or not.
+      at = Math.max(at + 1, this.#deleteFromChunk(place, elements, at, deleted));
+    }
+    return deleted;
   }
 
   /** The elements of a range in order. The collection must not change during the iteration. */
@@ -127,6 +157,37 @@ export class SortedByKey<Element extends Keyed> {
       chunk -= 1;
       element = this.#chunks[chunk]?.elements.length ?? 0;
     }
+  }
+
+  /** Returns which of the elements comes after what the chunk holds. */
+  #deleteFromChunk(
+    place: Place,
+    elements: readonly Element[],
+    from: number,
+    deleted: Element[],
+  ): number {
+    const chunk = this.#own(place.chunk);
+    const keptNames: string[] = [];
+    const kept: Element[] = [];
+    let [at, passed] = [from, place.element];
+    for (; passed < chunk.elements.length && at < elements.length;) {
+      const [found, sought] = [chunk.elements[passed], elements[at]];
+      const name = chunk.names[passed];
+      if (found === undefined || sought === undefined || name === undefined) break;
+      if (found === sought) {
+        deleted.push(found);
+        at += 1;
+        passed += 1;
+      } else if (name < nameOfBytes(sought.key)) {
+        keptNames.push(name);
+        kept.push(found);
+        passed += 1;
+      } else at += 1;
+    }
+    chunk.names.splice(place.element, passed - place.element, ...keptNames);
+    chunk.elements.splice(place.element, passed - place.element, ...kept);
+    if (chunk.elements.length === 0 && this.#chunks.length > 1) this.#chunks.splice(place.chunk, 1);
+    return at;
   }
 
   #chunkOf(names: string[], elements: Element[]): Chunk<Element> {

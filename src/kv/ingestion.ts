@@ -32,6 +32,6 @@ export function assertIngestion({ entries, deletes, floor, guard }: Ingestion): 
 }
 
 /** The least version that later commits have to exceed. */
-export function floorOf({ entries, floor }: Ingestion): number {
+export function floorOf({ entries, floor }: Pick<Ingestion, 'entries' | 'floor'>): number {
   return entries.reduce((greatest, { version }) => Math.max(greatest, version), floor);
 }

@@ -4,8 +4,9 @@ import { StoreFailedError } from '../../kv/errors.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import type { Entry } from '../../kv/store.js';
 import { noteEntry } from './base-note.js';
+import type { Change } from './frame-change.js';
 import type { Journal } from './journal.js';
-import type { MemoryTable, Portion, TableEntry, Taken } from './memory-table.js';
+import type { MemoryTable, Portion, Taken } from './memory-table.js';
 import type { ReadEpochs } from './read-epochs.js';
 
 /** How long a change waits at most until the base is told of it, while little is written. */
@@ -122,10 +123,10 @@ export class Applier {
     let start: Bytes | undefined = beginning;
     while (start !== undefined) {
       const { entries, next }: Taken = table.take(start, { sequenceMax: sequence, ...portion });
-      const note = next === undefined ? [noteEntry(position)] : [];
-      const deletes = entries.filter((entry) => !isPut(entry)).map(({ key }) => key);
       const floor = this.#parts.lastVersion();
-      await base.ingest({ entries: [...entries.filter(isPut), ...note], deletes, floor });
+      const { puts, deletes } = partsOf(entries);
+      if (next === undefined) puts.push(noteEntry(position));
+      await base.ingest({ entries: puts, deletes, floor });
       table.settle(entries);
       this.#trouble = undefined;
       this.#tellProgress();
@@ -139,6 +140,12 @@ export class Applier {
   }
 }
 
-function isPut(entry: TableEntry): entry is TableEntry & Entry {
-  return entry.value !== undefined;
+function partsOf(changes: readonly Change[]): { puts: Entry[]; deletes: Bytes[] } {
+  const puts: Entry[] = [];
+  const deletes: Bytes[] = [];
+  for (const { key, value, version } of changes) {
+    if (value === undefined) deletes.push(key);
+    else puts.push({ key, value, version });
+  }
+  return { puts, deletes };
 }

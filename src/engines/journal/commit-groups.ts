@@ -1,8 +1,17 @@
+import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
+import { invariant } from '../../base/invariant.js';
 import { GuardError, StoreBusyError } from '../../kv/errors.js';
 import type { CommitResult } from '../../kv/store.js';
-import { Evaluation, type Evaluated, type Found, type Outcome, type Work } from './evaluation.js';
-import { changeBytes } from './frame.js';
+import {
+  addKeysOf,
+  Evaluation,
+  type Evaluated,
+  type Found,
+  type Outcome,
+  type Work,
+} from './evaluation.js';
+import { changeBytes } from './frame-change.js';
 
 /** One group's bounds: it is tried on the main thread, and one frame of the journal. */
 const groupCommitsMax = 512;
@@ -28,7 +37,7 @@ export interface CommitGround {
   /** Resolves when there is room for changes of so many bytes. Rejects when there will be none. */
   makeRoom(bytes: number): Promise<void>;
   /** What is at each key now. Only `apply` changes it. */
-  read(works: readonly Work[]): Promise<readonly (readonly Found[])[]>;
+  read(keys: readonly Bytes[]): Promise<readonly Found[]>;
   lastVersion(): number;
   /** Makes the changes durable, and then to be seen. */
   apply(changes: readonly Evaluated[], lastVersion: number): Promise<void>;
@@ -81,26 +90,28 @@ export class CommitGroups {
   }
 
   async #runGroup(group: readonly Pending[]): Promise<void> {
-    const works = group.map(({ work }) => work);
-    await this.#ground.makeRoom(group.reduce((sum, { bytes }) => sum + bytes, 0));
-    const found = await this.#ground.read(works);
+    const keys: Bytes[] = [];
+    let bytes = 0;
+    for (const pending of group) {
+      bytes += pending.bytes;
+      addKeysOf(pending.work, keys);
+    }
+    await this.#ground.makeRoom(bytes);
+    const lastVersion = this.#ground.lastVersion();
     const evaluation = new Evaluation({
-      lastVersion: this.#ground.lastVersion(),
+      lastVersion,
       nowMicros: () => this.#clock.nowMicros(),
+      found: keys.length === 0 ? [] : await this.#ground.read(keys),
       isOfOne: group.length === 1,
     });
-    const settling: (() => void)[] = [];
-    for (const [index, pending] of group.entries()) {
-      settling.push(attempt(evaluation, pending, found[index] ?? []));
-    }
-    const isChanged = evaluation.lastVersion > this.#ground.lastVersion();
+    const outcomes = group.map(({ work }) => tried(evaluation, work));
     // What is ingested may be older than what is there.
-    if (isChanged || evaluation.changes.length > 0) {
+    if (evaluation.lastVersion > lastVersion || evaluation.changes.length > 0) {
       await this.#ground.apply(evaluation.changes, evaluation.lastVersion);
       this.#syncs += 1;
     }
     this.#commits += group.length;
-    for (const settle of settling) settle();
+    for (const [index, pending] of group.entries()) settle(pending, outcomes[index]);
   }
 
   #takeGroup(): readonly Pending[] {
@@ -115,19 +126,29 @@ export class CommitGroups {
   }
 }
 
-/** How a piece of work settles when the group is durable. What cannot be tried has no changes. */
-function attempt(
-  evaluation: Evaluation,
-  { work, resolve, reject }: Pending,
-  found: readonly Found[],
-): () => void {
-  let outcome: Outcome;
-  try {
-    outcome = evaluation.evaluate(work, found);
-  } catch (error) {
-    return () => reject(error);
+/** What cannot be tried has no changes. */
+class Untried {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    this.reason = reason;
   }
-  return outcome instanceof GuardError ? () => reject(outcome) : () => resolve(outcome);
+}
+
+function tried(evaluation: Evaluation, work: Work): Outcome | Untried {
+  try {
+    return evaluation.evaluate(work);
+  } catch (error) {
+    return new Untried(error);
+  }
+}
+
+/** When the group is durable. */
+function settle({ resolve, reject }: Pending, outcome: Outcome | Untried | undefined): void {
+  invariant(outcome !== undefined, 'every piece of work was tried');
+  if (outcome instanceof Untried) reject(outcome.reason);
+  else if (outcome instanceof GuardError) reject(outcome);
+  else resolve(outcome);
 }
 
 function bytesOf(work: Work): number {

@@ -57,11 +57,10 @@ export class DeadRuns {
     this.#runs.splice(from, to - from, { ...run, start: first });
   }
 
-  /** The key is put. */
-  revive(key: Bytes): void {
+  /** The key is put. `name`: its own, if known. */
+  revive(key: Bytes, name = nameOfBytes(key)): void {
     this.#revivals += 1;
     if (this.#runs.length === 0) return;
-    const name = nameOfBytes(key);
     const at = this.#lastFrom(name);
     const run = this.#runs[at];
     if (run === undefined || name >= run.end) return;

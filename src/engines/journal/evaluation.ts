@@ -3,8 +3,8 @@ import { addToCounter } from '../../kv/counter.js';
 import { type GuardError } from '../../kv/errors.js';
 import { guardRefusal, type GuardedBatch } from '../../kv/guards.js';
 import { floorOf, type Ingestion } from '../../kv/ingestion.js';
-import type { CommitResult, Entry } from '../../kv/store.js';
-import type { Change } from './frame.js';
+import type { Add, CommitResult } from '../../kv/store.js';
+import type { Change } from './frame-change.js';
 
 /** What waits to be written: a commit of the contract, or entries that keep their versions. */
 export type Work =
@@ -14,23 +14,25 @@ export type Work =
 export type Outcome = CommitResult | GuardError;
 
 /** What is at a key before any work of the group. */
-export type Found = Pick<Entry, 'value' | 'version'> | undefined;
+export type Found = Pick<Change, 'value' | 'version'> | undefined;
 
-/** The keys whose content decides what comes of a piece of work, in this order. */
-export function keysOf(work: Work): readonly Bytes[] {
+/** Appends the keys whose content decides what comes of a piece of work: checks, adds, guard. */
+export function addKeysOf(work: Work, keys: Bytes[]): void {
   if (work.kind === 'ingest') {
-    return work.ingestion.guard === undefined ? [] : [work.ingestion.guard.key];
+    if (work.ingestion.guard !== undefined) keys.push(work.ingestion.guard.key);
+    return;
   }
-  const { guard, checks, adds = [] } = work.batch;
-  const keys = checks.map(({ key }) => key);
-  for (const { key } of adds) keys.push(key);
+  const { guard, checks, adds } = work.batch;
+  for (const { key } of checks) keys.push(key);
+  if (adds !== undefined) for (const { key } of adds) keys.push(key);
   if (guard !== undefined) keys.push(guard.key);
-  return keys;
 }
 
 /** A change, and whether its key was known to be nowhere before. */
 export interface Evaluated extends Change {
   readonly isNew: boolean;
+  /** Of the key. */
+  readonly name: string;
 }
 
 /**
@@ -41,85 +43,100 @@ export class Evaluation {
   readonly changes: Evaluated[] = [];
   lastVersion: number;
   readonly #nowMicros: () => number;
+  /** What is at the keys of all work before it, and how much of that was asked for. */
+  readonly #found: readonly Found[];
+  #asked = 0;
   /** The last change of each key, where later work of the group may ask for it. */
   readonly #changed: Map<string, Found> | undefined;
 
+  /** `found`: what is at the keys of each piece of work, one behind the other. */
   constructor(options: {
     readonly lastVersion: number;
     readonly nowMicros: () => number;
+    readonly found: readonly Found[];
     readonly isOfOne: boolean;
   }) {
     this.lastVersion = options.lastVersion;
     this.#nowMicros = options.nowMicros;
+    this.#found = options.found;
     this.#changed = options.isOfOne ? undefined : new Map();
   }
 
-  /** `found`: what is at `keysOf(work)`. */
-  evaluate(work: Work, found: readonly Found[]): Outcome {
-    return work.kind === 'commit'
-      ? this.#commit(work.batch, found)
-      : this.#ingest(work.ingestion, found);
+  /** Of all work in turn, each once. */
+  evaluate(work: Work): Outcome {
+    const from = this.#asked;
+    if (work.kind === 'ingest') {
+      if (work.ingestion.guard !== undefined) this.#asked += 1;
+      return this.#ingest(work.ingestion, from);
+    }
+    const { checks, adds, guard } = work.batch;
+    this.#asked += checks.length + (adds?.length ?? 0) + (guard === undefined ? 0 : 1);
+    return this.#commit(work.batch, from);
   }
 
-  #commit(batch: GuardedBatch, found: readonly Found[]): Outcome {
-    const { guard, checks, puts, deletes, adds = [] } = batch;
+  #commit({ guard, checks, puts, deletes, adds = noAdds }: GuardedBatch, from: number): Outcome {
     if (guard !== undefined) {
-      const at = checks.length + adds.length;
-      const refusal = guardRefusal(guard, this.#versionAt(guard.key, found[at]));
+      const actual = this.#versionAt(guard.key, from + checks.length + adds.length);
+      const refusal = guardRefusal(guard, actual);
       if (refusal !== undefined) return refusal;
     }
-    const absent = new Set<Bytes>();
+    const absent: Bytes[] = [];
     for (const [index, { key, version }] of checks.entries()) {
-      const actual = this.#versionAt(key, found[index]);
+      const actual = this.#versionAt(key, from + index);
       const holds = version === 'present' ? actual !== 'absent' : actual === version;
       if (!holds) return { ok: false, failedCheck: index, actual };
-      if (actual === 'absent') absent.add(key);
+      if (actual === 'absent') absent.push(key);
     }
     // Before anything is written: an addition may be refused.
     const sums = adds.map(({ key, delta }, index) => {
-      const before = this.#at(key, found[checks.length + index]);
+      const before = this.#at(key, from + checks.length + index);
       return addToCounter(before?.value, delta);
     });
     const version = Math.max(this.#nowMicros(), this.lastVersion + 1);
     this.lastVersion = version;
-    for (const key of deletes) this.#change({ key, value: undefined, version, isNew: false });
-    for (const { key, value } of puts) {
-      this.#change({ key, value, version, isNew: absent.has(key) });
-    }
-    for (const [index, { key }] of adds.entries()) {
-      this.#change({ key, value: sums[index], version, isNew: false });
-    }
+    for (const key of deletes) this.#change(key, undefined, version, false);
+    const isAbsent = absenceOf(absent);
+    for (const { key, value } of puts) this.#change(key, value, version, isAbsent(key));
+    for (const [index, { key }] of adds.entries()) this.#change(key, sums[index], version, false);
     return { ok: true, version };
   }
 
-  #ingest(ingestion: Ingestion, [found]: readonly Found[]): Outcome {
-    const { guard, deletes, entries } = ingestion;
+  #ingest({ guard, deletes, entries, floor }: Ingestion, from: number): Outcome {
     if (guard !== undefined) {
-      const refusal = guardRefusal(guard, this.#versionAt(guard.key, found));
+      const refusal = guardRefusal(guard, this.#versionAt(guard.key, from));
       if (refusal !== undefined) return refusal;
     }
-    this.lastVersion = Math.max(this.lastVersion, floorOf(ingestion));
+    this.lastVersion = Math.max(this.lastVersion, floorOf({ entries, floor }));
     const version = this.lastVersion;
-    for (const key of deletes) this.#change({ key, value: undefined, version, isNew: false });
-    for (const entry of entries) this.#change({ ...entry, isNew: false });
+    for (const key of deletes) this.#change(key, undefined, version, false);
+    for (const each of entries) this.#change(each.key, each.value, each.version, false);
     return { ok: true, version };
   }
 
-  #change(change: Evaluated): void {
-    this.changes.push(change);
-    if (this.#changed === undefined) return;
-    const { key, value, version } = change;
-    this.#changed.set(nameOfBytes(key), value === undefined ? undefined : { value, version });
+  #change(key: Bytes, value: Bytes | undefined, version: number, isNew: boolean): void {
+    const name = nameOfBytes(key);
+    this.changes.push({ key, value, version, isNew, name });
+    this.#changed?.set(name, value === undefined ? undefined : { value, version });
   }
 
-  #versionAt(key: Bytes, found: Found): number | 'absent' {
-    return this.#at(key, found)?.version ?? 'absent';
+  #versionAt(key: Bytes, asked: number): number | 'absent' {
+    return this.#at(key, asked)?.version ?? 'absent';
   }
 
-  #at(key: Bytes, found: Found): Found {
+  #at(key: Bytes, asked: number): Found {
+    const found = this.#found[asked];
     if (this.#changed === undefined || this.#changed.size === 0) return found;
     const name = nameOfBytes(key);
     const changed = this.#changed.get(name);
     return changed !== undefined || this.#changed.has(name) ? changed : found;
   }
+}
+
+const noAdds: readonly Add[] = [];
+
+/** Tells of the very keys that were checked, which are mostly none or one. */
+function absenceOf(absent: readonly Bytes[]): (key: Bytes) => boolean {
+  if (absent.length <= 1) return (key) => key === absent[0];
+  const all = new Set(absent);
+  return (key) => all.has(key);
 }

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { Bytes } from '../../base/bytes.js';
+import { changeBytes, FrameChange, writeChange, type Change } from './frame-change.js';
 import { readWhole, writeWhole } from './whole-number.js';
 
 /**
@@ -7,15 +7,6 @@ import { readWhole, writeWhole } from './whole-number.js';
  * fills up its last one, so that writing a frame cannot harm the one before it.
  */
 export const blockBytes = 4096;
-
-/** What becomes of one key. */
-export interface Change {
-  readonly key: Bytes;
-  /** Absent: the key is deleted. */
-  readonly value: Bytes | undefined;
-  /** Of the commit. An ingested entry has its own. */
-  readonly version: number;
-}
 
 /**
  * What one write of the journal makes durable: commits that were acknowledged together. `restart`:
@@ -37,23 +28,12 @@ export interface Frame {
  *   0 mark · 4 checksum of all that follows, from the file's secret on · 8 bytes of the frame without
  *   the filling · 12 kind · 16 sequence (8) · 24 last version (8) · 32 number of changes · 36 zero
  *
- * then each change:
- *
- *   0 bytes of the key (2) · 2 put or delete (2) · 4 bytes of the value · 8 version (8) · 16 key ·
- *   value
+ * then each change: see `frame-change.ts`.
  */
 const mark = 0x4d524654;
 const [checksumAt, lengthAt, kindAt, sequenceAt, lastVersionAt, countAt] = [4, 8, 12, 16, 24, 32];
 const headBytes = 40;
-const [changeTypeAt, valueLengthAt, versionAt] = [2, 4, 8];
-const changeHeadBytes = 16;
-const [putType, deleteType] = [1, 2];
 const kinds = ['changes', 'restart'] as const;
-
-/** The bytes that a change takes in a frame. */
-export function changeBytes({ key, value }: Pick<Change, 'key' | 'value'>): number {
-  return changeHeadBytes + key.length + (value?.length ?? 0);
-}
 
 /** The bytes of a frame on disk, whose changes take so many. */
 export function frameBytes(changesBytes: number): number {
@@ -62,8 +42,8 @@ export function frameBytes(changesBytes: number): number {
 
 export interface EncodedFrame {
   readonly bytes: Buffer;
-  /** The same changes, whose keys and values are parts of `bytes`. */
-  readonly changes: readonly Change[];
+  /** The same changes where they stand in `bytes`. */
+  readonly changes: readonly FrameChange[];
 }
 
 /** `secret` is that of the file: a value that looks like a frame is none without it. */
@@ -80,8 +60,9 @@ export function encodeFrame(frame: Frame, secret: number): EncodedFrame {
   bytes.writeUInt32LE(0, countAt + 4);
   let at = headBytes;
   const changes = frame.changes.map((change) => {
-    const written = writeChange(bytes, change, at);
-    at += changeBytes(change);
+    writeChange(bytes, change, at);
+    const written = new FrameChange(bytes, at);
+    at += written.bytes;
     return written;
   });
   bytes.fill(0, length);
@@ -90,6 +71,7 @@ export function encodeFrame(frame: Frame, secret: number): EncodedFrame {
 }
 
 export interface FoundFrame extends Frame {
+  readonly changes: readonly FrameChange[];
   /** On disk, with the filling. */
   readonly bytes: number;
 }
@@ -111,12 +93,12 @@ export function decodeFrame(
   if (secret !== undefined && crc32(content, secret) !== checksum) return undefined;
   const kind = kinds[bytes.readUInt32LE(start + kindAt)];
   if (kind === undefined) return undefined;
-  const changes: Change[] = [];
+  const changes: FrameChange[] = [];
   const count = bytes.readUInt32LE(start + countAt);
   for (let at = start + headBytes; changes.length < count;) {
-    const change = readChange(bytes, at);
+    const change = new FrameChange(bytes, at);
     changes.push(change);
-    at += changeBytes(change);
+    at += change.bytes;
   }
   return {
     kind,
@@ -125,31 +107,4 @@ export function decodeFrame(
     changes,
     bytes: frameBytes(length - headBytes),
   };
-}
-
-function writeChange(bytes: Buffer, { key, value, version }: Change, at: number): Change {
-  bytes.writeUInt16LE(key.length, at);
-  bytes.writeUInt16LE(value === undefined ? deleteType : putType, at + changeTypeAt);
-  bytes.writeUInt32LE(value?.length ?? 0, at + valueLengthAt);
-  writeWhole(bytes, version, at + versionAt);
-  const keyStart = at + changeHeadBytes;
-  const keyEnd = keyStart + key.length;
-  bytes.set(key, keyStart);
-  const ownKey = bytes.subarray(keyStart, keyEnd);
-  if (value === undefined) return { key: ownKey, value, version };
-  bytes.set(value, keyEnd);
-  return { key: ownKey, value: bytes.subarray(keyEnd, keyEnd + value.length), version };
-}
-
-/** Within a frame whose checksum was right, so that its lengths are. */
-function readChange(bytes: Buffer, at: number): Change {
-  const keyStart = at + changeHeadBytes;
-  const keyEnd = keyStart + bytes.readUInt16LE(at);
-  const version = readWhole(bytes, at + versionAt);
-  const key = bytes.subarray(keyStart, keyEnd);
-  if (bytes.readUInt16LE(at + changeTypeAt) === deleteType) {
-    return { key, value: undefined, version };
-  }
-  const value = bytes.subarray(keyEnd, keyEnd + bytes.readUInt32LE(at + valueLengthAt));
-  return { key, value, version };
 }

@@ -6,7 +6,7 @@ import { StoreFailedError, StoreWriteError } from '../../kv/errors.js';
 import { chanceBytes, encodeFileHead, secretOf, type FileHead } from './file-head.js';
 import { encodeLink } from './file-link.js';
 import { blockBytes, encodeFrame, frameBytes, type Frame } from './frame.js';
-import type { Change } from './frame.js';
+import type { FrameChange } from './frame-change.js';
 import type { JournalFile, JournalFiles } from './journal-files.js';
 import type { Applied } from './recovery.js';
 
@@ -15,7 +15,7 @@ export const smallFileBytes = 4 * blockBytes;
 /** Files that are kept to be used again. What a burst has needed besides goes away. */
 const freeFilesMax = 8;
 
-export type ShowChanges = (changes: readonly Change[], sequence: number) => void;
+export type ShowChanges = (changes: readonly FrameChange[], sequence: number) => void;
 
 /** What a frame is made of; the journal numbers it. */
 export type FrameContent = Omit<Frame, 'sequence'>;

@@ -1,13 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { SortedByKey } from '../../base/sorted-by-key.js';
+import { encodeFrame } from './frame.js';
+import type { Change, FrameChange } from './frame-change.js';
 import { MemoryTable } from './memory-table.js';
 
 const key = Buffer.from('key');
 const start = Buffer.alloc(0);
 const value = Buffer.from('value');
 const portion = { sequenceMax: 10, entriesMax: 10, bytesMax: 10_000 };
-const put = (version: number) => ({ key, value, version });
-const gone = (version: number) => ({ key, value: undefined, version });
+const put = (version: number, of = key) => written({ key: of, value, version });
+const gone = (version: number) => written({ key, value: undefined, version });
+
+/** As a frame has it. */
+function written(change: Change): FrameChange {
+  const frame = { kind: 'changes', sequence: 1, lastVersion: 0, changes: [change] } as const;
+  const [only] = encodeFrame(frame, 0).changes;
+  assert.ok(only !== undefined);
+  return only;
+}
 
 describe('table of what the base lacks', () => {
   it('has nothing of what was put and deleted before the base was told', () => {
@@ -35,7 +46,7 @@ describe('table of what the base lacks', () => {
     const table = new MemoryTable();
     table.apply(put(1), 1, true);
     const other = Buffer.from('other');
-    table.apply({ key: other, value, version: 1 }, 1, true);
+    table.apply(put(1, other), 1, true);
     const { entries } = table.take(start, portion);
     table.apply(put(2), 2, false);
     table.settle(entries);
@@ -47,7 +58,7 @@ describe('table of what the base lacks', () => {
   it('gives portions in key order, and nothing of later frames', () => {
     const table = new MemoryTable();
     for (let index = 0; index < 9; index += 1) {
-      table.apply({ key: Buffer.from([index]), value, version: 1 }, index, true);
+      table.apply(put(1, Buffer.from([index])), index, true);
     }
     const taken: number[] = [];
     const small = { sequenceMax: 6, entriesMax: 3, bytesMax: 10_000 };
@@ -59,6 +70,31 @@ describe('table of what the base lacks', () => {
     }
     assert.deepEqual(taken, [0, 1, 2, 3, 4, 5, 6]);
     assert.equal(table.take(start, { ...portion, bytesMax: 1 }).entries.length, 1);
+  });
+
+  it('shows a read what it had when the read began', async () => {
+    const table = new MemoryTable();
+    const versions = (entries: Iterable<Change>) => [...entries].map(({ version }) => version);
+    table.apply(put(1), 1, true);
+    let end: () => void = assert.fail;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const seen: number[][] = [];
+    const look = async (entries: SortedByKey<Change>) => {
+      await ended;
+      seen.push(versions(entries.forward({ start })));
+    };
+    const reads = [table.during(look), table.during(look)];
+    table.apply(put(2), 2, false);
+    await table.during(async (entries) => {
+      table.settle(table.take(start, portion).entries);
+      seen.push(versions(entries.forward({ start })));
+    });
+    end();
+    await Promise.all(reads);
+    assert.deepEqual(seen, [[2], [1], [1]]);
+    await table.during(async (entries) =>
+      assert.deepEqual(versions(entries.forward({ start })), []),
+    );
   });
 
   it('never gives away what it hides', () => {

@@ -1,13 +1,20 @@
-import type { Bytes } from '../../base/bytes.js';
+import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import { SortedByKey } from '../../base/sorted-by-key.js';
-import { changeBytes, type Change } from './frame.js';
+import { encodeFrame } from './frame.js';
+import { FrameChange } from './frame-change.js';
 
 /** What is known of a key before the base knows it. Never changed but for `mayBeInBase`. */
-export interface TableEntry extends Change {
+export class TableEntry extends FrameChange {
   /** Of the frame that made it durable. */
   readonly sequence: number;
   /** Whether the base holds the key, or is being told of it. */
   mayBeInBase: boolean;
+
+  constructor({ memory, at }: FrameChange, sequence: number, mayBeInBase: boolean) {
+    super(memory, at);
+    this.sequence = sequence;
+    this.mayBeInBase = mayBeInBase;
+  }
 }
 
 /** What an entry costs beside its bytes, about. */
@@ -32,6 +39,10 @@ export class MemoryTable {
   readonly #entries = new SortedByKey<TableEntry>();
   #bytes = 0;
   #count = 0;
+  #hidden: TableEntry | undefined;
+  /** Reads that look at views of the entries, and whether one began after the last change. */
+  #readers = 0;
+  #isViewed = false;
 
   /** About the memory that it takes. */
   get bytes(): number {
@@ -46,16 +57,24 @@ export class MemoryTable {
     return this.#entries.get(key);
   }
 
-  /** All entries as they are now, whatever comes. */
-  copy(): SortedByKey<TableEntry> {
-    return this.#entries.copy();
+  /** `read` gets all entries as they are now, and may use them until its result settles. */
+  async during<Result>(
+    read: (entries: SortedByKey<TableEntry>) => Promise<Result>,
+  ): Promise<Result> {
+    this.#readers += 1;
+    this.#isViewed = true;
+    try {
+      return await read(this.#entries.view());
+    } finally {
+      this.#readers -= 1;
+    }
   }
 
-  /** `isNew`: neither the table nor the base has the key. */
-  apply(change: Change, sequence: number, isNew: boolean): void {
-    const { key, value, version } = change;
-    const entry = { key, value, version, sequence, mayBeInBase: !isNew };
-    const before = this.#entries.put(entry);
+  /** `isNew`: neither the table nor the base has the key. `name`: that of the key, if known. */
+  apply(change: FrameChange, sequence: number, isNew: boolean, name = change.name): void {
+    this.#beforeChange();
+    const entry = new TableEntry(change, sequence, !isNew);
+    const before = this.#entries.put(entry, name);
     this.#count += 1;
     this.#bytes += bytesOf(entry);
     if (before !== undefined) {
@@ -63,13 +82,19 @@ export class MemoryTable {
       entry.mayBeInBase = before.mayBeInBase;
     }
     // Nobody but the table has ever known it.
-    if (value === undefined && !entry.mayBeInBase) this.#remove(entry);
+    if (entry.mayBeInBase || !entry.isDeletion) return;
+    this.#entries.delete(entry.key, name);
+    this.#forget(entry);
   }
 
   /** The key is not to be seen, and the base is never told of it. */
   hide(key: Bytes): void {
-    const sequence = Number.MAX_SAFE_INTEGER;
-    this.#entries.put({ key, value: undefined, version: 0, sequence, mayBeInBase: true });
+    this.#beforeChange();
+    const deletion = { key, value: undefined, version: 0 };
+    const frame = { kind: 'changes', sequence: 0, lastVersion: 0, changes: [deletion] } as const;
+    const [change] = encodeFrame(frame, 0).changes;
+    this.#hidden = change && new TableEntry(change, frame.sequence, true);
+    if (this.#hidden !== undefined) this.#entries.put(this.#hidden, nameOfBytes(key));
   }
 
   /** The next entries in key order, from `start` on; the base is going to be told of them. */
@@ -77,7 +102,7 @@ export class MemoryTable {
     const entries: TableEntry[] = [];
     let bytes = 0;
     for (const entry of this.#entries.forward({ start })) {
-      if (entry.sequence > sequenceMax) continue;
+      if (entry.sequence > sequenceMax || entry === this.#hidden) continue;
       bytes += bytesOf(entry);
       const isFull = entries.length >= entriesMax || bytes > bytesMax;
       if (isFull && entries.length > 0) return { entries, next: entry.key };
@@ -87,14 +112,15 @@ export class MemoryTable {
     return { entries, next: undefined };
   }
 
-  /** The base has them: those that were not changed since are gone. */
+  /** The base has them, which are in key order: those that were not changed since are gone. */
   settle(applied: readonly TableEntry[]): void {
-    for (const entry of applied) if (this.#entries.get(entry.key) === entry) this.#remove(entry);
+    this.#beforeChange();
+    for (const entry of this.#entries.deleteEach(applied)) this.#forget(entry);
   }
 
-  #remove(entry: TableEntry): void {
-    this.#entries.delete(entry.key);
-    this.#forget(entry);
+  #beforeChange(): void {
+    if (this.#isViewed && this.#readers > 0) this.#entries.keepViews();
+    this.#isViewed = false;
   }
 
   #forget(entry: TableEntry): void {
@@ -104,5 +130,5 @@ export class MemoryTable {
 }
 
 function bytesOf(entry: TableEntry): number {
-  return entryBytes + changeBytes(entry);
+  return entryBytes + entry.bytes;
 }

@@ -8,7 +8,7 @@ import { withPartitionRule } from '../../kv/partition-rule.js';
 import type { Candidate, Decision, Entry, KeyRange, RangePage, Store } from '../../kv/store.js';
 import { encodeTuple } from '../../kv/tuple.js';
 import { openMemoryStore } from '../memory/store.js';
-import type { TableEntry } from './memory-table.js';
+import type { Change } from './frame-change.js';
 import { mergedRange } from './merged-range.js';
 
 const partitions = 3;
@@ -53,11 +53,11 @@ async function baseOf({ inBase }: Case) {
   return base;
 }
 
-function tableOf({ changes }: Case): SortedByKey<TableEntry> {
-  const table = new SortedByKey<TableEntry>();
+function tableOf({ changes }: Case): SortedByKey<Change> {
+  const table = new SortedByKey<Change>();
   for (const { at, isGone } of changes) {
     const value = isGone ? undefined : valueOf(at, true);
-    table.put({ key: keyAt(at), value, version: 2, sequence: 1, mayBeInBase: true });
+    table.put({ key: keyAt(at), value, version: 2 });
   }
   return table;
 }

@@ -8,7 +8,7 @@ import type {
   RangeOptions,
   RangePage,
 } from '../../kv/store.js';
-import type { TableEntry } from './memory-table.js';
+import type { Change } from './frame-change.js';
 
 type ReadBase = (range: KeyRange, options: RangeOptions) => Promise<RangePage>;
 
@@ -23,7 +23,7 @@ const deadRunMin = 64;
 /** A page of what the base holds with the changes of a table over it. */
 export async function mergedRange(
   readBase: ReadBase,
-  table: SortedByKey<TableEntry>,
+  table: SortedByKey<Change>,
   range: KeyRange,
   options: RangeOptions,
 ): Promise<MergedPage> {
@@ -45,10 +45,10 @@ export async function mergedRange(
 
 /** Walks along the changes while the base is walked, and decides what the page gets of both. */
 class Merge {
-  readonly #changes: Iterator<TableEntry, void>;
+  readonly #changes: Iterator<Change, void>;
   readonly #options: RangeOptions;
   readonly #sign: 1 | -1;
-  #next: TableEntry | undefined;
+  #next: Change | undefined;
   /** Of the page so far, of both. */
   #count = 0;
   #bytes = 0;
@@ -65,7 +65,7 @@ class Merge {
   /** Nothing is before this key, and it is no deletion, where more than a few were passed. */
   deadUpTo: Bytes | undefined;
 
-  constructor(first: TableEntry, rest: Iterator<TableEntry, void>, options: RangeOptions) {
+  constructor(first: Change, rest: Iterator<Change, void>, options: RangeOptions) {
     this.#next = first;
     this.#changes = rest;
     this.#options = options;

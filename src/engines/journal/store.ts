@@ -2,6 +2,7 @@ import { compareBytes, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
+import type { SortedByKey } from '../../base/sorted-by-key.js';
 import type { Timers } from '../../base/async/timers.js';
 import {
   CommitUnknownError,
@@ -33,12 +34,12 @@ import type {
 import { Applier } from './applier.js';
 import { appliedOf, noteEntry, noteKey } from './base-note.js';
 import { CommitGroups, type CommitGround, type CommitStats } from './commit-groups.js';
-import { keysOf, type Evaluated, type Found, type Work } from './evaluation.js';
+import type { Evaluated, Found } from './evaluation.js';
 import { DeadRuns } from './dead-runs.js';
 import { FencedBase } from './fenced-base.js';
 import { Journal, smallFileBytes, type FrameContent, type ShowChanges } from './journal.js';
 import type { JournalFiles } from './journal-files.js';
-import { MemoryTable } from './memory-table.js';
+import { MemoryTable, type TableEntry } from './memory-table.js';
 import { mergedRange } from './merged-range.js';
 import { ReadEpochs } from './read-epochs.js';
 import { recover, type Trust } from './recovery.js';
@@ -174,7 +175,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     assertKey(key);
     if (options?.guard !== undefined) return (await this.getMany([key], options))[0];
     const entry = this.#table.get(key);
-    return entry === undefined ? this.#base.get(key) : entryOf(entry);
+    return entry === undefined ? this.#base.get(key) : entryOf(entry, key);
   }
 
   async getMany(keys: readonly Bytes[], options?: Guarded): Promise<(Entry | undefined)[]> {
@@ -193,23 +194,32 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     assertRangeOptions(options);
     const { guard, ...own } = options;
     if (guard !== undefined) assertKey(guard.key);
-    return this.#epochs.during(async () => {
-      if (guard === undefined && own.reverse !== true) return this.#forward(range, own);
-      const table = this.#table.copy();
-      // Unguarded the base sees its guard with the same snapshot as the range.
-      const inTable = guard && table.get(guard.key);
-      if (guard !== undefined && inTable !== undefined) assertGuard(guard, entryOf(inTable));
-      const atBase = inTable === undefined && guard !== undefined ? { guard } : {};
-      const read = (part: KeyRange, each: GuardedRangeOptions) =>
-        this.#base.range(part, { ...each, ...atBase });
-      return mergedRange(read, table, range, own);
-    });
+    return this.#epochs.during(() =>
+      this.#table.during((table) =>
+        guard === undefined && own.reverse !== true
+          ? this.#forward(table, range, own)
+          : this.#guarded(table, range, options),
+      ),
+    );
   }
 
-  async #forward(range: KeyRange, options: RangeOptions): Promise<RangePage> {
+  async #guarded(
+    table: TableView,
+    range: KeyRange,
+    { guard, ...own }: GuardedRangeOptions,
+  ): Promise<RangePage> {
+    // Unguarded the base sees its guard with the same snapshot as the range.
+    const inTable = guard && table.get(guard.key);
+    if (guard !== undefined && inTable !== undefined) assertGuard(guard, foundOf(inTable));
+    const atBase = inTable === undefined && guard !== undefined ? { guard } : {};
+    const read = (part: KeyRange, each: GuardedRangeOptions) =>
+      this.#base.range(part, { ...each, ...atBase });
+    return mergedRange(read, table, range, own);
+  }
+
+  async #forward(table: TableView, range: KeyRange, options: RangeOptions): Promise<RangePage> {
     const dead = this.#dead;
     const { revivals } = dead;
-    const table = this.#table.copy();
     const start = dead.startOf(range.start);
     if (range.end !== undefined && compareBytes(start, range.end) >= 0) {
       return { entries: [], more: false };
@@ -331,7 +341,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     return {
       lastVersion: () => this.#lastVersion,
       makeRoom: (bytes) => this.#makeRoom(bytes),
-      read: (works) => this.#readFor(works),
+      read: (keys) => this.#lookUp(keys, foundOf),
       apply: (changes, lastVersion) => this.#apply(changes, lastVersion),
     };
   }
@@ -353,33 +363,40 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     return this.#table.bytes > limits.tableBytesMax || !journal.hasRoomFor(bytes);
   }
 
-  async #readFor(works: readonly Work[]): Promise<readonly (readonly Found[])[]> {
-    const keys = works.map(keysOf);
-    const found = await this.#read(keys.flat());
-    let at = 0;
-    return keys.map(({ length }) => found.slice(at, (at += length)));
+  #read(keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {
+    return this.#lookUp(keys, entryOf);
   }
 
-  async #read(keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {
-    const inTable = keys.map((key) => this.#table.get(key));
-    const others = keys.filter((_, index) => inTable[index] === undefined);
-    if (others.length === 0) return inTable.map((entry) => entry && entryOf(entry));
+  async #lookUp<Result>(
+    keys: readonly Bytes[],
+    resultOf: (entry: TableEntry, key: Bytes) => Result | undefined,
+  ): Promise<(Result | Entry | undefined)[]> {
+    const found: (Result | Entry | undefined)[] = [];
+    const others: Bytes[] = [];
+    const places: number[] = [];
+    for (const [place, key] of keys.entries()) {
+      const entry = this.#table.get(key);
+      found.push(entry && resultOf(entry, key));
+      if (entry !== undefined) continue;
+      others.push(key);
+      places.push(place);
+    }
+    if (others.length === 0) return found;
     const inBase = await this.#base.getMany(others);
     if (others.length === keys.length) return inBase;
-    let at = 0;
-    return inTable.map((entry) => {
-      if (entry !== undefined) return entryOf(entry);
-      at += 1;
-      return inBase[at - 1];
-    });
+    for (const [index, place] of places.entries()) found[place] = inBase[index];
+    return found;
   }
 
   async #apply(changes: readonly Evaluated[], lastVersion: number): Promise<void> {
     await this.#append({ kind: 'changes', lastVersion, changes }, (durable, sequence) => {
       this.#lastVersion = lastVersion;
       for (const [index, change] of durable.entries()) {
-        this.#table.apply(change, sequence, changes[index]?.isNew === true);
-        if (change.value !== undefined) this.#dead.revive(change.key);
+        const evaluated = changes[index];
+        invariant(evaluated !== undefined, 'a frame has the changes that it was given');
+        const { key, value, isNew, name } = evaluated;
+        this.#table.apply(change, sequence, isNew, name);
+        if (value !== undefined) this.#dead.revive(key, name);
       }
       this.#applier.wake();
     });
@@ -442,19 +459,19 @@ function innerOf(snapshot: StoreSnapshot): StoreSnapshot {
   return snapshot.inner;
 }
 
-function entryOf({
-  key,
-  value,
-  version,
-}: {
-  readonly key: Bytes;
-  readonly value: Bytes | undefined;
-  readonly version: number;
-}): Entry | undefined {
+type TableView = ReturnType<SortedByKey<TableEntry>['view']>;
+
+/** The asked key spares another. */
+function entryOf({ value, version }: TableEntry, key: Bytes): Entry | undefined {
   return value === undefined ? undefined : { key, value, version };
 }
 
-function assertGuard(guard: Guard, found: Entry | undefined): void {
+/** Reads of the frame what is asked of it. */
+function foundOf(entry: TableEntry): Found {
+  return entry.isDeletion ? undefined : entry;
+}
+
+function assertGuard(guard: Guard, found: Pick<Entry, 'version'> | undefined): void {
   const refusal = guardRefusal(guard, found?.version ?? 'absent');
   if (refusal !== undefined) throw refusal;
 }
