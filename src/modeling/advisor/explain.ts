@@ -75,17 +75,17 @@ export function explain(
   const workload = given as AnyWorkload;
   checkWorkload(workload, entity);
   const targets = { ...cloudTargets, ...told };
-  const places = rowSetsOf(entity, indexes, workload);
-  const plans = workload.operations.map((operation) => planOf(places, operation, targets));
-  const loads = loadsOf(places, plans);
+  const rowSets = rowSetsOf(entity, indexes, workload);
+  const plans = workload.operations.map((operation) => planOf(rowSets, operation, targets));
+  const loads = loadsOf(rowSets, plans);
   const operations = plans.map((plan) => operationReport(plan, prices));
-  const capacity = capacityReport(places);
+  const capacity = capacityReport(rowSets);
   const requestsPerSecond = plans.reduce(
     (sum, plan) => sum + plan.operation.perSecond * requestsOf(plan).expected,
     workload.otherRequestsPerSecond ?? 0,
   );
   const advice: Advice = {
-    places,
+    rowSets,
     workload,
     plans,
     loads,
@@ -158,8 +158,8 @@ function operationReport(plan: OperationPlan, prices: PriceTable): OperationRepo
 
 function classReports(accesses: readonly Access[]): readonly ClassReport[] {
   const found = new Map<string, ClassReport>();
-  for (const { request, place, requests } of accesses) {
-    const name = place?.name ?? request;
+  for (const { request, rowSet, requests } of accesses) {
+    const name = rowSet?.name ?? request;
     const id = `${request} ${name}`;
     const before = found.get(id);
     found.set(id, {
@@ -192,11 +192,11 @@ function billedAs(request: RequestClass): BilledClass | undefined {
   }
 }
 
-function capacityReport(places: RowSets): CapacityReport {
-  const { entities, indexes } = places;
+function capacityReport(rowSets: RowSets): CapacityReport {
+  const { entities, indexes } = rowSets;
   const reports = [entities, ...indexes]
     .filter(({ index }) => index?.place !== 'blob')
-    .map((place) => placeReport(place, places));
+    .map((rowSet) => placeReport(rowSet, rowSets));
   return {
     bytes: reports.reduce((sum, { bytes }) => sum + bytes, 0),
     places: reports,
@@ -205,20 +205,20 @@ function capacityReport(places: RowSets): CapacityReport {
   };
 }
 
-function placeReport(place: RowSet, places: RowSets): PlaceReport {
-  const { name, rows, size, index } = place;
+function placeReport(rowSet: RowSet, rowSets: RowSets): PlaceReport {
+  const { name, rows, size, index } = rowSet;
   const { bytes, overheadBytes } = size;
-  const rowBytes = index?.kind === 'list' ? listBytes(place, places) : bytes;
+  const rowBytes = index?.kind === 'list' ? listBytes(rowSet, rowSets) : bytes;
   return { name, rows, rowBytes, overheadBytes, bytes: rows * rowBytes.average };
 }
 
 /** Together, the lists name every entity once, so the average length follows from their number. */
-function listBytes(place: RowSet, places: RowSets): PlaceReport['rowBytes'] {
-  const { index, rows } = place;
-  const entries = listEntries(place, places);
-  const average = rows === 0 ? 0 : places.entities.rows / rows;
+function listBytes(rowSet: RowSet, rowSets: RowSets): PlaceReport['rowBytes'] {
+  const { index, rows } = rowSet;
+  const entries = listEntries(rowSet, rowSets);
+  const average = rows === 0 ? 0 : rowSets.entities.rows / rows;
   const bytes = mapEstimate({ ...entries, expected: average }, (count) =>
-    index?.kind === 'list' ? listSize(index, place, places.entities, count).bytes : 0,
+    index?.kind === 'list' ? listSize(index, rowSet, rowSets.entities, count).bytes : 0,
   );
   return { average: bytes.expected, maximum: Math.max(bytes.expected, bytes.worst) };
 }
@@ -230,8 +230,8 @@ function loadReport({ loads, targets, requestsPerSecond }: Advice): LoadReport {
     requestsPerSecondTarget: targets.accountRequestsPerSecond,
     partitionTarget: target,
     places: loads.map((load) => ({
-      name: load.place.name,
-      partitions: load.place.partitions.values,
+      name: load.rowSet.name,
+      partitions: load.rowSet.partitions.values,
       entitiesPerSecond: load.entitiesPerSecond,
       busiestPerSecond: load.busiestPerSecond,
       busiestShare: load.busiestShare,

@@ -4,15 +4,20 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { systemRandomness } from '../../base/randomness.js';
 import { anyKeyText, anyWireValue } from '../../../test/modeling/support/wire-arbitraries.js';
-import type { ValuePlace } from './associated-data.js';
+import type { ValueLocation } from './associated-data.js';
 import { EncryptionError } from './encryption-error.js';
 import { decryptEqual, decryptValue, encryptEqual, encryptValue } from './property-cipher.js';
 
 const key = Buffer.alloc(32, 7);
 const equalKey = Buffer.alloc(64, 9);
-const place: ValuePlace = { table: 'Staff', partitionKey: 'Sales', rowKey: '1', property: 'Note' };
+const location: ValueLocation = {
+  table: 'Staff',
+  partitionKey: 'Sales',
+  rowKey: '1',
+  property: 'Note',
+};
 
-const anyPlace: fc.Arbitrary<ValuePlace> = fc.record({
+const anyLocation: fc.Arbitrary<ValueLocation> = fc.record({
   table: fc.constantFrom('Staff', 'Archive'),
   partitionKey: anyKeyText,
   rowKey: anyKeyText,
@@ -20,20 +25,20 @@ const anyPlace: fc.Arbitrary<ValuePlace> = fc.record({
 });
 
 describe('an encrypted value', () => {
-  it('comes back with its type, exactly, in the place where it was encrypted', () => {
+  it('comes back with its type, exactly, in the location where it was encrypted', () => {
     fc.assert(
-      fc.property(anyPlace, anyWireValue, (place, value) => {
-        const random = encryptValue(key, place, value, systemRandomness);
-        assert.deepEqual(decryptValue(key, place, random), value);
-        const equal = encryptEqual(equalKey, place, value);
-        assert.deepEqual(decryptEqual(equalKey, place, equal), value);
+      fc.property(anyLocation, anyWireValue, (location, value) => {
+        const random = encryptValue(key, location, value, systemRandomness);
+        assert.deepEqual(decryptValue(key, location, random), value);
+        const equal = encryptEqual(equalKey, location, value);
+        assert.deepEqual(decryptEqual(equalKey, location, equal), value);
       }),
     );
   });
 
   it('does not decrypt in another table, partition, row or property', () => {
     fc.assert(
-      fc.property(anyPlace, anyPlace, anyWireValue, (from, to, value) => {
+      fc.property(anyLocation, anyLocation, anyWireValue, (from, to, value) => {
         fc.pre(JSON.stringify(from) !== JSON.stringify(to));
         const bytes = encryptValue(key, from, value, systemRandomness);
         assert.throws(() => decryptValue(key, to, bytes), EncryptionError);
@@ -44,18 +49,18 @@ describe('an encrypted value', () => {
   it('tells apart keys that would be the same text one after the other', () => {
     const bytes = encryptValue(
       key,
-      { ...place, partitionKey: 'a', rowKey: 'bc' },
+      { ...location, partitionKey: 'a', rowKey: 'bc' },
       { type: 'Int32', value: 1 },
       systemRandomness,
     );
-    const moved = { ...place, partitionKey: 'ab', rowKey: 'c' };
+    const moved = { ...location, partitionKey: 'ab', rowKey: 'c' };
     assert.throws(() => decryptValue(key, moved, bytes), EncryptionError);
   });
 
   it('decrypts whatever the case of the table name, which is one name to the service', () => {
     const value = { type: 'String', value: 'x' } as const;
-    const bytes = encryptValue(key, place, value, systemRandomness);
-    assert.deepEqual(decryptValue(key, { ...place, table: 'sTAFF' }, bytes), value);
+    const bytes = encryptValue(key, location, value, systemRandomness);
+    assert.deepEqual(decryptValue(key, { ...location, table: 'sTAFF' }, bytes), value);
   });
 
   it('does not decrypt after any change', () => {
@@ -66,15 +71,15 @@ describe('an encrypted value', () => {
         fc.integer({ min: 0, max: 7 }),
         (value, position, bit) => {
           for (const [bytes, open] of [
-            [encryptValue(key, place, value, systemRandomness), decryptValue],
-            [encryptEqual(equalKey, place, value), decryptEqual],
+            [encryptValue(key, location, value, systemRandomness), decryptValue],
+            [encryptEqual(equalKey, location, value), decryptEqual],
           ] as const) {
             const spoiled = Buffer.from(bytes);
             const at = position % spoiled.length;
             spoiled.writeUInt8(spoiled.readUInt8(at) ^ (1 << bit), at);
             const used = open === decryptValue ? key : equalKey;
-            assert.throws(() => open(used, place, spoiled), EncryptionError);
-            assert.throws(() => open(used, place, bytes.subarray(0, at)), EncryptionError);
+            assert.throws(() => open(used, location, spoiled), EncryptionError);
+            assert.throws(() => open(used, location, bytes.subarray(0, at)), EncryptionError);
           }
         },
       ),
@@ -83,14 +88,14 @@ describe('an encrypted value', () => {
 
   it('refuses half a surrogate pair, which would come back as another text', () => {
     assert.throws(
-      () => encryptValue(key, place, { type: 'String', value: 'a\ud800' }, systemRandomness),
+      () => encryptValue(key, location, { type: 'String', value: 'a\ud800' }, systemRandomness),
       EncryptionError,
     );
   });
 
   it('is the bytes that the reference documents', () => {
     const randomness = { ...systemRandomness, bytes: (count: number) => Buffer.alloc(count, 1) };
-    const bytes = encryptValue(key, place, { type: 'String', value: 'é' }, randomness);
+    const bytes = encryptValue(key, location, { type: 'String', value: 'é' }, randomness);
     const lengthPrefixed = (text: string) => {
       const length = Buffer.alloc(4);
       length.writeUInt32BE(Buffer.byteLength(text));

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { Randomness } from '../../base/randomness.js';
 import { sivDecrypt, sivEncrypt } from './aes-siv.js';
-import { placeOfEqualValues, placeOfValue, type ValuePlace } from './associated-data.js';
+import { associatedDataOfEquals, associatedDataOf, type ValueLocation } from './associated-data.js';
 import { EncryptionError } from './encryption-error.js';
 import { decodePlain, encodePlain } from './plain-value.js';
 import type { WireValue } from '../rows/row.js';
@@ -28,54 +28,62 @@ export const overheadBytesMax = 2 + nonceBytes + tagBytes;
 /** AES-256-GCM with a random nonce, bound to the location. */
 export function encryptValue(
   key: Uint8Array,
-  place: ValuePlace,
+  location: ValueLocation,
   value: WireValue,
   randomness: Randomness,
 ): Uint8Array {
   const nonce = randomness.bytes(nonceBytes);
   const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
-  cipher.setAAD(placeOfValue(place));
+  cipher.setAAD(associatedDataOf(location));
   const body = [cipher.update(encodePlain(value)), cipher.final()];
   return Buffer.concat([Uint8Array.of(gcmMark), nonce, ...body, cipher.getAuthTag()]);
 }
 
 /** Throws `EncryptionError` unless the bytes were encrypted with this key for this location. */
-export function decryptValue(key: Uint8Array, place: ValuePlace, bytes: Uint8Array): WireValue {
-  if (bytes[0] !== gcmMark || bytes.length < 1 + nonceBytes + tagBytes) throw refusal(place);
+export function decryptValue(
+  key: Uint8Array,
+  location: ValueLocation,
+  bytes: Uint8Array,
+): WireValue {
+  if (bytes[0] !== gcmMark || bytes.length < 1 + nonceBytes + tagBytes) throw refusal(location);
   const end = bytes.length - tagBytes;
   const nonce = bytes.subarray(1, 1 + nonceBytes);
   const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
-  decipher.setAAD(placeOfValue(place));
+  decipher.setAAD(associatedDataOf(location));
   decipher.setAuthTag(bytes.subarray(end));
   const body = decipher.update(bytes.subarray(1 + nonceBytes, end));
   try {
     return decodePlain(Buffer.concat([body, decipher.final()]));
   } catch (cause) {
-    throw refusal(place, cause);
+    throw refusal(location, cause);
   }
 }
 
 /** AES-256-SIV, bound to table and property only: equal values are equal bytes. */
 export function encryptEqual(
   key: Uint8Array,
-  place: Pick<ValuePlace, 'table' | 'property'>,
+  location: Pick<ValueLocation, 'table' | 'property'>,
   value: WireValue,
 ): Uint8Array {
-  const body = sivEncrypt(key, placeOfEqualValues(place), encodePlain(value));
+  const body = sivEncrypt(key, associatedDataOfEquals(location), encodePlain(value));
   return Buffer.concat([Uint8Array.of(sivMark), body]);
 }
 
 /** Undoes `encryptEqual`; throws as `decryptValue`. */
-export function decryptEqual(key: Uint8Array, place: ValuePlace, bytes: Uint8Array): WireValue {
+export function decryptEqual(
+  key: Uint8Array,
+  location: ValueLocation,
+  bytes: Uint8Array,
+): WireValue {
   const plain =
     bytes[0] === sivMark
-      ? sivDecrypt(key, placeOfEqualValues(place), bytes.subarray(1))
+      ? sivDecrypt(key, associatedDataOfEquals(location), bytes.subarray(1))
       : undefined;
-  if (plain === undefined) throw refusal(place);
+  if (plain === undefined) throw refusal(location);
   return decodePlain(plain);
 }
 
-function refusal({ table, partitionKey, rowKey, property }: ValuePlace, cause?: unknown) {
+function refusal({ table, partitionKey, rowKey, property }: ValueLocation, cause?: unknown) {
   return new EncryptionError(
     `'${property}' of ('${partitionKey}', '${rowKey}') in ${table} was changed, moved from elsewhere, ` +
       'or encrypted with another key',

@@ -1,7 +1,7 @@
 import { own } from '../../base/own.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Row, RowProperties, StoredRow, WireValue } from '../rows/row.js';
-import type { ValuePlace } from './associated-data.js';
+import type { ValueLocation } from './associated-data.js';
 import type { DeterministicKeys } from './deterministic-keys.js';
 import { EncryptionError } from './encryption-error.js';
 import {
@@ -55,11 +55,11 @@ export async function sealRow(
   for (const [property, algorithm] of Object.entries(algorithms)) {
     const value = own(row.properties, property);
     if (value === undefined) continue;
-    const place = { table: keys.table, partitionKey, rowKey, property };
+    const location = { table: keys.table, partitionKey, rowKey, property };
     const bytes =
       algorithm === 'A256GCM'
-        ? encryptValue(known(contentKey), place, value, keys.randomness)
-        : encryptEqual(known(detKey), place, value);
+        ? encryptValue(known(contentKey), location, value, keys.randomness)
+        : encryptEqual(known(detKey), location, value);
     properties[property] = { type: 'Binary', value: bytes };
   }
   const envelope = {
@@ -98,12 +98,12 @@ export async function openRow(keys: RowKeys, row: StoredRow): Promise<StoredRow>
   for (const property of present) {
     const algorithm = envelope.properties[property];
     const { partitionKey, rowKey } = row;
-    const place = { table: keys.table, partitionKey, rowKey, property };
-    const bytes = binaryOf(place, stored);
+    const location = { table: keys.table, partitionKey, rowKey, property };
+    const bytes = binaryOf(location, stored);
     properties[property] =
       algorithm === 'A256SIV'
-        ? decryptEqual(keyOf('A256SIV'), place, bytes)
-        : decryptValue(keyOf('A256GCM'), place, bytes);
+        ? decryptEqual(keyOf('A256SIV'), location, bytes)
+        : decryptValue(keyOf('A256GCM'), location, bytes);
   }
   return { ...row, properties, encrypt: present };
 }
@@ -129,7 +129,7 @@ function known(key: Uint8Array | undefined): Uint8Array {
   throw new EncryptionError(`The property ${envelopeProperty} names properties without their key`);
 }
 
-function binaryOf({ property }: ValuePlace, properties: RowProperties): Uint8Array {
+function binaryOf({ property }: ValueLocation, properties: RowProperties): Uint8Array {
   const stored = properties[property];
   if (stored?.type === 'Binary') return stored.value;
   throw new EncryptionError(

@@ -97,8 +97,8 @@ export class QueueWorker {
    * requests, for example because a queue does not exist, it stops in the same way and rejects.
    */
   async run({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    const shift = new Shift(this.#options, this.#handlers, signal);
-    await shift.end(Promise.all(this.#options.sources.map((source) => shift.poll(source))));
+    const run = new WorkerRun(this.#options, this.#handlers, signal);
+    await run.end(Promise.all(this.#options.sources.map((source) => run.poll(source))));
   }
 
   /**
@@ -107,9 +107,9 @@ export class QueueWorker {
    * other workers. Stops early, as `run` does, when the signal is aborted.
    */
   async drain({ signal }: { readonly signal?: AbortSignal } = {}): Promise<DrainReport> {
-    const shift = new Shift(this.#options, this.#handlers, signal);
-    await shift.end(shift.drain());
-    return shift.report;
+    const run = new WorkerRun(this.#options, this.#handlers, signal);
+    await run.end(run.drain());
+    return run.report;
   }
 }
 
@@ -134,7 +134,7 @@ function requireWhole(name: string, value: number, min: number, max: number): vo
 }
 
 /** One call of `run` or `drain`. */
-class Shift {
+class WorkerRun {
   readonly #options: Required<WorkerOptions>;
   readonly #handlers: ReadonlyMap<string, MessageHandler>;
   readonly #slots: Slots;

@@ -6,7 +6,7 @@ import type { AnyWorkload } from '../facts/workload.js';
 
 /** The input of the rules. */
 export interface Advice {
-  readonly places: RowSets;
+  readonly rowSets: RowSets;
   readonly workload: AnyWorkload;
   readonly plans: readonly OperationPlan[];
   readonly loads: readonly PartitionLoad[];

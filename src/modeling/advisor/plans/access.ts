@@ -8,7 +8,7 @@ export type RequestClass =
 /** Requests of one class to one row set, made by one operation. */
 export interface Access {
   /** Undefined for a queue or a blob. */
-  readonly place: RowSet | undefined;
+  readonly rowSet: RowSet | undefined;
   readonly request: RequestClass;
   /** Per operation. */
   readonly requests: Estimate;
@@ -24,7 +24,7 @@ export interface Access {
 
 /** Requests that each read or write a known number of entities. */
 export function accessOf(
-  place: RowSet | undefined,
+  rowSet: RowSet | undefined,
   request: RequestClass,
   requests: Estimate,
   entities: { readonly read?: number; readonly written?: number } = {},
@@ -37,7 +37,7 @@ export function accessOf(
   });
   const each = requests.expected * (read + written);
   return {
-    place,
+    rowSet,
     request,
     requests,
     read: read === 0 ? none : times(read),
@@ -48,8 +48,8 @@ export function accessOf(
   };
 }
 
-export function pointReads(place: RowSet, requests: Estimate): Access {
-  return accessOf(place, 'point-read', requests, { read: 1 });
+export function pointReads(rowSet: RowSet, requests: Estimate): Access {
+  return accessOf(rowSet, 'point-read', requests, { read: 1 });
 }
 
 /** The same, made by a worker. */

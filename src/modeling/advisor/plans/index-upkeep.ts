@@ -24,31 +24,31 @@ export interface IndexUpkeep {
 /** How a row of an index follows a change of its entity. */
 type Following = 'stays' | 'same-key' | 'other-key';
 
-function following(place: RowSet, places: RowSets, { kind, changes }: IndexedChange): Following {
-  const { index } = place;
+function following(rowSet: RowSet, rowSets: RowSets, { kind, changes }: IndexedChange): Following {
+  const { index } = rowSet;
   if (kind !== 'change' || index === undefined) return 'same-key';
   if (changes === undefined) return index.kind === 'list' ? 'stays' : 'same-key';
   // Keys of entities never change, so only indexed properties move the rows of an index.
-  const keys = indexedNames(index, places.entities.definition);
+  const keys = indexedNames(index, rowSets.entities.definition);
   if (keys.some((name) => changes.includes(name))) return 'other-key';
   if (index.kind === 'list') return 'stays';
-  const { stored } = shapeOf(place.definition);
+  const { stored } = shapeOf(rowSet.definition);
   return stored.some((name) => changes.includes(name)) ? 'same-key' : 'stays';
 }
 
-export function upkeepOf(places: RowSets, change: IndexedChange): IndexUpkeep {
-  const affected = places.indexes.flatMap((place) => {
-    const how = following(place, places, change);
-    return how === 'stays' ? [] : [{ place, how }];
+export function upkeepOf(rowSets: RowSets, change: IndexedChange): IndexUpkeep {
+  const affected = rowSets.indexes.flatMap((rowSet) => {
+    const how = following(rowSet, rowSets, change);
+    return how === 'stays' ? [] : [{ rowSet, how }];
   });
-  const beside = affected.filter(({ place }) => place.index?.place === 'same-partition');
-  const elsewhere = affected.filter(({ place }) => place.index?.place !== 'same-partition');
-  const lists = beside.filter(({ place }) => place.index?.kind === 'list');
+  const beside = affected.filter(({ rowSet }) => rowSet.index?.place === 'same-partition');
+  const elsewhere = affected.filter(({ rowSet }) => rowSet.index?.place !== 'same-partition');
+  const lists = beside.filter(({ rowSet }) => rowSet.index?.kind === 'list');
   const rows = beside.reduce((sum, { how }) => sum + rowsOf(how), 0);
   return {
     rowsBeside: rows + (elsewhere.length === 0 ? 0 : 1),
-    before: lists.map(({ place, how }) => listReads(place, places, rowsOf(how))),
-    after: elsewhere.length === 0 ? [] : later(worker(places, elsewhere, change)),
+    before: lists.map(({ rowSet, how }) => listReads(rowSet, rowSets, rowsOf(how))),
+    after: elsewhere.length === 0 ? [] : later(worker(rowSets, elsewhere, change)),
   };
 }
 
@@ -58,26 +58,27 @@ function rowsOf(how: Following): number {
 }
 
 /** One point read for each list, and one range read more when it is long. */
-function listReads(place: RowSet, places: RowSets, lists: number): Access {
+function listReads(rowSet: RowSet, rowSets: RowSets, lists: number): Access {
   return pointReads(
-    place,
-    mapEstimate(listRequests(place, places), (each) => each * lists),
+    rowSet,
+    mapEstimate(listRequests(rowSet, rowSets), (each) => each * lists),
   );
 }
 
 /** Requests that reading a list takes: two when it has chunks. */
-export function listRequests(place: RowSet, places: RowSets): Estimate {
-  const entries = listEntries(place, places);
+export function listRequests(rowSet: RowSet, rowSets: RowSets): Estimate {
+  const entries = listEntries(rowSet, rowSets);
   return mapEstimate(entries, (count) =>
-    place.index?.kind === 'list' && listSize(place.index, place, places.entities, count).chunks > 0
+    rowSet.index?.kind === 'list' &&
+    listSize(rowSet.index, rowSet, rowSets.entities, count).chunks > 0
       ? 2
       : 1,
   );
 }
 
 /** The number of entities in a list: of a typical value, and at worst of the most frequent one. */
-export function listEntries(place: RowSet, { entities, facts }: RowSets): Estimate {
-  const { index } = place;
+export function listEntries(rowSet: RowSet, { entities, facts }: RowSets): Estimate {
+  const { index } = rowSet;
   if (index === undefined) return exactly(0);
   const values = spreadOfIndexed(index, entities.definition, facts);
   const { greatest, typical } = entities.partitions;
@@ -93,24 +94,24 @@ export function listEntries(place: RowSet, { entities, facts }: RowSets): Estima
 
 /** The relay of an intent, and the worker that acts on it. */
 function worker(
-  places: RowSets,
-  affected: readonly { readonly place: RowSet; readonly how: Following }[],
+  rowSets: RowSets,
+  affected: readonly { readonly rowSet: RowSet; readonly how: Following }[],
   { kind }: IndexedChange,
 ): readonly Access[] {
-  const { entities } = places;
-  const rows = affected.flatMap(({ place, how }): readonly Access[] => {
+  const { entities } = rowSets;
+  const rows = affected.flatMap(({ rowSet, how }): readonly Access[] => {
     const count = exactly(rowsOf(how));
-    const { index } = place;
+    const { index } = rowSet;
     if (index?.place === 'blob') return [accessOf(undefined, 'blob', exactly(2 * rowsOf(how)))];
     if (index?.kind === 'list') {
-      const reads = mapEstimate(listRequests(place, places), (each) => each * rowsOf(how));
-      return [pointReads(place, reads), accessOf(place, 'transaction', count, { written: 1 })];
+      const reads = mapEstimate(listRequests(rowSet, rowSets), (each) => each * rowsOf(how));
+      return [pointReads(rowSet, reads), accessOf(rowSet, 'transaction', count, { written: 1 })];
     }
     const write = kind === 'delete' ? 'delete' : kind === 'insert' ? 'insert' : 'update';
     return [
-      pointReads(place, count),
-      accessOf(place, how === 'other-key' ? 'insert' : write, once, { written: 1 }),
-      ...(how === 'other-key' ? [accessOf(place, 'delete', once, { written: 1 })] : []),
+      pointReads(rowSet, count),
+      accessOf(rowSet, how === 'other-key' ? 'insert' : write, once, { written: 1 }),
+      ...(how === 'other-key' ? [accessOf(rowSet, 'delete', once, { written: 1 })] : []),
     ];
   });
   return [

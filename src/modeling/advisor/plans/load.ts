@@ -5,7 +5,7 @@ import type { Access } from './access.js';
 
 /** The load of the partitions of a row set at the busiest time. */
 export interface PartitionLoad {
-  readonly place: RowSet;
+  readonly rowSet: RowSet;
   /** Entities read and written per second, in all partitions. */
   readonly entitiesPerSecond: number;
   /** In the busiest partition. */
@@ -31,37 +31,37 @@ interface Flow {
  * The load of the entities' partitions, including indexes in them, and that of each other index.
  */
 export function loadsOf(
-  places: RowSets,
+  rowSets: RowSets,
   plans: readonly OperationPlan[],
 ): readonly PartitionLoad[] {
-  const flows = plans.flatMap((plan) => flowsOf(places, plan));
-  const { entities, indexes } = places;
+  const flows = plans.flatMap((plan) => flowsOf(rowSets, plan));
+  const { entities, indexes } = rowSets;
   const elsewhere = indexes.filter(
     ({ index }) => index?.place !== 'same-partition' && index?.place !== 'blob',
   );
-  return [entities, ...elsewhere].map((place) =>
+  return [entities, ...elsewhere].map((rowSet) =>
     loadOf(
-      place,
-      flows.filter(({ access }) => homeOf(access.place, places) === place),
+      rowSet,
+      flows.filter(({ access }) => homeOf(access.rowSet, rowSets) === rowSet),
     ),
   );
 }
 
 /** The row set whose partitions contain a row set. */
-function homeOf(place: RowSet | undefined, { entities }: RowSets): RowSet | undefined {
-  return place?.index?.place === 'same-partition' ? entities : place;
+function homeOf(rowSet: RowSet | undefined, { entities }: RowSets): RowSet | undefined {
+  return rowSet?.index?.place === 'same-partition' ? entities : rowSet;
 }
 
-function flowsOf(places: RowSets, plan: OperationPlan): readonly Flow[] {
+function flowsOf(rowSets: RowSets, plan: OperationPlan): readonly Flow[] {
   const { operation, accesses } = plan;
   const { perSecond } = operation;
   const isInsert =
     operation.kind === 'insert' ||
     (operation.kind === 'transaction' && (operation.of ?? 'insert') === 'insert');
   return accesses.map((access) => {
-    const home = homeOf(access.place, places);
-    const told = home === places.entities ? operation.busiest : undefined;
-    const grown = isInsert && home !== undefined ? growingShare(home, places) : undefined;
+    const home = homeOf(access.rowSet, rowSets);
+    const told = home === rowSets.entities ? operation.busiest : undefined;
+    const grown = isInsert && home !== undefined ? growingShare(home, rowSets) : undefined;
     return { plan, access, perSecond, busiest: told ?? grown };
   });
 }
@@ -79,8 +79,8 @@ function growingShare(
   return moving === undefined || moving.evidence === 'number' ? undefined : moving.share;
 }
 
-function loadOf(place: RowSet, flows: readonly Flow[]): PartitionLoad {
-  const { greatest, values, above } = place.partitions;
+function loadOf(rowSet: RowSet, flows: readonly Flow[]): PartitionLoad {
+  const { greatest, values, above } = rowSet.partitions;
   const ofBusiest = new Map<OperationPlan, number>();
   for (const flow of flows) {
     const entities = carried(flow, greatest, flow.busiest ?? greatest);
@@ -101,7 +101,7 @@ function loadOf(place: RowSet, flows: readonly Flow[]): PartitionLoad {
     0,
   );
   return {
-    place,
+    rowSet,
     entitiesPerSecond: flows.reduce((sum, flow) => sum + total(flow), 0),
     busiestPerSecond,
     busiestShare: requests === 0 ? greatest : toBusiest / requests,

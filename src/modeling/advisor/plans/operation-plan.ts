@@ -38,14 +38,14 @@ const written: Pick<Body, 'planClass' | 'returned' | 'isAssumed'> = {
 };
 
 export function planOf(
-  places: RowSets,
+  rowSets: RowSets,
   operation: AnyOperation,
   targets: ServiceTargets,
 ): OperationPlan {
   return {
     operation,
     name: operation.name ?? defaultName(operation),
-    ...bodyOf(places, operation, targets),
+    ...bodyOf(rowSets, operation, targets),
   };
 }
 
@@ -60,20 +60,20 @@ function defaultName(operation: AnyOperation): string {
   }
 }
 
-function bodyOf(places: RowSets, operation: AnyOperation, targets: ServiceTargets): Body {
-  const { entities, facts } = places;
-  const context = { place: entities, facts, targets };
+function bodyOf(rowSets: RowSets, operation: AnyOperation, targets: ServiceTargets): Body {
+  const { entities, facts } = rowSets;
+  const context = { rowSet: entities, facts, targets };
   switch (operation.kind) {
     case 'insert':
     case 'replace':
     case 'merge':
     case 'upsert':
     case 'delete':
-      return writing(places, operation.kind, operation.changes);
+      return writing(rowSets, operation.kind, operation.changes);
     case 'update':
-      return updating(places, operation.changes);
+      return updating(rowSets, operation.changes);
     case 'transaction':
-      return transacting(places, operation.writes, operation.of ?? 'insert');
+      return transacting(rowSets, operation.writes, operation.of ?? 'insert');
     case 'get':
       return readingOne(entities);
     case 'query':
@@ -81,36 +81,36 @@ function bodyOf(places: RowSets, operation: AnyOperation, targets: ServiceTarget
     case 'scan':
       return reading(entities, readingOfScan(context, operation.scan ?? {}, operation));
     case 'look-up':
-      return lookingUp(places, operation, targets);
+      return lookingUp(rowSets, operation, targets);
     default:
       return unreachable(operation);
   }
 }
 
 /** One row by its keys. */
-function readingOne(place: RowSet): Body {
+function readingOne(rowSet: RowSet): Body {
   return {
     planClass: 'point',
-    accesses: [pointReads(place, once)],
+    accesses: [pointReads(rowSet, once)],
     returned: once,
     transactionRows: 0,
     isAssumed: false,
   };
 }
 
-function reading(place: RowSet, found: QueryReading): Body {
+function reading(rowSet: RowSet, found: QueryReading): Body {
   return {
     planClass: found.planClass,
-    accesses: [rangeReads(place, found)],
+    accesses: [rangeReads(rowSet, found)],
     returned: found.returned,
     transactionRows: 0,
     isAssumed: found.isAssumed,
   };
 }
 
-function rangeReads(place: RowSet, { requests, read, partitions, readAt }: QueryReading): Access {
+function rangeReads(rowSet: RowSet, { requests, read, partitions, readAt }: QueryReading): Access {
   return {
-    place,
+    rowSet,
     request: 'range-read',
     requests,
     read,
@@ -132,9 +132,9 @@ export function changeOf(kind: WriteKind, changes: readonly string[] | undefined
 }
 
 /** One write of one entity. */
-function writing(places: RowSets, kind: WriteKind, changes: readonly string[] | undefined): Body {
-  const { entities, indexes } = places;
-  if (indexes.length > 0) return writingBeside(places, kind, changes);
+function writing(rowSets: RowSets, kind: WriteKind, changes: readonly string[] | undefined): Body {
+  const { entities, indexes } = rowSets;
+  if (indexes.length > 0) return writingBeside(rowSets, kind, changes);
   return {
     ...written,
     accesses: [
@@ -158,12 +158,12 @@ function lookAgain(entities: RowSet, kind: WriteKind): readonly Access[] {
 
 /** One write of one entity and the upkeep of its indexes. It starts again after a conflict. */
 function writingBeside(
-  places: RowSets,
+  rowSets: RowSets,
   kind: WriteKind,
   changes: readonly string[] | undefined,
 ): Body {
-  const { entities } = places;
-  const upkeep = upkeepOf(places, changeOf(kind, changes));
+  const { entities } = rowSets;
+  const upkeep = upkeepOf(rowSets, changeOf(kind, changes));
   const rows = 1 + upkeep.rowsBeside;
   const attempts: Estimate = { ...once, worst: indexedAttemptsMax };
   // A write must know the entity's old index values; an insert has none.
@@ -184,9 +184,9 @@ function writingBeside(
   };
 }
 
-function updating(places: RowSets, changes: readonly string[] | undefined): Body {
-  const { entities, indexes } = places;
-  if (indexes.length > 0) return writingBeside(places, 'replace', changes);
+function updating(rowSets: RowSets, changes: readonly string[] | undefined): Body {
+  const { entities, indexes } = rowSets;
+  if (indexes.length > 0) return writingBeside(rowSets, 'replace', changes);
   const attempts: Estimate = { ...once, worst: updateAttemptsMax };
   return {
     ...written,
@@ -198,9 +198,9 @@ function updating(places: RowSets, changes: readonly string[] | undefined): Body
   };
 }
 
-function transacting(places: RowSets, writes: number, kind: WriteKind): Body {
-  const { entities } = places;
-  const upkeep = upkeepOf(places, changeOf(kind, undefined));
+function transacting(rowSets: RowSets, writes: number, kind: WriteKind): Body {
+  const { entities } = rowSets;
+  const upkeep = upkeepOf(rowSets, changeOf(kind, undefined));
   const rows = writes * (1 + upkeep.rowsBeside);
   const times = ({ requests, read, written, at, ...rest }: Access): Access => ({
     ...rest,
@@ -221,44 +221,44 @@ function transacting(places: RowSets, writes: number, kind: WriteKind): Body {
   };
 }
 
-function lookingUp(places: RowSets, operation: AnyLookUp, targets: ServiceTargets): Body {
-  const place = places.indexes.find(({ index }) => index?.name === operation.index);
-  if (place?.index === undefined) {
+function lookingUp(rowSets: RowSets, operation: AnyLookUp, targets: ServiceTargets): Body {
+  const rowSet = rowSets.indexes.find(({ index }) => index?.name === operation.index);
+  if (rowSet?.index === undefined) {
     throw new ValueError(
-      `${places.entities.definition.type} has no index '${operation.index}'; it has ` +
-        (places.indexes.map(({ index }) => index?.name).join(', ') || 'none'),
+      `${rowSets.entities.definition.type} has no index '${operation.index}'; it has ` +
+        (rowSets.indexes.map(({ index }) => index?.name).join(', ') || 'none'),
     );
   }
   const body =
-    place.index.kind === 'list'
-      ? readingList(places, place, operation)
-      : readingCopies(places, place, operation, targets);
-  const { thenRead = place.index.kind === 'list' } = operation;
+    rowSet.index.kind === 'list'
+      ? readingList(rowSets, rowSet, operation)
+      : readingCopies(rowSets, rowSet, operation, targets);
+  const { thenRead = rowSet.index.kind === 'list' } = operation;
   if (!thenRead) return body;
   // The index gives the keys of the entities; each is a point read.
-  return { ...body, accesses: [...body.accesses, pointReads(places.entities, body.returned)] };
+  return { ...body, accesses: [...body.accesses, pointReads(rowSets.entities, body.returned)] };
 }
 
 function readingCopies(
   { facts }: RowSets,
-  place: RowSet,
+  rowSet: RowSet,
   operation: AnyLookUp,
   targets: ServiceTargets,
 ): Body {
-  if (operation.query === undefined) return readingOne(place);
-  return reading(place, readingOfQuery({ place, facts, targets }, operation.query, operation));
+  if (operation.query === undefined) return readingOne(rowSet);
+  return reading(rowSet, readingOfQuery({ rowSet, facts, targets }, operation.query, operation));
 }
 
-function readingList(places: RowSets, place: RowSet, operation: AnyLookUp): Body {
+function readingList(rowSets: RowSets, rowSet: RowSet, operation: AnyLookUp): Body {
   const { take = Infinity, reads, returns } = operation;
-  const told = reads === undefined ? listEntries(place, places) : exactly(reads);
+  const told = reads === undefined ? listEntries(rowSet, rowSets) : exactly(reads);
   const found = returns === undefined ? told : exactly(returns);
   const list =
-    place.index?.place === 'blob'
+    rowSet.index?.place === 'blob'
       ? accessOf(undefined, 'blob', once)
-      : pointReads(place, listRequests(place, places));
+      : pointReads(rowSet, listRequests(rowSet, rowSets));
   return {
-    ...readingOne(place),
+    ...readingOne(rowSet),
     accesses: [list],
     returned: mapEstimate(found, (count) => Math.min(take, count)),
   };

@@ -49,7 +49,7 @@ export interface ReadingFacts {
 }
 
 export interface ReadingContext {
-  readonly place: RowSet;
+  readonly rowSet: RowSet;
   readonly facts: FactsByName;
   readonly targets: ServiceTargets;
 }
@@ -62,14 +62,14 @@ export function readingOfQuery(
   query: AnyQuery,
   known: ReadingFacts,
 ): QueryReading {
-  const { place, facts } = context;
-  const { definition } = place;
+  const { rowSet, facts } = context;
+  const { definition } = rowSet;
   const partitions = 'partitions' in query ? query.partitions : [query.partition];
   const { class: planClass } = planPartitions(definition, { ...query, partitions }, undefined);
   const range = rangeShare(planClass, definition.rowKey, query, { definition, facts });
-  const density = planClass === 'partition-scan' ? densityOf(place) : 1;
+  const density = planClass === 'partition-scan' ? densityOf(rowSet) : 1;
   const count = partitions.length;
-  const each = rowsEach(place, planClass, range, known.reads);
+  const each = rowsEach(rowSet, planClass, range, known.reads);
   const share = shareOfWhere(definition, query, facts);
   return finished(context, known, {
     planClass,
@@ -79,7 +79,7 @@ export function readingOfQuery(
     partitions: count,
     readAt: (partition) => {
       if (planClass === 'point') return 1;
-      return density * (known.reads ?? place.rows * partition * (range?.expected ?? 1));
+      return density * (known.reads ?? rowSet.rows * partition * (range?.expected ?? 1));
     },
     isAssumed: planClass === 'range' && range === undefined && known.reads === undefined,
   });
@@ -91,20 +91,20 @@ export function readingOfScan(
   scan: TableScan<AnyDefinition>,
   known: ReadingFacts,
 ): QueryReading {
-  const { place, facts } = context;
-  const { definition } = place;
+  const { rowSet, facts } = context;
+  const { definition } = rowSet;
   const { class: planClass } = planScan(definition, scan, undefined);
   const leading = (scan.partitionPrefix ?? {}) as KeyValues;
   const prefix = prefixShare(definition.partitionKey, leading, { definition, facts });
-  const rows = mapEstimate(prefix ?? exactly(1), (share) => known.reads ?? place.rows * share);
-  const density = place.rows === 0 ? 1 : place.tableRows / place.rows;
+  const rows = mapEstimate(prefix ?? exactly(1), (share) => known.reads ?? rowSet.rows * share);
+  const density = rowSet.rows === 0 ? 1 : rowSet.tableRows / rowSet.rows;
   return finished(context, known, {
     planClass,
     each: rows,
     density,
     share: shareOfWhere(definition, scan, facts),
     partitions: undefined,
-    readAt: (partition) => density * place.rows * partition,
+    readAt: (partition) => density * rowSet.rows * partition,
     isAssumed: false,
   });
 }
@@ -216,7 +216,7 @@ interface Unfinished extends Pick<
 }
 
 function finished(
-  { place, targets }: ReadingContext,
+  { rowSet, targets }: ReadingContext,
   { select, returns, take = Infinity }: ReadingFacts,
   { each, density, share, partitions, readAt, ...rest }: Unfinished,
 ): QueryReading {
@@ -227,12 +227,12 @@ function finished(
   // Reading stops when enough rows were returned.
   const readMax = share === 0 || take === Infinity ? Infinity : (take / share) * density;
   const read = mapEstimate(each, (rows) => Math.min(readMax, rows * density * count));
-  const bytes = bytesReturned(place, select);
+  const bytes = bytesReturned(rowSet, select);
   const pages = (rows: number, of: number): number =>
     Math.max(1, Math.ceil(rows / targets.pageEntities), Math.ceil((rows * of) / targets.pageBytes));
   const perPartition = (rows: number, of: number): number => count * pages(rows / count, of);
   // A page also ends at the key range of a node: at worst after every partition.
-  const seams = partitions === undefined ? Math.max(0, place.partitions.values - 1) : 0;
+  const seams = partitions === undefined ? Math.max(0, rowSet.partitions.values - 1) : 0;
   return {
     ...rest,
     read,

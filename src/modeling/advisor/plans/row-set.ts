@@ -55,16 +55,16 @@ export function rowSetsOf(
   const rowsIn = (...places: readonly string[]): number =>
     found
       .filter(({ index }) => places.includes(index?.place ?? ''))
-      .reduce((sum, place) => sum + place.rows, rows);
+      .reduce((sum, rowSet) => sum + rowSet.rows, rows);
   const beside = rowsIn('same-partition');
   const inTable = rowsIn('same-partition', 'other-partition');
-  const shared = (place: RowSet): RowSet => {
-    const { index } = place;
+  const shared = (rowSet: RowSet): RowSet => {
+    const { index } = rowSet;
     const isBeside = index === undefined || index.place === 'same-partition';
     return {
-      ...place,
-      density: isBeside && place.rows > 0 ? beside / place.rows : 1,
-      tableRows: index === undefined ? inTable : place.rows,
+      ...rowSet,
+      density: isBeside && rowSet.rows > 0 ? beside / rowSet.rows : 1,
+      tableRows: index === undefined ? inTable : rowSet.rows,
     };
   };
   return { entities: shared(alone), indexes: found.map(shared), facts };

@@ -17,51 +17,55 @@ const skewedShare = 0.9;
 
 /** Indexes that cost more than they help. */
 export function indexFindings(advice: Advice): readonly Finding[] {
-  return advice.places.indexes.flatMap((place) => {
-    const { index } = place;
+  return advice.rowSets.indexes.flatMap((rowSet) => {
+    const { index } = rowSet;
     if (index === undefined) return [];
     return [
-      ...valueFindings(advice, place, index),
-      ...listFindings(advice, place, index),
-      ...useFindings(advice, place, index),
+      ...valueFindings(advice, rowSet, index),
+      ...listFindings(advice, rowSet, index),
+      ...useFindings(advice, rowSet, index),
     ];
   });
 }
 
 function valueFindings(
-  { places, targets }: Advice,
-  place: RowSet,
+  { rowSets, targets }: Advice,
+  rowSet: RowSet,
   index: ResolvedIndex,
 ): readonly Finding[] {
-  const { entities, facts } = places;
+  const { entities, facts } = rowSets;
   const spread = spreadOfIndexed(index, entities.definition, facts);
   if (spread === undefined) return [];
   const { values, greatest, typical, first } = spread;
   if (greatest >= skewedShare && values > 1) {
     const value = first === undefined ? 'One value' : `'${first}'`;
-    const figures = { value, share: greatest, rows: place.rows * greatest };
-    return [finding('warning', 'skewed-index', place.name, figures)];
+    const figures = { value, share: greatest, rows: rowSet.rows * greatest };
+    return [finding('warning', 'skewed-index', rowSet.name, figures)];
   }
   if (typical < unselectiveShare) return [];
   const rowsPerLookUp = entities.rows * typical;
   const severity = rowsPerLookUp > targets.pageEntities ? 'warning' : 'info';
   const figures = { values, share: typical, rowsPerLookUp };
-  return [finding(severity, 'unselective-index', place.name, figures)];
+  return [finding(severity, 'unselective-index', rowSet.name, figures)];
 }
 
-function listFindings({ places }: Advice, place: RowSet, index: ResolvedIndex): readonly Finding[] {
+function listFindings(
+  { rowSets }: Advice,
+  rowSet: RowSet,
+  index: ResolvedIndex,
+): readonly Finding[] {
   if (index.kind !== 'list' || index.place === 'blob') return [];
-  const entries = listEntries(place, places).worst;
-  const { bytes } = listSize(index, place, places.entities, entries);
+  const entries = listEntries(rowSet, rowSets).worst;
+  const { bytes } = listSize(index, rowSet, rowSets.entities, entries);
   if (bytes <= rowBytesMax) return [];
   return [
-    finding('warning', 'large-index-row', place.name, { entries, bytes, limit: rowBytesMax }),
+    finding('warning', 'large-index-row', rowSet.name, { entries, bytes, limit: rowBytesMax }),
   ];
 }
 
 function useFindings(
-  { places, plans }: Advice,
-  place: RowSet,
+  { rowSets, plans }: Advice,
+  rowSet: RowSet,
   index: ResolvedIndex,
 ): readonly Finding[] {
   const lookUps = plans.reduce(
@@ -73,22 +77,22 @@ function useFindings(
   );
   if (lookUps === 0) {
     const writesPerSecond = plans.reduce(
-      (sum, { operation }) => sum + operation.perSecond * rowsWritten(places, place, operation),
+      (sum, { operation }) => sum + operation.perSecond * rowsWritten(rowSets, rowSet, operation),
       0,
     );
-    const figures = { writesPerSecond, bytes: place.rows * place.size.bytes.average };
-    return [finding('info', 'unused-index', place.name, figures)];
+    const figures = { writesPerSecond, bytes: rowSet.rows * rowSet.size.bytes.average };
+    return [finding('info', 'unused-index', rowSet.name, figures)];
   }
-  return copyFindings(places.entities, plans, place, index, lookUps);
+  return copyFindings(rowSets.entities, plans, rowSet, index, lookUps);
 }
 
 /** Rows of one index that an operation writes. */
-function rowsWritten(places: RowSets, place: RowSet, operation: AnyOperation): number {
+function rowsWritten(rowSets: RowSets, rowSet: RowSet, operation: AnyOperation): number {
   const of = (kind: WriteKind, changes?: readonly string[]): number => {
-    const upkeep = upkeepOf({ ...places, indexes: [place] }, changeOf(kind, changes));
-    if (place.index?.place === 'same-partition') return upkeep.rowsBeside;
+    const upkeep = upkeepOf({ ...rowSets, indexes: [rowSet] }, changeOf(kind, changes));
+    if (rowSet.index?.place === 'same-partition') return upkeep.rowsBeside;
     return upkeep.after
-      .filter((accessOf) => accessOf.place === place)
+      .filter((accessOf) => accessOf.rowSet === rowSet)
       .reduce((sum, { written }) => sum + written.expected, 0);
   };
   switch (operation.kind) {
@@ -116,20 +120,20 @@ function rowsWritten(places: RowSets, place: RowSet, operation: AnyOperation): n
 function copyFindings(
   entities: RowSet,
   plans: Advice['plans'],
-  place: RowSet,
+  rowSet: RowSet,
   index: ResolvedIndex,
   lookUpsPerSecond: number,
 ): readonly Finding[] {
   if (index.kind === 'list') return [];
   const own = new Set(shapeOf(entities.definition).stored);
-  const copies = shapeOf(place.definition).stored.filter((name) => own.has(name));
+  const copies = shapeOf(rowSet.definition).stored.filter((name) => own.has(name));
   const changesPerSecond = plans.reduce(
     (sum, { operation }) => sum + changesOf(operation, copies),
     0,
   );
   if (copies.length === 0 || changesPerSecond <= lookUpsPerSecond) return [];
   const figures = { changesPerSecond, lookUpsPerSecond, copied: copies.length };
-  return [finding('warning', 'volatile-copy', place.name, figures)];
+  return [finding('warning', 'volatile-copy', rowSet.name, figures)];
 }
 
 function changesOf(operation: AnyOperation, names: readonly string[]): number {

@@ -6,23 +6,23 @@ import type { RowSet } from '../plans/row-set.js';
 
 /** Growing keys, which send all inserts to one node. */
 export function keyFindings(advice: Advice): readonly Finding[] {
-  const { entities, indexes } = advice.places;
+  const { entities, indexes } = advice.rowSets;
   return [entities, ...indexes]
     .filter(({ index }) => index?.kind !== 'list')
-    .flatMap((place) => rowSetFindings(advice, place));
+    .flatMap((rowSet) => rowSetFindings(advice, rowSet));
 }
 
-function rowSetFindings(advice: Advice, place: RowSet): readonly Finding[] {
+function rowSetFindings(advice: Advice, rowSet: RowSet): readonly Finding[] {
   const inserts = insertsPerSecond(advice);
   if (inserts === 0) return [];
-  const { partitionKey, rowKey, properties } = place.definition;
-  const { facts } = advice.places;
+  const { partitionKey, rowKey, properties } = rowSet.definition;
+  const { facts } = advice.rowSets;
   const leading = movingPart(partitionKey, properties, facts);
-  if (leading !== undefined && place.index?.place !== 'same-partition') {
-    return partitionKeyFindings(advice, place, leading, inserts);
+  if (leading !== undefined && rowSet.index?.place !== 'same-partition') {
+    return partitionKeyFindings(advice, rowSet, leading, inserts);
   }
   const inRows = movingPart(rowKey, properties, facts);
-  return inRows === undefined ? [] : rowKeyFindings(advice, place, inRows, inserts);
+  return inRows === undefined ? [] : rowKeyFindings(advice, rowSet, inRows, inserts);
 }
 
 function insertsPerSecond({ plans }: Advice): number {

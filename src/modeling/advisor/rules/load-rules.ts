@@ -13,13 +13,13 @@ export function loadFindings(advice: Advice): readonly Finding[] {
 
 function partitionFindings({ targets }: Advice, load: PartitionLoad): readonly Finding[] {
   const target = targets.partitionEntitiesPerSecond;
-  const { place, busiestPerSecond, busiestShare, busiestOperation } = load;
+  const { rowSet, busiestPerSecond, busiestShare, busiestOperation } = load;
   const found: Finding[] = [];
   if (busiestPerSecond > nearTarget * target) {
     const isOver = busiestPerSecond > target;
     found.push(
-      finding(isOver ? 'error' : 'warning', 'hot-partition', `partitions of ${place.name}`, {
-        place: place.name,
+      finding(isOver ? 'error' : 'warning', 'hot-partition', `partitions of ${rowSet.name}`, {
+        place: rowSet.name,
         entitiesPerSecond: busiestPerSecond,
         target,
         partitions: load.above(target),
@@ -30,10 +30,10 @@ function partitionFindings({ targets }: Advice, load: PartitionLoad): readonly F
     );
   }
   const isSmall = busiestPerSecond < target / 10;
-  if (place.partitions.values === 1 && place.rows > 1) {
+  if (rowSet.partitions.values === 1 && rowSet.rows > 1) {
     found.push(
-      finding(isSmall ? 'info' : 'warning', 'single-partition', `PartitionKey of ${place.name}`, {
-        rows: place.rows,
+      finding(isSmall ? 'info' : 'warning', 'single-partition', `PartitionKey of ${rowSet.name}`, {
+        rows: rowSet.rows,
         entitiesPerSecond: busiestPerSecond,
         target,
       }),

@@ -41,19 +41,22 @@ function scanFindings({ targets }: Advice, plan: OperationPlan): readonly Findin
 }
 
 /** An index that could answer the query. */
-function unusedByQuery({ places }: Advice, { operation, name }: OperationPlan): readonly Finding[] {
+function unusedByQuery(
+  { rowSets }: Advice,
+  { operation, name }: OperationPlan,
+): readonly Finding[] {
   if (operation.kind !== 'query' && operation.kind !== 'scan') return [];
-  const { definition } = places.entities;
+  const { definition } = rowSets.entities;
   const query = operation.kind === 'query' ? operation.query : (operation.scan ?? {});
   const known = new Set(equalProperties(conditionOf(definition, query), definition));
   if (known.size === 0) return [];
   const inPartition = operation.kind === 'query';
   const ofPartition = definition.partitionKey.parts.map(({ property }) => property);
   const given = new Set([...known, ...(inPartition ? ofPartition : [])]);
-  const index = places.indexes.find(
-    (place) =>
-      (place.index?.place !== 'same-partition' || inPartition) &&
-      isAnsweredBy(place, definition, given),
+  const index = rowSets.indexes.find(
+    (rowSet) =>
+      (rowSet.index?.place !== 'same-partition' || inPartition) &&
+      isAnsweredBy(rowSet, definition, given),
   );
   const property = index === undefined ? undefined : firstOf(index, known);
   if (index?.index === undefined || property === undefined) return [];

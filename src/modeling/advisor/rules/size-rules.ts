@@ -11,8 +11,8 @@ import { finding, type Finding } from '../findings/finding.js';
 import type { RowSet } from '../plans/row-set.js';
 
 /** Entities, properties and keys beyond the limits. */
-export function sizeFindings({ places }: Advice): readonly Finding[] {
-  const { entities, indexes } = places;
+export function sizeFindings({ rowSets }: Advice): readonly Finding[] {
+  const { entities, indexes } = rowSets;
   const assumed = new Set([entities, ...indexes].flatMap(({ size }) => size.assumed));
   return [
     ...[entities, ...indexes].flatMap(ofRowSet),
@@ -27,8 +27,8 @@ export function sizeFindings({ places }: Advice): readonly Finding[] {
   ];
 }
 
-function ofRowSet(place: RowSet): readonly Finding[] {
-  const { name, size } = place;
+function ofRowSet(rowSet: RowSet): readonly Finding[] {
+  const { name, size } = rowSet;
   const { bytes, properties } = size;
   const found: Finding[] = [];
   const inParts = size.fields.filter(({ isLarge }) => isLarge);
@@ -41,7 +41,7 @@ function ofRowSet(place: RowSet): readonly Finding[] {
     const figures = { properties, limit: rowPropertiesMax };
     found.push(finding('error', 'too-many-properties', name, figures));
   }
-  return [...found, ...propertyFindings(place), ...keyFindings(place)];
+  return [...found, ...propertyFindings(rowSet), ...keyFindings(rowSet)];
 }
 
 function propertyFindings({ size, index }: RowSet): readonly Finding[] {

@@ -11,7 +11,7 @@ export function transactionFindings(advice: Advice): readonly Finding[] {
   return advice.plans.flatMap((plan) => planFindings(advice, plan));
 }
 
-function planFindings({ places }: Advice, plan: OperationPlan): readonly Finding[] {
+function planFindings({ rowSets }: Advice, plan: OperationPlan): readonly Finding[] {
   const { transactionRows: writes, name } = plan;
   if (writes === 0) return [];
   const subject = `operation '${name}'`;
@@ -20,9 +20,9 @@ function planFindings({ places }: Advice, plan: OperationPlan): readonly Finding
     const figures = { writes, limit: transactionWritesMax };
     found.push(finding('error', 'transaction-too-many', subject, figures));
   }
-  const largest = bytesOf(places.entities.size, 'maximum', writes);
+  const largest = bytesOf(rowSets.entities.size, 'maximum', writes);
   if (largest > transactionBytesMax) {
-    const isUsual = bytesOf(places.entities.size, 'average', writes) > transactionBytesMax;
+    const isUsual = bytesOf(rowSets.entities.size, 'average', writes) > transactionBytesMax;
     const figures = { bytes: largest, limit: transactionBytesMax };
     found.push(finding(isUsual ? 'error' : 'warning', 'transaction-too-large', subject, figures));
   }
