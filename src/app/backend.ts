@@ -95,6 +95,10 @@ function eventsFor({
     detached: (error) => logger.error('the data are not where they were: no writes', { error }),
     exposed: (warning) => logger.warn(warning),
     waiting: (message) => logger.warn(message),
+    uncheckedReaders: (error) =>
+      logger.warn('processes that died may keep the data file growing: none can be looked for', {
+        error,
+      }),
     unreleased: (error) =>
       logger.warn('the data directory is left as after a crash: its files take no writes', {
         error,
@@ -103,6 +107,9 @@ function eventsFor({
   };
 }
 
+/** Entries that one step of housekeeping deletes: a few milliseconds of work for the engine. */
+const reclaimedEntriesMax = 512;
+
 /** The storage services, all over one store. */
 export interface Backend {
   readonly tables: TableService;
@@ -110,6 +117,7 @@ export interface Backend {
   readonly properties: ServicePropertiesService;
 }
 
+/** `onGarbage`: see the options of the services. */
 export function backendOver(
   store: Store,
   {
@@ -117,11 +125,12 @@ export function backendOver(
     randomness,
     strictness,
   }: Pick<ServerSettings, 'storageClock' | 'randomness' | 'strictness'>,
+  onGarbage: () => void = () => undefined,
 ): Backend {
   const { rules, tableDeleteDelayMs, paging } = strictness;
   const { countMax: propertiesMax } = rules.properties;
-  const tables = { store, clock, propertiesMax, deleteDelayMs: tableDeleteDelayMs };
-  const queues = { store, clock, randomness };
+  const tables = { store, clock, propertiesMax, deleteDelayMs: tableDeleteDelayMs, onGarbage };
+  const queues = { store, clock, randomness, onGarbage };
   return {
     tables: paging ? new ShapedTableService(tables, paging) : new TableService(tables),
     queues: paging ? new ShapedQueueService(queues, paging) : new QueueService(queues),
@@ -139,25 +148,20 @@ export async function seedBackend(
 }
 
 /**
- * The housekeeping of the services. Dropped containers are kept for some minutes anyway. Expired
- * messages slow requests down, so they are deleted soon, even while the server is busy. Each step
- * holds the lock as a reader, because the data must not be replaced during it.
+ * The housekeeping of the services. Each step holds the lock as a reader, because the data must not
+ * be replaced during it.
  */
 export function reclaimSteps(backend: Backend, lock = new ReadWriteLock()): readonly ReclaimStep[] {
   return [
     {
       name: 'dropped tables',
       run: (options) => lock.read(() => backend.tables.reclaim(options)),
-      entriesMax: 500,
-      idleMs: 60_000,
-      patienceMs: 5_000,
+      entriesMax: reclaimedEntriesMax,
     },
     {
       name: 'dropped queues and expired messages',
       run: (options) => lock.read(() => backend.queues.reclaim(options)),
-      entriesMax: 1_000,
-      idleMs: 5_000,
-      patienceMs: 50,
+      entriesMax: reclaimedEntriesMax,
     },
   ];
 }

@@ -42,8 +42,9 @@ export async function openDirectoryOwner(options: ServerOptions): Promise<Direct
   });
   const reclaimer = new Reclaimer({
     steps: reclaimSteps(backend),
-    // Only other processes have requests in flight.
-    inFlight: () => 0,
+    // Other processes have the requests, and wait for the same lock.
+    isBusy: () => true,
+    clock: settings.clock,
     timers: settings.timers,
     logger: settings.logger,
   });

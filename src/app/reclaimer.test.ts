@@ -1,116 +1,163 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualTimers } from '../../test/support/manual-timers.js';
+import { manualClock } from '../base/clock.js';
 import { silentLogger, type Logger } from '../http/exchange/logger.js';
 import { Reclaimer, type ReclaimStep } from './reclaimer.js';
 
 type Run = ReclaimStep['run'];
 
-const idleMs = 60_000;
-const patienceMs = 1_000;
+const entriesMax = 10;
+const idleMs = 5_000;
 
-interface Harness {
-  readonly reclaimer: Reclaimer;
-  readonly delays: readonly number[];
-  readonly logged: unknown[];
-  /** Calls back the one timer that waits. */
-  readonly fire: () => Promise<void>;
-  readonly waiting: () => number;
-}
-
-function harness(runs: readonly Run[], inFlight: () => number = () => 0): Harness {
+function harness(runs: readonly Run[], isBusy: () => boolean = () => false) {
   const logged: unknown[] = [];
   const timers = manualTimers();
+  const clock = manualClock();
   const logger: Logger = { ...silentLogger, error: (_, fields) => logged.push(fields?.['step']) };
-  const steps = runs.map((run, at): ReclaimStep => {
-    return { name: `step ${at + 1}`, run, entriesMax: 10, idleMs, patienceMs };
-  });
-  return {
-    reclaimer: new Reclaimer({ steps, timers, logger, inFlight }),
-    delays: timers.delays,
-    logged,
-    async fire() {
-      timers.fire();
-      await new Promise((resolve) => setImmediate(resolve));
-    },
-    waiting: () => timers.waiting,
+  const steps = runs.map((run, at): ReclaimStep => ({ name: `step ${at + 1}`, run, entriesMax }));
+  const advance = (ms: number) => clock.advanceMicros(1000 * ms);
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  const reclaimer = new Reclaimer({ steps, timers, clock, logger, isBusy });
+  /** Lets the time pass that the one timer waits for, and calls it back. */
+  const fire = async (): Promise<number> => {
+    const delayMs = timers.delays.at(-1) ?? 0;
+    advance(delayMs);
+    timers.fire();
+    await settled();
+    return delayMs;
+  };
+  /** The beginnings of the steps within so many milliseconds. */
+  const passing = async (ms: number): Promise<number> => {
+    let begun = 0;
+    for (let passed = 0; passed <= ms; begun += 1) passed += await fire();
+    return begun - 1;
+  };
+  return { reclaimer, advance, logged, fire, passing, settled, timers };
+}
+
+/** A step that takes so long and always has more to delete. */
+function endless(advance: () => (ms: number) => void, tookMs: number): Run {
+  return async () => {
+    advance()(tookMs);
+    return { deleted: entriesMax, more: true };
   };
 }
 
 describe('the reclaimer', () => {
-  it('goes on soon while there is more and looks again later when there is not', async () => {
-    const results = [true, true, false];
-    const { delays, fire } = harness([
-      () => Promise.resolve({ deleted: 1, more: results.shift() ?? false }),
+  it('takes a small share of a busy server, however fast its steps are', async () => {
+    for (const tookMs of [0, 1, 3]) {
+      const world: ReturnType<typeof harness> = harness(
+        [endless(() => world.advance, tookMs)],
+        () => true,
+      );
+      const steps = await world.passing(3_000);
+      // One step in 30 ms; the time that steps take themselves does not pass in `passing`.
+      assert.ok(steps >= 95 && steps <= 115, `${steps} steps of ${tookMs} ms`);
+    }
+  });
+
+  it('begins a step soon after a slow one, but not at once', async () => {
+    const world: ReturnType<typeof harness> = harness(
+      [endless(() => world.advance, 200)],
+      () => true,
+    );
+    await world.fire();
+    const restMs = world.timers.delays.at(-1) ?? 0;
+    assert.ok(restMs > 0 && restMs < 10, `${restMs} ms`);
+  });
+
+  it('rests as long as it works while nobody asks for anything', async () => {
+    const world: ReturnType<typeof harness> = harness([endless(() => world.advance, 12)]);
+    await world.fire();
+    assert.equal(world.timers.delays.at(-1), 12);
+  });
+
+  it('gives steps that have more to delete the same time', async () => {
+    const begun: number[] = [];
+    const step = (at: number): Run => {
+      return async () => {
+        begun.push(at);
+        return { deleted: 1, more: true };
+      };
+    };
+    const { fire } = harness([step(0), step(1)], () => true);
+    for (let count = 0; count < 6; count += 1) await fire();
+    assert.deepEqual(begun, [0, 1, 0, 1, 0, 1]);
+  });
+
+  it('looks again later when nothing is left, and at once when it is woken', async () => {
+    let steps = 0;
+    const { fire, reclaimer, timers } = harness([
+      async () => {
+        steps += 1;
+        return { deleted: 0, more: false };
+      },
     ]);
-    for (let count = 0; count < 3; count++) await fire();
-    const [start = 0, second, third, last = 0] = delays;
-    assert.deepEqual([second, third, last], [start, start, idleMs]);
-    assert.ok(start < 100);
+    await fire();
+    assert.equal(timers.delays.at(-1), idleMs);
+    reclaimer.wake();
+    assert.ok((timers.delays.at(-1) ?? idleMs) < 50);
+    await fire();
+    assert.equal(steps, 2);
+    assert.equal(timers.delays.at(-1), idleMs);
+    assert.equal(timers.waiting, 1);
+  });
+
+  it('does not miss what is dropped during the step that finds nothing', async () => {
+    let wake: () => void = () => undefined;
+    const { fire, reclaimer, timers } = harness([
+      async () => {
+        wake();
+        return { deleted: 0, more: false };
+      },
+    ]);
+    wake = () => reclaimer.wake();
+    await fire();
+    assert.ok((timers.delays.at(-1) ?? idleMs) < 50);
   });
 
   it('takes its time while it finds nothing', async () => {
-    const { delays, fire } = harness([() => Promise.resolve({ deleted: 0, more: true })]);
+    const { fire, timers } = harness([() => Promise.resolve({ deleted: 0, more: true })]);
     await fire();
-    const [start = 0, next = 0] = delays;
-    assert.ok(next > start && next < idleMs, `${next} ms`);
+    const next = timers.delays.at(-1) ?? 0;
+    assert.ok(next >= 50 && next < idleMs, `${next} ms`);
   });
 
-  it('lets requests go first, but not for ever', async () => {
-    const steps: string[] = [];
-    const step = () => {
-      steps.push('step');
-      return Promise.resolve({ deleted: 0, more: false });
-    };
-    const { fire, delays } = harness([step], () => 1);
-    let waitedMs = 0;
-    while (steps.length === 0) {
-      waitedMs += delays.at(-1) ?? 0;
-      await fire();
-    }
-    assert.ok(waitedMs >= patienceMs && waitedMs < 2 * patienceMs, `after ${waitedMs} ms`);
-  });
-
-  it('gives every kind of step its own time', async () => {
-    const done = () => Promise.resolve({ deleted: 0, more: false });
-    const more = () => Promise.resolve({ deleted: 1, more: true });
-    const { delays, fire } = harness([more, done]);
-    const [start = 0] = delays;
-    await fire();
-    const later = delays.slice(2).toSorted((left, right) => left - right);
-    assert.deepEqual(later, [start, idleMs]);
-  });
-
-  it('goes on after a failed step and logs which it was', async () => {
+  it('goes on with others after a failed step, tries it again later, and logs which', async () => {
     let others = 0;
     const other = () => {
-      others++;
+      others += 1;
       return Promise.resolve({ deleted: 0, more: false });
     };
     const failing = () => Promise.reject(new Error('disk'));
-    const { fire, logged, waiting } = harness([failing, other]);
+    const { fire, logged, passing } = harness([failing, other]);
+    await fire();
     await fire();
     assert.deepEqual(logged, ['step 1']);
     assert.equal(others, 1);
-    assert.equal(waiting(), 2);
+    await passing(2 * 60_000);
+    assert.ok(logged.length >= 2 && logged.length <= 3, `${logged.length} failures`);
+    assert.ok(others > 20);
   });
 
   it('waits for a running step when it stops, and then rests', async () => {
     let finish: () => void = () => undefined;
-    const { reclaimer, fire, waiting } = harness([
+    const { reclaimer, fire, settled, timers } = harness([
       () =>
         new Promise((resolve) => {
           finish = () => resolve({ deleted: 1, more: true });
         }),
-      () => Promise.resolve({ deleted: 0, more: true }),
     ]);
     await fire();
     let stopped = false;
     const stopping = reclaimer.stop().then(() => (stopped = true));
-    await new Promise((resolve) => setImmediate(resolve));
+    await settled();
     assert.equal(stopped, false);
     finish();
     await stopping;
-    assert.equal(waiting(), 0);
+    assert.equal(timers.waiting, 0);
+    reclaimer.wake();
+    assert.equal(timers.waiting, 0);
   });
 });

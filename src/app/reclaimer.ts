@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.js';
 import type { Timer, Timers } from '../base/async/timers.js';
 import type { Logger } from '../http/exchange/logger.js';
 
@@ -11,86 +12,117 @@ export interface ReclaimStep {
   }): Promise<{ readonly deleted: number; readonly more: boolean }>;
   /** Entries deleted in one step: a few milliseconds of work. */
   readonly entriesMax: number;
-  /** The delay after a step that has left nothing to delete. */
-  readonly idleMs: number;
-  /** How long a due step waits for requests to finish; then it runs beside them. */
-  readonly patienceMs: number;
 }
 
 export interface ReclaimerOptions {
   readonly steps: readonly ReclaimStep[];
   readonly timers: Timers;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly logger: Logger;
-  /** The number of requests that compete with a step. */
-  readonly inFlight: () => number;
+  /** True while requests compete with the steps. */
+  readonly isBusy: () => boolean;
 }
 
-const nextStepMs = 20;
-/** The delay between steps that only search. They are not urgent, however many places are left. */
-const searchStepMs = 50;
-const busyRetryMs = 50;
+/**
+ * The least time between the beginnings of two steps while requests compete with them. A step
+ * takes a few milliseconds of the main thread, so together they take about a tenth of it.
+ */
+const busyEveryMs = 30;
+/** The least rest after a step. */
+const restMsMin = 5;
+/** The delay of a step that only searches. It is not urgent, however many places are left. */
+const searchMs = 50;
+/** The delay of a step that has left nothing, unless `wake` is called. */
+const idleMs = 5_000;
+/** The delay of a step that has failed. */
+const retryMs = 60_000;
 
-/** Runs housekeeping in small steps, preferably while no request is in flight. */
+interface Task {
+  readonly step: ReclaimStep;
+  dueMs: number;
+}
+
+/**
+ * Runs housekeeping in small steps, one at a time. While no request competes, it rests as long as
+ * it works; otherwise it takes a small share of the time. A slow disk makes steps long but does not
+ * make them do more, so then they follow each other closely.
+ */
 export class Reclaimer {
-  readonly #tasks: readonly ReclaimTask[];
+  readonly #options: ReclaimerOptions;
+  readonly #tasks: readonly Task[];
+  #timer: Timer | undefined;
+  #running: Promise<void> | undefined;
+  /** When the next step may begin. */
+  #restedMs: number;
+  #stopped = false;
+  #woken = false;
 
   constructor(options: ReclaimerOptions) {
-    this.#tasks = options.steps.map((step) => new ReclaimTask(step, options));
+    const nowMs = options.clock.monotonicMs();
+    this.#options = options;
+    this.#restedMs = nowMs + busyEveryMs;
+    this.#tasks = options.steps.map((step) => ({ step, dueMs: nowMs }));
+    this.#schedule();
+  }
+
+  /** There may be something to delete: no step waits until it looks again by itself. */
+  wake(): void {
+    this.#woken = true;
+    if (this.#running === undefined) this.#schedule();
   }
 
   /** Resolves when no step is running any more. */
-  async stop(): Promise<void> {
-    await Promise.all(this.#tasks.map((task) => task.stop()));
-  }
-}
-
-/** Until `stop`, either a timer is set for the next step or a step is running. */
-class ReclaimTask {
-  readonly #step: ReclaimStep;
-  readonly #options: ReclaimerOptions;
-  #timer: Timer | undefined;
-  #running: Promise<void> | undefined;
-  #stopped = false;
-  #waitedMs = 0;
-
-  constructor(step: ReclaimStep, options: ReclaimerOptions) {
-    this.#step = step;
-    this.#options = options;
-    this.#schedule(nextStepMs);
-  }
-
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.close();
     await this.#running;
   }
 
-  #schedule(delayMs: number): void {
+  /** Sets the one timer: for the step that has been due for the longest time. */
+  #schedule(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (this.#woken) for (const task of this.#tasks) task.dueMs = Math.min(task.dueMs, nowMs);
+    this.#woken = false;
+    const [first, ...rest] = this.#tasks;
+    if (this.#stopped || first === undefined) return;
+    const next = rest.reduce(
+      (soonest, task) => (task.dueMs < soonest.dueMs ? task : soonest),
+      first,
+    );
+    const delayMs = Math.max(0, Math.ceil(Math.max(next.dueMs, this.#restedMs) - nowMs));
     this.#timer?.close();
-    if (this.#stopped) return;
-    this.#timer = this.#options.timers.start(delayMs, this.#due, undefined);
+    this.#timer = this.#options.timers.start(delayMs, this.#begin, next);
   }
 
-  readonly #due = (): void => {
-    if (this.#options.inFlight() > 0 && this.#waitedMs < this.#step.patienceMs) {
-      this.#waitedMs += busyRetryMs;
-      this.#schedule(busyRetryMs);
-      return;
-    }
-    this.#waitedMs = 0;
-    this.#running = this.#run().finally(() => (this.#running = undefined));
+  readonly #begin = (task: Task): void => {
+    // `wake` must see that a step is running from its beginning.
+    this.#running = Promise.resolve(task)
+      .then(this.#run)
+      .finally(() => {
+        this.#running = undefined;
+        this.#schedule();
+      });
   };
 
-  /** A failed step is retried when the next one is due. */
-  async #run(): Promise<void> {
-    const { name, entriesMax, idleMs } = this.#step;
-    let delayMs = idleMs;
+  readonly #run = async (task: Task): Promise<void> => {
+    const { clock, isBusy } = this.#options;
+    const begunMs = clock.monotonicMs();
+    const delayMs = await this.#delayAfter(task.step);
+    const endedMs = clock.monotonicMs();
+    const tookMs = endedMs - begunMs;
+    const restMs = isBusy() ? busyEveryMs - tookMs : tookMs;
+    this.#restedMs = endedMs + Math.max(restMs, restMsMin);
+    task.dueMs = endedMs + delayMs;
+  };
+
+  async #delayAfter(step: ReclaimStep): Promise<number> {
     try {
-      const { deleted, more } = await this.#step.run({ entriesMax });
-      if (more) delayMs = deleted > 0 ? nextStepMs : searchStepMs;
+      const { deleted, more } = await step.run({ entriesMax: step.entriesMax });
+      if (!more) return idleMs;
+      return deleted > 0 ? 0 : searchMs;
     } catch (error) {
-      this.#options.logger.error('freeing space failed', { step: name, error });
+      this.#options.logger.error('freeing space failed', { step: step.name, error });
+      return retryMs;
     }
-    this.#schedule(delayMs);
   }
 }

@@ -155,7 +155,9 @@ class RunningServer implements TabulariumServer {
     this.#certificates = certificates;
     this.#bearer = bearer;
     this.#interceptors = interceptors;
-    const backend = renewableBackend(() => backendOver(store, settings));
+    const backend = renewableBackend(() =>
+      backendOver(store, settings, () => this.#reclaimer?.wake()),
+    );
     this.#backend = backend;
     const { clock, randomness, timers, logger, checkClockSkew, strictness } = settings;
     const lock = this.#lock;
@@ -232,10 +234,11 @@ class RunningServer implements TabulariumServer {
 
   /** Starts the housekeeping; only the owner of a data directory does it. */
   reclaim(): void {
-    const { timers, logger } = this.#settings;
+    const { clock, timers, logger } = this.#settings;
     this.#reclaimer = new Reclaimer({
       steps: reclaimSteps(this.#backend, this.#lock),
-      inFlight: () => this.#inFlight,
+      isBusy: () => this.#inFlight > 0,
+      clock,
       timers,
       logger,
     });

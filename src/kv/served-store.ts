@@ -17,6 +17,8 @@ export interface StoreEvents {
   exposed(warning: string): void;
   /** Opening waits for another process that holds the lock. The text is for people. */
   waiting(message: string): void;
+  /** Snapshots of processes that died could not be freed: the files may grow. */
+  uncheckedReaders(error: unknown): void;
   /** The owner record could not be removed on close. The next start treats the owner as dead. */
   unreleased(error: unknown): void;
 }

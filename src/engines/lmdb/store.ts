@@ -42,6 +42,7 @@ import { GroupCommit } from './group-commit.js';
 import { readGuard, readLastVersion } from './group-writer.js';
 import { claimDirectory } from './open-directories.js';
 import { dumpEntries, LmdbSnapshot, replaceEntries } from './snapshot.js';
+import { StaleReaders } from './stale-readers.js';
 import { ThreadIngester } from './thread-ingester.js';
 import { VerifiedRows } from './verified-rows.js';
 
@@ -104,6 +105,11 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
     const files = filesOf(resolve(directory));
     const condition = new StoreCondition(environment, { files, timers, events });
     closing.unshift(() => condition.close());
+    if (isOwner) {
+      const onFailed = (error: unknown) => events.uncheckedReaders?.(error);
+      const readers = new StaleReaders(environment, { timers, onFailed });
+      closing.unshift(() => readers.close());
+    }
     const ingester =
       options.ingestsInThread === true
         ? await ThreadIngester.open({

@@ -1,4 +1,4 @@
-import type { Bytes } from '../../base/bytes.js';
+import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { CommitBatch, Entry, Store } from '../../kv/store.js';
@@ -60,9 +60,10 @@ export function nameReservationSweep(
   clock: Clock,
   service: string,
 ): SweepCursor<Entry> {
-  return new SweepCursor(
-    () => reservedNames(store, service),
-    async (entry) => {
+  return new SweepCursor({
+    all: () => reservedNames(store, service),
+    nameOf: ({ key }) => nameOfBytes(key),
+    async clear(entry) {
       if (clock.nowMicros() < freeAtMicros(entry)) return { deleted: 0, more: false };
       const { key, version } = entry;
       const { ok } = await store.commit({
@@ -72,7 +73,7 @@ export function nameReservationSweep(
       });
       return { deleted: ok ? 1 : 0, more: false };
     },
-  );
+  });
 }
 
 async function* reservedNames(store: Store, service: string): AsyncGenerator<Entry> {

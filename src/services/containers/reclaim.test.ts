@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { note, noteKind, type NoteRecord } from '../../../test/support/containers.js';
 import { engineNames, openTestStore, type EngineName } from '../../../test/support/stores.js';
-import { manualClock } from '../../base/clock.js';
+import { nextTurn } from '../../base/async/turns.js';
+import { manualClock, type Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
+import { openMemoryStore } from '../../engines/memory/store.js';
 import { withPartitionRule } from '../../kv/partition-rule.js';
 import type { Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
@@ -113,3 +115,88 @@ for (const engine of engineNames) {
     });
   });
 }
+
+describe('a sweep of dropped containers', () => {
+  /** A store in memory that tells what it was asked for. */
+  async function counted(clock: Clock) {
+    const inner = await openMemoryStore({ clock });
+    const seen = { ranges: 0, committing: 0, committingMax: 0 };
+    const store: Store = {
+      get: (key) => inner.get(key),
+      getMany: (keys) => inner.getMany(keys),
+      close: () => inner.close(),
+      range(range, options) {
+        seen.ranges += 1;
+        return inner.range(range, options);
+      },
+      async commit(batch) {
+        seen.committing += 1;
+        seen.committingMax = Math.max(seen.committingMax, seen.committing);
+        await nextTurn();
+        const result = await inner.commit(batch);
+        seen.committing -= 1;
+        return result;
+      },
+    };
+    const containers = new Containers(store, noteKind);
+    return { store, seen, containers };
+  }
+
+  it('deletes the rows of many partitions at once', async () => {
+    const clock = manualClock();
+    const { store, seen, containers } = await counted(clock);
+    await containers.create(account, 'box', note('box'));
+    const prefix = await containers.prefixOf(account, 'box');
+    invariant(prefix !== undefined, 'the container exists');
+    for (const partition of ['a', 'b', 'c', 'd']) {
+      const key = appendString(appendString(prefix, partition), 'row');
+      await store.commit({ checks: [], puts: [{ key, value: new Uint8Array() }], deletes: [] });
+    }
+    await containers.drop(account, 'box');
+    seen.committingMax = 0;
+    const round = droppedContainersSweep(store, clock, noteKind.service);
+    assert.equal((await round.step(3)).deleted, 3);
+    assert.equal(seen.committingMax, 3);
+    assert.deepEqual(await round.step(3), { deleted: 1, more: false });
+  });
+
+  it('reads for a bounded time, however many rows it may delete', async () => {
+    const clock = manualClock();
+    const { store, containers } = await counted(clock);
+    await containers.create(account, 'box', note('box'));
+    const rows = Array.from({ length: 100 }, (_, row) => `r${String(row).padStart(3, '0')}`);
+    await fill(store, await containers.prefixOf(account, 'box'), rows);
+    await containers.drop(account, 'box');
+    const slow: Clock = {
+      nowMicros: () => clock.nowMicros(),
+      monotonicMs() {
+        clock.advanceMicros(100);
+        return clock.monotonicMs();
+      },
+    };
+    const round = droppedContainersSweep(store, slow, noteKind.service);
+    for (let left = rows.length; left > 0;) {
+      const { deleted, more } = await round.step(1_000);
+      assert.ok(deleted > 0 && deleted < 50, `${deleted} rows`);
+      left -= deleted;
+      assert.equal(more, left > 0);
+    }
+  });
+
+  it('does not look again into a container that was empty, before the grace time', async () => {
+    const clock = manualClock();
+    const { store, seen, containers } = await counted(clock);
+    for (let index = 0; index < 50; index += 1) {
+      await containers.create(account, `box${index}`, note(`box${index}`));
+      await containers.drop(account, `box${index}`);
+    }
+    const round = droppedContainersSweep(store, clock, noteKind.service);
+    await round.step(10);
+    seen.ranges = 0;
+    await round.step(10);
+    assert.ok(seen.ranges < 10, `${seen.ranges} ranges`);
+    clock.advanceMicros(droppedGraceMicros + 1000);
+    while ((await round.step(10)).more);
+    assert.equal(await droppedCount(store), 0);
+  });
+});

@@ -1,4 +1,4 @@
-import { compareBytes, type Bytes } from '../../base/bytes.js';
+import { compareBytes, nameOfBytes, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { partitionPrefixLength } from '../../kv/partition-prefix.js';
 import type { Entry, Store } from '../../kv/store.js';
@@ -14,8 +14,11 @@ import { accountsOf, entriesOf } from './walk.js';
  */
 export const droppedGraceMicros = 10 * 60 * 1_000_000;
 
-const pageEntriesMax = 1000;
-const pageBytesMax = 4 << 20;
+/** How long one step reads, in milliseconds: the event loop does nothing else meanwhile. */
+const readMsMax = 1;
+
+/** Containers that are known to be empty. When there are more, all are looked at again. */
+const emptyMax = 100_000;
 
 /** A container without a name. */
 export interface DroppedContainer {
@@ -29,22 +32,37 @@ export interface DroppedContainer {
  * Frees the space of a service's dropped containers, all accounts. Every commit only deletes
  * unreachable entries of one partition, so a step may be interrupted anywhere, be repeated, or run
  * in several processes at once. A container leaves the list when a sweep finds it empty after the
- * grace time.
+ * grace time. One that was found empty before is not looked at again until then.
  */
 export function droppedContainersSweep(
   store: Store,
   clock: Clock,
   service: string,
 ): SweepCursor<DroppedContainer> {
-  return new SweepCursor(
-    () => droppedContainers(store, service),
-    async ({ entry, prefix }, entriesMax) => {
-      const swept = await sweep(store, prefix, entriesMax);
+  const empty = new Set<string>();
+  return new SweepCursor({
+    all: () => droppedContainers(store, service),
+    nameOf,
+    async clear(container, entriesMax) {
+      const { entry, prefix } = container;
+      const name = nameOf(container);
       const isPast = clock.nowMicros() - entry.version >= droppedGraceMicros;
-      if (isPast && swept.deleted === 0) await forget(store, entry);
+      if (!isPast && empty.has(name)) return { deleted: 0, more: false };
+      const swept = await sweep({ store, clock }, prefix, entriesMax);
+      if (swept.deleted > 0) return swept;
+      empty.delete(name);
+      if (isPast) await forget(store, entry);
+      else {
+        if (empty.size >= emptyMax) empty.clear();
+        empty.add(name);
+      }
       return swept;
     },
-  );
+  });
+}
+
+function nameOf({ entry }: DroppedContainer): string {
+  return nameOfBytes(entry.key);
 }
 
 async function* droppedContainers(store: Store, service: string): AsyncGenerator<DroppedContainer> {
@@ -57,30 +75,54 @@ async function* droppedContainers(store: Store, service: string): AsyncGenerator
   }
 }
 
-/** Deletes up to `entriesMax` remaining entries of a container; one commit per partition. */
-async function sweep(store: Store, prefix: Bytes, entriesMax: number): Promise<Reclaimed> {
-  const range = prefixRange(prefix);
-  let deleted = 0;
-  for (;;) {
-    // One extra entry shows whether anything is left.
-    const limit = Math.min(entriesMax - deleted, pageEntriesMax - 1) + 1;
-    const { entries } = await store.range(range, { limit, bytesMax: pageBytesMax });
-    const doomed = entries.slice(0, entriesMax - deleted);
-    for (const deletes of byPartition(doomed)) {
-      await store.commit({ checks: [], puts: [], deletes });
-    }
-    deleted += doomed.length;
-    if (doomed.length < entries.length) return { deleted, more: true };
-    if (entries.length === 0) return { deleted, more: false };
+interface SweepContext {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+/**
+ * Deletes up to `entriesMax` of the first entries of a container, one commit per partition. The
+ * commits are made at once, so that an engine with group commit writes them in one transaction.
+ */
+async function sweep(context: SweepContext, prefix: Bytes, entriesMax: number): Promise<Reclaimed> {
+  const { keys, more } = await firstKeys(context, prefix, entriesMax);
+  const commits = byPartition(keys).map((deletes) =>
+    context.store.commit({ checks: [], puts: [], deletes }),
+  );
+  // A step ends when all of its commits have.
+  for (const commit of await Promise.allSettled(commits)) {
+    if (commit.status === 'rejected') throw commit.reason;
   }
+  return { deleted: keys.length, more };
+}
+
+/** The first keys of a container, read for a bounded time. Values are not copied. */
+async function firstKeys(
+  { store, clock }: SweepContext,
+  prefix: Bytes,
+  keysMax: number,
+): Promise<{ readonly keys: readonly Bytes[]; readonly more: boolean }> {
+  const keys: Bytes[] = [];
+  const endMs = clock.monotonicMs() + readMsMax;
+  const { more } = await store.range(prefixRange(prefix), {
+    limit: 1,
+    bytesMax: 0,
+    filter({ key }) {
+      const isFull = keys.length >= keysMax || clock.monotonicMs() >= endMs;
+      if (isFull && keys.length > 0) return 'stop';
+      keys.push(Buffer.from(key));
+      return 'skip';
+    },
+  });
+  return { keys, more };
 }
 
 /** Groups sorted keys by partition. */
-function byPartition(entries: readonly Entry[]): Bytes[][] {
+function byPartition(keys: readonly Bytes[]): Bytes[][] {
   const groups: Bytes[][] = [];
   let group: Bytes[] = [];
   let prefix: Bytes | undefined;
-  for (const { key } of entries) {
+  for (const key of keys) {
     const own = key.subarray(0, partitionPrefixLength(key));
     if (prefix === undefined || compareBytes(prefix, own) !== 0) {
       group = [];

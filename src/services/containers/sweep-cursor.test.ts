@@ -9,27 +9,49 @@ function roundOver(entries: number[]) {
   async function* places() {
     for (const place of entries.keys()) yield place;
   }
-  const round = new SweepCursor(places, async (place, entriesMax) => {
-    visited.push(place);
-    if (place === failing) throw new Error(`place ${place}`);
-    const before = entries[place] ?? 0;
-    const deleted = Math.min(before, entriesMax);
-    entries[place] = before - deleted;
-    return { deleted, more: before > deleted };
+  const round = new SweepCursor({
+    all: places,
+    nameOf: String,
+    async clear(place: number, entriesMax) {
+      visited.push(place);
+      if (place === failing) throw new Error(`place ${place}`);
+      const before = entries[place] ?? 0;
+      const deleted = Math.min(before, entriesMax);
+      entries[place] = before - deleted;
+      return { deleted, more: before > deleted };
+    },
   });
   return { round, visited, failAt: (place: number | undefined) => (failing = place) };
 }
 
 describe('a round of reclaiming', () => {
-  it('goes on where the last step ended, so that no place keeps the others waiting', async () => {
-    const entries = [5, 1, 0, 2];
+  it('gives one half of a step to a place with much garbage, the other to the others', async () => {
+    const entries = [9, 1, 0, 6];
     const { round, visited } = roundOver(entries);
-    assert.deepEqual(await round.step(3), { deleted: 3, more: true });
-    assert.deepEqual(await round.step(3), { deleted: 3, more: true });
-    assert.deepEqual(visited, [0, 1, 2, 3]);
-    assert.deepEqual(entries, [2, 0, 0, 0]);
-    assert.deepEqual(await round.step(3), { deleted: 0, more: true }, 'the first has more');
-    assert.deepEqual(await round.step(3), { deleted: 2, more: false });
+    assert.deepEqual(await round.step(4), { deleted: 4, more: true });
+    assert.deepEqual(await round.step(4), { deleted: 4, more: true });
+    assert.deepEqual(visited, [0, 0, 1, 2, 3]);
+    assert.deepEqual(entries, [3, 0, 0, 5]);
+    assert.deepEqual(await round.step(4), { deleted: 4, more: true });
+    assert.deepEqual(entries, [1, 0, 0, 3], 'places with garbage take turns');
+    assert.deepEqual(await round.step(4), { deleted: 4, more: false });
+  });
+
+  it('goes on with garbage in each step, however many places have none', async () => {
+    const entries = Array.from({ length: 5_000 }, () => 0);
+    entries[0] = 100;
+    const { round } = roundOver(entries);
+    for (let step = 0; step < 10; step += 1) {
+      assert.deepEqual(await round.step(10), { deleted: 10, more: true });
+    }
+    assert.equal(entries[0], 0);
+  });
+
+  it('finds garbage again of which there was too much to remember', async () => {
+    const entries = Array.from({ length: 300 }, () => 3);
+    const { round } = roundOver(entries);
+    for (let steps = 0; (await round.step(2)).more; steps += 1) assert.ok(steps < 1_000);
+    assert.ok(entries.every((left) => left === 0));
   });
 
   it('looks at a bounded number of places a step, and at all of them in the end', async () => {

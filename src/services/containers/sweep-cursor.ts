@@ -10,60 +10,86 @@ export interface Reclaimed {
 /** The places that one step visits, so that no step blocks requests for long. */
 const visitsMax = 500;
 
+/** The places with known garbage. Further ones are found again by the next round. */
+const unfinishedMax = 100;
+
+export interface SweepPlaces<Place> {
+  /** Iterates over all places that may hold garbage. */
+  all(): AsyncGenerator<Place>;
+  /** Identifies a place. */
+  nameOf(place: Place): string;
+  /** Deletes up to `entriesMax` entries of a place, and returns whether there are more. */
+  clear(place: Place, entriesMax: number): Promise<Reclaimed>;
+}
+
 /**
- * Sweeps all places that may hold garbage, with a bounded number of entries and places per step. A
- * step begins where the last one ended, so a place with much garbage does not starve the others.
- * Steps may run concurrently.
+ * Sweeps all places that may hold garbage, with a bounded number of entries and places per step.
+ * One half of a step goes on with places that had more garbage than an earlier step allowed, in
+ * turn. The other half continues the round over all places, so a place with much garbage does not
+ * starve the others, and many places without garbage do not starve it. Steps may run concurrently.
  */
 export class SweepCursor<Place> {
-  readonly #places: () => AsyncGenerator<Place>;
-  readonly #clear: (place: Place, entriesMax: number) => Promise<Reclaimed>;
-  #walk: AsyncGenerator<Place> | undefined;
-  /** True when a place of this round had more to delete than its step allowed. */
+  readonly #places: SweepPlaces<Place>;
+  #round: AsyncGenerator<Place> | undefined;
+  /** The places that have more garbage, by name; the first is cleared next. */
+  readonly #unfinished = new Map<string, Place>();
+  /** True when this round has met more places with garbage than are remembered. */
   #left = false;
 
-  /**
-   * `places` iterates over all of them. `clear` deletes up to `entriesMax` entries of a place, and
-   * returns whether there are more.
-   */
-  constructor(
-    places: () => AsyncGenerator<Place>,
-    clear: (place: Place, entriesMax: number) => Promise<Reclaimed>,
-  ) {
+  constructor(places: SweepPlaces<Place>) {
     this.#places = places;
-    this.#clear = clear;
   }
 
   /** `more`: the round is not over, or it has left garbage. `entriesMax` is at least 1. */
   async step(entriesMax: number): Promise<Reclaimed> {
     invariant(entriesMax >= 1, 'a step of reclaiming deletes at least one entry');
     // A concurrent step can end the round and begin a new one.
-    const walk = (this.#walk ??= this.#places());
+    const round = (this.#round ??= this.#places.all());
     try {
-      return await this.#go(walk, entriesMax);
+      const before = await this.#goOn(Math.floor(entriesMax / 2));
+      const { deleted, more } = await this.#visit(round, entriesMax - before);
+      const after = await this.#goOn(entriesMax - before - deleted);
+      return { deleted: before + deleted + after, more: more || this.#unfinished.size > 0 };
     } catch (error) {
-      this.#end(walk);
+      this.#end(round);
       throw error;
     }
   }
 
-  async #go(walk: AsyncGenerator<Place>, entriesMax: number): Promise<Reclaimed> {
+  /** Clears the place that has waited longest for it. */
+  async #goOn(entriesMax: number): Promise<number> {
+    const [first] = this.#unfinished;
+    if (first === undefined || entriesMax < 1) return 0;
+    const [name, place] = first;
+    this.#unfinished.delete(name);
+    return this.#clear(place, entriesMax);
+  }
+
+  async #visit(round: AsyncGenerator<Place>, entriesMax: number): Promise<Reclaimed> {
     let deleted = 0;
     for (let visits = 0; visits < visitsMax && deleted < entriesMax; visits += 1) {
-      const next = await walk.next();
-      if (next.done === true) return { deleted, more: this.#end(walk) };
-      const cleared = await this.#clear(next.value, entriesMax - deleted);
-      deleted += cleared.deleted;
-      this.#left ||= cleared.more;
+      const next = await round.next();
+      if (next.done === true) return { deleted, more: this.#end(round) };
+      if (this.#unfinished.has(this.#places.nameOf(next.value))) continue;
+      deleted += await this.#clear(next.value, entriesMax - deleted);
     }
     return { deleted, more: true };
   }
 
-  /** Ends a round. Returns true when there is work left. */
-  #end(walk: AsyncGenerator<Place>): boolean {
-    if (this.#walk !== walk) return true;
+  async #clear(place: Place, entriesMax: number): Promise<number> {
+    const { deleted, more } = await this.#places.clear(place, entriesMax);
+    if (!more) return deleted;
+    if (this.#unfinished.size < unfinishedMax) {
+      this.#unfinished.set(this.#places.nameOf(place), place);
+    } else this.#left = true;
+    return deleted;
+  }
+
+  /** Ends a round. Returns true when it has left work that is not remembered. */
+  #end(round: AsyncGenerator<Place>): boolean {
+    if (this.#round !== round) return true;
     const left = this.#left;
-    this.#walk = undefined;
+    this.#round = undefined;
     this.#left = false;
     return left;
   }

@@ -139,7 +139,7 @@ for (const engine of engineNames) {
         if (!step.more) break;
         assert.ok(steps < 20, 'there is no end of it');
       }
-      assert.equal(deleted, 200);
+      assert.equal(deleted, 3 * 200, 'a text, a state and an expiry of each');
       clock.advanceMicros(40 * second);
       assert.equal((await peekAll(service)).length, 50);
       clock.advanceMicros(50 * second);
@@ -213,7 +213,10 @@ for (const engine of engineNames) {
       clock.advanceMicros(second);
       const first = await service.reclaim({ entriesMax: 10 });
       const next = await service.reclaim({ entriesMax: 10 });
-      assert.deepEqual([first.deleted, next.deleted, next.more], [10, 1, true]);
+      const entries = 3;
+      assert.ok(first.deleted >= 10 && first.deleted < 10 + entries, `${first.deleted} entries`);
+      // One of the others before, the one of the last queue, and one of the others after it.
+      assert.deepEqual([next.deleted, next.more], [3 * entries, true]);
     });
   });
 }

@@ -7,38 +7,49 @@ import { decodeMoment, type MessageKeys } from './message-keys.js';
 import type { Reclaimed } from '../containers/sweep-cursor.js';
 
 /** The messages that one commit deletes, so that no commit takes long. */
-const commitMessagesMax = 100;
+const commitMessagesMax = 50;
+/** A message is a text, a state and an expiry entry. */
+const messageEntries = 3;
 /** The entries counted before yielding to others. */
 const countedMax = 10_000;
 
 /**
- * One bounded step of deleting expired messages of a queue. A commit only deletes messages whose
- * entries are unchanged, so steps may run in several processes at once.
+ * One bounded step of deleting expired messages of a queue, at least one if there is any. A commit
+ * only deletes messages whose entries are unchanged, so steps may run in several processes at once.
+ * The commits are made at once, so that an engine with group commit writes them in one transaction.
  */
 export async function deleteExpired(
   store: Store,
   keys: MessageKeys,
   nowMicros: number,
-  messagesMax: number,
+  entriesMax: number,
 ): Promise<Reclaimed> {
-  const page = await store.range(keys.expiredAt(nowMicros), {
-    limit: messagesMax,
-    bytesMax: Infinity,
-  });
-  let deleted = 0;
+  const limit = Math.max(1, Math.floor(entriesMax / messageEntries));
+  const page = await store.range(keys.expiredAt(nowMicros), { limit, bytesMax: Infinity });
+  const commits: Promise<number>[] = [];
   for (let start = 0; start < page.entries.length; start += commitMessagesMax) {
     const places = page.entries.slice(start, start + commitMessagesMax);
-    if (await deletePlaces(store, keys, places)) deleted += places.length;
+    commits.push(deletePlaces(store, keys, places));
   }
-  return { deleted, more: page.more || deleted < page.entries.length };
+  let messages = 0;
+  // A step ends when all of its commits have.
+  for (const commit of await Promise.allSettled(commits)) {
+    if (commit.status === 'rejected') throw commit.reason;
+    messages += commit.value;
+  }
+  const more = page.more || messages < page.entries.length;
+  return { deleted: messageEntries * messages, more };
 }
 
-/** Checks each expiry entry, because every change of a message rewrites it. */
+/**
+ * Deletes messages, and returns how many. Checks each expiry entry, because every change of a
+ * message rewrites it.
+ */
 async function deletePlaces(
   store: Store,
   keys: MessageKeys,
   places: readonly Entry[],
-): Promise<boolean> {
+): Promise<number> {
   const deletes = places.flatMap(({ key, value }): Bytes[] => {
     const { id } = keys.read(key);
     return [key, keys.visibility(decodeMoment(value), id), keys.text(id)];
@@ -49,7 +60,7 @@ async function deletePlaces(
     deletes,
     adds: [{ key: keys.count, delta: -places.length }],
   });
-  return result.ok;
+  return result.ok ? places.length : 0;
 }
 
 /** The number of stored messages, expired ones included. */

@@ -1,3 +1,4 @@
+import { nameOfBytes } from '../../base/bytes.js';
 import type { ForwardClock } from '../../base/forward-clock.js';
 import { lazyList } from '../../base/lazy-list.js';
 import type { ReadRoom } from '../../base/async/read-room.js';
@@ -10,8 +11,9 @@ import type { SignedIdentifier } from '../../model/resources/signed-identifier.j
 import { Containers } from '../containers/containers.js';
 import { containerPrefix } from '../containers/keys.js';
 import { checkMetadata, sameMetadata } from '../containers/metadata.js';
-import { droppedContainersSweep, type DroppedContainer } from '../containers/reclaim.js';
+import { droppedContainersSweep } from '../containers/reclaim.js';
 import { SweepCursor, type Reclaimed } from '../containers/sweep-cursor.js';
+import { SweepTurns } from '../containers/sweep-turns.js';
 import { dequeue, type DequeueContext } from './dequeue.js';
 import { ExpirySchedule } from './expiry-schedule.js';
 import { countExpired, countStored, deleteExpired } from './expiry.js';
@@ -51,6 +53,8 @@ export interface QueueServiceOptions {
    */
   readonly clock: ForwardClock;
   readonly randomness: Randomness;
+  /** Called when `reclaim` has something to delete: a queue was dropped or cleared. */
+  readonly onGarbage?: () => void;
 }
 
 /**
@@ -65,24 +69,28 @@ export class QueueService {
   readonly #context: MessageContext & DequeueContext;
   readonly #queues: Containers<QueueRecord>;
   readonly #open: OpenQueues;
-  readonly #dropped: SweepCursor<DroppedContainer>;
   readonly #schedule: ExpirySchedule;
-  readonly #expired: SweepCursor<MessageKeys>;
+  readonly #sweeps: SweepTurns;
 
-  constructor({ store, clock, randomness }: QueueServiceOptions) {
+  readonly #onGarbage: () => void;
+
+  constructor({ store, clock, randomness, onGarbage = () => undefined }: QueueServiceOptions) {
     this.#context = { store, clock, randomness, ids: new MessageIds(clock, randomness) };
     this.#queues = new Containers(store, queueKind);
     this.#open = new OpenQueues(store, clock);
-    this.#dropped = droppedContainersSweep(store, clock, queueKind.service);
     this.#schedule = new ExpirySchedule(store);
-    this.#expired = new SweepCursor(
-      () => this.#dueQueues(),
-      async (keys, messagesMax) => {
-        const reclaimed = await deleteExpired(store, keys, clock.nowMicros(), messagesMax);
+    const dropped = droppedContainersSweep(store, clock, queueKind.service);
+    const expired = new SweepCursor({
+      all: () => this.#dueQueues(),
+      nameOf: ({ count }) => nameOfBytes(count),
+      clear: async (keys, entriesMax) => {
+        const reclaimed = await deleteExpired(store, keys, clock.nowMicros(), entriesMax);
         if (!reclaimed.more) await this.#schedule.look(keys);
         return reclaimed;
       },
-    );
+    });
+    this.#sweeps = new SweepTurns([dropped, expired]);
+    this.#onGarbage = onGarbage;
   }
 
   /**
@@ -106,6 +114,7 @@ export class QueueService {
   /** Atomic and independent of the number of messages; the name can be reused at once. */
   async deleteQueue(account: string, name: string): Promise<void> {
     if (!(await this.#queues.drop(account, name))) throw notFound(name);
+    this.#onGarbage();
   }
 
   /** One page of queues in order of their names. */
@@ -203,17 +212,16 @@ export class QueueService {
   async clearMessages(account: string, queue: string): Promise<void> {
     const record = await this.#queues.replaceId(account, queue, (old, id) => ({ ...old, id }));
     if (record === undefined) throw notFound(queue);
+    this.#onGarbage();
   }
 
   /**
    * One bounded step of freeing space: deletes expired messages and what is left of dropped and
-   * cleared queues. Safe to stop or repeat anywhere, in several processes at once.
+   * cleared queues. A message is several entries. Safe to stop or repeat anywhere, in several
+   * processes at once.
    */
-  async reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
-    const dropped = await this.#dropped.step(entriesMax);
-    if (dropped.deleted >= entriesMax) return { deleted: dropped.deleted, more: true };
-    const expired = await this.#expired.step(entriesMax - dropped.deleted);
-    return { deleted: dropped.deleted + expired.deleted, more: dropped.more || expired.more };
+  reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
+    return this.#sweeps.step(entriesMax);
   }
 
   /** The queues in which a message may have expired. Idle ones are checked many at a time. */

@@ -1,13 +1,14 @@
 import { unboundedRoom, type ReadRoom } from '../../base/async/read-room.js';
 import type { Clock } from '../../base/clock.js';
-import type { Entry, Store } from '../../kv/store.js';
+import type { Store } from '../../kv/store.js';
 import { propertiesMax } from '../../model/edm/limits.js';
 import type { StoredEntity } from '../../model/edm/value.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import { nameReservationSweep, type NameReservation } from '../containers/name-reservations.js';
-import { droppedContainersSweep, type DroppedContainer } from '../containers/reclaim.js';
-import type { Reclaimed, SweepCursor } from '../containers/sweep-cursor.js';
+import { droppedContainersSweep } from '../containers/reclaim.js';
+import type { Reclaimed } from '../containers/sweep-cursor.js';
+import { SweepTurns } from '../containers/sweep-turns.js';
 import { readEntity } from './entity-reads.js';
 import { checkGroup, writeEntity, writeGroup, type WriteContext } from './entity-writes.js';
 import { defaultQueryBudget, queryEntities, type QueryBudget } from './query.js';
@@ -32,6 +33,8 @@ export interface TableServiceOptions {
   readonly propertiesMax?: number;
   /** How long the name of a deleted table stays reserved; 0, the default: not at all. */
   readonly deleteDelayMs?: number;
+  /** Called when `reclaim` has something to delete: a table was dropped. */
+  readonly onGarbage?: () => void;
 }
 
 /**
@@ -45,18 +48,21 @@ export class TableService {
   readonly #budget: QueryBudget;
   readonly #tables: Tables;
   readonly #writes: WriteContext;
-  readonly #dropped: SweepCursor<DroppedContainer>;
-  readonly #reservations: SweepCursor<Entry>;
+  readonly #sweeps: SweepTurns;
+  readonly #onGarbage: () => void;
 
   constructor(options: TableServiceOptions) {
-    const { store, clock, deleteDelayMs = 0 } = options;
+    const { store, clock, deleteDelayMs = 0, onGarbage = () => undefined } = options;
+    this.#onGarbage = onGarbage;
     this.#store = store;
     this.#clock = clock;
     this.#budget = options.budget ?? defaultQueryBudget;
     this.#tables = new Tables(store, reservationOf(clock, deleteDelayMs));
     this.#writes = { store, propertiesMax: options.propertiesMax ?? propertiesMax };
-    this.#reservations = nameReservationSweep(store, clock, tableKind.service);
-    this.#dropped = droppedContainersSweep(store, clock, tableKind.service);
+    this.#sweeps = new SweepTurns([
+      droppedContainersSweep(store, clock, tableKind.service),
+      nameReservationSweep(store, clock, tableKind.service),
+    ]);
   }
 
   /** Names are compared without case and keep the spelling of their creation. */
@@ -72,8 +78,9 @@ export class TableService {
    * Atomic, whatever the table holds. The name can be reused at once, or after the configured
    * delay: until then, creating throws `TableBeingDeleted`.
    */
-  deleteTable(account: string, name: string): Promise<void> {
-    return this.#tables.drop(account, name);
+  async deleteTable(account: string, name: string): Promise<void> {
+    await this.#tables.drop(account, name);
+    this.#onGarbage();
   }
 
   /** One page of tables in order of their lower-case names. */
@@ -145,11 +152,8 @@ export class TableService {
    * One bounded step of freeing the space of dropped tables and of expired name reservations; safe
    * to stop or repeat anywhere.
    */
-  async reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
-    const dropped = await this.#dropped.step(entriesMax);
-    if (dropped.deleted >= entriesMax) return { deleted: dropped.deleted, more: true };
-    const names = await this.#reservations.step(entriesMax - dropped.deleted);
-    return { deleted: dropped.deleted + names.deleted, more: dropped.more || names.more };
+  reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
+    return this.#sweeps.step(entriesMax);
   }
 }
 
