@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { dataFile } from '../../src/engines/lmdb/directory/file-kinds.js';
 import { openReadOnly } from '../../src/engines/lmdb/environment.js';
+import { defaultRows } from '../dataset.js';
 import { fillTable } from '../fill.js';
 import { runLoad, type LoadResult } from '../load.js';
 import { positive } from '../options.js';
@@ -11,7 +12,7 @@ import { progress } from '../progress.js';
 import { machineLine } from '../report.js';
 import { startServer, stopServersAtEnd, type ServerProcess } from '../server-process.js';
 import { SignedSender } from '../stalls/signed-sender.js';
-import { makeTableWorkload, RowNumbers } from '../table-workloads.js';
+import { makeTableWorkload, TableData } from '../table-workloads.js';
 import { garbageTable, type Garbage } from './garbage.js';
 
 // How fast a busy server frees what was dropped or has expired, and what others notice of it:
@@ -55,9 +56,10 @@ interface Window {
 class SweepBench {
   readonly #server: ServerProcess;
   readonly #plan: Plan;
-  readonly #numbers = new RowNumbers();
+  readonly #data: TableData;
 
-  constructor(server: ServerProcess, plan: Plan) {
+  constructor(server: ServerProcess, plan: Plan, data: TableData) {
+    this.#data = data;
     this.#server = server;
     this.#plan = plan;
   }
@@ -72,8 +74,8 @@ class SweepBench {
       durationMs: this.#plan.seconds * 1000,
     };
     const [reads, inserts] = await Promise.all([
-      runLoad(target, makeTableWorkload('point', target, this.#numbers), options),
-      runLoad(target, makeTableWorkload('insert', target, this.#numbers), options),
+      runLoad(target, makeTableWorkload('point', target, this.#data), options),
+      runLoad(target, makeTableWorkload('insert', target, this.#data), options),
     ]);
     const longestTurnMs = await this.#server.ask('longest turn');
     const requests = reads.requests + inserts.requests;
@@ -136,8 +138,9 @@ async function run(plan: Plan): Promise<void> {
     },
   });
   try {
-    await fillTable(server, plan.connections);
-    const bench = new SweepBench(server, plan);
+    const data = new TableData(defaultRows);
+    await fillTable(server, data, plan.connections);
+    const bench = new SweepBench(server, plan, data);
     await bench.measure();
     process.stdout.write(heading);
     process.stdout.write(line('before', await bench.measure()));
