@@ -69,6 +69,7 @@ const documented: Readonly<Record<string, string>> = {
   planningStepsMax: 'steps of planning',
   printedMax: 'refusals that an import prints',
   problemsShownMax: 'mistakes are told',
+  reclaimedEntriesMax: 'a step of sweeping',
   replyPieceBytesMax: 'sent in pieces',
   responseBytesMax: 'an answer that a command takes in',
   retryAfterSecondsMax: 'latency',
@@ -128,7 +129,7 @@ const unnoticed = new Set(
     'textBytesPerUnitMax textCharactersMax textShownMax timeMax toleranceSecondsMax topMax ' +
     'ttlSecondsMax turnBytesMax unknownVersionsMax valueCharactersMax verifiedTokensMax ' +
     'visitsMax waitingMax wordSumBytesMax mistakesToldMax pathCharactersMax timerMsMax ' +
-    'rowsMax chunkElementsMax freeFilesMax frameBytesMax runsMax arrivalTurnsMax'
+    'rowsMax chunkElementsMax freeFilesMax frameBytesMax runsMax arrivalTurnsMax emptyMax readMsMax unfinishedMax'
   ).split(' '),
 );
 /** The same, of constants that share their name with one that is documented. */
