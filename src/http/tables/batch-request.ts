@@ -40,11 +40,11 @@ export class BatchRequest implements TableRequest {
   }
 
   text(): string {
-    return this.#part.body;
+    return this.#part.text();
   }
 
   bytes(): ByteRange | undefined {
-    return this.#part.bytes;
+    return this.#part.bytes();
   }
 }
 

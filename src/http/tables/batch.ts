@@ -9,7 +9,7 @@ import { keysOf } from '../../services/tables/staged-write.js';
 import type { Description } from '../exchange/description.js';
 import type { EntityName } from '../exchange/request-load.js';
 import { runBatchQuery } from './batch-query.js';
-import { checkSameTable, readChange, writtenPart, type Change } from './changeset.js';
+import { ChangeReader, checkSameTable, writtenPart, type Change } from './changeset.js';
 import { errorLevelOf, preferenceOf, type Preference } from './format.js';
 import { bodyBytesMax, type TableOperation } from './operation.js';
 import { odataHeaders } from './replies.js';
@@ -132,9 +132,10 @@ function parse(request: TableRequest): Input {
 
 function parseChangeset(parts: readonly BatchOperation[], request: TableRequest): Input {
   const changes: Change[] = [];
+  const reader = new ChangeReader(request);
   for (const [index, part] of parts.entries()) {
     try {
-      const change = readChange(part, request);
+      const change = reader.read(part);
       checkSameTable(changes[0] ?? change, change);
       changes.push(change);
     } catch (error) {

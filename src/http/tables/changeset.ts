@@ -1,6 +1,6 @@
 import { invariant, unreachable } from '../../base/invariant.js';
 import type { BatchHeaders } from '../../wire/batch/headers.js';
-import type { BatchOperation } from '../../wire/batch/part-reader.js';
+import type { BatchOperation, OperationHead } from '../../wire/batch/part-reader.js';
 import type { WrittenPart } from '../../wire/batch/render.js';
 import { formatEtag } from '../../wire/edm/etag.js';
 import type { StoredEntity } from '../../model/edm/value.js';
@@ -14,7 +14,7 @@ import { locationOf } from './insert-entity.js';
 import { renderContext } from './replies.js';
 import type { TableRequest } from './request.js';
 import { tableRouteOf } from './route.js';
-import type { WriteEntityOperation, WriteInput } from './write.js';
+import type { WriteBody, WriteInput } from './write.js';
 import { grantedUnder } from './write-entity.js';
 
 /**
@@ -27,25 +27,48 @@ export interface Change {
   readonly headers: BatchHeaders;
 }
 
-/** Parses one operation as a request of its own, with the same errors. */
-export function readChange(part: BatchOperation, outer: TableRequest): Change {
+/** Parses the operations of a changeset, each as a request of its own, with the same errors. */
+export class ChangeReader {
+  readonly #outer: TableRequest;
+  #last: ReadHead | undefined;
+
+  constructor(outer: TableRequest) {
+    this.#outer = outer;
+  }
+
+  read(part: BatchOperation): Change {
+    // Most operations say before their bodies just what the last one did.
+    if (part.head !== this.#last?.head) this.#last = readHead(part, this.#outer);
+    const { request, parseBody } = this.#last;
+    const input = parsed(() => parseBody(part), request);
+    checkWritable(input.operation, request);
+    const { contentId, headers } = part.head;
+    return { input, contentId, headers };
+  }
+}
+
+/** What is known of an operation before its body is read. */
+interface ReadHead {
+  readonly head: OperationHead;
+  readonly request: TableRequest;
+  readonly parseBody: (body: WriteBody) => WriteInput;
+}
+
+function readHead(part: BatchOperation, outer: TableRequest): ReadHead {
   const request = new BatchRequest(outer, part);
   const route = tableRouteOf(writeRouter, request);
   const operation = grantedUnder(outer.backend.rules, route.operation);
   authorisePart(operation, request);
-  const input = readInput(operation, request);
-  checkWritable(input.operation, request);
-  const { contentId, headers } = part;
-  return { input, contentId, headers };
+  return { head: part.head, request, parseBody: operation.parseHead(request) };
 }
 
 /**
  * The storage layer finds a date out of range in an update, so that the error carries no index when
  * the changeset has one operation (table-service §9.5). No other error there is of this code.
  */
-function readInput(operation: WriteEntityOperation, request: TableRequest): WriteInput {
+function parsed(parse: () => WriteInput, request: TableRequest): WriteInput {
   try {
-    return operation.parse(request);
+    return parse();
   } catch (error) {
     const isDate = error instanceof StorageError && error.code === 'OutOfRangeInput';
     if (!isDate || request.method === 'POST') throw error;

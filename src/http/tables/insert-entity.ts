@@ -15,6 +15,7 @@ import type { TableRequest } from './request.js';
 import {
   entityBodyOf,
   oneEntity,
+  parsedBy,
   runWrite,
   type WriteEntityOperation,
   type WriteInput,
@@ -25,18 +26,21 @@ export const insertEntity: WriteEntityOperation = {
   access: objectAccess('add'),
   bodyBytesMax,
 
-  parse(request) {
+  ...parsedBy((request) => {
     const { table } = resourceOf(request, 'entities');
     const preference = preferenceOf(request.header('prefer'));
     const level = preference === 'return-no-content' ? undefined : levelOf(request);
     requireJsonBody(request);
-    const { partitionKey, rowKey, properties } = entityBodyOf(request, 'body');
-    if (partitionKey === undefined || rowKey === undefined) {
-      throw new StorageError('PropertiesNeedValue');
-    }
-    const entity = { partitionKey, rowKey, properties };
-    return { table, operation: { kind: 'insert', entity }, preference, level };
-  },
+    const rules = request.backend.rules.properties;
+    return (body) => {
+      const { partitionKey, rowKey, properties } = entityBodyOf(body, rules, 'body');
+      if (partitionKey === undefined || rowKey === undefined) {
+        throw new StorageError('PropertiesNeedValue');
+      }
+      const entity = { partitionKey, rowKey, properties };
+      return { table, operation: { kind: 'insert', entity }, preference, level };
+    };
+  }),
 
   describe: ({ operation }) => ({ partitionKey: keysOf(operation).partitionKey }),
   run: runWrite,

@@ -1,6 +1,6 @@
 import { invariant } from '../../base/invariant.js';
 import { formatEtag } from '../../wire/edm/etag.js';
-import type { EntityInput, PropertyBag } from '../../model/edm/value.js';
+import type { EntityInput } from '../../model/edm/value.js';
 import type { Condition, WriteOperation } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
@@ -9,8 +9,7 @@ import { conditionOf } from './conditions.js';
 import { requireJsonBody } from './format.js';
 import { bodyBytesMax, type TableOperation } from './operation.js';
 import { noContentReply } from './replies.js';
-import type { TableRequest } from './request.js';
-import { entityBodyOf, oneEntity, runWrite, type WriteEntityOperation } from './write.js';
+import { entityBodyOf, oneEntity, parsedBy, runWrite, type WriteEntityOperation } from './write.js';
 
 /**
  * `PUT`, `MERGE` or `PATCH /table(PartitionKey='…',RowKey='…')` (table-service §3.12). With
@@ -21,13 +20,19 @@ function writeEntity(access: WriteEntityOperation['access']): WriteEntityOperati
     access,
     bodyBytesMax,
 
-    parse(request) {
+    ...parsedBy((request) => {
       const { table, partitionKey, rowKey } = resourceOf(request, 'entity');
       const condition = conditionOf(request);
       requireJsonBody(request);
-      const entity = { partitionKey, rowKey, properties: propertiesOf(request) };
-      return { table, operation: operationOf(request.method, condition, entity) };
-    },
+      const { method } = request;
+      const rules = request.backend.rules.properties;
+      return (body) => {
+        // The keys are those of the path; a body may repeat them, and may be absent.
+        const { properties } = entityBodyOf(body, rules, 'path');
+        const entity = { partitionKey, rowKey, properties };
+        return { table, operation: operationOf(method, condition, entity) };
+      };
+    }),
 
     run: runWrite,
     ...oneEntity,
@@ -57,11 +62,6 @@ export function grantedUnder<O extends TableOperation>(
 ): O | WriteEntityOperation {
   const isUpsert = operation === (upsertEntity as TableOperation);
   return upsertsWithOnePermission && isUpsert ? upsertEntityWithEither : operation;
-}
-
-/** The keys are those of the path; a body may repeat them, and may be absent. */
-function propertiesOf(request: TableRequest): PropertyBag {
-  return entityBodyOf(request, 'path').properties;
 }
 
 function operationOf(

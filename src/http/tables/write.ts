@@ -1,6 +1,7 @@
 import { readCanonicalBody } from '../../wire/odata/canonical-body.js';
 import { parseEntityBody, type EntityBody } from '../../wire/odata/json-reader.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
+import type { PropertyRules } from '../../model/edm/property-rules.js';
 import { keysOf } from '../../services/tables/staged-write.js';
 import type { WriteOperation, WriteResult } from '../../services/tables/types.js';
 import type { EntityName, PartitionLoad } from '../exchange/request-load.js';
@@ -19,14 +20,33 @@ export interface WriteInput {
   readonly level?: MetadataLevel | undefined;
 }
 
-export type WriteEntityOperation = TableOperation<WriteInput, WriteResult>;
+/** The body of a write. */
+export type WriteBody = Pick<TableRequest, 'text' | 'bytes'>;
+
+/**
+ * Parses all of a write but its body, and returns what parses the body. Writes that differ in their
+ * bodies alone can share the result.
+ */
+export type ParseHead = (request: TableRequest) => (body: WriteBody) => WriteInput;
+
+export interface WriteEntityOperation extends TableOperation<WriteInput, WriteResult> {
+  readonly parseHead: ParseHead;
+}
+
+/** The members of an operation that parse its requests. */
+export function parsedBy(parseHead: ParseHead): Pick<WriteEntityOperation, 'parse' | 'parseHead'> {
+  return { parse: (request) => parseHead(request)(request), parseHead };
+}
 
 /** The entity in the body of a write. */
-export function entityBodyOf(request: TableRequest, keysFrom: 'body' | 'path'): EntityBody {
-  const rules = request.backend.rules.properties;
-  const bytes = request.bytes();
+export function entityBodyOf(
+  body: WriteBody,
+  rules: PropertyRules,
+  keysFrom: 'body' | 'path',
+): EntityBody {
+  const bytes = body.bytes();
   const read = bytes === undefined ? undefined : readCanonicalBody(bytes, rules);
-  return read ?? parseEntityBody(request.text(), rules, keysFrom);
+  return read ?? parseEntityBody(body.text(), rules, keysFrom);
 }
 
 export function runWrite(

@@ -20,8 +20,8 @@ function changeset(batch: Batch): readonly BatchOperation[] {
 
 /** The parts of an operation that can be compared, with the named headers. */
 function shown(operation: BatchOperation, ...names: string[]): unknown[] {
-  const { method, target, body, contentId, headers } = operation;
-  return [method, target, body, contentId, ...names.map((name) => headers.get(name))];
+  const { method, target, contentId, headers } = operation;
+  return [method, target, operation.text(), contentId, ...names.map((name) => headers.get(name))];
 }
 
 describe('batches as clients send them', () => {
@@ -168,7 +168,7 @@ describe('batches as clients send them', () => {
       ]),
     );
     assert.deepEqual(
-      operations.map(({ contentId, body }) => [contentId, body]),
+      operations.map((operation) => [operation.contentId, operation.text()]),
       [
         [undefined, entity],
         [undefined, entity],

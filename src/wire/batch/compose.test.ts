@@ -44,13 +44,13 @@ describe('composeBatch', () => {
         const { body, contentType } = composeBatch(sent, systemRandomness);
         const batch = parseBatch(body, contentType);
         assert.ok(batch.kind === 'changeset');
-        const received = batch.operations.map(({ method, target, headers, body, contentId }) => [
-          method,
-          target,
-          body,
-          headers.get('accept'),
-          headers.get('if-match'),
-          contentId,
+        const received = batch.operations.map((operation) => [
+          operation.method,
+          operation.target,
+          operation.text(),
+          operation.headers.get('accept'),
+          operation.headers.get('if-match'),
+          operation.contentId,
         ]);
         assert.deepEqual(received, sent.map(seen));
       }),

@@ -5,6 +5,7 @@ import { systemRandomness } from '../../base/randomness.js';
 import { composeBatch } from './compose.js';
 import { MalformedBatchError } from './malformed.js';
 import { batchOperationsMax, parseBatch } from './parse-batch.js';
+import type { BatchOperation } from './part-reader.js';
 
 /** Parses anything; whatever happens must be an answer and never another error. */
 function assertAnswered(body: Buffer, contentType: string): void {
@@ -60,7 +61,71 @@ const edit = fc.record({
   ),
 });
 
+/** What a changeset of some parts says; undefined when it is malformed. */
+function said(parts: readonly string[]): readonly unknown[] | undefined {
+  const lines = parts.map((part) => `--c\r\n${part}\n`).join('');
+  const open = '--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n';
+  const body = Buffer.from(`${open}${lines}--c--\r\n--b--\r\n`);
+  try {
+    const batch = parseBatch(body, 'multipart/mixed; boundary=b');
+    return batch.kind === 'changeset' ? batch.operations.map(shown) : undefined;
+  } catch (error) {
+    assert.ok(error instanceof MalformedBatchError, String(error));
+    return undefined;
+  }
+}
+
+function shown(operation: BatchOperation): unknown {
+  const { method, target, headers, contentId } = operation;
+  const fields = ['accept', 'x'].map((name) => headers.get(name));
+  return [method, target, fields, contentId, operation.text()];
+}
+
+/** Parts that begin alike, as far as chance wants. */
+const part = fc
+  .array(
+    fc.constantFrom(
+      '\r\n',
+      '\n',
+      '\r\n\r\n',
+      '\n\n',
+      ' ',
+      '\t',
+      'Content-Type: application/http\r\n\r\n',
+      'POST /t HTTP/1.1\r\n',
+      'PUT /t HTTP/1.1\r\n',
+      'Accept: y\r\n',
+      'X: z\r\n',
+      '{}',
+      '{"a":1}',
+    ),
+    { maxLength: 4 },
+  )
+  .chain((rest) =>
+    fc.constantFrom(
+      `POST /t HTTP/1.1\r\nAccept: y\r\n\r\n${rest.join('')}`,
+      `POST /t HTTP/1.1\r\nAccept: y\r\n${rest.join('')}`,
+      `POST /t HTTP/1.1\n\n${rest.join('')}`,
+      rest.join(''),
+    ),
+  );
+
 describe('parseBatch on hostile input', () => {
+  it('reads each part as if it were alone', () => {
+    let read = 0;
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 2, maxLength: 4 }), (parts) => {
+        const together = said(parts);
+        const alone = parts.map((each) => said([each]));
+        const all = alone.some((each) => each === undefined) ? undefined : alone.flat();
+        assert.deepEqual(together, all, JSON.stringify(parts));
+        if (together !== undefined) read += 1;
+      }),
+      { numRuns: 1000 },
+    );
+    assert.ok(read > 100, `only ${read} changesets were read`);
+  });
+
   it('answers random bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 500 }), (bytes) => {

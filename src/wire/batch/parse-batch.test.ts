@@ -49,6 +49,26 @@ function assertMalformed(text: string, contentType = outer): void {
   assert.throws(() => parse(text, contentType), MalformedBatchError, JSON.stringify(text));
 }
 
+describe('parseBatch: heads of operations', () => {
+  const part = (target: string, body: string) => ['', `POST ${target} HTTP/1.1`, 'X: y', '', body];
+
+  it('are shared by neighbours that have the same', () => {
+    const parts = [part('/t', '{"a":1}'), part('/t', '{"a":22}'), part('/u', '{}'), part('/t', '')];
+    const heads = operations(frame({ parts })).map(({ head }) => head);
+    assert.equal(heads[0], heads[1]);
+    assert.deepEqual(
+      heads.map(({ target }) => target),
+      ['/t', '/t', '/u', '/t'],
+    );
+  });
+
+  it('are shared by operations without a body', () => {
+    const [first, second] = operations(frame({ parts: [part('/t', ''), part('/t', '')] }));
+    assert.equal(first?.head, second?.head);
+    assert.equal(second?.text(), '');
+  });
+});
+
 describe('parseBatch: what surrounds an operation', () => {
   it('may have text before and after the parts', () => {
     const text = frame({
@@ -76,7 +96,7 @@ describe('parseBatch: what surrounds an operation', () => {
       'content-TYPE: application/http\n\r\n\n\nPOST /t HTTP/1.1\nAccept: x\r\nPrefer:y\n\n\r\n\r\n' +
       '{"a":1}\n\r\n\r\n--c--\n--b--';
     const [operation] = operations(text);
-    assert.equal(operation?.body, '{"a":1}');
+    assert.equal(operation?.text(), '{"a":1}');
     assert.equal(operation.headers.get('accept'), 'x');
     assert.equal(operation.headers.get('prefer'), 'y');
   });
@@ -85,7 +105,7 @@ describe('parseBatch: what surrounds an operation', () => {
     const text = frame({ parts: [['DELETE /t HTTP/1.1', 'If-Match: *']] });
     const [operation] = operations(text);
     assert.equal(operation?.headers.get('if-match'), '*');
-    assert.equal(operation.body, '');
+    assert.equal(operation.text(), '');
   });
 
   it('may fold a header over two lines', () => {
@@ -99,7 +119,7 @@ describe('parseBatch: operations', () => {
     for (const body of ['{"a":"--c"}', '{"a":"\\r\\n--c--"}', 'x\r\n--cc\r\n--c--d\r\n --c']) {
       const part = ['', 'POST /t HTTP/1.1', '', body];
       assert.deepEqual(
-        operations(frame({ parts: [part, insert] })).map((operation) => operation.body),
+        operations(frame({ parts: [part, insert] })).map((operation) => operation.text()),
         [body, '{"a":1}'],
       );
     }
@@ -109,7 +129,7 @@ describe('parseBatch: operations', () => {
     const part = ['', "PUT /t(PartitionKey='é',RowKey='日') HTTP/1.1", 'X: é', '', '{"a":"é日😀"}'];
     const [operation] = operations(frame({ parts: [part] }));
     assert.equal(operation?.target, "/t(PartitionKey='é',RowKey='日')");
-    assert.equal(operation.body, '{"a":"é日😀"}');
+    assert.equal(operation.text(), '{"a":"é日😀"}');
     assert.equal(operation.headers.get('x'), Buffer.from('é').toString('latin1'));
   });
 

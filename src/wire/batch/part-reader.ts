@@ -5,20 +5,63 @@ import { MalformedBatchError } from './malformed.js';
 
 export type BatchMethod = 'DELETE' | 'GET' | 'MERGE' | 'PATCH' | 'POST' | 'PUT';
 
-/** One request inside a batch. */
-export interface BatchOperation {
+/** What a request inside a batch says before its body. */
+export interface OperationHead {
   /** As on the request line; `X-HTTP-Method` is among the headers. */
   readonly method: BatchMethod;
   /** An absolute URL or a path with its query, as sent; `splitTarget` takes it apart. */
   readonly target: string;
   /** Operations with identical header text share one object. */
   readonly headers: BatchHeaders;
-  /** The body without surrounding line breaks; empty when there is none. Decoded on each access. */
-  readonly body: string;
-  /** The same as UTF-8; undefined when the batch is not UTF-8. */
-  readonly bytes: ByteRange | undefined;
   /** From an inner HTTP header only; it is not echoed otherwise (table-service §9.3). */
   readonly contentId: string | undefined;
+}
+
+/** One request inside a batch. */
+export class BatchOperation implements OperationHead {
+  /** Operations that say the same before their bodies, byte for byte, share one object. */
+  readonly head: OperationHead;
+  readonly #range: ByteRange;
+  readonly #form: BodyForm;
+
+  constructor(head: OperationHead, range: ByteRange, form: BodyForm) {
+    this.head = head;
+    this.#range = range;
+    this.#form = form;
+  }
+
+  get method(): BatchMethod {
+    return this.head.method;
+  }
+
+  get target(): string {
+    return this.head.target;
+  }
+
+  get headers(): BatchHeaders {
+    return this.head.headers;
+  }
+
+  get contentId(): string | undefined {
+    return this.head.contentId;
+  }
+
+  /** The body without surrounding line breaks; empty when there is none. Decoded on each access. */
+  text(): string {
+    const { bytes, start, end } = this.#range;
+    return end > start ? bytes.toString(this.#form.encoding, start, end) : '';
+  }
+
+  /** The same as UTF-8; undefined when the batch is not UTF-8. */
+  bytes(): ByteRange | undefined {
+    return this.#form.isUtf8 ? this.#range : undefined;
+  }
+}
+
+/** How the bytes of a batch are text. */
+interface BodyForm {
+  readonly encoding: 'latin1' | 'utf8';
+  readonly isUtf8: boolean;
 }
 
 /**
@@ -33,6 +76,20 @@ interface Line {
   readonly next: number;
 }
 
+/** The header fields of a request. `isClosed`: a blank line follows them. */
+interface HeaderBlock {
+  readonly headers: BatchHeaders;
+  readonly next: number;
+  readonly isClosed: boolean;
+}
+
+/** A head through its blank line, which says the same wherever its bytes begin a part. */
+interface SelfContainedHead {
+  readonly head: OperationHead;
+  readonly start: number;
+  readonly length: number;
+}
+
 /**
  * Reads the parts of a batch body. Searches a Latin-1 copy, in which indexes are byte offsets and
  * searches are much faster than in a `Buffer`. Results are decoded from the bytes, so that no kept
@@ -41,16 +98,17 @@ interface Line {
 export class PartReader {
   readonly text: string;
   readonly #body: Buffer;
-  readonly #encoding: 'latin1' | 'utf8';
-  readonly #isText: boolean;
+  readonly #form: BodyForm;
+  #lastHead: SelfContainedHead | undefined;
   #lastBlock = '';
   #lastHeaders: BatchHeaders | undefined;
 
   constructor(body: Buffer) {
     this.text = body.toString('latin1');
     this.#body = body;
-    this.#encoding = isAscii(body) ? 'latin1' : 'utf8';
-    this.#isText = this.#encoding === 'latin1' || isUtf8(body);
+    this.#form = isAscii(body)
+      ? { encoding: 'latin1', isUtf8: true }
+      : { encoding: 'utf8', isUtf8: isUtf8(body) };
   }
 
   /**
@@ -66,6 +124,20 @@ export class PartReader {
 
   /** The request in the part from `start` up to `end`, exclusive. */
   operation(start: number, end: number): BatchOperation {
+    const last = this.#lastHead;
+    const isRepeated = last !== undefined && this.#repeats(last, start, end);
+    const { head, length } = isRepeated ? last : this.#head(start, end);
+    return new BatchOperation(head, this.#bodyRange(start + length, end), this.#form);
+  }
+
+  /** Whether a part begins as the last one did. */
+  #repeats({ start: lastStart, length }: SelfContainedHead, start: number, end: number): boolean {
+    if (start + length > end + 1) return false;
+    const body = this.#body;
+    return body.compare(body, lastStart, lastStart + length, start, start + length) === 0;
+  }
+
+  #head(start: number, end: number): { head: OperationHead; length: number } {
     const { text } = this;
     let position = this.#skipBlankLines(start, end);
     let method = methodAt(text, position);
@@ -80,19 +152,10 @@ export class PartReader {
     const target = this.#target(position + method.length + 1, line.end);
     const block = this.#headerBlock(line.next, end);
     const contentId = block.headers.get('content-id');
-    const range = this.#bodyRange(block.next, end);
-    const readText = () => this.#bodyText(range);
-    const bytes = this.#isText ? range : undefined;
-    return {
-      method,
-      target,
-      headers: block.headers,
-      contentId,
-      get body() {
-        return readText();
-      },
-      bytes,
-    };
+    const head = { method, target, headers: block.headers, contentId };
+    const length = block.next - start;
+    this.#lastHead = block.isClosed ? { head, start, length } : undefined;
+    return { head, length };
   }
 
   #line(position: number, end: number): Line {
@@ -121,17 +184,18 @@ export class PartReader {
   }
 
   /** Clients repeat one header block in every operation, so the last one is cached. */
-  #headerBlock(start: number, end: number): { headers: BatchHeaders; next: number } {
+  #headerBlock(start: number, end: number): HeaderBlock {
     const repeated = start + this.#lastBlock.length;
     if (this.#lastHeaders && repeated <= end + 1 && this.text.startsWith(this.#lastBlock, start)) {
-      return { headers: this.#lastHeaders, next: repeated };
+      return { headers: this.#lastHeaders, next: repeated, isClosed: true };
     }
     const next = this.#blockEnd(start, end);
     const block = this.#body.toString('latin1', start, next);
     const headers = parseHeaders(block);
     // Without its closing blank line the text could be the beginning of a longer block.
-    if (/^\r?\n$|\n\r?\n$/.test(block)) [this.#lastBlock, this.#lastHeaders] = [block, headers];
-    return { headers, next };
+    const isClosed = /^\r?\n$|\n\r?\n$/.test(block);
+    if (isClosed) [this.#lastBlock, this.#lastHeaders] = [block, headers];
+    return { headers, next, isClosed };
   }
 
   /** The index after the blank line that ends a header block. */
@@ -154,12 +218,8 @@ export class PartReader {
     return { bytes: this.#body, start, end };
   }
 
-  #bodyText({ start, end }: ByteRange): string {
-    return end > start ? this.#decode(start, end) : '';
-  }
-
   #decode(start: number, end: number): string {
-    return this.#body.toString(this.#encoding, start, end);
+    return this.#body.toString(this.#form.encoding, start, end);
   }
 }
 
