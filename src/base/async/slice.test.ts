@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { inOnePiece, inSlices, roomInTurn, type Pieces } from './slice.js';
+import { inOnePiece, inSlices, yieldIfBusy, type Pieces } from './slice.js';
 
 /** Each piece takes 2 ms of this clock. */
 function* pieces(name: string, count: number, events: string[]): Pieces<string> {
@@ -44,7 +44,7 @@ describe('the beginning of work that may be long', () => {
   it('waits for a turn once others have worked for a slice in this one', async () => {
     const events: string[] = [];
     const begin = async (name: string): Promise<void> => {
-      await roomInTurn(clock);
+      await yieldIfBusy(clock);
       events.push(name);
       nowMs += 2;
     };
@@ -75,7 +75,7 @@ describe('the beginning of work that may be long', () => {
   it('waits for nothing in a turn in which little was done', async () => {
     await new Promise((resolve) => setImmediate(resolve));
     let begun = 0;
-    for (let place = 0; place < 100; place += 1) void roomInTurn(clock).then(() => (begun += 1));
+    for (let place = 0; place < 100; place += 1) void yieldIfBusy(clock).then(() => (begun += 1));
     await Promise.resolve();
     assert.equal(begun, 100);
   });

@@ -12,7 +12,7 @@ let turnBeganMs: number | undefined;
  * event loop, otherwise in a later turn: so many short pieces of work do not add up to one long
  * turn.
  */
-export async function roomInTurn(clock: Pick<Clock, 'monotonicMs'>): Promise<void> {
+export async function yieldIfBusy(clock: Pick<Clock, 'monotonicMs'>): Promise<void> {
   const nowMs = clock.monotonicMs();
   if (turnBeganMs === undefined) {
     turnBeganMs = nowMs;

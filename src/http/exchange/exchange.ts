@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { unboundedRoom, type ReadRoom } from '../../base/async/read-room.js';
+import { unboundedMemory, type MemoryBudget } from '../../base/async/memory-budget.js';
 import type { ErrorCode } from '../../model/errors/registry.js';
 import { byLowerName, parseQueryString, type QueryOptions } from '../../wire/http/query-string.js';
 import type { ServiceName } from '../../model/services/services.js';
@@ -20,7 +20,7 @@ export type Protocol = 'http' | 'https';
  * The memory budget and the work slot of an answer until it is complete. Throws `ServerBusy` when
  * memory is short.
  */
-export interface AnswerRoom extends ReadRoom {
+export interface AnswerBudget extends MemoryBudget {
   leave(): void;
 }
 
@@ -111,8 +111,8 @@ export class Exchange {
   /** The part of them that is reserved for an unfinished answer. */
   reservedBytes = 0;
   /** Set before run: creates the memory budget for large reads. */
-  openRoom: ((exchange: Exchange) => AnswerRoom) | undefined = undefined;
-  #room: AnswerRoom | undefined = undefined;
+  openBudget: ((exchange: Exchange) => AnswerBudget) | undefined = undefined;
+  #memory: AnswerBudget | undefined = undefined;
   /** The record was made and all memory is released. */
   concluded = false;
 
@@ -185,14 +185,14 @@ export class Exchange {
   }
 
   /** The memory budget for large reads. */
-  get room(): ReadRoom {
-    this.#room ??= this.openRoom?.(this);
-    return this.#room ?? unboundedRoom;
+  get memory(): MemoryBudget {
+    this.#memory ??= this.openBudget?.(this);
+    return this.#memory ?? unboundedMemory;
   }
 
   /** The answer is complete, or there will be none. */
-  leaveRoom(): void {
-    this.#room?.leave();
+  leaveBudget(): void {
+    this.#memory?.leave();
   }
 
   /** True once the storage work has begun. */

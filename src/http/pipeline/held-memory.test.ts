@@ -46,38 +46,38 @@ const isBusy = (error: unknown) =>
   error instanceof StorageError && error.code === 'ServerBusy' && error.status === 503;
 
 describe('the memory that bodies and answers share', () => {
-  it('has room to its last byte, but for the sixteenth of those who take little', () => {
+  it('is free to its last byte, but for the sixteenth of those who take little', () => {
     const { memory } = heldMemory();
     const held = (mebibyte / 16) * 15 - large;
     memory.take(exchangeBegun(), held);
-    memory.ensureRoom(newcomer, large, mebibyte);
-    assert.throws(() => memory.ensureRoom(newcomer, large + 1, mebibyte), isBusy);
+    memory.ensureFree(newcomer, large, mebibyte);
+    assert.throws(() => memory.ensureFree(newcomer, large + 1, mebibyte), isBusy);
     assert.equal(memory.bytes, held);
   });
 
-  it('has room for those who take little, however much the others have', () => {
+  it('is free for those who take little, however much the others have', () => {
     const { memory } = heldMemory();
     // What may not be refused passes the bound.
     memory.take(exchangeBegun(), 3 * mebibyte);
     for (let taken = 0; taken < mebibyte / 16; taken += small) {
       const exchange = exchangeBegun();
-      memory.ensureRoom(exchange, small, mebibyte);
+      memory.ensureFree(exchange, small, mebibyte);
       memory.take(exchange, small);
     }
-    assert.throws(() => memory.ensureRoom(newcomer, small, mebibyte), isBusy);
-    assert.throws(() => memory.ensureRoom(newcomer, large, mebibyte), isBusy);
+    assert.throws(() => memory.ensureFree(newcomer, small, mebibyte), isBusy);
+    assert.throws(() => memory.ensureFree(newcomer, large, mebibyte), isBusy);
   });
 
   it('refuses none that is alone among those who take much', () => {
     const { memory } = heldMemory();
     const [little, much] = [exchangeBegun(), exchangeBegun()];
     memory.take(little, 1000);
-    memory.ensureRoom(much, 2 * mebibyte, mebibyte);
+    memory.ensureFree(much, 2 * mebibyte, mebibyte);
     memory.take(much, 2 * mebibyte);
-    memory.ensureRoom(much, mebibyte, mebibyte);
-    assert.throws(() => memory.ensureRoom(newcomer, large, mebibyte), isBusy);
+    memory.ensureFree(much, mebibyte, mebibyte);
+    assert.throws(() => memory.ensureFree(newcomer, large, mebibyte), isBusy);
     memory.release(much);
-    memory.ensureRoom(newcomer, large, mebibyte);
+    memory.ensureFree(newcomer, large, mebibyte);
     memory.release(little);
     assert.equal(memory.bytes, 0);
   });
@@ -88,9 +88,9 @@ describe('the memory that bodies and answers share', () => {
     memory.take(still, mebibyte / 2);
     clock.advanceMicros(999_000);
     memory.take(moving, mebibyte / 2);
-    assert.throws(() => memory.ensureRoom(newcomer, large, mebibyte), isBusy);
+    assert.throws(() => memory.ensureFree(newcomer, large, mebibyte), isBusy);
     clock.advanceMicros(1000);
-    memory.ensureRoom(newcomer, large, mebibyte);
+    memory.ensureFree(newcomer, large, mebibyte);
     assert.deepEqual([still, moving].map(wasCutOff), [true, false]);
     assert.equal(memory.bytes, mebibyte / 2);
     // What is dropped later was given back with the rest.
@@ -106,7 +106,7 @@ describe('the memory that bodies and answers share', () => {
     assert.ok(first !== undefined);
     memory.giveBack(first, 1);
     clock.advanceMicros(1_000_000);
-    memory.ensureRoom(newcomer, (mebibyte / 16) * 7, mebibyte);
+    memory.ensureFree(newcomer, (mebibyte / 16) * 7, mebibyte);
     assert.deepEqual(exchanges.map(wasCutOff), [false, true, false]);
   });
 
@@ -117,13 +117,13 @@ describe('the memory that bodies and answers share', () => {
     memory.take(small, 16 * 1024);
     memory.take(atWork, mebibyte);
     clock.advanceMicros(60_000_000);
-    assert.throws(() => memory.ensureRoom(newcomer, large, mebibyte), isBusy);
+    assert.throws(() => memory.ensureFree(newcomer, large, mebibyte), isBusy);
     assert.deepEqual([small, atWork].map(wasCutOff), [false, false]);
     memory.release(atWork);
     memory.release(small);
     assert.equal(memory.bytes, 0);
     // Whoever is alone may have more than the bound.
-    memory.ensureRoom(newcomer, 2 * mebibyte, mebibyte);
+    memory.ensureFree(newcomer, 2 * mebibyte, mebibyte);
   });
 
   it('leaves alone whose body the server does not read, and gives its client a second again', () => {
@@ -132,14 +132,14 @@ describe('the memory that bodies and answers share', () => {
     const [unread, still] = [exchangeBegun(request), exchangeBegun()];
     for (const exchange of [unread, still]) memory.take(exchange, mebibyte / 2);
     clock.advanceMicros(1_000_000);
-    memory.ensureRoom(newcomer, large, mebibyte);
+    memory.ensureFree(newcomer, large, mebibyte);
     assert.deepEqual([unread, still].map(wasCutOff), [false, true]);
     memory.take(exchangeBegun(), mebibyte / 2);
     request.waits = false;
     clock.advanceMicros(999_000);
-    assert.throws(() => memory.ensureRoom(newcomer, large, mebibyte), isBusy);
+    assert.throws(() => memory.ensureFree(newcomer, large, mebibyte), isBusy);
     clock.advanceMicros(1000);
-    memory.ensureRoom(newcomer, large, mebibyte);
+    memory.ensureFree(newcomer, large, mebibyte);
     assert.ok(wasCutOff(unread));
   });
 });

@@ -25,7 +25,7 @@ type Holder = Pick<Exchange, 'heldBytes'>;
  * Limits the memory of request bodies and answers of a process, over all services. A body counts
  * until its request is answered; the data of an answer count until its client has read it.
  *
- * When there is no room, the clients that have stalled longest are cut off: those that have stopped
+ * When memory is short, the clients that have stalled longest are cut off: those that have stopped
  * sending a body, and those that do not read their answer. When there are none, the request that
  * needs memory is refused. A part is reserved for small requests, so that many large ones do not
  * crowd them out.
@@ -55,7 +55,7 @@ export class HeldMemory {
     return this.#bytes;
   }
 
-  /** Counts more bytes of an exchange, even without room. */
+  /** Counts more bytes of an exchange, even beyond the limit. */
   take(exchange: Exchange, bytes: number): void {
     // Drops a late result of work whose client has left.
     if (exchange.concluded) return;
@@ -64,7 +64,7 @@ export class HeldMemory {
 
   /** Releases some of the memory of an exchange. */
   giveBack(exchange: Exchange, bytes: number): void {
-    // An exchange that was cut off to make room holds nothing any more.
+    // An exchange that was cut off to free memory holds nothing any more.
     this.#setHeld(exchange, Math.max(0, exchange.heldBytes - bytes));
   }
 
@@ -74,14 +74,14 @@ export class HeldMemory {
   }
 
   /** Throws `ServerBusy` when an exchange cannot have so many more bytes of `bytesMax`. */
-  ensureRoom(exchange: Holder, bytes: number, bytesMax: number): void {
-    if (this.#hasRoom(exchange, bytes, bytesMax)) return;
-    if (this.#makeRoom(exchange, bytes, bytesMax)) return;
+  ensureFree(exchange: Holder, bytes: number, bytesMax: number): void {
+    if (this.#hasFree(exchange, bytes, bytesMax)) return;
+    if (this.#freeStalled(exchange, bytes, bytesMax)) return;
     this.#refused.give();
     throw new StorageError('ServerBusy', { retryAfterSeconds });
   }
 
-  #hasRoom({ heldBytes }: Holder, bytes: number, bytesMax: number): boolean {
+  #hasFree({ heldBytes }: Holder, bytes: number, bytesMax: number): boolean {
     const share = bytesMax / smallShare;
     const sum = this.#bytes + bytes;
     if (heldBytes + bytes <= smallBytesMax) {
@@ -92,7 +92,7 @@ export class HeldMemory {
     return this.#bytes - this.#smallBytes <= (heldBytes > smallBytesMax ? heldBytes : 0);
   }
 
-  #makeRoom(asking: Holder, bytes: number, bytesMax: number): boolean {
+  #freeStalled(asking: Holder, bytes: number, bytesMax: number): boolean {
     const nowMs = this.#clock.monotonicMs();
     for (const [exchange, sinceMs] of this.#large) {
       if (sinceMs > nowMs - patienceMs) break;
@@ -104,7 +104,7 @@ export class HeldMemory {
       this.release(exchange);
       exchange.request.socket.destroy();
       this.#cutOff.give();
-      if (this.#hasRoom(asking, bytes, bytesMax)) return true;
+      if (this.#hasFree(asking, bytes, bytesMax)) return true;
     }
     return false;
   }

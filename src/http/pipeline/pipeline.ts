@@ -12,7 +12,7 @@ import { AbortedError } from './body.js';
 import { freeBody, type OnGrowth } from './growing-body.js';
 import { claimedMd5, verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
-import type { AnswerRoom, Exchange } from '../exchange/exchange.js';
+import type { AnswerBudget, Exchange } from '../exchange/exchange.js';
 import type { AdmittedRequest, Interceptor } from './interceptor.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
@@ -20,7 +20,7 @@ import { hasLongBody, hasLongHead, isLarge } from './large-request.js';
 import { Router } from '../exchange/router.js';
 import { ConcurrencyLimit } from './concurrency-limit.js';
 import { WorkSlot } from './work-slot.js';
-import { CountedRoom } from './counted-room.js';
+import { CountedBudget } from './counted-budget.js';
 import type { Logger } from '../exchange/logger.js';
 import { ResponseBatcher } from './response-batcher.js';
 import { checkDeclaredBytes, checkLengthSaid, receiveBody } from './receive-body.js';
@@ -84,9 +84,9 @@ export class Pipeline {
   readonly #guard: PublicKeyGuard;
   readonly #endpoints: Router<Exchange, Endpoint>;
   readonly #authentication: AuthenticateContext;
-  readonly #openRoom = (exchange: Exchange): AnswerRoom => {
+  readonly #openBudget = (exchange: Exchange): AnswerBudget => {
     const { memory, limits } = this.#options;
-    return new CountedRoom(exchange, memory, limits.heldBytesMax);
+    return new CountedBudget(exchange, memory, limits.heldBytesMax);
   };
   readonly #longHeads = new ConcurrencyLimit();
   readonly #longBodies = new ConcurrencyLimit();
@@ -153,7 +153,7 @@ export class Pipeline {
       this.#fail(exchange, error);
     } finally {
       // The work has ended, even if the client was answered earlier or has left.
-      exchange.leaveRoom();
+      exchange.leaveBudget();
       const freed = freeBody(exchange.body);
       if (freed > 0) this.#options.memory.giveBack(exchange, freed);
     }
@@ -205,14 +205,14 @@ export class Pipeline {
     if (large) await nextTurn();
     if (service.verifiesContentMd5 && exchange.bodyStream === undefined)
       verifyContentMd5(exchange, operation);
-    memory.ensureRoom(exchange, 0, limits.heldBytesMax);
+    memory.ensureFree(exchange, 0, limits.heldBytesMax);
     const input = operation.parse(request);
     const isReadOnly = changesNothing(operation, input);
     if (operation.describe !== undefined) exchange.note(operation.describe(input));
     if (this.#hasActiveInterceptor) await this.#intercept(exchange, routed, { input, slot });
     if (large) await nextTurn();
     while (lock.isWriting) await lock.released();
-    exchange.openRoom = this.#openRoom;
+    exchange.openBudget = this.#openBudget;
     setDeadline(exchange, clock.monotonicMs(), limits.operationTimeoutMs);
     lock.enter();
     let output: unknown;
@@ -227,11 +227,11 @@ export class Pipeline {
     exchange.load = operation.load?.(output, input);
     const rendered = operation.render(output, input, request);
     const reply = rendered instanceof Promise ? await rendered : rendered;
-    exchange.leaveRoom();
+    exchange.leaveBudget();
     if (reply.stream !== undefined) return this.#openAnswer(exchange, reply, isReadOnly);
     if (reply.body !== undefined && isReadOnly) {
       const more = reply.body.length - exchange.reservedBytes;
-      memory.ensureRoom(exchange, more, limits.heldBytesMax);
+      memory.ensureFree(exchange, more, limits.heldBytesMax);
     }
     this.#reply(exchange, reply);
     return undefined;
@@ -299,7 +299,7 @@ export class Pipeline {
   #onGrowthOf(exchange: Exchange): OnGrowth {
     const { memory, limits } = this.#options;
     return (bytes) => {
-      memory.ensureRoom(exchange, bytes, limits.heldBytesMax);
+      memory.ensureFree(exchange, bytes, limits.heldBytesMax);
       memory.take(exchange, bytes);
     };
   }

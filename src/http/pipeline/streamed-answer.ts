@@ -104,7 +104,7 @@ export class StreamedAnswer implements AnswerStream {
     const { bytes = replyPieceBytesMax } = this.#reply.stream;
     const held = Math.min(bytes, replyPieceBytesMax);
     const more = held - exchange.reservedBytes;
-    if (isReadOnly) memory.ensureRoom(exchange, more, limits.heldBytesMax);
+    if (isReadOnly) memory.ensureFree(exchange, more, limits.heldBytesMax);
     memory.take(exchange, more);
     exchange.reservedBytes = held;
   }

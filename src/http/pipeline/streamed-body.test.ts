@@ -410,7 +410,7 @@ describe('an operation that takes a body in pieces', () => {
     connection.write(bytesOf(pieceBytesMin));
     while (held.length === 0) await turns(1);
     clock.advanceMicros(2_000_000);
-    const ask = () => memory.ensureRoom({ heldBytes: 0 }, heldBytesMax, heldBytesMax);
+    const ask = () => memory.ensureFree({ heldBytes: 0 }, heldBytesMax, heldBytesMax);
     assert.throws(ask, { code: 'ServerBusy' });
     for (const release of held) release();
     await turns();

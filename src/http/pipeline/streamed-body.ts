@@ -169,7 +169,7 @@ export class StreamedBody implements BodyStream {
   #newPiece(): GrowingBody {
     const { memory, limits } = this.#options;
     return new GrowingBody(bodyPieceBytesMax, (bytes) => {
-      memory.ensureRoom(this.#exchange, bytes, limits.heldBytesMax);
+      memory.ensureFree(this.#exchange, bytes, limits.heldBytesMax);
       memory.take(this.#exchange, bytes);
     });
   }

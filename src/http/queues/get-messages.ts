@@ -1,4 +1,4 @@
-import { roomInTurn } from '../../base/async/slice.js';
+import { yieldIfBusy } from '../../base/async/slice.js';
 import type { DequeuedMessage } from '../../services/queues/types.js';
 import { objectAccess } from '../operations/access.js';
 import { messagesLoad } from './load.js';
@@ -27,9 +27,9 @@ export const getMessages: QueueOperation<Input, readonly DequeuedMessage[]> = {
   describe: ({ count }) => (count === 1 ? { operation: 'GetMessage' } : {}),
 
   async run({ queue, count, visibilitySeconds }, { backend, account, exchange }) {
-    if (count > 1) await roomInTurn(backend.clock);
+    if (count > 1) await yieldIfBusy(backend.clock);
     const options = { count, visibilitySeconds };
-    return backend.queues.getMessages(account, queue, options, exchange.room);
+    return backend.queues.getMessages(account, queue, options, exchange.memory);
   },
 
   load: messagesLoad,

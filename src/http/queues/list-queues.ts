@@ -1,5 +1,5 @@
 import { lazyList } from '../../base/lazy-list.js';
-import { roomInTurn } from '../../base/async/slice.js';
+import { yieldIfBusy } from '../../base/async/slice.js';
 import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
@@ -37,13 +37,13 @@ export const listQueues: QueueOperation<Input, QueuePage> = {
   },
 
   async run({ prefix, from, maxResults = listMax }, { backend, account, exchange }) {
-    await roomInTurn(backend.clock);
+    await yieldIfBusy(backend.clock);
     const query = {
       ...(prefix === undefined ? {} : { prefix }),
       ...(from === undefined ? {} : { from }),
       limit: Math.min(maxResults, listMax),
     };
-    return backend.queues.listQueues(account, query, exchange.room);
+    return backend.queues.listQueues(account, query, exchange.memory);
   },
 
   render({ queues, next }, { prefix, marker, maxResults, includesMetadata }, request) {

@@ -1,4 +1,4 @@
-import { roomInTurn } from '../../base/async/slice.js';
+import { yieldIfBusy } from '../../base/async/slice.js';
 import type { PeekedMessage } from '../../services/queues/types.js';
 import { objectAccess } from '../operations/access.js';
 import { messagesLoad } from './load.js';
@@ -25,8 +25,8 @@ export const peekMessages: QueueOperation<Input, readonly PeekedMessage[]> = {
   describe: ({ count }) => (count === 1 ? { operation: 'PeekMessage' } : {}),
 
   async run({ queue, count }, { backend, account, exchange }) {
-    if (count > 1) await roomInTurn(backend.clock);
-    return backend.queues.peekMessages(account, queue, count, exchange.room);
+    if (count > 1) await yieldIfBusy(backend.clock);
+    return backend.queues.peekMessages(account, queue, count, exchange.memory);
   },
 
   load: messagesLoad,

@@ -55,9 +55,9 @@ export const getEntity: TableOperation<Input, StoredEntity> = {
 /**
  * Rendering a large entity takes its own turn, so that those of many clients do not add up in one.
  */
-async function inTurn({ bag }: StoredEntity, { room }: TableRequest['exchange']): Promise<void> {
-  room.hold(bag.length);
-  await room.enter(bag.length);
+async function inTurn({ bag }: StoredEntity, { memory }: TableRequest['exchange']): Promise<void> {
+  memory.hold(bag.length);
+  await memory.enter(bag.length);
   await nextTurn();
 }
 

@@ -59,7 +59,7 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
       // Selected names that a row lacks are returned as null: long lists multiply the answer.
       rowBytesMin: nullBytes(query.select ?? []),
     };
-    return backend.tables.queryEntities(account, table, permitted, exchange.room);
+    return backend.tables.queryEntities(account, table, permitted, exchange.memory);
   },
 
   describe: (_input, page) => ({ query: page?.report }),
@@ -89,7 +89,7 @@ async function inTurn(
   bytes: number,
   { exchange, backend }: TableRequest,
 ): Promise<Buffer> {
-  await exchange.room.enter(bytes);
+  await exchange.memory.enter(bytes);
   return inSlices(body, backend.clock);
 }
 

@@ -1,4 +1,4 @@
-import { roomInTurn } from '../../base/async/slice.js';
+import { yieldIfBusy } from '../../base/async/slice.js';
 import { encodeToken } from '../../wire/odata/continuation.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { parseTableQuery, type TableQueryOptions } from '../../wire/odata/query-options.js';
@@ -25,8 +25,8 @@ export const queryTables: TableOperation<Input, TablePage> = {
   },
 
   async run({ query }, { backend: { tables, clock }, account, exchange }) {
-    await roomInTurn(clock);
-    return tables.queryTables(account, query, exchange.room);
+    await yieldIfBusy(clock);
+    return tables.queryTables(account, query, exchange.memory);
   },
 
   render({ tables, next }, { level, query }, request) {

@@ -85,14 +85,14 @@ for (const engine of engineNames) {
         await containers.create(account, name, note(name, text));
       let begin = (): void => undefined;
       const turn = new Promise<void>((resolve) => (begin = resolve));
-      const room = {
+      const memory = {
         hold: (bytes: number) => void events.push(bytes >= 100_000 ? 'hold' : `hold ${bytes}`),
         enter: () => turn,
       };
       events.length = 0;
-      const short = await containers.list(account, { startsWith: 'a', limit: 3 }, room);
+      const short = await containers.list(account, { startsWith: 'a', limit: 3 }, memory);
       assert.deepEqual([short.records.length, events], [3, ['read']]);
-      const listing = containers.list(account, { limit: 100 }, room);
+      const listing = containers.list(account, { limit: 100 }, memory);
       await new Promise((resolve) => setImmediate(resolve));
       assert.deepEqual(events, ['read', 'read']);
       begin();

@@ -1,6 +1,6 @@
 import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
-import type { ReadRoom } from '../../base/async/read-room.js';
+import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import { lazyList, type List } from '../../base/lazy-list.js';
 import type { CommitBatch, Entry, KeyRange, RangePage, Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
@@ -221,25 +221,25 @@ export class Containers<R extends ContainerRecord> {
   list(
     account: string,
     options: { readonly from?: string; readonly startsWith?: string; readonly limit: number },
-    room?: ReadRoom,
+    memory?: MemoryBudget,
   ): Promise<ContainerPage<R>> {
     const { from = '', startsWith = '', limit } = options;
     const names = containerNamesPrefix(this.#kind.service, account);
     const wanted = beginningWith(names, startsWith);
     const start = from > startsWith ? appendString(names, from) : wanted.start;
-    return this.#page(names, { ...wanted, start }, { limit, room });
+    return this.#page(names, { ...wanted, start }, { limit, memory });
   }
 
   /** One page of a range, in order of identity. With a `limit` of 0, only `next` is found. */
   range(
     account: string,
     { start, end }: IdentityRange,
-    { limit, room }: { readonly limit: number; readonly room?: ReadRoom | undefined },
+    { limit, memory }: { readonly limit: number; readonly memory?: MemoryBudget | undefined },
   ): Promise<ContainerPage<R>> {
     const names = containerNamesPrefix(this.#kind.service, account);
     const from = { ...prefixRange(names), start: appendString(names, start) };
     const range = end === undefined ? from : { ...from, end: appendString(names, end) };
-    return this.#page(names, range, { limit, room });
+    return this.#page(names, range, { limit, memory });
   }
 
   /**
@@ -258,9 +258,9 @@ export class Containers<R extends ContainerRecord> {
   async #page(
     names: Bytes,
     range: KeyRange,
-    { limit, room }: { readonly limit: number; readonly room: ReadRoom | undefined },
+    { limit, memory }: { readonly limit: number; readonly memory: MemoryBudget | undefined },
   ): Promise<ContainerPage<R>> {
-    const { entries, more } = await this.#entries(range, { limit, room });
+    const { entries, more } = await this.#entries(range, { limit, memory });
     const last = entries.at(-1);
     const isLast = last === undefined || (!more && entries.length <= limit);
     const kept = isLast ? entries : entries.slice(0, -1);
@@ -271,16 +271,16 @@ export class Containers<R extends ContainerRecord> {
   /** Reads one entry more than the page holds; it starts the next page. */
   async #entries(
     range: KeyRange,
-    { limit, room }: { readonly limit: number; readonly room: ReadRoom | undefined },
+    { limit, memory }: { readonly limit: number; readonly memory: MemoryBudget | undefined },
   ): Promise<RangePage> {
     const options = { limit: limit + 1, bytesMax: shortPageBytesMax };
     const short = await this.#store.range(range, options);
     if (!short.more || short.entries.length > limit) return short;
     // Waits before the read, so that a waiting request holds no data. All it reads then is from one
     // snapshot.
-    await room?.enter(pageBytesMax);
+    await memory?.enter(pageBytesMax);
     const page = await this.#store.range(range, { ...options, bytesMax: pageBytesMax });
-    room?.hold(bytesOf(page.entries));
+    memory?.hold(bytesOf(page.entries));
     return page;
   }
 

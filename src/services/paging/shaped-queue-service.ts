@@ -1,4 +1,4 @@
-import type { ReadRoom } from '../../base/async/read-room.js';
+import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import { QueueService, type QueueServiceOptions } from '../queues/queue-service.js';
 import type { QueuePage, QueueQuery } from '../queues/types.js';
 import type { PagingPolicy } from './paging-policy.js';
@@ -13,8 +13,12 @@ export class ShapedQueueService extends QueueService {
     this.#paging = paging;
   }
 
-  override listQueues(account: string, query: QueueQuery, room?: ReadRoom): Promise<QueuePage> {
+  override listQueues(
+    account: string,
+    query: QueueQuery,
+    memory?: MemoryBudget,
+  ): Promise<QueuePage> {
     const shape = this.#paging.shapeOf(['queues', account, query]);
-    return shapedQueues((plain) => super.listQueues(account, plain, room), query, shape);
+    return shapedQueues((plain) => super.listQueues(account, plain, memory), query, shape);
   }
 }

@@ -1,4 +1,4 @@
-import type { ReadRoom } from '../../base/async/read-room.js';
+import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import { TableService, type TableServiceOptions } from '../tables/table-service.js';
 import type { EntityPage, EntityQuery, TablePage, TableQuery } from '../tables/types.js';
 import type { PagingPolicy } from './paging-policy.js';
@@ -14,20 +14,24 @@ export class ShapedTableService extends TableService {
     this.#paging = paging;
   }
 
-  override queryTables(account: string, query: TableQuery, room?: ReadRoom): Promise<TablePage> {
+  override queryTables(
+    account: string,
+    query: TableQuery,
+    memory?: MemoryBudget,
+  ): Promise<TablePage> {
     const shape = this.#paging.shapeOf(['tables', account, query]);
-    return shapedTables((plain) => super.queryTables(account, plain, room), query, shape);
+    return shapedTables((plain) => super.queryTables(account, plain, memory), query, shape);
   }
 
   override queryEntities(
     account: string,
     table: string,
     query: EntityQuery,
-    room?: ReadRoom,
+    memory?: MemoryBudget,
   ): Promise<EntityPage> {
     const shape = this.#paging.shapeOf(['entities', account, table, query]);
     const read = (plain: EntityQuery): Promise<EntityPage> =>
-      super.queryEntities(account, table, plain, room);
+      super.queryEntities(account, table, plain, memory);
     return shapedEntities(read, query, shape);
   }
 }

@@ -1,4 +1,4 @@
-import type { ReadRoom } from '../../base/async/read-room.js';
+import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import type { Bytes } from '../../base/bytes.js';
 import type { ForwardClock } from '../../base/forward-clock.js';
 import { invariant } from '../../base/invariant.js';
@@ -33,7 +33,7 @@ export interface DequeueContext {
 export async function dequeue(
   context: DequeueContext,
   queue: OpenQueue,
-  options: Dequeue & RoomToRead,
+  options: Dequeue & MemoryOption,
 ): Promise<readonly DequeuedMessage[]> {
   let window = 0;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
@@ -52,11 +52,11 @@ export async function dequeue(
   throw new StorageError('ServerBusy');
 }
 
-interface RoomToRead {
-  readonly room: ReadRoom | undefined;
+interface MemoryOption {
+  readonly memory: MemoryBudget | undefined;
 }
 
-interface Taking extends RoomToRead {
+interface Taking extends MemoryOption {
   readonly nowMicros: number;
   readonly visibilitySeconds: number;
 }
@@ -88,7 +88,7 @@ async function take(
   store: Store,
   { keys }: OpenQueue,
   entries: readonly Entry[],
-  { nowMicros, visibilitySeconds, room }: Taking,
+  { nowMicros, visibilitySeconds, memory }: Taking,
 ): Promise<readonly DequeuedMessage[] | undefined> {
   const nextVisibleMicros = nowMicros + visibilitySeconds * 1_000_000;
   const puts: Put[] = [];
@@ -105,14 +105,14 @@ async function take(
   const texts = await store.getMany(taken.map(({ id }) => keys.text(id)));
   if (texts.includes(undefined)) return undefined;
   const bytes = textBytes(texts);
-  room?.hold(bytes);
+  memory?.hold(bytes);
   const result = await store.commit({
     checks: entries.map(({ key, version }) => ({ key, version })),
     puts,
     deletes: entries.map(({ key }) => key),
   });
   if (!result.ok) return undefined;
-  await room?.enter(bytes);
+  await memory?.enter(bytes);
   return taken.map(({ id, state }, index) => {
     const text = texts[index];
     invariant(text !== undefined, 'a message that was taken has a text');

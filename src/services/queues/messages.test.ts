@@ -45,7 +45,7 @@ for (const engine of engineNames) {
       assert.deepEqual(await service.getMessages(account, queue, options), []);
     });
 
-    it('are not taken when there is no room for their texts, and wait for their turn when taken', async (t) => {
+    it('are not taken when there is no memory for their texts, and wait for their turn when taken', async (t) => {
       const { service } = await openQueues(engine, t);
       for (const text of ['one', 'other']) await service.putMessage(account, queue, message(text));
       const options = { count: 2, visibilitySeconds: 30 };
@@ -61,8 +61,8 @@ for (const engine of engineNames) {
         failsWith('ServerBusy'),
       );
       await assert.rejects(service.peekMessages(account, queue, 2, full), failsWith('ServerBusy'));
-      const room = { hold: (bytes: number) => void asked.push(`hold ${bytes}`), enter };
-      assert.equal((await service.getMessages(account, queue, options, room)).length, 2);
+      const memory = { hold: (bytes: number) => void asked.push(`hold ${bytes}`), enter };
+      assert.equal((await service.getMessages(account, queue, options, memory)).length, 2);
       assert.deepEqual(asked, ['hold 8', 'hold 8', 'hold 8', 'enter 8']);
     });
 

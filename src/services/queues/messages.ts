@@ -1,4 +1,4 @@
-import type { ReadRoom } from '../../base/async/read-room.js';
+import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import { invariant } from '../../base/invariant.js';
 import type { ForwardClock } from '../../base/forward-clock.js';
 import type { Entry, Store } from '../../kv/store.js';
@@ -71,7 +71,7 @@ export async function putMessage(
 export async function peekMessages(
   { store, clock }: MessageContext,
   { keys, cursor }: OpenQueue,
-  { count, room }: { readonly count: number; readonly room: ReadRoom | undefined },
+  { count, memory }: { readonly count: number; readonly memory: MemoryBudget | undefined },
 ): Promise<readonly PeekedMessage[]> {
   const nowMicros = clock.nowMicros();
   const { entries } = await store.range(cursor.visible(nowMicros), {
@@ -82,8 +82,8 @@ export async function peekMessages(
   const ids = entries.map(({ key }) => keys.read(key).id);
   const texts = await store.getMany(ids.map((id) => keys.text(id)));
   const bytes = textBytes(texts);
-  room?.hold(bytes);
-  await room?.enter(bytes);
+  memory?.hold(bytes);
+  await memory?.enter(bytes);
   return entries.flatMap(({ value }, index): PeekedMessage[] => {
     const id = ids[index];
     const text = texts[index];

@@ -1,7 +1,7 @@
 import { nameOfBytes } from '../../base/bytes.js';
 import type { ForwardClock } from '../../base/forward-clock.js';
 import { lazyList } from '../../base/lazy-list.js';
-import type { ReadRoom } from '../../base/async/read-room.js';
+import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import { nextTurn } from '../../base/async/turns.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Store } from '../../kv/store.js';
@@ -121,14 +121,14 @@ export class QueueService {
   async listQueues(
     account: string,
     { prefix, from, limit }: QueueQuery,
-    room?: ReadRoom,
+    memory?: MemoryBudget,
   ): Promise<QueuePage> {
     const options = {
       limit,
       ...(prefix === undefined ? {} : { startsWith: prefix }),
       ...(from === undefined ? {} : { from }),
     };
-    const { records, next } = await this.#queues.list(account, options, room);
+    const { records, next } = await this.#queues.list(account, options, memory);
     const queues = lazyList(records, ({ name, metadata }) => ({ name, metadata }));
     return next === undefined ? { queues } : { queues, next };
   }
@@ -181,10 +181,10 @@ export class QueueService {
     account: string,
     queue: string,
     options: Dequeue,
-    room?: ReadRoom,
+    memory?: MemoryBudget,
   ): Promise<readonly DequeuedMessage[]> {
     const opened = await this.#openQueue(account, queue);
-    return dequeue(this.#context, opened, { ...options, room });
+    return dequeue(this.#context, opened, { ...options, memory });
   }
 
   /** Up to `count` visible messages, oldest first, without changing them. */
@@ -192,10 +192,10 @@ export class QueueService {
     account: string,
     queue: string,
     count: number,
-    room?: ReadRoom,
+    memory?: MemoryBudget,
   ): Promise<readonly PeekedMessage[]> {
     const opened = await this.#openQueue(account, queue);
-    return peekMessages(this.#context, opened, { count, room });
+    return peekMessages(this.#context, opened, { count, memory });
   }
 
   async updateMessage(account: string, queue: string, change: MessageChange): Promise<Renewal> {

@@ -72,17 +72,17 @@ function grid(partitions: number, rows: number): EntityInput[] {
 
 for (const engine of ['memory', 'lmdb'] as const) {
   describe(`a query over ${engine}`, () => {
-    it('counts what it has read before it goes on, and ends where there is no room', async (t) => {
+    it('counts what it has read before it goes on, and ends where memory is short', async (t) => {
       const long = propertyBagOf([property('long', text('x'.repeat(30_000)))]);
       const rows = Array.from({ length: 10 }, (_, row): EntityInput => {
         return { partitionKey: 'p', rowKey: `r${row}`, properties: long };
       });
       const { service } = await openTable(t, rows, engine);
       const held: number[] = [];
-      const room = { hold: (bytes: number) => void held.push(bytes), enter: () => undefined };
+      const memory = { hold: (bytes: number) => void held.push(bytes), enter: () => undefined };
       const points = or(...rows.map(({ rowKey }) => compare('RowKey', 'eq', rowKey)));
       const filter = and(compare('PartitionKey', 'eq', 'p'), points);
-      const page = await service.queryEntities(account, 'data', { filter }, room);
+      const page = await service.queryEntities(account, 'data', { filter }, memory);
       assert.equal(page.entities.length, 10);
       assert.ok(held.length > 1, 'points are read a few at a time');
       const stored = page.entities.reduce((sum, { bag }) => sum + bag.length, 0);
@@ -92,7 +92,7 @@ for (const engine of ['memory', 'lmdb'] as const) {
       );
       assert.ok((held.at(-1) ?? 0) >= stored);
       const full = {
-        ...room,
+        ...memory,
         hold: (bytes: number): void => {
           if (bytes > 100_000) throw new StorageError('ServerBusy');
         },

@@ -1,4 +1,4 @@
-import type { ReadRoom } from '../../base/async/read-room.js';
+import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { partitionPrefixLength } from '../../kv/partition-prefix.js';
@@ -9,7 +9,7 @@ import { pageSize } from './page-size.js';
 import { planQuery, type QueryPlan } from './plan.js';
 import { compilePredicate, type Predicate } from './predicate.js';
 import { RowSource, type RowPage } from './row-source.js';
-import { roomInTurn, Slice } from '../../base/async/slice.js';
+import { yieldIfBusy, Slice } from '../../base/async/slice.js';
 import type { EntityPage, EntityPosition, EntityQuery } from './types.js';
 
 /** The cost limits of one page of results (table-service §6). */
@@ -34,7 +34,7 @@ export interface QueryContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly budget: QueryBudget;
-  readonly room: ReadRoom;
+  readonly memory: MemoryBudget;
 }
 
 /** The rows that one read visits before yielding to others. */
@@ -55,8 +55,8 @@ export async function queryEntities(
   tablePrefix: Bytes,
   query: EntityQuery,
 ): Promise<EntityPage> {
-  const { store, clock, budget, room } = context;
-  await roomInTurn(clock);
+  const { store, clock, budget, memory } = context;
+  await yieldIfBusy(clock);
   const started = clock.monotonicMs();
   const slice = new Slice(clock);
   const top = pageSize(query.top);
@@ -68,7 +68,7 @@ export async function queryEntities(
     top,
     budget,
     slice,
-    room,
+    memory,
     rowBytesMin: query.rowBytesMin ?? 0,
   });
   if (top === 0) return page.finish();
@@ -85,7 +85,7 @@ interface PageOptions {
   readonly top: number;
   readonly budget: QueryBudget;
   readonly slice: Slice;
-  readonly room: ReadRoom;
+  readonly memory: MemoryBudget;
   readonly rowBytesMin: number;
 }
 
@@ -107,20 +107,20 @@ class PageBuilder {
   #sliceRows = 0;
   #sliceBytes = 0;
   readonly #slice: Slice;
-  readonly #room: ReadRoom;
+  readonly #memory: MemoryBudget;
   readonly #rowBytesMin: number;
   readonly #rowsBetweenLooks: number;
   #rowsToLook: number;
 
   constructor(plan: QueryPlan, options: PageOptions) {
-    const { tablePrefix, top, budget, slice, room, rowBytesMin } = options;
+    const { tablePrefix, top, budget, slice, memory, rowBytesMin } = options;
     this.#plan = plan;
     this.#predicate = plan.residual === undefined ? undefined : compilePredicate(plan.residual);
     this.#keys = new KeyReader(tablePrefix);
     this.#top = top;
     this.#budget = budget;
     this.#slice = slice;
-    this.#room = room;
+    this.#memory = memory;
     this.#rowBytesMin = rowBytesMin;
     const weight = this.#predicate?.weight ?? 1;
     this.#rowsBetweenLooks = Math.max(1, Math.floor(weightBetweenLooks / (rowWeight + weight)));
@@ -160,7 +160,7 @@ class PageBuilder {
       this.#entities.push({ partitionKey, rowKey, version, bag });
       this.#keyBytes += key.length;
     }
-    this.#room.hold(this.#bytes + this.#keyBytes);
+    this.#memory.hold(this.#bytes + this.#keyBytes);
     this.#rowsScanned += read.pointsMissed;
     this.#sliceRows = 0;
     this.#sliceBytes = 0;

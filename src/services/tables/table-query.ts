@@ -1,4 +1,4 @@
-import type { ReadRoom } from '../../base/async/read-room.js';
+import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import { nextTurn } from '../../base/async/turns.js';
 import type { ContainerRecord, Containers } from '../containers/containers.js';
 import { keyBound } from './key-bounds.js';
@@ -15,12 +15,12 @@ const tablesAtOnceMax = 200;
 export async function queryTableNames(
   context: {
     readonly containers: Containers<ContainerRecord>;
-    readonly room: ReadRoom | undefined;
+    readonly memory: MemoryBudget | undefined;
   },
   account: string,
   query: TableQuery,
 ): Promise<TablePage> {
-  const { containers, room } = context;
+  const { containers, memory } = context;
   const top = pageSize(query.top);
   const wanted = planTables(query.filter);
   if (top === 0) return { tables: [] };
@@ -29,7 +29,7 @@ export async function queryTableNames(
   for (const interval of intersectStrings(wanted, from)) {
     // A full page still looks for the name that starts the next page.
     const limit = top - tables.length;
-    const page = await containers.range(account, interval, { limit, room });
+    const page = await containers.range(account, interval, { limit, memory });
     for (const { name } of page.records) {
       tables.push({ name });
       if (tables.length % tablesAtOnceMax === 0) await nextTurn();

@@ -1,4 +1,4 @@
-import { unboundedRoom, type ReadRoom } from '../../base/async/read-room.js';
+import { unboundedMemory, type MemoryBudget } from '../../base/async/memory-budget.js';
 import type { Clock } from '../../base/clock.js';
 import type { Store } from '../../kv/store.js';
 import { propertiesMax } from '../../model/edm/limits.js';
@@ -84,8 +84,8 @@ export class TableService {
   }
 
   /** One page of tables in order of their lower-case names. */
-  queryTables(account: string, query: TableQuery, room?: ReadRoom): Promise<TablePage> {
-    return this.#tables.query(account, query, room);
+  queryTables(account: string, query: TableQuery, memory?: MemoryBudget): Promise<TablePage> {
+    return this.#tables.query(account, query, memory);
   }
 
   getSignedIdentifiers(account: string, table: string): Promise<readonly SignedIdentifier[]> {
@@ -121,10 +121,10 @@ export class TableService {
     account: string,
     table: string,
     query: EntityQuery,
-    room: ReadRoom = unboundedRoom,
+    memory: MemoryBudget = unboundedMemory,
   ): Promise<EntityPage> {
     const prefix = await this.#tables.prefixOf(account, table);
-    const context = { store: this.#store, clock: this.#clock, budget: this.#budget, room };
+    const context = { store: this.#store, clock: this.#clock, budget: this.#budget, memory };
     return await queryEntities(context, prefix, query);
   }
 

@@ -1,4 +1,4 @@
-import type { ReadRoom } from '../../base/async/read-room.js';
+import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import type { Bytes } from '../../base/bytes.js';
 import type { Store } from '../../kv/store.js';
 import { StorageError } from '../../model/errors/storage-error.js';
@@ -63,8 +63,8 @@ export class Tables {
     if (changed === undefined) throw missing(name);
   }
 
-  query(account: string, query: TableQuery, room?: ReadRoom): Promise<TablePage> {
-    return queryTableNames({ containers: this.#containers, room }, account, query);
+  query(account: string, query: TableQuery, memory?: MemoryBudget): Promise<TablePage> {
+    return queryTableNames({ containers: this.#containers, memory }, account, query);
   }
 
   /** The prefix of a table's entities. */

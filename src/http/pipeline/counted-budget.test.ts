@@ -18,9 +18,9 @@ async function start(bytes: number, limits = {}) {
   const atWork: (() => void)[] = [];
   const seen = { most: 0, begun: 0 };
   const run = async (): Promise<string> => {
-    const { room } = exchanges.at(-1) ?? assert.fail('no request');
-    room.hold(bytes);
-    await room.enter(bytes);
+    const { memory } = exchanges.at(-1) ?? assert.fail('no request');
+    memory.hold(bytes);
+    await memory.enter(bytes);
     seen.begun += 1;
     const finished = new Promise<void>((resolve) => atWork.push(resolve));
     seen.most = Math.max(seen.most, atWork.length);
@@ -34,7 +34,7 @@ async function start(bytes: number, limits = {}) {
   return { harness, exchanges, atWork, seen };
 }
 
-describe('the room for answers', () => {
+describe('the memory budget of answers', () => {
   it('has a place for eight long ones, while what was read for the others is counted', async () => {
     const { harness, exchanges, atWork, seen } = await start(long);
     await using _ = harness;
@@ -80,10 +80,10 @@ describe('the room for answers', () => {
     const mayReadOn = new Promise<void>((resolve) => (readOn = resolve));
     await using harness = await startEcho(
       async () => {
-        const { room } = exchanges[0] ?? assert.fail('no request');
+        const { memory } = exchanges[0] ?? assert.fail('no request');
         try {
           for (; seen.read < slices; seen.read += 1) {
-            room.hold((seen.read + 1) * long);
+            memory.hold((seen.read + 1) * long);
             await mayReadOn;
           }
         } catch (error) {

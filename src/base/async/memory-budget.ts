@@ -1,5 +1,5 @@
 /** The memory budget of a read that may return much data. A read without one is unbounded. */
-export interface ReadRoom {
+export interface MemoryBudget {
   /**
    * Counts bytes that were read and are held, including those of earlier calls. Throws the error
    * for the client when the budget is exceeded, and when the client has left. An operation that
@@ -15,7 +15,7 @@ export interface ReadRoom {
 }
 
 /** An unlimited budget. */
-export const unboundedRoom: ReadRoom = Object.freeze({
+export const unboundedMemory: MemoryBudget = Object.freeze({
   hold: () => undefined,
   enter: () => undefined,
 });

@@ -1,4 +1,4 @@
-import type { AnswerRoom, Exchange } from '../exchange/exchange.js';
+import type { AnswerBudget, Exchange } from '../exchange/exchange.js';
 import { AbortedError } from './body.js';
 import type { HeldMemory } from './held-memory.js';
 import { ConcurrencySlot } from './concurrency-limit.js';
@@ -10,7 +10,7 @@ const longBytesMin = 64 * 1024;
  * The memory budget and work slot of one request while its answer is produced. Long answers of all
  * services share the slots; a waiting one holds only what was read for it.
  */
-export class CountedRoom implements AnswerRoom {
+export class CountedBudget implements AnswerBudget {
   readonly #exchange: Exchange;
   readonly #memory: HeldMemory;
   readonly #bytesMax: number;
@@ -28,7 +28,7 @@ export class CountedRoom implements AnswerRoom {
     if (exchange.concluded) throw nobodyWaits();
     if (bytes < longBytesMin && exchange.reservedBytes === 0) return;
     const more = bytes - exchange.reservedBytes;
-    if (more > 0) this.#memory.ensureRoom(exchange, more, this.#bytesMax);
+    if (more > 0) this.#memory.ensureFree(exchange, more, this.#bytesMax);
     this.#memory.take(exchange, more);
     exchange.reservedBytes = bytes;
   }
