@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { systemClock } from '../base/clock.js';
 import { keepPrivate } from '../base/private-files.js';
-import type { Sharing } from './backend.js';
+import type { Sharing } from './open-engine.js';
 import type { ServerSettings } from './settings.js';
 import { ServerOptionsError } from './options/server-options-error.js';
 import { Certificates, type CertificateSource } from './tls/certificates.js';

@@ -5,7 +5,7 @@ import { openMemoryStore } from '../engines/memory/store.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
 import { withPartitionRule } from '../kv/partition-rule.js';
 import type { Store } from '../kv/store.js';
-import type { Sharing } from './backend.js';
+import type { Sharing } from './open-engine.js';
 import { SnapshotError, Snapshots } from './snapshots.js';
 
 async function snapshotsOf(sharing: Sharing, wrap = (store: Store) => store) {

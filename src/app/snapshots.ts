@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.js';
 import { canSnapshot, type SnapshotStore, type StoreSnapshot } from '../kv/snapshots.js';
 import type { Store } from '../kv/store.js';
 import type { ReadWriteLock } from '../base/async/read-write-lock.js';
-import type { Sharing } from './backend.js';
+import type { Sharing } from './open-engine.js';
 
 /** A snapshot cannot be taken or restored; the message says why. */
 export class SnapshotError extends Error {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { systemTimers } from '../../src/base/async/timers.js';
 import { systemClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { DiskFiles } from '../../src/engines/journal/disk-files.js';
@@ -11,6 +10,7 @@ import { checkDataFile } from '../../src/engines/lmdb/check/check.js';
 import { pageBytes } from '../../src/engines/lmdb/check/page.js';
 import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import { temporaryLocation } from '../support/engine-lmdb.js';
+import { manualTimers } from '../support/manual-timers.js';
 import { byLength } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { seedSetting } from '../support/sim-settings.js';
@@ -27,7 +27,8 @@ async function open(directory: string) {
     base: await openLmdbStore({ directory, clock: systemClock }),
     files: new DiskFiles({ directory, sync: true }),
     clock: systemClock,
-    timers: systemTimers,
+    // The data file changes when the test says so.
+    timers: manualTimers(),
     randomness: systemRandomness,
     limits: { ...defaultJournalLimits, fileBytes: 65_536 },
   });

@@ -29,6 +29,11 @@ export interface ApplierParts {
   readonly bytesToBegin: number;
 }
 
+/** `isSettled`: nothing is written any more, and the base is told that the journal may go. */
+interface Drain {
+  readonly isSettled?: boolean;
+}
+
 /**
  * Tells the base what the table knows, in key order, and lets the journal forget it then. What the
  * base has of a pass that has not ended is older or the same as what table and journal have.
@@ -66,9 +71,9 @@ export class Applier {
   }
 
   /** Resolves when the base has all that was written before. Rejects with why it takes nothing. */
-  async drain(): Promise<void> {
+  async drain(options: Drain = {}): Promise<void> {
     while (this.#pass !== undefined) await this.#pass;
-    const pass = this.#runPass();
+    const pass = this.#runPass(options);
     this.#pass = pass.catch(() => undefined).finally(() => (this.#pass = undefined));
     await pass;
   }
@@ -114,7 +119,7 @@ export class Applier {
     return this.#trouble !== undefined && this.#delay !== undefined;
   }
 
-  async #runPass(): Promise<void> {
+  async #runPass({ isSettled = false }: Drain = {}): Promise<void> {
     const { base, journal, table, epochs } = this.#parts;
     const { position } = journal;
     const { sequence } = position;
@@ -125,7 +130,7 @@ export class Applier {
       const { entries, next }: Taken = table.take(start, { sequenceMax: sequence, ...portion });
       const floor = this.#parts.lastVersion();
       const { puts, deletes } = partsOf(entries);
-      if (next === undefined) puts.push(noteEntry(position));
+      if (next === undefined) puts.push(noteEntry({ ...position, isSettled }));
       await base.ingest({ entries: puts, deletes, floor });
       table.settle(entries);
       this.#trouble = undefined;

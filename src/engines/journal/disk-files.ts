@@ -74,8 +74,7 @@ export class DiskFiles implements JournalFiles {
     this.#number = generation;
     this.#generation = join(this.#folder, `${generation}`);
     await mkdir(this.#generation, { mode: privateDirectoryMode });
-    await syncDirectory(this.#folder);
-    await syncDirectory(this.#directory);
+    await Promise.all([syncDirectory(this.#folder), syncDirectory(this.#directory)]);
   }
 
   async create(number: number, head: Bytes, bytes: number): Promise<JournalFile> {

@@ -10,6 +10,9 @@ import type { FrameChange } from './frame-change.js';
 import type { JournalFile, JournalFiles } from './journal-files.js';
 import type { Applied } from './recovery.js';
 
+/** Of the first file of an opening; each further one is so many times as large, up to the usual. */
+const firstFileBytes = 256 * 1024;
+const growth = 4;
 /** Of a file that need hold no frame: as small as one can be. */
 export const smallFileBytes = 4 * blockBytes;
 /** Files that are kept to be used again. What a burst has needed besides goes away. */
@@ -29,7 +32,10 @@ export interface JournalOptions {
   readonly lastSequence: number;
   /** Files altogether, at most. */
   readonly filesMax: number;
-  /** Of each file, so that each can be used again. A frame that is larger has a file of its own. */
+  /**
+   * Of a file that is used again; the first ones are smaller, so that a store which is told little
+   * opens soon. A frame that is larger has a file of its own.
+   */
   readonly fileBytes: number;
 }
 
@@ -67,7 +73,7 @@ export class Journal {
    */
   async open(): Promise<void> {
     try {
-      this.#active = await this.#create(this.#options.fileBytes);
+      this.#active = await this.#create(this.#usualBytes);
     } catch (error) {
       if (!(error instanceof StoreWriteError) || !isFull(error.cause)) throw error;
       this.#active = await this.#create(smallFileBytes);
@@ -159,7 +165,7 @@ export class Journal {
       this.#active = file;
       this.#at = blockBytes;
     }
-    if (this.#at === blockBytes) this.#prepareNext();
+    if (2 * this.#at > this.#active.bytes) this.#prepareNext();
     return this.#active;
   }
 
@@ -176,17 +182,24 @@ export class Journal {
   }
 
   async #nextFile(frame: number): Promise<JournalFile> {
-    const { fileBytes } = this.#options;
-    if (frame > fileBytes - besideFramesBytes) return this.#create(frame + besideFramesBytes);
+    const needed = frame + besideFramesBytes;
+    if (needed > this.#options.fileBytes) return this.#create(needed);
     await this.#preparing;
-    return this.#free.pop() ?? this.#create(fileBytes);
+    const at = this.#free.findIndex(({ bytes }) => bytes >= needed);
+    const [file] = at < 0 ? [] : this.#free.splice(at, 1);
+    return file ?? this.#create(Math.max(needed, this.#usualBytes));
+  }
+
+  /** Of the next file that is made. */
+  get #usualBytes(): number {
+    return Math.min(this.#options.fileBytes, firstFileBytes * growth ** this.#filesMade);
   }
 
   /** So that no commit waits for a file. One that cannot be made is told when it is needed. */
   #prepareNext(): void {
     if (this.#free.length > 0 || this.#preparing !== undefined) return;
     if (this.#used.length + 2 > this.#options.filesMax) return;
-    this.#preparing = this.#create(this.#options.fileBytes)
+    this.#preparing = this.#create(this.#usualBytes)
       .then((file) => this.#free.push(file))
       .catch(() => undefined)
       .finally(() => (this.#preparing = undefined));

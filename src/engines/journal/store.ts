@@ -280,6 +280,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     this.#assertOpen();
     const base = this.#snapshotBase();
     const inBase = snapshot === undefined ? undefined : innerOf(snapshot);
+    this.#assertWritable();
     await this.#commits.drained();
     await this.#applier.drain();
     const { journal } = this.#parts;
@@ -315,9 +316,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   async settle(): Promise<void> {
     const { journal, files } = this.#parts;
     await this.#applier.close();
-    await this.#applier.drain();
-    const note = noteEntry({ ...journal.position, isSettled: true });
-    await this.#fenced.ingest({ entries: [note], deletes: [], floor: this.#lastVersion });
+    await this.#applier.drain({ isSettled: true });
     await journal.close();
     await files.removeAll();
   }
@@ -346,10 +345,15 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     };
   }
 
-  async #makeRoom(bytes: number): Promise<void> {
+  /** Throws where nothing is written, because the data are not where they were or worse. */
+  #assertWritable(): void {
     const { journal } = this.#parts;
-    const detachment = this.#failure ?? this.#base.trouble() ?? journal.detachment();
-    if (detachment !== undefined) throw refusalOf(detachment);
+    const trouble = this.#failure ?? this.#base.trouble() ?? journal.detachment();
+    if (trouble !== undefined) throw refusalOf(trouble);
+  }
+
+  async #makeRoom(bytes: number): Promise<void> {
+    this.#assertWritable();
     while (this.#failure === undefined && this.#lacksRoomFor(bytes)) {
       await this.#applier.progress();
       const { trouble } = this.#applier;

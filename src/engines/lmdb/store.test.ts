@@ -27,7 +27,7 @@ storeConformance({
 describe('the LMDB engine that ingests in a thread', () => {
   const suite: ConformanceSuite = {
     name: 'the LMDB engine that ingests in a thread',
-    open: (options) => lmdbUnderTest({ ...options, ingestsInThread: true }),
+    open: (options) => lmdbUnderTest({ ...options, ingestsInThread: 'all' }),
     capabilities,
   };
   guardsConformance(suite);

@@ -61,8 +61,11 @@ export interface LmdbStoreOptions {
    * `join`: this process is a worker on a directory that another process owns.
    */
   readonly sharing?: 'exclusive' | 'join';
-  /** A separate thread writes ingestions. When absent, they are queued with commits. */
-  readonly ingestsInThread?: boolean;
+  /**
+   * The ingestions that a separate thread writes; the others are queued with commits. `large`: those
+   * that would block this thread for long. None by default.
+   */
+  readonly ingestsInThread?: 'large' | 'all';
   readonly events?: Partial<StoreEvents>;
   readonly timers?: Timers;
 }
@@ -111,11 +114,12 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
       closing.unshift(() => readers.close());
     }
     const ingester =
-      options.ingestsInThread === true
-        ? await ThreadIngester.open({
+      options.ingestsInThread !== undefined
+        ? new ThreadIngester({
             directory,
             sync: durability === 'durable',
             ownerRecord: lock.record,
+            which: options.ingestsInThread,
             condition,
             timers,
           })
@@ -220,7 +224,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     this.#assertOpen();
     assertIngestion(ingestion);
     const { ingester } = this.#parts;
-    if (ingester === undefined || ingestion.guard !== undefined) {
+    if (ingestion.guard !== undefined || ingester?.takes(ingestion) !== true) {
       await this.#commits.carryOut({ kind: 'ingest', ingestion });
       return;
     }

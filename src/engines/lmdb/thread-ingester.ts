@@ -12,40 +12,36 @@ import { writeInThread } from './write-transaction.js';
 import type { ThreadReply, ThreadRequest, WriterThreadData } from './writer-thread.js';
 
 export interface ThreadIngesterOptions extends WriterThreadData {
+  readonly which: 'large' | 'all';
   readonly condition: StoreCondition;
   readonly timers: Timers;
 }
 
+/** Entries and bytes of an ingestion that the main thread writes as fast as it hands it over. */
+const smallKeys = 16;
+const smallBytes = 32 * 1024;
+
 /**
  * Writes ingestions in a separate thread, one transaction after the other, so that large ones do
- * not block the main thread.
+ * not block the main thread. The thread is started by the first one: a store that is told little
+ * opens sooner without.
  */
 export class ThreadIngester {
   readonly #options: ThreadIngesterOptions;
-  readonly #thread: Worker;
+  #thread: Worker | undefined;
   /** One request is in the thread at a time. */
   readonly #gate = new Gate(1);
   #settle: ((reply: ThreadReply) => void) | undefined;
-  #hasEnded = false;
 
-  private constructor(options: ThreadIngesterOptions, thread: Worker) {
+  constructor(options: ThreadIngesterOptions) {
     this.#options = options;
-    this.#thread = thread;
-    thread.on('message', (reply: ThreadReply) => this.#settle?.(reply));
-    thread.on('error', (error) => this.#fail(messageOf(error)));
-    thread.on('exit', () => {
-      this.#hasEnded = true;
-      this.#fail('it has ended');
-    });
-    thread.unref();
   }
 
-  static async open(options: ThreadIngesterOptions): Promise<ThreadIngester> {
-    const { directory, sync, ownerRecord } = options;
-    const workerData: WriterThreadData = { directory, sync, ownerRecord };
-    const thread = new Worker(new URL('writer-thread.js', import.meta.url), { workerData });
-    await once(thread, 'online');
-    return new ThreadIngester(options, thread);
+  /** Whether it is one of those that the thread is there for. */
+  takes({ entries, deletes }: Ingestion): boolean {
+    if (this.#options.which === 'all') return true;
+    if (entries.length + deletes.length > smallKeys) return true;
+    return entries.reduce((sum, { value }) => sum + value.length, 0) > smallBytes;
   }
 
   /** Applies all of it or nothing, durably, as `MemberStore.ingest` without a guard. */
@@ -70,30 +66,44 @@ export class ThreadIngester {
   /** Resolves when the thread has ended; all accepted work has been written by then. */
   async close(): Promise<void> {
     await this.#gate.run(async () => {
-      if (this.#hasEnded) return;
+      const thread = this.#thread;
+      if (thread === undefined) return;
       this.#settle = () => undefined;
-      this.#thread.removeAllListeners('exit');
-      const ended = once(this.#thread, 'exit');
-      this.#thread.ref();
-      this.#thread.postMessage('close' satisfies ThreadRequest, []);
+      thread.removeAllListeners('exit');
+      const ended = once(thread, 'exit');
+      thread.ref();
+      thread.postMessage('close' satisfies ThreadRequest, []);
       await ended;
     });
   }
 
   async #send(ingestion: Ingestion): Promise<ThreadReply> {
-    if (this.#hasEnded) return { kind: 'failed', reason: 'the thread that writes has ended' };
+    const thread = (this.#thread ??= this.#start());
     // Keeps the process alive while it waits for an answer.
-    this.#thread.ref();
+    thread.ref();
     try {
       return await new Promise((resolve) => {
         this.#settle = resolve;
         const packed = packIngestion(ingestion);
-        this.#thread.postMessage(packed satisfies ThreadRequest, memoryOf(packed));
+        thread.postMessage(packed satisfies ThreadRequest, memoryOf(packed));
       });
     } finally {
       this.#settle = undefined;
-      this.#thread.unref();
+      thread.unref();
     }
+  }
+
+  #start(): Worker {
+    const { directory, sync, ownerRecord } = this.#options;
+    const workerData: WriterThreadData = { directory, sync, ownerRecord };
+    const thread = new Worker(new URL('writer-thread.js', import.meta.url), { workerData });
+    thread.on('message', (reply: ThreadReply) => this.#settle?.(reply));
+    thread.on('error', (error) => this.#fail(messageOf(error)));
+    thread.on('exit', () => {
+      this.#thread = undefined;
+      this.#fail('it has ended');
+    });
+    return thread;
   }
 
   #fail(reason: string): void {

@@ -1,0 +1,109 @@
+import { StoreDamagedError, StoreWriteError, type StoreFailedError } from '../kv/errors.js';
+import type { ServedStore, StoreEvents } from '../kv/served-store.js';
+import { DiskFiles } from '../engines/journal/disk-files.js';
+import {
+  isJournaled,
+  openJournaledStore,
+  settleJournal,
+  type JournaledStoreOptions,
+} from '../engines/journal/store.js';
+import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
+import { startError } from '../engines/lmdb/disk-error.js';
+import { openLmdbStore, type LmdbStore, type LmdbStoreOptions } from '../engines/lmdb/store.js';
+import { openMemoryStore } from '../engines/memory/store.js';
+import type { ServerSettings } from './settings.js';
+
+/**
+ * How a process uses the data directory: `exclusive` owns it, `join` works on one that another
+ * process owns. In memory there is nothing to share.
+ */
+export type Sharing = 'exclusive' | 'join';
+
+/** Throws when the data directory cannot be opened or has another owner. */
+export async function openEngine(settings: ServerSettings, sharing: Sharing): Promise<ServedStore> {
+  const { storage, storageClock: clock, timers, randomness, durability, journal } = settings;
+  if (storage.kind === 'memory') return openMemoryStore({ clock });
+  const events = eventsFor(settings);
+  const { directory } = storage;
+  const engine = { directory, clock, timers, events };
+  if (sharing === 'join') {
+    return joined(await openLmdbStore({ ...engine, durability, sharing }), directory);
+  }
+  const files = new DiskFiles({ directory, sync: true });
+  const onFailed = (error: StoreFailedError) => events.failed(error);
+  const openOver = async <Opened>(
+    lmdb: Pick<LmdbStoreOptions, 'durability' | 'ingestsInThread'>,
+    open: (options: JournaledStoreOptions & { readonly base: LmdbStore }) => Promise<Opened>,
+  ): Promise<Opened> => {
+    const base = await openLmdbStore({ ...engine, ...lmdb });
+    try {
+      return await open({ base, files, clock, timers, randomness, onFailed });
+    } catch (error) {
+      await base.close();
+      throw engineError(directory, error);
+    }
+  };
+  if (journal === 'on') return openOver({ ingestsInThread: 'large' }, openJournaledStore);
+  // What was durable in a journal has to be so in the data file before that goes away.
+  if (durability === 'relaxed' && (await files.isPresent())) {
+    await openOver({}, async (options) => {
+      await settleJournal(options);
+      await options.base.close();
+    });
+  }
+  return openOver({ durability }, async (options) => {
+    await settleJournal(options);
+    return options.base;
+  });
+}
+
+/** What a start reports of an engine that did not open. */
+function engineError(directory: string, error: unknown): unknown {
+  if (error instanceof StoreWriteError) return startError(directory, error.cause);
+  if (!(error instanceof StoreDamagedError)) return startError(directory, error);
+  return new DataDirectoryError('damaged', error.message, { cause: error });
+}
+
+/** What an owner with a journal has acknowledged is not in the base yet, nor known to others. */
+async function joined(base: LmdbStore, directory: string): Promise<ServedStore> {
+  if (!(await isJournaled(base))) return base;
+  await base.close();
+  throw new DataDirectoryError(
+    'in-use',
+    `The process that owns the data directory ${directory} keeps a journal, which it does not ` +
+      'share. Start it without --journal on.',
+  );
+}
+
+const progressMs = 1_000;
+
+function eventsFor({
+  logger,
+  onFatal,
+  clock,
+}: Pick<ServerSettings, 'logger' | 'onFatal' | 'clock'>): StoreEvents {
+  let toldMs = clock.monotonicMs();
+  return {
+    checking(pages, pagesMax) {
+      if (clock.monotonicMs() - toldMs < progressMs) return;
+      toldMs = clock.monotonicMs();
+      logger.info('checking the data file', { pages, pagesMax });
+    },
+    failed(error) {
+      logger.error('the store has failed: this process has to end', { error });
+      onFatal(error);
+    },
+    detached: (error) => logger.error('the data are not where they were: no writes', { error }),
+    exposed: (warning) => logger.warn(warning),
+    waiting: (message) => logger.warn(message),
+    uncheckedReaders: (error) =>
+      logger.warn('processes that died may keep the data file growing: none can be looked for', {
+        error,
+      }),
+    unreleased: (error) =>
+      logger.warn('the data directory is left as after a crash: its files take no writes', {
+        error,
+      }),
+    restored: () => logger.warn('the data are where they were again: writes are taken'),
+  };
+}
