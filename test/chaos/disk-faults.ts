@@ -15,8 +15,14 @@ import { untroubled, World } from './world.js';
 // Faults of system calls on the disk.
 
 const dataFile = 'data.mdb';
+const journalFiles = '/journal/';
 const diskErrors = ['ENOSPC', 'EIO'] as const;
 const failing: Troubles = { breaks: 'go on', failures: 'unanswered' };
+
+/** A file that the server writes to: with a journal, the data file only every few seconds. */
+function writtenIn(world: World, random: SimRandom): string {
+  return world.keepsJournal && random.chance(0.7) ? journalFiles : dataFile;
+}
 
 type Run = (random: SimRandom, faults: Faults) => Promise<Outcome>;
 
@@ -40,7 +46,7 @@ function callsFail(calls: typeof writeCalls): Run {
     const load = world.beginLoad(failing);
     await pause(random.between(50, 200));
     const action: FaultAction = { kind: 'fail', error: random.pick(diskErrors) };
-    faults.set({ calls, path: dataFile, action, ...pattern(random) });
+    faults.set({ calls, path: writtenIn(world, random), action, ...pattern(random) });
     await pause(random.between(50, 800));
     faults.clear();
     const outcome = await afterTroubles(world, load);
@@ -53,7 +59,7 @@ const slowDisk: Run = async (random, faults) => {
   await using world = await World.make(random, { workers: workersFor(random), env: faults.env });
   const load = world.beginLoad(killed);
   const action: FaultAction = { kind: 'delay', ms: random.between(20, 300) };
-  faults.set({ calls: [...writeCalls, ...syncCalls], path: dataFile, action });
+  faults.set({ calls: [...writeCalls, ...syncCalls], path: writtenIn(world, random), action });
   await pause(random.between(200, 600));
   await world.stop();
   await load.end();
@@ -106,7 +112,7 @@ const startFails: Run = async (random, faults) => {
   await world.stop();
   faults.set({
     calls: random.pick([['open'], writeCalls, syncCalls, ['ftruncate'], ['rename']] as const),
-    path: random.chance(0.6) ? dataFile : world.location,
+    path: random.pick([dataFile, journalFiles, world.location]),
     action: { kind: 'fail', error: random.pick([...diskErrors, 'EACCES', 'EMFILE', 'EROFS']) },
     after: random.int(4),
   });
@@ -155,7 +161,7 @@ const crashPoints: Run = async (random, faults) => {
     await pause(random.between(20, 200));
     faults.set({
       calls: [...writeCalls, ...syncCalls],
-      path: dataFile,
+      path: world.keepsJournal ? journalFiles : dataFile,
       action: { kind: 'end', when: random.pick(['before', 'after', 'halfway'] as const) },
       after: random.int(60),
     });

@@ -36,6 +36,22 @@ async function killPrimary(random: SimRandom) {
   return 'starts again' as const;
 }
 
+/** Each start of a directory has another mode, and finds what the one before has left. */
+async function switchModes(random: SimRandom) {
+  await using world = await World.make(random, { workers: random.pick([1, 2]) });
+  for (let round = 0; round < 3; round += 1) {
+    const signal = random.chance(0.7) ? 'SIGKILL' : 'SIGTERM';
+    const exit = await endsUnder(world, killed, async () => {
+      await pause(random.between(20, 400));
+      world.server.signal(signal);
+    });
+    if (signal === 'SIGTERM') assertStopped(exit);
+    world.workers = world.workers === 1 ? 2 : 1;
+    await startsAgain(world);
+  }
+  return 'starts again' as const;
+}
+
 /** One worker, or all of them, while the primary lives. */
 async function killWorkers(random: SimRandom) {
   await using world = await World.make(random, { workers: random.pick([2, 3]) });
@@ -161,6 +177,7 @@ async function crashLoop(random: SimRandom) {
 
 const runs = {
   'kill-primary': killPrimary,
+  'switch-modes': switchModes,
   'kill-workers': killWorkers,
   'kill-both': killBoth,
   'freeze-worker': freezeWorker,

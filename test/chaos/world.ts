@@ -28,6 +28,8 @@ const queueConnections = 3;
 export interface WorldOptions {
   /** 1 by default. */
   readonly workers?: number;
+  /** Of the starts of a single process: those that keep a journal. Most by default. */
+  readonly journalShare?: number;
   readonly tls?: boolean;
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -50,12 +52,15 @@ export interface RunningLoad {
 export class World implements AsyncDisposable {
   readonly location: string;
   readonly random: SimRandom;
-  readonly workers: number;
-  readonly flags: readonly string[];
+  /** Of the next start. */
+  workers: number;
   readonly env: Readonly<Record<string, string>>;
   readonly tables = new Ledger();
   readonly queues = new QueueLedger();
   readonly #id = randomUUID();
+  readonly #ownFlags: readonly string[];
+  readonly #journalShare: number;
+  #keepsJournal = false;
   readonly #folder: string;
   readonly #dial: Dial;
   readonly #logTo: string | undefined;
@@ -67,15 +72,12 @@ export class World implements AsyncDisposable {
   private constructor(folder: string, random: SimRandom, options: WorldOptions) {
     const { workers = 1, tls = false, flags = [], env = {} } = options;
     this.#folder = folder;
+    this.#journalShare = options.journalShare ?? 0.7;
     this.#logTo = options.logTo === undefined ? undefined : resolve(folder, options.logTo);
     this.location = join(folder, 'data');
     this.random = random;
     this.workers = workers;
-    this.flags = [
-      ...(workers === 1 ? [] : ['--workers', String(workers)]),
-      ...(tls ? ['--tls', 'self-signed'] : []),
-      ...flags,
-    ];
+    this.#ownFlags = [...(tls ? ['--tls', 'self-signed'] : []), ...flags];
     this.env = { ...env, [worldVariable]: this.#id };
     this.#dial = tls ? secureDial : plainDial;
   }
@@ -99,6 +101,18 @@ export class World implements AsyncDisposable {
     }
   }
 
+  /** Of the last start. One process keeps a journal, unless it is told not to. */
+  get keepsJournal(): boolean {
+    return this.#keepsJournal;
+  }
+
+  /** Of a start as the last one was. */
+  get flags(): readonly string[] {
+    const journal = ['--journal', this.#keepsJournal ? 'on' : 'off'];
+    const processes = this.workers === 1 ? journal : ['--workers', String(this.workers)];
+    return [...processes, ...this.#ownFlags];
+  }
+
   get server(): ServerProcess {
     if (this.#server === undefined) throw new Error('the server does not run');
     return this.#server;
@@ -118,8 +132,12 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /** Rejects with `StartFailure` when the server ends instead of listening. */
+  /**
+   * Rejects with `StartFailure` when the server ends instead of listening. Draws whether it keeps a
+   * journal.
+   */
   async tryStart(flags: readonly string[] = []): Promise<void> {
+    this.#keepsJournal = this.workers === 1 && this.random.chance(this.#journalShare);
     const options = {
       flags: [...this.flags, ...flags],
       env: this.env,

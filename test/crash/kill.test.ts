@@ -16,7 +16,7 @@ import { settle } from './settle.js';
 // How to repeat and to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_CRASH_SEED');
-const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 6, long: 40 }));
+const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 4, long: 40 }));
 const connections = 8;
 
 function clientsOf(server: ServerProcess): WireClient[] {
@@ -25,9 +25,10 @@ function clientsOf(server: ServerProcess): WireClient[] {
 
 /** How the next server of a data directory is started. */
 const starts: Readonly<Record<string, (random: SimRandom) => readonly string[]>> = {
-  'on the data file': () => [],
+  'with a journal': () => [],
+  'without one': () => ['--journal', 'off'],
   'with a journal, and without one or by workers in between': (random) =>
-    random.weighted({ '--journal on': 8, '--journal off': 1, '--workers 2': 1 }).split(' '),
+    random.weighted({ '--journal on': 4, '--journal off': 1, '--workers 2': 1 }).split(' '),
 };
 
 for (const [how, flagsOf] of Object.entries(starts)) {

@@ -6,9 +6,8 @@ import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { byLength } from '../support/run-length.js';
 import { systemClock } from '../../src/base/clock.js';
-import { forwardClock } from '../../src/base/forward-clock.js';
-import { systemRandomness } from '../../src/base/randomness.js';
-import { openLmdbStore } from '../../src/engines/lmdb/store.js';
+import { openStore } from '../../src/app/backend.js';
+import { settingsOf } from '../../src/app/settings.js';
 import { QueueService } from '../../src/services/queues/queue-service.js';
 import { ServerProcess } from '../support/crash-server.js';
 import { SimRandom } from '../support/sim-random.js';
@@ -33,13 +32,13 @@ function clientsOf(server: ServerProcess): QueueWireClient[] {
 
 /** A day later every timeout has passed: each message comes once, and nothing else does. */
 async function takeEverythingLater(ledger: QueueLedger, directory: string): Promise<void> {
-  const clock = forwardClock({
-    ...systemClock,
-    nowMicros: () => systemClock.nowMicros() + dayMicros,
-  });
-  const store = await openLmdbStore({ directory, clock });
+  const later = { ...systemClock, nowMicros: () => systemClock.nowMicros() + dayMicros };
+  const settings = settingsOf({ location: directory, clock: later });
+  const { storageClock: clock, randomness } = settings;
+  // As a server does, with what the journal has.
+  const store = await openStore(settings, 'exclusive');
   try {
-    const service = new QueueService({ store, clock, randomness: systemRandomness });
+    const service = new QueueService({ store, clock, randomness });
     const counted = await service.getQueue(account, crashQueue);
     const due = new Set(ledger.all('stored').map(({ serial }) => serial));
     for (const state of ['stored', 'maybe'] as const) {

@@ -42,8 +42,8 @@ interface QueueHistory {
 type Trouble = 'kill workers' | 'kill primary' | 'stop' | 'nothing';
 
 /**
- * Clients use a few partitions and queues of a server of several processes, of which some are killed,
- * or all of them; then one order must explain what each partition and each queue answered. Throws
+ * Clients use a few partitions and queues of a server of one process or several, of which some are
+ * killed, or all of them; the next start has the other mode. Then one order must explain what each partition and each queue answered. Throws
  * `Finding` when none does.
  */
 export class LinearizabilityRound {
@@ -62,15 +62,20 @@ export class LinearizabilityRound {
   /** `prepare`: for tests that put something between the clients and the server. */
   async run(prepare?: (world: World) => Promise<AsyncDisposable>): Promise<Checked> {
     const random = this.#random;
-    await using world = await World.make(random, { workers: random.between(2, 4) });
+    await using world = await World.make(random, {
+      workers: random.chance(0.5) ? 1 : severalOf(random),
+      journalShare: 1,
+    });
     await this.#makeQueues(world);
     await using _ = await prepare?.(world);
     for (let phase = 1; phase <= phases; phase += 1) {
+      const isLast = phase === phases || prepare !== undefined;
+      // The first phase has another mode than those behind it.
       const trouble: Trouble = random.weighted({
-        'kill workers': 4,
+        'kill workers': world.workers === 1 || phase === 1 ? 0 : 4,
         'kill primary': 3,
         stop: 1,
-        nothing: phase === phases || prepare !== undefined ? 100 : 1,
+        nothing: isLast ? 100 : phase === 1 ? 0 : 1,
       });
       await this.#phase(world, trouble);
     }
@@ -121,7 +126,10 @@ export class LinearizabilityRound {
       this.#kills += 1;
     }
     await within('clients get their answers', done);
-    if (trouble === 'kill primary' || trouble === 'stop') await world.start();
+    if (trouble === 'kill primary' || trouble === 'stop') {
+      world.workers = world.workers === 1 ? severalOf(this.#random) : 1;
+      await world.start();
+    }
     await world.becomesHealthy();
   }
 
@@ -196,6 +204,10 @@ export class LinearizabilityRound {
       kills: this.#kills,
     };
   }
+}
+
+function severalOf(random: SimRandom): number {
+  return random.between(2, 4);
 }
 
 /** A worker may have ended with one that was killed before. */
