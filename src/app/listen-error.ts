@@ -10,8 +10,8 @@ export class ListenError extends Error {
   readonly host: string;
   readonly port: number;
 
-  constructor(place: Pick<ListenError, 'service' | 'host' | 'port'>, cause: unknown) {
-    const { service, host, port } = place;
+  constructor(endpoint: Pick<ListenError, 'service' | 'host' | 'port'>, cause: unknown) {
+    const { service, host, port } = endpoint;
     const reason = messageOf(cause);
     super(`the ${service} service cannot listen on ${service}Port ${port} of ${host}: ${reason}`, {
       cause,

@@ -15,7 +15,7 @@ interface Bounds {
 }
 
 /** The index of a chunk, and of an element in it. */
-interface Place {
+interface Position {
   readonly chunk: number;
   readonly element: number;
 }
@@ -87,28 +87,28 @@ export class SortedByKey<Element extends Keyed> {
 
   /** Returns the replaced element. `name`: that of its key, where the caller has it. */
   put(put: Element, name = nameOfBytes(put.key)): Element | undefined {
-    const place = this.#seek(name);
-    const chunk = this.#own(place.chunk);
+    const position = this.#seek(name);
+    const chunk = this.#own(position.chunk);
     const { names, elements } = chunk;
-    if (names[place.element] === name) {
-      const before = elements[place.element];
-      elements[place.element] = put;
+    if (names[position.element] === name) {
+      const before = elements[position.element];
+      elements[position.element] = put;
       return before;
     }
-    names.splice(place.element, 0, name);
-    elements.splice(place.element, 0, put);
-    if (elements.length > chunkElementsMax) this.#cut(place, chunk);
+    names.splice(position.element, 0, name);
+    elements.splice(position.element, 0, put);
+    if (elements.length > chunkElementsMax) this.#cut(position, chunk);
     return undefined;
   }
 
   /** Returns the deleted element. */
   delete(key: Bytes, name = nameOfBytes(key)): Element | undefined {
-    const place = this.#seek(name);
-    if (this.#chunks[place.chunk]?.names[place.element] !== name) return undefined;
-    const { names, elements } = this.#own(place.chunk);
-    names.splice(place.element, 1);
-    const [found] = elements.splice(place.element, 1);
-    if (elements.length === 0 && this.#chunks.length > 1) this.#chunks.splice(place.chunk, 1);
+    const position = this.#seek(name);
+    if (this.#chunks[position.chunk]?.names[position.element] !== name) return undefined;
+    const { names, elements } = this.#own(position.chunk);
+    names.splice(position.element, 1);
+    const [found] = elements.splice(position.element, 1);
+    if (elements.length === 0 && this.#chunks.length > 1) this.#chunks.splice(position.chunk, 1);
     return found;
   }
 
@@ -120,9 +120,9 @@ export class SortedByKey<Element extends Keyed> {
     const deleted: Element[] = [];
     let at = 0;
     for (let next = elements[at]; next !== undefined; next = elements[at]) {
-      const place = this.#seek(nameOfBytes(next.key));
+      const position = this.#seek(nameOfBytes(next.key));
       // At least the one that was sought is passed, whether it was found or not.
-      at = Math.max(at + 1, this.#deleteFromChunk(place, elements, at, deleted));
+      at = Math.max(at + 1, this.#deleteFromChunk(position, elements, at, deleted));
     }
     return deleted;
   }
@@ -161,15 +161,15 @@ export class SortedByKey<Element extends Keyed> {
 
   /** Returns which of the elements comes after what the chunk holds. */
   #deleteFromChunk(
-    place: Place,
+    position: Position,
     elements: readonly Element[],
     from: number,
     deleted: Element[],
   ): number {
-    const chunk = this.#own(place.chunk);
+    const chunk = this.#own(position.chunk);
     const keptNames: string[] = [];
     const kept: Element[] = [];
-    let [at, passed] = [from, place.element];
+    let [at, passed] = [from, position.element];
     for (; passed < chunk.elements.length && at < elements.length;) {
       const [found, sought] = [chunk.elements[passed], elements[at]];
       const name = chunk.names[passed];
@@ -184,9 +184,10 @@ export class SortedByKey<Element extends Keyed> {
         passed += 1;
       } else at += 1;
     }
-    chunk.names.splice(place.element, passed - place.element, ...keptNames);
-    chunk.elements.splice(place.element, passed - place.element, ...kept);
-    if (chunk.elements.length === 0 && this.#chunks.length > 1) this.#chunks.splice(place.chunk, 1);
+    chunk.names.splice(position.element, passed - position.element, ...keptNames);
+    chunk.elements.splice(position.element, passed - position.element, ...kept);
+    if (chunk.elements.length === 0 && this.#chunks.length > 1)
+      this.#chunks.splice(position.chunk, 1);
     return at;
   }
 
@@ -197,7 +198,7 @@ export class SortedByKey<Element extends Keyed> {
   /**
    * Splits a full chunk. Keys often arrive in order; a split near the end then leaves full chunks.
    */
-  #cut({ chunk, element }: Place, { names, elements }: Chunk<Element>): void {
+  #cut({ chunk, element }: Position, { names, elements }: Chunk<Element>): void {
     const inOrder = element === elements.length - 1;
     const at = inOrder ? elements.length - 1 : elements.length >> 1;
     this.#chunks.splice(chunk + 1, 0, this.#chunkOf(names.splice(at), elements.splice(at)));
@@ -217,7 +218,7 @@ export class SortedByKey<Element extends Keyed> {
   }
 
   /** The position of the first element at or after a key: also where the key would be inserted. */
-  #seek(name: string): Place {
+  #seek(name: string): Position {
     let low = 0;
     let high = this.#chunks.length - 1;
     while (low < high) {
@@ -229,7 +230,7 @@ export class SortedByKey<Element extends Keyed> {
     return { chunk: low, element: firstAtOrAfter(this.#chunks[low]?.names ?? [], name) };
   }
 
-  #end(): Place {
+  #end(): Position {
     const chunk = this.#chunks.length - 1;
     return { chunk, element: this.#chunks[chunk]?.elements.length ?? 0 };
   }

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { systemClock } from '../base/clock.js';
 import { storageAudience } from '../http/oauth/audience.js';
 import type { DevClaims } from './issuer/dev-issuer.js';
-import { defaultDevKeysFolder, devIssuer } from './issuer/dev-issuer-place.js';
+import { defaultDevKeysFolder, devIssuer } from './issuer/dev-issuer-location.js';
 import { duration, repeated } from './arguments/option-parsers.js';
 
 interface DevTokenFlags {

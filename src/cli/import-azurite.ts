@@ -47,9 +47,9 @@ Examples:
 
 async function importAzurite(directory: string, flags: ImportFlags): Promise<void> {
   let refused = 0;
-  const refuse: Refuse = (place, reason) => {
+  const refuse: Refuse = (location, reason) => {
     refused += 1;
-    if (refused <= printedMax) notice(`Refused: ${place}: ${reason}`);
+    if (refused <= printedMax) notice(`Refused: ${location}: ${reason}`);
   };
   // Loaded on demand: they take most of the start-up time of other commands.
   const { readAzuriteData } = await import('./azurite/read-data.js');

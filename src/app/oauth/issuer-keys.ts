@@ -10,7 +10,7 @@ import { KeyCache, type KeyReading } from './key-cache.js';
 import { keysOfUrl } from './key-download.js';
 import { keysOfFile } from './key-files.js';
 import { keySetOf, KeySetError } from './key-set.js';
-import type { KeyPlace } from '../options/oauth-settings.js';
+import type { KeySource } from '../options/oauth-settings.js';
 import { ServerOptionsError } from '../options/server-options-error.js';
 
 export interface IssuerKeyContext {
@@ -48,20 +48,20 @@ const urlReading: KeyReading = {
  * issuer may start after the server. Throws `ServerOptionsError` for invalid keys.
  */
 export async function openIssuerKeys(
-  place: KeyPlace,
+  source: KeySource,
   context: IssuerKeyContext,
 ): Promise<OpenIssuerKeys> {
-  switch (place.kind) {
+  switch (source.kind) {
     case 'set':
-      return fixedKeys(place.keySet);
+      return fixedKeys(source.keySet);
     case 'url': {
-      const { url } = place;
+      const { url } = source;
       const read = keysOfUrl(url, context.timers);
       const shown = url.origin + url.pathname;
       return new KeyCache({ ...context, place: shown, read, reading: urlReading });
     }
     case 'file': {
-      const { path } = place;
+      const { path } = source;
       const read = keysOfFile(path);
       const keys = new KeyCache({ ...context, place: path, read, reading: fileReading });
       await keys.mustRead().catch((error: unknown) => {
@@ -72,7 +72,7 @@ export async function openIssuerKeys(
       return keys;
     }
     default:
-      return unreachable(place);
+      return unreachable(source);
   }
 }
 

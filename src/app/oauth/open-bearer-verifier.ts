@@ -12,11 +12,11 @@ export interface OpenBearerVerifier {
 
 /** Opens the token verifier of a server. Throws `ServerOptionsError` for invalid keys. */
 export async function openBearerVerifier(
-  { rules, keyPlace }: OAuthSettings,
+  { rules, keySource }: OAuthSettings,
   context: IssuerKeyContext,
 ): Promise<OpenBearerVerifier> {
   const { clock, logger } = context;
-  const keys = await openIssuerKeys(keyPlace, context);
+  const keys = await openIssuerKeys(keySource, context);
   const verifier = new TokenVerifier({ rules, keys, clock, logger });
   return { verifier, close: () => keys.close() };
 }

@@ -50,7 +50,7 @@ export interface AccountOfFile {
   readonly keys: readonly KeySource[];
 }
 
-const keyPlace = object<{ readonly env?: string; readonly file?: string }>(
+const keySource = object<{ readonly env?: string; readonly file?: string }>(
   {
     env: member(text(), 'The environment variable that holds the key.', 'ORDERS_KEY'),
     file: member(
@@ -67,7 +67,7 @@ const keyDescription =
   'read it from a file.';
 
 const key: Shape<KeySource> = shapeOf(
-  either([text(), keyPlace], {
+  either([text(), keySource], {
     expected: 'base64, { env: NAME } or { file: PATH }',
     definition: { name: 'key', description: keyDescription },
     isSecret: true,

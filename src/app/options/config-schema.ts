@@ -1,7 +1,7 @@
 import { publishedSchema, type JsonSchema } from '../../base/shape/json-schema.js';
 import { member, shapeOf, text, type Shape, type ShapeMember } from '../../base/shape/shape.js';
 import { seedShape } from '../seed/seed-shape.js';
-import type { FilePlace, Option } from './option.js';
+import type { FileMember, Option } from './option.js';
 import { optionRows } from './table.js';
 
 const draft = 'https://json-schema.org/draft/2020-12/schema';
@@ -14,7 +14,7 @@ const subjects: Readonly<Record<string, string>> = {
 
 interface FileRow {
   readonly row: Option;
-  readonly file: FilePlace;
+  readonly file: FileMember;
 }
 
 /** The shape of the configuration file: all options that it can have. */
@@ -72,7 +72,7 @@ function membersOf(rows: readonly FileRow[], prefix: string): (readonly [string,
   });
 }
 
-function nameBehind({ member }: FilePlace, prefix: string): string {
+function nameBehind({ member }: FileMember, prefix: string): string {
   return member.slice(prefix.length).split('.')[0] ?? '';
 }
 
@@ -85,7 +85,7 @@ function fileMember({ row, file }: FileRow): ShapeMember {
 }
 
 /** The description of an option: its meaning, its default, and when a change takes effect. */
-function descriptionOf(row: Option, file: FilePlace): string {
+function descriptionOf(row: Option, file: FileMember): string {
   const standard = standardOf(row);
   const meaning = file.help ?? row.help;
   return [

@@ -47,14 +47,14 @@ export interface OAuthOptions {
   readonly allowHttp?: boolean;
 }
 
-export type KeyPlace =
+export type KeySource =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'url'; readonly url: URL }
   | { readonly kind: 'set'; readonly keySet: unknown };
 
 export interface OAuthSettings {
   readonly rules: TokenRules;
-  readonly keyPlace: KeyPlace;
+  readonly keySource: KeySource;
 }
 
 const defaultAlgorithms: readonly OAuthAlgorithm[] = ['RS256', 'PS256', 'ES256'];
@@ -73,7 +73,7 @@ export function oauthSettingsOf(options: OAuthOptions): OAuthSettings {
       rights: new Map(Object.entries(options.roles ?? {})),
       allowHttp,
     },
-    keyPlace: keyPlaceOf(jwks),
+    keySource: keySourceOf(jwks),
   };
 }
 
@@ -105,7 +105,7 @@ function audiencesOf(audience: OAuthOptions['audience']): readonly string[] | un
   return audiences.map((text) => headerText('audience', text));
 }
 
-function keyPlaceOf(jwks: OAuthOptions['jwks'] | undefined): KeyPlace {
+function keySourceOf(jwks: OAuthOptions['jwks'] | undefined): KeySource {
   if (jwks === undefined) {
     throw wrongOption(['oauth'], "needs the member 'jwks': a file, a URL or a key set");
   }
@@ -123,7 +123,7 @@ const jwksPath = ['oauth', 'jwks'];
 const ownHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Requires https, because anybody who can change the keys in transit can sign tokens. */
-function ofUrl(url: URL): KeyPlace {
+function ofUrl(url: URL): KeySource {
   const isSafe =
     url.protocol === 'https:' || (url.protocol === 'http:' && ownHosts.has(url.hostname));
   if (isSafe) return { kind: 'url', url };

@@ -45,7 +45,7 @@ export interface Flag {
 }
 
 /** The option in the configuration file. */
-export interface FilePlace {
+export interface FileMember {
   /** Its member; `tables.port` is nested. */
   readonly member: string;
   /** Its shape, when a file has another form than a program. */
@@ -76,7 +76,7 @@ export interface Option<Value = unknown> {
   readonly standardWords?: string;
   readonly group?: OptionGroup;
   readonly flags?: readonly Flag[];
-  readonly file?: FilePlace;
+  readonly file?: FileMember;
   /** Changes take effect without a restart. */
   readonly reloads?: true;
   /** The page with details, in docs/reference. */

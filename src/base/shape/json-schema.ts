@@ -5,7 +5,7 @@ import type { Giver, InstanceKind, ObjectShape, Shape, ShapeMember } from './sha
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** Where a shape occurs in a schema, and the notes for it there. */
-export interface SchemaPlace {
+export interface SchemaContext {
   readonly description?: string;
   readonly examples?: readonly unknown[];
   /** The union shape that this shape is an alternative of. */
@@ -16,14 +16,18 @@ export interface SchemaPlace {
 export interface SchemaWriter {
   readonly giver: Giver;
   /** The schema for a shape in place: the shape itself with notes, or a reference to it. */
-  readonly placed: (shape: Shape, schema: () => JsonSchema, place: SchemaPlace) => JsonSchema;
+  readonly placed: (shape: Shape, schema: () => JsonSchema, context: SchemaContext) => JsonSchema;
   /** A schema composed of several alternatives of a shape, with notes. */
   readonly noted: (whole: Shape, schema: JsonSchema) => JsonSchema;
 }
 
 /** The schema of a shape for one kind of giver. */
-export function schemaOf(shape: Shape, writer: SchemaWriter, place: SchemaPlace = {}): JsonSchema {
-  return writer.placed(shape, () => written(shape, writer), place);
+export function schemaOf(
+  shape: Shape,
+  writer: SchemaWriter,
+  context: SchemaContext = {},
+): JsonSchema {
+  return writer.placed(shape, () => written(shape, writer), context);
 }
 
 /** The published schema for files of a shape. Named definitions are in `$defs`, once each. */

@@ -3,12 +3,12 @@ import { fits, mistakesIn } from './check.js';
 import { mistakeText, within } from './mistake.js';
 import type { Shape } from './shape.js';
 
-/** The checked value of a setting. Throws `InvalidSettingError`, whose paths begin with `place`. */
-export function checkedSetting<Value>(shape: Shape<Value>, value: unknown, place: string): Value {
+/** The checked value of a setting. Throws `InvalidSettingError`, whose paths begin with `name`. */
+export function checkedSetting<Value>(shape: Shape<Value>, value: unknown, name: string): Value {
   if (fits(shape, value)) return value;
   const { told } = mistakesIn(shape, value);
   const lines = told.map((mistake) =>
-    mistakeText(mistake.path.length === 0 ? mistake : within(place, mistake), place),
+    mistakeText(mistake.path.length === 0 ? mistake : within(name, mistake), name),
   );
   throw new InvalidSettingError([...new Set(lines)].join('\n'));
 }

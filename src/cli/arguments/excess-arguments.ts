@@ -15,14 +15,14 @@ export function pathOf(command: Command): string {
 
 /** Throws `UsageError` for the first surplus argument of a command. */
 export function refuseExcessArguments(command: Command): void {
-  const places = command.registeredArguments;
-  const excess = command.args[places.length];
-  if (excess === undefined || places.at(-1)?.variadic === true) return;
+  const parameters = command.registeredArguments;
+  const excess = command.args[parameters.length];
+  if (excess === undefined || parameters.at(-1)?.variadic === true) return;
   const path = pathOf(command);
   const word = printable(excess);
   const help = `See: ${path} --help`;
-  if (places.length > 0) {
-    const taken = places.map((place) => `<${place.name()}>`).join(' ');
+  if (parameters.length > 0) {
+    const taken = parameters.map((parameter) => `<${parameter.name()}>`).join(' ');
     throw new UsageError(
       `${path} takes ${taken} and options, and '${word}' is one word more. Put a text with spaces ` +
         `in quotes. ${help}`,

@@ -22,8 +22,8 @@ export interface StoredQueue {
   readonly policies: readonly SignedIdentifier[];
 }
 
-/** Called with the place and the reason for each item that cannot be imported. */
-export type Refuse = (place: string, reason: string) => void;
+/** Called with the location and the reason for each item that cannot be imported. */
+export type Refuse = (location: string, reason: string) => void;
 
 /** Accounts by name. */
 export type StoredAccounts = Map<string, StoredAccount>;
@@ -37,12 +37,12 @@ export function accountIn(accounts: StoredAccounts, name: string): StoredAccount
 }
 
 /** Runs a check; reports what it throws as a refusal and returns false. */
-export function isAccepted(place: string, refuse: Refuse, check: () => unknown): boolean {
+export function isAccepted(location: string, refuse: Refuse, check: () => unknown): boolean {
   try {
     check();
     return true;
   } catch (error) {
-    refuse(place, error instanceof SeedError ? reasonOf(error) : messageOf(error));
+    refuse(location, error instanceof SeedError ? reasonOf(error) : messageOf(error));
     return false;
   }
 }

@@ -35,16 +35,16 @@ export async function addQueues(
   let expired = 0;
   for (const document of source.queues.get('$QUEUES_COLLECTION$') ?? []) {
     const [account, queue] = [textIn(document, 'accountName'), textIn(document, 'name')];
-    const place = `${account}/${queue}`;
-    if (!isAccepted(place, refuse, () => checkSeedQueue(queue, {}, []))) continue;
-    const metadata = metadataOf(document['metadata'], place, refuse);
+    const location = `${account}/${queue}`;
+    if (!isAccepted(location, refuse, () => checkSeedQueue(queue, {}, []))) continue;
+    const metadata = metadataOf(document['metadata'], location, refuse);
     const kept: SeedMessage[] = [];
-    for (const stored of messages.get(place) ?? []) {
+    for (const stored of messages.get(location) ?? []) {
       const times = timesOf(stored, source.nowMs);
       if (times === 'expired') expired += 1;
-      else kept.push(...(await keptMessage(stored, times, { source, paths, place, refuse })));
+      else kept.push(...(await keptMessage(stored, times, { source, paths, location, refuse })));
     }
-    const policies = policiesOf(document['queueAcl'], 'queue', place, refuse);
+    const policies = policiesOf(document['queueAcl'], 'queue', location, refuse);
     accountIn(accounts, account).queues.set(queue, { metadata, messages: kept, policies });
   }
   for (const document of source.queues.get('$SERVICES_COLLECTION$') ?? []) {
@@ -58,10 +58,10 @@ export async function addQueues(
 function messagesByQueue(collections: Collections): ReadonlyMap<string, readonly Document[]> {
   const byQueue = new Map<string, Document[]>();
   for (const message of collections.get('$MESSAGES_COLLECTION$') ?? []) {
-    const place = `${textIn(message, 'accountName')}/${textIn(message, 'queueName')}`;
-    const messages = byQueue.get(place) ?? [];
+    const location = `${textIn(message, 'accountName')}/${textIn(message, 'queueName')}`;
+    const messages = byQueue.get(location) ?? [];
     messages.push(message);
-    byQueue.set(place, messages);
+    byQueue.set(location, messages);
   }
   const visible = ({ timeNextVisible }: Document): number => Number(timeNextVisible);
   for (const messages of byQueue.values()) messages.sort((a, b) => visible(a) - visible(b));
@@ -91,12 +91,12 @@ async function keptMessage(
   context: {
     readonly source: QueueSource;
     readonly paths: ReadonlyMap<string, string>;
-    readonly place: string;
+    readonly location: string;
     readonly refuse: Refuse;
   },
 ): Promise<readonly SeedMessage[]> {
-  const { source, paths, place, refuse } = context;
-  const own = `${place}/messages/${textIn(message, 'messageId')}`;
+  const { source, paths, location, refuse } = context;
+  const own = `${location}/messages/${textIn(message, 'messageId')}`;
   const part = isDocument(message['persistency']) ? message['persistency'] : {};
   const path = paths.get(textIn(part, 'id')) ?? textIn(part, 'id');
   const range = { offset: Number(part['offset']), count: Number(part['count']) };
@@ -114,11 +114,11 @@ async function keptMessage(
 /** Without refused pairs: invalid metadata must not lose the messages of a queue. */
 function metadataOf(
   value: unknown,
-  place: string,
+  location: string,
   refuse: Refuse,
 ): Readonly<Record<string, string>> {
   const isGood = (metadata: Readonly<Record<string, string>>): boolean =>
-    isAccepted(place, refuse, () => checkSeedQueue('any', { metadata }, []));
+    isAccepted(location, refuse, () => checkSeedQueue('any', { metadata }, []));
   const good = Object.entries(textsOf(value)).filter(([name, text]) => isGood({ [name]: text }));
   const metadata = Object.fromEntries(good);
   // Each pair may be valid and the total too long.

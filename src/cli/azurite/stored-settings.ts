@@ -18,14 +18,14 @@ import { isAccepted, type Refuse } from './stored-data.js';
 export function policiesOf(
   value: unknown,
   service: ServiceName,
-  place: string,
+  location: string,
   refuse: Refuse,
 ): readonly SignedIdentifier[] {
   if (!Array.isArray(value)) return [];
   const policies = value.filter(isDocument).map(policyOf);
   const { permissions: letters } = services[service].signature;
   const check = (): unknown => parseSignedIdentifiers(renderSignedIdentifiers(policies), letters);
-  return isAccepted(`${place}, its access policies`, refuse, check) ? policies : [];
+  return isAccepted(`${location}, its access policies`, refuse, check) ? policies : [];
 }
 
 function policyOf(document: Document): SignedIdentifier {

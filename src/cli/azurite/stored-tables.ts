@@ -21,16 +21,16 @@ export function addTables(
   const known = new Set<string>();
   for (const document of collections.get('$TABLES_COLLECTION$') ?? []) {
     const [account, table] = [textIn(document, 'account'), textIn(document, 'table')];
-    const place = `${account}/${table}`;
-    if (!isAccepted(place, refuse, () => checkTableName(table))) continue;
-    if (!isFirst(known, place.toLowerCase())) {
-      refuse(place, 'a table before has the same name, in another case perhaps');
+    const location = `${account}/${table}`;
+    if (!isAccepted(location, refuse, () => checkTableName(table))) continue;
+    if (!isFirst(known, location.toLowerCase())) {
+      refuse(location, 'a table before has the same name, in another case perhaps');
       continue;
     }
     const rows = collections.get(`${account}$${table}`) ?? [];
     accountIn(accounts, account).tables.set(table, {
-      entities: entitiesOf(rows, place, refuse),
-      policies: policiesOf(document['tableAcl'], 'table', place, refuse),
+      entities: entitiesOf(rows, location, refuse),
+      policies: policiesOf(document['tableAcl'], 'table', location, refuse),
     });
   }
   for (const document of collections.get('$SERVICES_COLLECTION$') ?? []) {
@@ -53,7 +53,7 @@ function entitiesOf(
     const [entity] = entityOf(row, table, refuse);
     if (entity === undefined) return [];
     if (isFirst(known, JSON.stringify([row['PartitionKey'], row['RowKey']]))) return [entity];
-    refuse(placeOf(row, table), 'an entity before has the same keys');
+    refuse(locationOf(row, table), 'an entity before has the same keys');
     return [];
   });
 }
@@ -64,12 +64,12 @@ function isFirst(known: Set<string>, name: string): boolean {
   return true;
 }
 
-function placeOf(row: Document, table: string): string {
+function locationOf(row: Document, table: string): string {
   return `${table}(PartitionKey='${textIn(row, 'PartitionKey')}',RowKey='${textIn(row, 'RowKey')}')`;
 }
 
 function entityOf(row: Document, table: string, refuse: Refuse): readonly SeedEntity[] {
-  const place = placeOf(row, table);
+  const location = locationOf(row, table);
   const stored = isDocument(row['properties']) ? row['properties'] : {};
   const { PartitionKey, RowKey } = row;
   const entity = Object.fromEntries(
@@ -78,7 +78,7 @@ function entityOf(row: Document, table: string, refuse: Refuse): readonly SeedEn
       valueOf(value, stored[name + typeSuffix]),
     ]),
   );
-  const isGood = isAccepted(place, refuse, () => {
+  const isGood = isAccepted(location, refuse, () => {
     const input = entityInputOf(entity, []);
     checkNewKeys(input.partitionKey, input.rowKey);
     checkEntity(input);

@@ -75,8 +75,8 @@ async function writeSettings(
   const table = new TableClient(parseConnectionString(connection, 'table'));
   const queue = new QueueClient(parseConnectionString(connection, 'queue'));
   try {
-    await setAll(table, tables, tableProperties, { place: `${name}, tables`, refuse });
-    await setAll(queue, queues, queueProperties, { place: `${name}, queues`, refuse });
+    await setAll(table, tables, tableProperties, { location: `${name}, tables`, refuse });
+    await setAll(queue, queues, queueProperties, { location: `${name}, queues`, refuse });
   } finally {
     table.close();
     queue.close();
@@ -92,14 +92,14 @@ async function setAll(
   client: SettingsClient,
   containers: ReadonlyMap<string, { readonly policies: readonly SignedIdentifier[] }>,
   properties: Partial<ServiceProperties> | undefined,
-  { place, refuse }: { readonly place: string; readonly refuse: Refuse },
+  { location, refuse }: { readonly location: string; readonly refuse: Refuse },
 ): Promise<void> {
   const attempt = async (what: string, work: Promise<void>): Promise<void> => {
     try {
       await work;
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      refuse(`${place}: ${what}`, `${error.code}: ${error.message}`);
+      refuse(`${location}: ${what}`, `${error.code}: ${error.message}`);
     }
   };
   for (const [container, { policies }] of containers) {

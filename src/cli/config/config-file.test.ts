@@ -207,14 +207,14 @@ describe('a configuration file', () => {
     assert.equal(places.toSorted((left, right) => left.localeCompare(right)).join(), '1,2,3');
   });
 
-  it('is searched for the places of no more mistakes than are shown', () => {
+  it('is searched for the locations of no more mistakes than are shown', () => {
     const unknown = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`m${at}`, at]));
     let searched = 0;
     const file = {
       name: 'config.yaml',
       document: new Document(),
       isEmpty: false,
-      place: () => `config.yaml:${(searched += 1)}:1`,
+      location: () => `config.yaml:${(searched += 1)}:1`,
     };
     assert.throws(() => checkSchema('config', file, unknown), /\nand 990 more$/);
     assert.equal(searched, 10);

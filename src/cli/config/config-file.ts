@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { own } from '../../base/own.js';
 import type { AccountOfFile, KeySource } from '../../app/options/accounts.js';
-import type { FilePlace } from '../../app/options/option.js';
+import type { FileMember } from '../../app/options/option.js';
 import { optionRows } from '../../app/options/table.js';
 import { looksLikeKey } from '../../base/shape/secret-text.js';
 import type { AccountSettings } from '../../services/accounts/directory.js';
@@ -11,7 +11,7 @@ import {
   plainValue,
   readStructuredFile,
   readText,
-  type PlaceOf,
+  type LocationOf,
   type StructuredFile,
 } from './structured-file.js';
 
@@ -26,7 +26,7 @@ export interface Config extends Readonly<Record<string, unknown>> {
 export interface LoadedConfig {
   readonly config: Config;
   /** The position of a member: `file:line:column`. */
-  readonly placeOf?: PlaceOf;
+  readonly locationOf?: LocationOf;
   /** The file is empty, such as one that is just being written. */
   readonly isEmpty: boolean;
   /** The file itself contains account keys. */
@@ -72,10 +72,10 @@ export async function loadConfig(
   const { $schema: _, accounts, ...rest } = value as ConfigText;
   const folder = dirname(resolve(name));
   const config = withAbsolutePaths(rest, folder);
-  const placeOf: PlaceOf = (path) => file.place(path);
+  const locationOf: LocationOf = (path) => file.location(path);
   const holdsKeys =
     accounts?.some(({ keys }) => keys.some((key) => typeof key === 'string')) ?? false;
-  if (accounts === undefined) return { config, placeOf, isEmpty, holdsKeys, files };
+  if (accounts === undefined) return { config, locationOf, isEmpty, holdsKeys, files };
   const keys = new KeyReader({ source: file, folder, environment, noteFile });
   const resolved: AccountSettings[] = [];
   for (const [at, account] of accounts.entries()) {
@@ -83,7 +83,7 @@ export async function loadConfig(
     const read = account.keys.map((key, index) => keys.read(key, [...place, index]));
     resolved.push({ ...account, keys: await Promise.all(read) });
   }
-  return { config: { ...config, accounts: resolved }, placeOf, isEmpty, holdsKeys, files };
+  return { config: { ...config, accounts: resolved }, locationOf, isEmpty, holdsKeys, files };
 }
 
 /** Resolves paths relative to the folder of the file. */
@@ -95,7 +95,7 @@ function withAbsolutePaths(config: Config, folder: string): Config {
   return Object.fromEntries(entries);
 }
 
-function absolute(value: unknown, { isPath, paths = [] }: FilePlace, folder: string): unknown {
+function absolute(value: unknown, { isPath, paths = [] }: FileMember, folder: string): unknown {
   if (isPath === true && typeof value === 'string') return resolve(folder, value);
   if (typeof value !== 'object' || value === null || paths.length === 0) return value;
   const members = Object.entries(value).map(([name, part]: [string, unknown]) => {
@@ -145,6 +145,6 @@ class KeyReader {
   }
 
   #problem(path: readonly (string | number)[], what: string): UsageError {
-    return new UsageError(`${this.#options.source.place(path)}: A key cannot be had: ${what}.`);
+    return new UsageError(`${this.#options.source.location(path)}: A key cannot be had: ${what}.`);
   }
 }

@@ -26,6 +26,6 @@ export function checkSchema(schema: SchemaName, file: StructuredFile, value: unk
 
 function problemOf({ path, problem, unknownName }: Mistake, file: StructuredFile): string {
   const place =
-    unknownName === undefined ? file.place(path) : file.place([...path, unknownName], 'name');
+    unknownName === undefined ? file.location(path) : file.location([...path, unknownName], 'name');
   return printable(`${place}: ${sentence(pathText(path, 'The file'), problem)}`);
 }

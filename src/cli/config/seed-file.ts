@@ -73,7 +73,7 @@ export async function loadSeed(name: string): Promise<LoadedSeed> {
       const lines = [error, ...error.others].map(({ path, reason, entity }) => {
         const origin = entity === undefined ? undefined : rows.originOf(entity);
         const what = path.filter((part) => part !== 'stream' && part !== 'entities').slice(-4);
-        const place = origin ?? file.place(path);
+        const place = origin ?? file.location(path);
         return `${place}: ${subject(what, entity)}${reason.replace(/\.$/, '')}.`;
       });
       return new CommandFailure(lines);

@@ -8,7 +8,7 @@ import { shapeMistake, tooDeep } from './document-shape.js';
 export type MemberPath = readonly (string | number)[];
 
 /** Where a file says something: `file:line:column`. */
-export type PlaceOf = (path: MemberPath) => string;
+export type LocationOf = (path: MemberPath) => string;
 
 /** A parsed YAML or JSON file with the positions of its values. */
 export interface StructuredFile {
@@ -17,7 +17,7 @@ export interface StructuredFile {
   /** The file is empty, without even a comment. */
   readonly isEmpty: boolean;
   /** The position of a value, or of the innermost existing one on its path: `file:line:column`. */
-  place(path: MemberPath, what?: 'value' | 'name'): string;
+  location(path: MemberPath, what?: 'value' | 'name'): string;
 }
 
 /**
@@ -46,7 +46,7 @@ export async function readStructuredFile(name: string, bytesMax: number): Promis
     name,
     document,
     isEmpty: text.trim() === '',
-    place: (path, what = 'value') => at(offsetOf(document, path, what)),
+    location: (path, what = 'value') => at(offsetOf(document, path, what)),
   };
 }
 

@@ -5,7 +5,7 @@ import { FileReadError, readRegularFile } from '../../base/regular-file.js';
 import { makeDirectory } from '../../base/make-directory.js';
 import { keepPrivate, privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
 import { systemRandomness } from '../../base/randomness.js';
-import { devJwksPath, devTenant } from './dev-issuer-place.js';
+import { devJwksPath, devTenant } from './dev-issuer-location.js';
 import { codeOf, CommandFailure, messageOf } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
 

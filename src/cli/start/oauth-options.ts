@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { OAuthOptions, ServerOptions } from '../../app/index.js';
 import { tokenRights, type TokenRight } from '../../http/oauth/role-permissions.js';
-import { devIssuer, devJwksPath, devKeysFolder } from '../issuer/dev-issuer-place.js';
+import { devIssuer, devJwksPath, devKeysFolder } from '../issuer/dev-issuer-location.js';
 import { UsageError } from '../terminal/failure.js';
 import type { ComposeFlags } from './option-values.js';
 

@@ -9,7 +9,7 @@ import {
 import { longOf, type Flag, type Option } from '../../app/options/option.js';
 import { optionTable, processTable, serverTable } from '../../app/options/table.js';
 import type { Config } from '../config/config-file.js';
-import type { PlaceOf } from '../config/structured-file.js';
+import type { LocationOf } from '../config/structured-file.js';
 import { UsageError } from '../terminal/failure.js';
 import { printable } from '../terminal/terminal.js';
 import { behind, type GivenFlag, type GivenFlags } from './given-flags.js';
@@ -26,17 +26,20 @@ export type ComposeFlags = (given: readonly GivenFlag[], flags: GivenFlags) => u
 export class OptionValues {
   readonly #flags: GivenFlags;
   readonly #config: Config;
-  readonly #placeOf: PlaceOf | undefined;
+  readonly #locationOf: LocationOf | undefined;
   readonly #compose: { readonly [Name in OptionName]?: ComposeFlags };
 
   constructor(
     flags: GivenFlags,
-    { config, placeOf }: { readonly config: Config; readonly placeOf?: PlaceOf | undefined },
+    {
+      config,
+      locationOf,
+    }: { readonly config: Config; readonly locationOf?: LocationOf | undefined },
     compose: { readonly [Name in OptionName]?: ComposeFlags } = {},
   ) {
     this.#flags = flags;
     this.#config = config;
-    this.#placeOf = placeOf;
+    this.#locationOf = locationOf;
     this.#compose = compose;
   }
 
@@ -90,16 +93,16 @@ export class OptionValues {
       return sentence(pathText(path, 'It'), problem);
     const given = (row.flags ?? []).filter((flag) => this.#flags.from(flag) !== undefined);
     const flag = flagFor(given, inner);
-    if (flag !== undefined) return sentence(this.#flagPlace(flag, inner), problem);
+    if (flag !== undefined) return sentence(this.#flagText(flag, inner), problem);
     const place = [...(row.file?.member.split('.') ?? [name]), ...inner];
-    if (this.#placeOf !== undefined && valueAt(this.#config, place.slice(0, 1)) !== undefined) {
-      return `${this.#placeOf(place)}: ${sentence(pathText(place, ''), problem)}`;
+    if (this.#locationOf !== undefined && valueAt(this.#config, place.slice(0, 1)) !== undefined) {
+      return `${this.#locationOf(place)}: ${sentence(pathText(place, ''), problem)}`;
     }
     const main = flagFor(row.flags ?? [], inner);
     return sentence(main === undefined ? pathText(path, '') : longOf(main), problem);
   }
 
-  #flagPlace(flag: Flag, inner: ValuePath): string {
+  #flagText(flag: Flag, inner: ValuePath): string {
     const rest = flag.part !== undefined && flag.part === inner[0] ? inner.slice(1) : inner;
     return `${this.#flags.label(flag)}${behind(rest)}`;
   }

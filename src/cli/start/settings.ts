@@ -12,7 +12,7 @@ import { expectedWords } from '../../base/shape/words.js';
 import type { ServiceName } from '../../model/services/services.js';
 import type { AccountSettings } from '../../services/accounts/directory.js';
 import type { Config } from '../config/config-file.js';
-import type { PlaceOf } from '../config/structured-file.js';
+import type { LocationOf } from '../config/structured-file.js';
 import { UsageError } from '../terminal/failure.js';
 import { chooseAccounts } from './account-settings.js';
 import { composedFlags } from './composed-flags.js';
@@ -49,7 +49,7 @@ export interface StartSettings {
 /** The content of a configuration file, with positions if its text is available. */
 export interface SaidConfig {
   readonly config: Config;
-  readonly placeOf?: PlaceOf | undefined;
+  readonly locationOf?: LocationOf | undefined;
 }
 
 /** Merges one command line with a configuration file. Throws `UsageError`. */
@@ -165,14 +165,14 @@ function checked(values: OptionValues, options: object): StartSettings['options'
 function locationOf(values: OptionValues, { workers }: ProcessSettings): string | undefined {
   const { flags } = values;
   const [directory] = optionTable.location.flags ?? [];
-  const isPlaceOnLine = directory !== undefined && flags.from(directory) === 'cli';
+  const isLocationOnLine = directory !== undefined && flags.from(directory) === 'cli';
   const memory = flags.of(optionTable.inMemory);
   const onLine = memory.filter(({ flag }) => flags.from(flag) === 'cli');
   // Azurite's flag for the location may be given beside ours, as scripts do.
-  if (isPlaceOnLine && onLine.some(({ flag }) => flag.isOfAzurite !== true)) {
+  if (isLocationOnLine && onLine.some(({ flag }) => flag.isOfAzurite !== true)) {
     throw new UsageError('--in-memory and --location exclude each other: give one of them.');
   }
-  const isInMemory = isMemoryChosen(values, isPlaceOnLine && onLine.length === 0);
+  const isInMemory = isMemoryChosen(values, isLocationOnLine && onLine.length === 0);
   if (isInMemory && workers > 1) {
     throw new UsageError(
       `--workers ${workers} needs a data directory that the processes share: give --location ` +
@@ -185,8 +185,8 @@ function locationOf(values: OptionValues, { workers }: ProcessSettings): string 
 }
 
 /** Location and memory are one setting: giving either of them overrides the file. */
-function isMemoryChosen(values: OptionValues, isPlaceAlone: boolean): boolean {
-  if (isPlaceAlone) return false;
+function isMemoryChosen(values: OptionValues, isLocationAlone: boolean): boolean {
+  if (isLocationAlone) return false;
   const { flags } = values;
   const memory = flags.of(optionTable.inMemory);
   if (memory.length > 0) return memory.some(({ value }) => value === true);

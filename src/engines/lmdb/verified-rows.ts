@@ -19,7 +19,7 @@ export class VerifiedRows {
   /** Marks of rows in a ring buffer; the newest overwrite the oldest. */
   readonly #marks = new Int32Array(rowsMax);
   /** The position of a row's mark, by checksum. */
-  readonly #places = new Uint16Array(rowsMax);
+  readonly #slots = new Uint16Array(rowsMax);
   /** The position after the newest mark. */
   #end = 0;
   /** The position after the mark of the last row found. */
@@ -39,20 +39,20 @@ export class VerifiedRows {
 
   has(checksum: number): boolean {
     const mark = checksum ^ this.#stamp;
-    let place = this.#next;
-    if (this.#marks[place] !== mark) {
-      place = this.#places[checksum & (rowsMax - 1)] ?? 0;
-      if (this.#marks[place] !== mark) return false;
+    let slot = this.#next;
+    if (this.#marks[slot] !== mark) {
+      slot = this.#slots[checksum & (rowsMax - 1)] ?? 0;
+      if (this.#marks[slot] !== mark) return false;
     }
-    this.#next = (place + 1) & (rowsMax - 1);
+    this.#next = (slot + 1) & (rowsMax - 1);
     return true;
   }
 
   note(checksum: number): void {
-    const place = this.#end;
-    this.#marks[place] = checksum ^ this.#stamp;
-    this.#places[checksum & (rowsMax - 1)] = place;
-    this.#end = (place + 1) & (rowsMax - 1);
+    const slot = this.#end;
+    this.#marks[slot] = checksum ^ this.#stamp;
+    this.#slots[checksum & (rowsMax - 1)] = slot;
+    this.#end = (slot + 1) & (rowsMax - 1);
     this.#next = this.#end;
   }
 }

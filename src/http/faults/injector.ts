@@ -74,7 +74,7 @@ export class FaultInjector implements Faults, Interceptor {
   }
 
   add(rule: FaultRule): FaultState {
-    const armed = this.#arm(rule, { place: 'rule', before: this.#rules });
+    const armed = this.#arm(rule, { path: 'rule', before: this.#rules });
     this.#rules = checked([...this.#rules, armed]);
     return stateOf(armed);
   }
@@ -88,7 +88,7 @@ export class FaultInjector implements Faults, Interceptor {
     checkedSetting(faultRulesShape, rules, 'faults');
     const armed: ArmedRule[] = [];
     for (const [index, rule] of rules.entries()) {
-      armed.push(this.#arm(rule, { place: `faults[${index}]`, before: armed }));
+      armed.push(this.#arm(rule, { path: `faults[${index}]`, before: armed }));
     }
     checked(armed);
     return () => (this.#rules = armed);
@@ -154,10 +154,10 @@ export class FaultInjector implements Faults, Interceptor {
 
   #arm(
     rule: FaultRule,
-    { place, before }: { readonly place: string; readonly before: readonly ArmedRule[] },
+    { path, before }: { readonly path: string; readonly before: readonly ArmedRule[] },
   ): ArmedRule {
     const { operations } = this.#options;
-    const parsed = parseRule(rule, { place, defaultName: freeName(before), operations });
+    const parsed = parseRule(rule, { path, defaultName: freeName(before), operations });
     const { seed } = parsed;
     const chance = seed === undefined ? this.#chance : seededChance(seed);
     return { ...parsed, chance, matched: 0, fired: 0 };

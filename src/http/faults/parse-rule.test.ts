@@ -4,7 +4,7 @@ import { InvalidSettingError } from '../../base/invalid-setting-error.js';
 import { parseRule } from './parse-rule.js';
 
 const context = {
-  place: 'faults[0]',
+  path: 'faults[0]',
   defaultName: 'fault-1',
   operations: ['InsertEntity', 'PutMessage'],
 };

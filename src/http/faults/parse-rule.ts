@@ -38,7 +38,7 @@ export interface ParsedRule {
 
 export interface ParseRuleContext {
   /** The path of the rule, for messages. */
-  readonly place: string;
+  readonly path: string;
   /** The name of a rule without one. */
   readonly defaultName: string;
   /** The operation names that rules may use. */
@@ -47,9 +47,9 @@ export interface ParseRuleContext {
 
 /** Throws `InvalidSettingError`. */
 export function parseRule(value: unknown, context: ParseRuleContext): ParsedRule {
-  const { place } = context;
-  const said = checkedSetting(faultRuleShape, value, place);
-  const effects = effectsOf(said, place);
+  const { path } = context;
+  const said = checkedSetting(faultRuleShape, value, path);
+  const effects = effectsOf(said, path);
   return {
     rule: { ...(value as FaultRule), name: said.name ?? context.defaultName },
     scope: scopeOf(said, context),
@@ -67,20 +67,20 @@ function latenciesOf(effect: FaultEffect): readonly FaultRange[] {
   return [typeof effect.ms === 'number' ? { min: effect.ms, max: effect.ms } : effect.ms];
 }
 
-function scopeOf(said: SaidRule, { place, operations }: ParseRuleContext): FaultScope {
+function scopeOf(said: SaidRule, { path, operations }: ParseRuleContext): FaultScope {
   const globs = (name: PatternName, spelled?: (text: string) => string) =>
-    globsOf(said[name], `${place}.${name}`, spelled);
+    globsOf(said[name], `${path}.${name}`, spelled);
   const operation = globs('operation');
   const known = operations.some((each) => operation?.some((glob) => matchesGlob(glob, each)));
   if (operation !== undefined && !known) {
     throw new InvalidSettingError(
-      `${place}.operation must be the name of an operation: ${operations.join(', ')}.`,
+      `${path}.operation must be the name of an operation: ${operations.join(', ')}.`,
     );
   }
-  const { service, resource } = containersOf(said, place);
+  const { service, resource } = containersOf(said, path);
   const [partitionKey, rowKey] = [globs('partitionKey'), globs('rowKey')];
   const needsKeys = partitionKey !== undefined || rowKey !== undefined;
-  if (needsKeys && service !== undefined && !haveKeys(service)) throw fitsNothing(place);
+  if (needsKeys && service !== undefined && !haveKeys(service)) throw fitsNothing(path);
   return {
     service,
     operation,
@@ -93,16 +93,16 @@ function scopeOf(said: SaidRule, { place, operations }: ParseRuleContext): Fault
 }
 
 /** The containers and their service that a rule names. */
-function containersOf(said: SaidRule, place: string): Pick<FaultScope, 'service' | 'resource'> {
+function containersOf(said: SaidRule, path: string): Pick<FaultScope, 'service' | 'resource'> {
   const named = serviceNames.flatMap((service) => {
     const noun = containerNounOf(service);
     const spelled = (text: string): string => containerIdentity(service, text);
-    const resource = globsOf(said[noun], `${place}.${noun}`, spelled);
+    const resource = globsOf(said[noun], `${path}.${noun}`, spelled);
     return resource === undefined ? [] : [{ service, resource }];
   });
   const [first] = named;
   const service = said.service ?? first?.service;
-  if (named.some((each) => each.service !== service)) throw fitsNothing(place);
+  if (named.some((each) => each.service !== service)) throw fitsNothing(path);
   return { service, resource: first?.resource };
 }
 
@@ -110,11 +110,11 @@ function haveKeys(service: ServiceName): boolean {
   return services[service].container.partitions === 'by-key';
 }
 
-function fitsNothing(place: string): InvalidSettingError {
+function fitsNothing(path: string): InvalidSettingError {
   const containers = serviceNames.map((service) => `to a ${containerNounOf(service)}`);
   const withKeys = serviceNames.filter(haveKeys).map((service) => services[service].plural);
   return new InvalidSettingError(
-    `${place} fits no request: a request is ${containers.join(' or ')}, and only entities of ` +
+    `${path} fits no request: a request is ${containers.join(' or ')}, and only entities of ` +
       `${withKeys.join(' and ')} have keys.`,
   );
 }
@@ -123,7 +123,7 @@ type PatternName = 'operation' | 'method' | 'account' | 'partitionKey' | 'rowKey
 
 function globsOf(
   pattern: FaultPattern | undefined,
-  place: string,
+  path: string,
   spelled: (text: string) => string = (text) => text,
 ): readonly Glob[] | undefined {
   if (pattern === undefined) return undefined;
@@ -132,21 +132,21 @@ function globsOf(
     const glob = parseGlob(spelled(text));
     if (glob !== undefined) return glob;
     throw new InvalidSettingError(
-      `${place} must be a pattern with * and ?, where a backslash stands in front of a character ` +
+      `${path} must be a pattern with * and ?, where a backslash stands in front of a character ` +
         'that is meant literally.',
     );
   });
 }
 
-function effectsOf({ effect }: SaidRule, place: string): readonly FaultEffect[] {
+function effectsOf({ effect }: SaidRule, path: string): readonly FaultEffect[] {
   const isList = Array.isArray(effect);
   const list: readonly SaidEffect[] = isList ? effect : [effect];
   const effects = list.map((each, at) =>
-    parseEffect(each, isList ? `${place}.effect[${at}]` : `${place}.effect`),
+    parseEffect(each, isList ? `${path}.effect[${at}]` : `${path}.effect`),
   );
   if (effects.filter(({ kind }) => kind !== 'latency').length > 1) {
     throw new InvalidSettingError(
-      `${place}.effect has several effects that exclude each other: give latencies and at most ` +
+      `${path}.effect has several effects that exclude each other: give latencies and at most ` +
         'one other.',
     );
   }
@@ -162,26 +162,26 @@ const effectMembers: Readonly<Record<SaidEffect['kind'], readonly string[]>> = {
 };
 
 /** The members of an effect's kind; refuses missing and extra ones. */
-function parseEffect(said: SaidEffect, place: string): FaultEffect {
+function parseEffect(said: SaidEffect, path: string): FaultEffect {
   const { kind, code, retryAfterSeconds, bytes, ms } = said;
   const members = effectMembers[kind];
   const given = Object.entries(said).filter(([, value]) => value !== undefined);
   const other = given.find(([name]) => !members.includes(name))?.[0];
   if (other !== undefined) {
     throw new InvalidSettingError(
-      `${place} has no member '${other}' when its kind is ${kind}; it may have: ${members.join(', ')}.`,
+      `${path} has no member '${other}' when its kind is ${kind}; it may have: ${members.join(', ')}.`,
     );
   }
   switch (kind) {
     case 'error':
-      if (code === undefined) throw missing(place, 'code', kind);
+      if (code === undefined) throw missing(path, 'code', kind);
       return { kind, code, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
     case 'truncate':
       return { kind, ...(bytes === undefined ? {} : { bytes }) };
     case 'latency':
-      if (ms === undefined) throw missing(place, 'ms', kind);
+      if (ms === undefined) throw missing(path, 'ms', kind);
       if (typeof ms === 'object' && ms.min > ms.max) {
-        throw new InvalidSettingError(`${place}.ms must have a min that is not above its max.`);
+        throw new InvalidSettingError(`${path}.ms must have a min that is not above its max.`);
       }
       return { kind, ms };
     default:
@@ -189,6 +189,6 @@ function parseEffect(said: SaidEffect, place: string): FaultEffect {
   }
 }
 
-function missing(place: string, name: string, kind: string): InvalidSettingError {
-  return new InvalidSettingError(`${place} needs the member '${name}' when its kind is ${kind}.`);
+function missing(path: string, name: string, kind: string): InvalidSettingError {
+  return new InvalidSettingError(`${path} needs the member '${name}' when its kind is ${kind}.`);
 }

@@ -30,7 +30,7 @@ export class AddressShares {
     const address = networkOf(socket.remoteAddress ?? '');
     const own = this.#byAddress.get(address)?.size ?? 0;
     if (own >= connectionsPerAddressMax) return 'address-full';
-    if (this.#count >= connectionsMax && !this.#makePlace(own)) return 'port-full';
+    if (this.#count >= connectionsMax && !this.#freeConnection(own)) return 'port-full';
     this.#add(address, socket);
     return 'admitted';
   }
@@ -53,7 +53,7 @@ export class AddressShares {
    * Frees a connection for an address that has `own`. The largest holder must have at least two
    * more, so that addresses do not take turns.
    */
-  #makePlace(own: number): boolean {
+  #freeConnection(own: number): boolean {
     let [greediest, most] = ['', own + 1];
     for (const [address, { size }] of this.#byAddress)
       if (size > most) [greediest, most] = [address, size];

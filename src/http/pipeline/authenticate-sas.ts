@@ -84,7 +84,7 @@ function accountCaller(
 }
 
 /** The container and account that a signature is checked against. */
-interface SignedPlace {
+interface SignedResource {
   readonly exchange: Exchange;
   readonly account: KeyHolder;
   /** The container named by the signature, or else by the URL. */
@@ -95,7 +95,7 @@ interface SignedPlace {
 /** Reads the store only for a signature that names a stored policy. */
 function containerCaller(
   sas: TableSas | QueueSas,
-  { exchange, account, container, context }: SignedPlace,
+  { exchange, account, container, context }: SignedResource,
 ): Caller | Promise<Caller> {
   const { service, signatures, clock } = context;
   verifySasSignature(sas, account, container);

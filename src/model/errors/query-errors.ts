@@ -55,19 +55,19 @@ export function requestBodyTooLarge(limitBytes: number): StorageError {
 }
 
 /** A position in a document; both numbers count from 1. */
-export interface XmlPlace {
+export interface XmlPosition {
   readonly line: number;
   readonly column: number;
 }
 
 /** A body that is not XML, or not a document that the operation accepts. */
-export function invalidXmlDocument(reason: string, place?: XmlPlace): StorageError {
+export function invalidXmlDocument(reason: string, position?: XmlPosition): StorageError {
   const where: readonly ErrorDetail[] =
-    place === undefined
+    position === undefined
       ? []
       : [
-          ['LineNumber', String(place.line)],
-          ['LinePosition', String(place.column)],
+          ['LineNumber', String(position.line)],
+          ['LinePosition', String(position.column)],
         ];
   return new StorageError('InvalidXmlDocument', { details: [...where, ['Reason', reason]] });
 }

@@ -6,26 +6,26 @@ import { SweepCursor } from './sweep-cursor.js';
 function roundOver(entries: number[]) {
   const visited: number[] = [];
   let failing: number | undefined;
-  async function* places() {
-    for (const place of entries.keys()) yield place;
+  async function* targets() {
+    for (const target of entries.keys()) yield target;
   }
   const round = new SweepCursor({
-    all: places,
+    all: targets,
     nameOf: String,
-    async clear(place: number, entriesMax) {
-      visited.push(place);
-      if (place === failing) throw new Error(`place ${place}`);
-      const before = entries[place] ?? 0;
+    async clear(target: number, entriesMax) {
+      visited.push(target);
+      if (target === failing) throw new Error(`target ${target}`);
+      const before = entries[target] ?? 0;
       const deleted = Math.min(before, entriesMax);
-      entries[place] = before - deleted;
+      entries[target] = before - deleted;
       return { deleted, more: before > deleted };
     },
   });
-  return { round, visited, failAt: (place: number | undefined) => (failing = place) };
+  return { round, visited, failAt: (target: number | undefined) => (failing = target) };
 }
 
 describe('a round of reclaiming', () => {
-  it('gives one half of a step to a place with much garbage, the other to the others', async () => {
+  it('gives one half of a step to a target with much garbage, the other to the others', async () => {
     const entries = [9, 1, 0, 6];
     const { round, visited } = roundOver(entries);
     assert.deepEqual(await round.step(4), { deleted: 4, more: true });
@@ -33,11 +33,11 @@ describe('a round of reclaiming', () => {
     assert.deepEqual(visited, [0, 0, 1, 2, 3]);
     assert.deepEqual(entries, [3, 0, 0, 5]);
     assert.deepEqual(await round.step(4), { deleted: 4, more: true });
-    assert.deepEqual(entries, [1, 0, 0, 3], 'places with garbage take turns');
+    assert.deepEqual(entries, [1, 0, 0, 3], 'targets with garbage take turns');
     assert.deepEqual(await round.step(4), { deleted: 4, more: false });
   });
 
-  it('goes on with garbage in each step, however many places have none', async () => {
+  it('goes on with garbage in each step, however many targets have none', async () => {
     const entries = Array.from({ length: 5_000 }, () => 0);
     entries[0] = 100;
     const { round } = roundOver(entries);
@@ -54,7 +54,7 @@ describe('a round of reclaiming', () => {
     assert.ok(entries.every((left) => left === 0));
   });
 
-  it('looks at a bounded number of places a step, and at all of them in the end', async () => {
+  it('looks at a bounded number of targets a step, and at all of them in the end', async () => {
     const entries = Array.from({ length: 1201 }, () => 0);
     entries[1200] = 1;
     const { round, visited } = roundOver(entries);
@@ -71,13 +71,13 @@ describe('a round of reclaiming', () => {
     const entries = [1, 1, 1];
     const { round, failAt } = roundOver(entries);
     failAt(1);
-    await assert.rejects(round.step(10), /place 1/);
+    await assert.rejects(round.step(10), /target 1/);
     failAt(undefined);
     assert.deepEqual(await round.step(10), { deleted: 2, more: false });
     assert.deepEqual(entries, [0, 0, 0]);
   });
 
-  it('looks at each place once when steps run side by side', async () => {
+  it('looks at each target once when steps run side by side', async () => {
     const entries = Array.from({ length: 100 }, () => 1);
     const { round, visited } = roundOver(entries);
     const steps = await Promise.all(Array.from({ length: 4 }, () => round.step(25)));

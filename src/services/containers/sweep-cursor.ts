@@ -7,44 +7,44 @@ export interface Reclaimed {
   readonly more: boolean;
 }
 
-/** The places that one step visits, so that no step blocks requests for long. */
+/** The targets that one step visits, so that no step blocks requests for long. */
 const visitsMax = 500;
 
-/** The places with known garbage. Further ones are found again by the next round. */
+/** The targets with known garbage. Further ones are found again by the next round. */
 const unfinishedMax = 100;
 
-export interface SweepPlaces<Place> {
-  /** Iterates over all places that may hold garbage. */
-  all(): AsyncGenerator<Place>;
-  /** Identifies a place. */
-  nameOf(place: Place): string;
-  /** Deletes up to `entriesMax` entries of a place, and returns whether there are more. */
-  clear(place: Place, entriesMax: number): Promise<Reclaimed>;
+export interface SweepTargets<Target> {
+  /** Iterates over all targets that may hold garbage. */
+  all(): AsyncGenerator<Target>;
+  /** Identifies a target. */
+  nameOf(target: Target): string;
+  /** Deletes up to `entriesMax` entries of a target, and returns whether there are more. */
+  clear(target: Target, entriesMax: number): Promise<Reclaimed>;
 }
 
 /**
- * Sweeps all places that may hold garbage, with a bounded number of entries and places per step.
- * One half of a step goes on with places that had more garbage than an earlier step allowed, in
- * turn. The other half continues the round over all places, so a place with much garbage does not
- * starve the others, and many places without garbage do not starve it. Steps may run concurrently.
+ * Sweeps all targets that may hold garbage, with a bounded number of entries and targets per step.
+ * One half of a step goes on with targets that had more garbage than an earlier step allowed, in
+ * turn. The other half continues the round over all targets, so a target with much garbage does not
+ * starve the others, and many targets without garbage do not starve it. Steps may run concurrently.
  */
-export class SweepCursor<Place> {
-  readonly #places: SweepPlaces<Place>;
-  #round: AsyncGenerator<Place> | undefined;
-  /** The places that have more garbage, by name; the first is cleared next. */
-  readonly #unfinished = new Map<string, Place>();
-  /** True when this round has met more places with garbage than are remembered. */
+export class SweepCursor<Target> {
+  readonly #targets: SweepTargets<Target>;
+  #round: AsyncGenerator<Target> | undefined;
+  /** The targets that have more garbage, by name; the first is cleared next. */
+  readonly #unfinished = new Map<string, Target>();
+  /** True when this round has met more targets with garbage than are remembered. */
   #left = false;
 
-  constructor(places: SweepPlaces<Place>) {
-    this.#places = places;
+  constructor(targets: SweepTargets<Target>) {
+    this.#targets = targets;
   }
 
   /** `more`: the round is not over, or it has left garbage. `entriesMax` is at least 1. */
   async step(entriesMax: number): Promise<Reclaimed> {
     invariant(entriesMax >= 1, 'a step of reclaiming deletes at least one entry');
     // A concurrent step can end the round and begin a new one.
-    const round = (this.#round ??= this.#places.all());
+    const round = (this.#round ??= this.#targets.all());
     try {
       const before = await this.#goOn(Math.floor(entriesMax / 2));
       const { deleted, more } = await this.#visit(round, entriesMax - before);
@@ -56,37 +56,37 @@ export class SweepCursor<Place> {
     }
   }
 
-  /** Clears the place that has waited longest for it. */
+  /** Clears the target that has waited longest for it. */
   async #goOn(entriesMax: number): Promise<number> {
     const [first] = this.#unfinished;
     if (first === undefined || entriesMax < 1) return 0;
-    const [name, place] = first;
+    const [name, target] = first;
     this.#unfinished.delete(name);
-    return this.#clear(place, entriesMax);
+    return this.#clear(target, entriesMax);
   }
 
-  async #visit(round: AsyncGenerator<Place>, entriesMax: number): Promise<Reclaimed> {
+  async #visit(round: AsyncGenerator<Target>, entriesMax: number): Promise<Reclaimed> {
     let deleted = 0;
     for (let visits = 0; visits < visitsMax && deleted < entriesMax; visits += 1) {
       const next = await round.next();
       if (next.done === true) return { deleted, more: this.#end(round) };
-      if (this.#unfinished.has(this.#places.nameOf(next.value))) continue;
+      if (this.#unfinished.has(this.#targets.nameOf(next.value))) continue;
       deleted += await this.#clear(next.value, entriesMax - deleted);
     }
     return { deleted, more: true };
   }
 
-  async #clear(place: Place, entriesMax: number): Promise<number> {
-    const { deleted, more } = await this.#places.clear(place, entriesMax);
+  async #clear(target: Target, entriesMax: number): Promise<number> {
+    const { deleted, more } = await this.#targets.clear(target, entriesMax);
     if (!more) return deleted;
     if (this.#unfinished.size < unfinishedMax) {
-      this.#unfinished.set(this.#places.nameOf(place), place);
+      this.#unfinished.set(this.#targets.nameOf(target), target);
     } else this.#left = true;
     return deleted;
   }
 
   /** Ends a round. Returns true when it has left work that is not remembered. */
-  #end(round: AsyncGenerator<Place>): boolean {
+  #end(round: AsyncGenerator<Target>): boolean {
     if (this.#round !== round) return true;
     const left = this.#left;
     this.#round = undefined;

@@ -19,7 +19,7 @@ export interface NameList<T> {
 }
 
 /** The position of a request in a list. */
-export interface PlaceInList {
+export interface ListPosition {
   readonly limit: number;
   /** The identity that the request continues from. */
   readonly from: string | undefined;
@@ -31,7 +31,7 @@ export interface PlaceInList {
  */
 export async function shapedNames<T>(
   { read, identityOf, behind }: NameList<T>,
-  { limit, from }: PlaceInList,
+  { limit, from }: ListPosition,
   { countMax, token, promisesMore }: PageShape,
 ): Promise<NamePage<T>> {
   const plain = await read(Math.min(limit, Math.max(countMax, 1)));

@@ -28,8 +28,8 @@ export async function deleteExpired(
   const page = await store.range(keys.expiredAt(nowMicros), { limit, bytesMax: Infinity });
   const commits: Promise<number>[] = [];
   for (let start = 0; start < page.entries.length; start += commitMessagesMax) {
-    const places = page.entries.slice(start, start + commitMessagesMax);
-    commits.push(deletePlaces(store, keys, places));
+    const expiries = page.entries.slice(start, start + commitMessagesMax);
+    commits.push(deleteEntries(store, keys, expiries));
   }
   let messages = 0;
   // A step ends when all of its commits have.
@@ -45,22 +45,22 @@ export async function deleteExpired(
  * Deletes messages, and returns how many. Checks each expiry entry, because every change of a
  * message rewrites it.
  */
-async function deletePlaces(
+async function deleteEntries(
   store: Store,
   keys: MessageKeys,
-  places: readonly Entry[],
+  expiries: readonly Entry[],
 ): Promise<number> {
-  const deletes = places.flatMap(({ key, value }): Bytes[] => {
+  const deletes = expiries.flatMap(({ key, value }): Bytes[] => {
     const { id } = keys.read(key);
     return [key, keys.visibility(decodeMoment(value), id), keys.text(id)];
   });
   const result = await store.commit({
-    checks: places.map(({ key, version }) => ({ key, version })),
+    checks: expiries.map(({ key, version }) => ({ key, version })),
     puts: [],
     deletes,
-    adds: [{ key: keys.count, delta: -places.length }],
+    adds: [{ key: keys.count, delta: -expiries.length }],
   });
-  return result.ok ? places.length : 0;
+  return result.ok ? expiries.length : 0;
 }
 
 /** The number of stored messages, expired ones included. */

@@ -13,11 +13,11 @@ const lastDates: { readonly second: number; readonly text: string }[] = [];
 /** `Fri, 09 Oct 2009 21:04:30 GMT` of microseconds since 1970; a part of a second is cut off. */
 export function httpDate(micros: number): string {
   const second = Math.floor(micros / 1_000_000);
-  const place = Math.abs(second % rememberedDates);
-  const last = lastDates[place];
+  const slot = Math.abs(second % rememberedDates);
+  const last = lastDates[slot];
   if (last?.second === second) return last.text;
   const text = new Date(second * 1000).toUTCString();
-  lastDates[place] = { second, text };
+  lastDates[slot] = { second, text };
   return text;
 }
 

@@ -68,8 +68,8 @@ export class Walk {
         this.#found(`the tree '${visitor.name}' has an impossible depth of ${head.depth}`);
         return;
       }
-      const place = { level: 1, head, visitor, counts };
-      yield* this.#page(head.root, { from: undefined, to: undefined }, place);
+      const position = { level: 1, head, visitor, counts };
+      yield* this.#page(head.root, { from: undefined, to: undefined }, position);
     }
     if (visitor.entry !== undefined) this.#compareCounts(head, counts, visitor.name);
   }
@@ -82,26 +82,26 @@ export class Walk {
     }
   }
 
-  *#page(number: number, bounds: Bounds, place: Place): Generator<void, void> {
+  *#page(number: number, bounds: Bounds, position: TreePosition): Generator<void, void> {
     try {
-      if (place.level === place.head.depth) {
-        if (place.visitor.entry === undefined) this.use(number);
-        else this.#leaf(this.#read(number, pageFlags.leaf, place.level), bounds, place);
-        place.counts.leafPages += 1;
+      if (position.level === position.head.depth) {
+        if (position.visitor.entry === undefined) this.use(number);
+        else this.#leaf(this.#read(number, pageFlags.leaf, position.level), bounds, position);
+        position.counts.leafPages += 1;
         return;
       }
-      const page = this.#read(number, pageFlags.branch, place.level);
-      place.counts.branchPages += 1;
+      const page = this.#read(number, pageFlags.branch, position.level);
+      position.counts.branchPages += 1;
       checkNodes(page, pageFlags.branch);
-      checkKeys(page, bounds, place.visitor, 1);
-      yield* this.#children(page, bounds, place);
+      checkKeys(page, bounds, position.visitor, 1);
+      yield* this.#children(page, bounds, position);
     } catch (error) {
-      this.#found(`page ${number} of the tree '${place.visitor.name}' ${messageOf(error)}`);
+      this.#found(`page ${number} of the tree '${position.visitor.name}' ${messageOf(error)}`);
     }
   }
 
-  *#children(page: Page, bounds: Bounds, place: Place): Generator<void, void> {
-    const below = { ...place, level: place.level + 1 };
+  *#children(page: Page, bounds: Bounds, position: TreePosition): Generator<void, void> {
+    const below = { ...position, level: position.level + 1 };
     for (let index = 0; index < page.count; index += 1) {
       const from = index === 0 ? bounds.from : keyOf(page, index);
       const to = index + 1 < page.count ? keyOf(page, index + 1) : bounds.to;
@@ -110,7 +110,7 @@ export class Walk {
     }
   }
 
-  #leaf(page: Page, bounds: Bounds, { visitor, counts }: Place): void {
+  #leaf(page: Page, bounds: Bounds, { visitor, counts }: TreePosition): void {
     checkNodes(page, pageFlags.leaf);
     checkKeys(page, bounds, visitor, 0);
     for (let index = 0; index < page.count; index += 1) {
@@ -174,7 +174,7 @@ export class Walk {
   }
 }
 
-interface Place {
+interface TreePosition {
   /** 1 is the root. */
   readonly level: number;
   readonly head: TreeHead;
