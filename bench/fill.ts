@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { tableName } from './dataset.js';
-import { queuePlan, type QueueKind } from './kinds.js';
+import { isQueueKind, queuePlan, type QueueKind, type WorkloadKind } from './kinds.js';
 import { runLoad, type Workload } from './load.js';
 import { progress } from './progress.js';
 import { countMessages, puts, queueCreation } from './queue-workloads.js';
-import type { ServerName, ServerProcess } from './server-process.js';
+import { isReference, type ServerName, type ServerProcess } from './server-process.js';
 import { dataLoading, tableCreation, type TableData } from './table-workloads.js';
 
 /** Messages a second that a server can hand out at most: so many must be there to be taken. */
@@ -56,8 +56,8 @@ export async function createQueues(
 }
 
 /** Whether a server is measured under a kind: those with a backlog are about this server alone. */
-export function isMeasured(server: ServerName, kind: QueueKind): boolean {
-  return queuePlan(kind).waiting === 0 || (server !== 'bare' && server !== 'azurite');
+export function isMeasured(server: ServerName, kind: WorkloadKind): boolean {
+  return !isQueueKind(kind) || queuePlan(kind).waiting === 0 || !isReference(server);
 }
 
 /** Puts what is missing, so that enough messages wait for `seconds` of a kind of load. */

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { setTimeout as pause } from 'node:timers/promises';
 import { progress } from './progress.js';
-import { machineLine } from './report.js';
+import { machineLine } from './figures.js';
 import { stopServersAtEnd, startServer, type ServerProcess } from './server-process.js';
 import type { PlainRequest } from './stalls/hostile-request.js';
 import { eachOf } from './stalls/measuring.js';

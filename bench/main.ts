@@ -1,31 +1,36 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { BaselineGuard } from './baseline/guard.js';
+import { machineLine } from './figures.js';
 import { isQueueKind, isTableKind, services } from './kinds.js';
 import { parseOptions, usage, type BenchOptions } from './options.js';
-import { profileTable } from './profile.js';
-import * as report from './report.js';
 import { stopServersAtEnd } from './server-process.js';
 import { benchService, type ServiceResults } from './service-bench.js';
 
-const profileRows = 40;
+/** Exit codes, of which others may depend. */
+const exitCodes = { good: 0, worse: 1, unknown: 2 } as const;
 
-async function run(options: BenchOptions): Promise<void> {
-  const { profileDirectory, jsonFile } = options;
-  if (profileDirectory !== undefined) mkdirSync(profileDirectory, { recursive: true });
+/** The exit code. */
+async function run(options: BenchOptions): Promise<number> {
+  const { flameDirectory, jsonFile, baselineUse, baselineFile } = options;
+  const guard =
+    baselineUse === undefined ? undefined : new BaselineGuard(baselineFile, baselineUse, options);
+  if (flameDirectory !== undefined) mkdirSync(flameDirectory, { recursive: true });
   const results: ServiceResults[] = [];
   for (const service of services) {
     const isAsked = service === 'queue' ? isQueueKind : isTableKind;
     const kinds = options.kinds.filter((kind) => isAsked(kind));
     if (kinds.length > 0) results.push(await benchService(options, service, kinds));
   }
-  process.stdout.write(`\n${report.machineLine()}\n`);
+  process.stdout.write(`\n${machineLine()}\n`);
   if (jsonFile !== undefined) {
     writeFileSync(jsonFile, `${JSON.stringify({ options, results }, undefined, 2)}\n`);
   }
-  if (profileDirectory !== undefined) {
-    process.stdout.write(`\n${profileTable(profileDirectory, profileRows)}`);
-  }
+  if (guard === undefined) return exitCodes.good;
+  const measurements = results.flatMap((result) => result.measurements);
+  const outcome = guard.conclude(measurements, (text) => process.stdout.write(`\n${text}`));
+  return exitCodes[outcome];
 }
 
 /** Azurite is no part of the root install. Shows its progress; throws when it fails. */
@@ -42,9 +47,9 @@ try {
   if (options === undefined) process.stdout.write(usage);
   else {
     if (options.servers.includes('azurite')) installExtras();
-    await run(options);
+    process.exitCode = await run(options);
   }
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+  process.exitCode = exitCodes.unknown;
 }

@@ -1,4 +1,7 @@
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import type { BaselineUse } from './baseline/guard.js';
 import { defaultRows, partitionRows } from './dataset.js';
 import {
   queueKinds,
@@ -21,8 +24,13 @@ export interface BenchOptions {
   readonly kinds: readonly WorkloadKind[];
   readonly servers: readonly ServerName[];
   readonly jsonFile: string | undefined;
-  readonly profileDirectory: string | undefined;
+  /** Where flame graphs go; none are made when absent. */
+  readonly flameDirectory: string | undefined;
+  readonly baselineUse: BaselineUse | undefined;
+  readonly baselineFile: string;
 }
+
+const defaultBaseline = fileURLToPath(new URL('../../bench/baseline.json', import.meta.url));
 
 const kindGroups = { tables: tableKinds, queues: queueKinds } as const;
 
@@ -41,7 +49,12 @@ export const usage = `npm run bench -- [options]
   --servers LIST    of ${serverNames.join(',')}
                     (default: bare,azurite,tabularium)
   --json FILE       write all numbers there
-  --profile DIR     write processor profiles of Tabularium there and print where the time goes;
+  --compare         compare the ratios to bare and Azurite with those of the baseline; exit code 1
+                    when a request takes more than 20 % more than there, 2 when it cannot be told
+  --write-baseline  put the ratios of this run into the baseline
+  --baseline FILE   (default bench/baseline.json)
+  --flame DIR       profile Tabularium in the last round of each kind: write a flame graph (.svg) and
+                    the profiles (.cpuprofile) there and print the functions with the most time;
                     alone with Tabularium unless --servers says otherwise
 `;
 
@@ -49,6 +62,18 @@ export function positive(name: string, text: string): number {
   const value = Number(text);
   if (!(value > 0)) throw new Error(`--${name} wants a number above 0, not '${text}'.`);
   return value;
+}
+
+function serversOf(text: string, isProfiled: boolean): readonly ServerName[] {
+  const servers = names('servers', text, serverNames);
+  if (!isProfiled || !servers.includes('tabularium-workers')) return servers;
+  throw new Error('--flame looks into one process: leave out tabularium-workers, which has three.');
+}
+
+function baselineUse(compares: boolean, writes: boolean): BaselineUse | undefined {
+  if (compares && writes) throw new Error('--compare and --write-baseline exclude each other.');
+  if (compares) return 'compare';
+  return writes ? 'write' : undefined;
 }
 
 function rowsOf(text: string): number {
@@ -94,12 +119,18 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
       kinds: { type: 'string', default: Object.keys(kindGroups).join(',') },
       servers: { type: 'string' },
       json: { type: 'string' },
-      profile: { type: 'string' },
+      flame: { type: 'string' },
+      compare: { type: 'boolean', default: false },
+      'write-baseline': { type: 'boolean', default: false },
+      baseline: { type: 'string', default: defaultBaseline },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return undefined;
-  const defaultServers = values.profile === undefined ? 'bare,azurite,tabularium' : 'tabularium';
+  if (values.flame !== undefined && (values.compare || values['write-baseline'])) {
+    throw new Error('A server that is profiled takes more time: use --flame without a baseline.');
+  }
+  const defaultServers = values.flame === undefined ? 'bare,azurite,tabularium' : 'tabularium';
   return {
     seconds: positive('seconds', values.seconds),
     rounds: positive('rounds', values.rounds),
@@ -107,8 +138,10 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     writers: positive('writers', values.writers),
     rows: rowsOf(values.rows),
     kinds: kindsOf(values.kinds),
-    servers: names('servers', values.servers ?? defaultServers, serverNames),
+    servers: serversOf(values.servers ?? defaultServers, values.flame !== undefined),
     jsonFile: values.json,
-    profileDirectory: values.profile,
+    flameDirectory: values.flame === undefined ? undefined : resolve(values.flame),
+    baselineUse: baselineUse(values.compare, values['write-baseline']),
+    baselineFile: resolve(values.baseline),
   };
 }

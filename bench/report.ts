@@ -1,7 +1,8 @@
-import { cpus } from 'node:os';
 import { unreachable } from '../src/base/invariant.js';
 import { batchRows, partitionRows } from './dataset.js';
+import { median, row, shortNumber } from './figures.js';
 import {
+  emptyKind,
   isQueueKind,
   queuePlan,
   type QueueKind,
@@ -20,6 +21,8 @@ export interface Measurement extends PairResult {
   readonly serverCpuMicros: number | undefined;
   /** Memory of the server behind the load that no file backs. */
   readonly anonymousMb: number | undefined;
+  /** The share of the machine that other work took. */
+  readonly othersShare: number | undefined;
 }
 
 export interface MemoryReport {
@@ -64,20 +67,6 @@ function queueTitle(kind: QueueKind): string {
   return `${titles[operation]}${among}`;
 }
 
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
-}
-
-/** Three significant digits below 100, whole numbers above. */
-export function shortNumber(value: number | undefined): string {
-  if (value === undefined || Number.isNaN(value)) return '–';
-  if (value >= 100) return Math.round(value).toLocaleString('en-US');
-  return String(Number(value.toPrecision(3)));
-}
-
 interface Summary {
   readonly rate: number;
   readonly p50Ms: number;
@@ -105,10 +94,6 @@ function summarize(
 
 function ratio(of: Summary, to: Summary | undefined): string {
   return to === undefined ? '–' : `${shortNumber(of.rate / to.rate)} ×`;
-}
-
-export function row(cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |`;
 }
 
 /** One row per kind and server, in the order in which they were measured. */
@@ -152,12 +137,6 @@ export function loadTable(
   return lines.join('\n');
 }
 
-/** What a kind with waiting messages is compared with: the same without. Only this server has both. */
-function emptyKind(kind: WorkloadKind): WorkloadKind {
-  if (!isQueueKind(kind)) return kind;
-  return `queue-${queuePlan(kind).operation}`;
-}
-
 /** What writes do to reads beside them: none when that was not measured. */
 export function underWritesTable(
   measurements: readonly Measurement[],
@@ -187,8 +166,4 @@ export function memoryTable(reports: readonly MemoryReport[]): string {
     row(['---', '---:', '---:']),
     ...reports.map((one) => row([one.server, cell(one.afterLoading), cell(one.atEnd)])),
   ].join('\n');
-}
-
-export function machineLine(): string {
-  return `Machine: ${cpus().length} cores, Node ${process.versions.node}; Tabularium on LMDB.`;
 }

@@ -8,6 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { unreachable } from '../src/base/invariant.js';
 import { developmentAccount } from '../src/services/accounts/directory.js';
 import type { Ports } from './child.js';
+import {
+  isProfileAnswer,
+  type ProfileAnswer,
+  type ProfileRequest,
+} from './flame/profile-request.js';
 import type { Target } from './http-request.js';
 import type { Service } from './kinds.js';
 
@@ -20,6 +25,11 @@ export const serverNames = [
   'tabularium-workers',
 ] as const;
 export type ServerName = (typeof serverNames)[number];
+
+/** Whether a server is there for others to be compared with. */
+export function isReference(server: ServerName): boolean {
+  return server === 'bare' || server === 'azurite';
+}
 
 /** A server in a process of its own, listening on a free port. */
 export interface ServerProcess {
@@ -34,6 +44,8 @@ export interface ServerProcess {
   readonly usage: () => ProcessUsage;
   /** Asks a server of the benchmark's own for a number. */
   ask(message: string): Promise<number>;
+  /** Begins or ends a profile of a server that was started with `profilingFlags`. */
+  profile(request: ProfileRequest): Promise<ProfileAnswer>;
   /** Ends the process in order, then removes its data. */
   stop(): Promise<void>;
 }
@@ -55,7 +67,7 @@ const startupMsMax = 20_000;
 const shutdownMsMax = 15_000;
 const connectRetryMs = 50;
 /** Linux counts processor time in units of 1/100 s on every architecture that Node supports. */
-const ticksPerSecond = 100;
+export const ticksPerSecond = 100;
 
 const stoppers = new Set<() => void>();
 
@@ -231,8 +243,6 @@ function azurite(service: Service): Launch {
 }
 
 export interface StartOptions {
-  /** Where to write a processor profile when the server ends; none when absent. */
-  readonly profileDirectory?: string;
   /** Absent: as servers of this name are started. */
   readonly launch?: Launch;
   readonly nodeFlags?: readonly string[];
@@ -252,13 +262,20 @@ function spawnNode(
   });
 }
 
-function ask(child: ChildProcess, question: string): Promise<number> {
+function ask(child: ChildProcess, question: string | object): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    child.once('message', (answer) => resolve(Number(answer)));
+    child.once('message', resolve);
     child.send(question, (error) => {
       if (error !== null) reject(error);
     });
   });
+}
+
+async function askForProfile(child: ChildProcess, request: ProfileRequest): Promise<ProfileAnswer> {
+  const answer = await ask(child, request);
+  if (!isProfileAnswer(answer)) throw new Error('The server answered something else.');
+  if (answer.profile === 'failed') throw new Error(`No profile of the server: ${answer.reason}`);
+  return answer;
 }
 
 /** Starts a server to measure one of its services. */
@@ -270,9 +287,7 @@ export async function startServer(
   const directory = mkdtempSync(join(tmpdir(), `tabularium-bench-${name}-`));
   const launch = options.launch ?? launchOf(name, service);
   const asked = { table: await freePort(), queue: await freePort() };
-  const profile = options.profileDirectory;
-  const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
-  const args = [...(options.nodeFlags ?? []), ...profiling, ...launch.args(directory, asked)];
+  const args = [...(options.nodeFlags ?? []), ...launch.args(directory, asked)];
   const child = spawnNode(args, options.environment);
   const abandon = (): void => {
     child.kill('SIGKILL');
@@ -296,7 +311,8 @@ export async function startServer(
       directory,
       scripts: script('.'),
       usage: () => readUsage(child.pid ?? 0),
-      ask: (message) => ask(child, message),
+      ask: async (message) => Number(await ask(child, message)),
+      profile: (request) => askForProfile(child, request),
       stop,
     };
   } catch (error) {

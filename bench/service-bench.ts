@@ -1,3 +1,4 @@
+import { shortNumber } from './figures.js';
 import { createQueues, fillTable, isMeasured, topUp } from './fill.js';
 import {
   connectionsOf,
@@ -8,12 +9,15 @@ import {
   type Service,
   type WorkloadKind,
 } from './kinds.js';
+import { profilingFlags, withFlame } from './flame/flames.js';
+import { momentOf, othersShare } from './machine.js';
 import { runLoads, type LoadPair, type PairResult } from './load.js';
 import type { BenchOptions } from './options.js';
 import { progress } from './progress.js';
 import { makeQueueWorkload } from './queue-workloads.js';
 import * as report from './report.js';
 import {
+  isReference,
   startServer,
   type ProcessUsage,
   type ServerName,
@@ -26,12 +30,17 @@ const warmupMs = 700;
 /** Above this share of a core the load generator may be what is measured. */
 const loadShareMax = 0.9;
 
-function describe({ units, seconds, p50Ms, p99Ms, loadCpuShare }: PairResult): string {
-  const rate = report.shortNumber(units / seconds);
+function describe(
+  { units, seconds, p50Ms, p99Ms, loadCpuShare }: PairResult,
+  others: number | undefined,
+): string {
+  const rate = shortNumber(units / seconds);
+  const beside =
+    others === undefined ? '' : `, others at ${Math.round(others * 100)} % of the machine`;
   const busy = loadCpuShare > loadShareMax ? ', LOAD GENERATOR SATURATED' : '';
   return (
-    `${rate} /s, p50 ${report.shortNumber(p50Ms)} ms, p99 ${report.shortNumber(p99Ms)} ms, ` +
-    `load at ${Math.round(loadCpuShare * 100)} % of a core${busy}`
+    `${rate} /s, p50 ${shortNumber(p50Ms)} ms, p99 ${shortNumber(p99Ms)} ms, ` +
+    `load at ${Math.round(loadCpuShare * 100)} % of a core${busy}${beside}`
   );
 }
 
@@ -42,7 +51,8 @@ function cpuPerRequest(
   { requests, requestsBeside }: PairResult,
 ): number | undefined {
   if (before.cpuSeconds === undefined || after.cpuSeconds === undefined) return undefined;
-  return ((after.cpuSeconds - before.cpuSeconds) * 1e6) / (requests + requestsBeside);
+  const answered = requests + requestsBeside;
+  return answered === 0 ? undefined : ((after.cpuSeconds - before.cpuSeconds) * 1e6) / answered;
 }
 
 /** Measures one service of several servers. */
@@ -52,6 +62,8 @@ class Bench {
   readonly #servers: readonly ServerProcess[];
   readonly #data: TableData;
   readonly measurements: report.Measurement[] = [];
+  /** What profiles have shown. */
+  readonly flames: string[] = [];
 
   constructor(
     options: BenchOptions,
@@ -77,9 +89,7 @@ class Bench {
   /** Kind by kind; in each round the servers take turns, and the first of a round changes. */
   async measureAll(): Promise<void> {
     for (const kind of this.#kinds) {
-      const servers = this.#servers.filter(
-        ({ name }) => !isQueueKind(kind) || isMeasured(name, kind),
-      );
+      const servers = this.#servers.filter(({ name }) => isMeasured(name, kind));
       for (let round = 0; round < this.#options.rounds; round += 1) {
         const first = round % Math.max(1, servers.length);
         const order = [...servers.slice(first), ...servers.slice(0, first)];
@@ -97,14 +107,41 @@ class Bench {
     const loads = this.#loads(server, kind);
     await runLoads(server.target, loads, { connections, warmupMs: 0, durationMs: warmupMs });
     const before = server.usage();
+    const start = momentOf(before.cpuSeconds);
     const timed = { connections, warmupMs: 0, durationMs: seconds * 1000 };
-    const result = await runLoads(server.target, loads, timed);
+    const run = (): Promise<PairResult> => runLoads(server.target, loads, timed);
+    const result = await (this.#hasFlame(server, round) ? this.#flame(server, kind, run) : run());
     const after = server.usage();
     const serverCpuMicros = cpuPerRequest(before, after, result);
-    const { anonymousMb } = after;
+    const others = othersShare(start, momentOf(after.cpuSeconds));
     const { name } = server;
-    this.measurements.push({ kind, server: name, round, serverCpuMicros, anonymousMb, ...result });
-    progress(`${kind} round ${round + 1}, ${name}: ${describe(result)}`);
+    this.measurements.push({
+      ...result,
+      kind,
+      server: name,
+      round,
+      serverCpuMicros,
+      anonymousMb: after.anonymousMb,
+      othersShare: others,
+    });
+    progress(`${kind} round ${round + 1}, ${name}: ${describe(result, others)}`);
+  }
+
+  /** The last round of a kind: its code has been compiled by then. */
+  #hasFlame({ name }: ServerProcess, round: number): boolean {
+    const { flameDirectory, rounds } = this.#options;
+    return flameDirectory !== undefined && !isReference(name) && round === rounds - 1;
+  }
+
+  async #flame(
+    server: ServerProcess,
+    kind: WorkloadKind,
+    run: () => Promise<PairResult>,
+  ): Promise<PairResult> {
+    const directory = this.#options.flameDirectory ?? '';
+    const { result, report: flame } = await withFlame({ server, kind, directory }, run);
+    this.flames.push(flame);
+    return result;
   }
 
   #loads({ target }: ServerProcess, kind: WorkloadKind): LoadPair {
@@ -119,9 +156,9 @@ class Bench {
 async function startAll(options: BenchOptions, service: Service): Promise<ServerProcess[]> {
   const servers: ServerProcess[] = [];
   for (const name of options.servers) {
-    const profiled = options.profileDirectory !== undefined && name.startsWith('tabularium');
-    const start = profiled ? { profileDirectory: options.profileDirectory ?? '' } : {};
-    servers.push(await startServer(name, service, start));
+    const isProfiled = options.flameDirectory !== undefined && !isReference(name);
+    const nodeFlags = isProfiled ? profilingFlags : [];
+    servers.push(await startServer(name, service, { nodeFlags }));
   }
   return servers;
 }
@@ -159,6 +196,7 @@ export async function benchService(
       report.loadTable(bench.measurements, service, kinds, options.servers),
       report.underWritesTable(bench.measurements, options.servers),
       report.memoryTable(memory),
+      ...bench.flames,
     ].filter((table) => table !== '');
     process.stdout.write(`\n${tables.join('\n\n')}\n`);
     return { service, measurements: bench.measurements, memory };

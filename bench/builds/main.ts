@@ -1,9 +1,10 @@
 import { loadavg } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { machineLine, shortNumber } from '../figures.js';
 import { connectionsOf, type WorkloadKind } from '../kinds.js';
 import { progress } from '../progress.js';
-import { machineLine, shortNumber, titleOf } from '../report.js';
+import { titleOf } from '../report.js';
 import { startBuild, type BuildProcess } from './build-process.js';
 import { parseOptions, usage, type BuildsOptions } from './options.js';
 import { bestOf, comparisonTable, type Stretches } from './stretches.js';

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
+import { changeText, row, shortNumber } from '../figures.js';
 import type { WorkloadKind } from '../kinds.js';
-import { row, shortNumber, titleOf } from '../report.js';
+import { titleOf } from '../report.js';
 
 /** Microseconds of processor time per request of one build, stretch by stretch. */
 export interface Stretches {
@@ -23,11 +24,6 @@ export function bestOf({ micros }: Stretches): number {
   return quantile(micros, bestShare);
 }
 
-function percent(ratio: number): string {
-  const change = (ratio - 1) * 100;
-  return `${change < 0 ? '−' : '+'}${Math.abs(change).toFixed(1)} %`;
-}
-
 /** A row for each kind and build; differences are to the first build of the kind. */
 export function comparisonTable(all: readonly Stretches[]): string {
   const head = ['kind', 'build', 'stretches', 'best 5 %', 'median', 'of best', 'of neighbours'];
@@ -42,8 +38,8 @@ export function comparisonTable(all: readonly Stretches[]): string {
         String(each.micros.length),
         shortNumber(bestOf(each)),
         shortNumber(quantile(each.micros, 0.5)),
-        each === first ? '' : percent(bestOf(each) / bestOf(first)),
-        each === first ? '' : percent(quantile(ratios, 0.5)),
+        each === first ? '' : changeText(bestOf(each) / bestOf(first)),
+        each === first ? '' : changeText(quantile(ratios, 0.5)),
       ]),
     );
   }

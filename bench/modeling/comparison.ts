@@ -1,3 +1,4 @@
+import { median } from '../figures.js';
 import type { OperationName } from './operations.js';
 
 /** The client is there twice: what its two ratios differ from 1 is noise. */
@@ -22,13 +23,6 @@ export interface Block extends BlockResult {
   readonly operation: OperationName;
   readonly contestant: Contestant;
   readonly round: number;
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
 /** The medians over the rounds, and the median of what each round says of a contestant. */

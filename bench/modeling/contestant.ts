@@ -1,7 +1,8 @@
 // One way to use a table, in a process of its own: `contestant.js NAME URL ACCOUNT KEY TABLE`. It
 // tells when its table is filled, then runs the blocks that it is told to run.
 import { AzureNamedKeyCredential, TableClient } from '@azure/data-tables';
-import { median, type BlockOrder, type BlockResult } from './comparison.js';
+import { median } from '../figures.js';
+import type { BlockOrder, BlockResult } from './comparison.js';
 import {
   fillByClient,
   fillByEntities,

@@ -1,6 +1,6 @@
 // What tabularium/modeling costs over the bare client; see docs/internals/modeling-benchmark.md.
 import { parseArgs } from 'node:util';
-import { machineLine, shortNumber } from '../report.js';
+import { machineLine, shortNumber } from '../figures.js';
 import { stopServersAtEnd, startServer } from '../server-process.js';
 import { compare, type Block } from './comparison.js';
 import { operationNames, type OperationName } from './operations.js';

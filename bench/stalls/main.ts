@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { progress } from '../progress.js';
-import { machineLine } from '../report.js';
+import { machineLine } from '../figures.js';
 import { stopServersAtEnd, startServer } from '../server-process.js';
 import { makeIssuer, type BenchIssuer } from './bench-issuer.js';
 import { hostileCredentials } from './hostile-credentials.js';

@@ -1,0 +1,130 @@
+import { changeText, row, shortNumber } from '../figures.js';
+import { titleOf } from '../report.js';
+import type { WorkloadKind } from '../kinds.js';
+import type { ServerName } from '../server-process.js';
+import { ratioIn, type Baseline } from './baseline.js';
+import { ratioDefinitions, ratioNames, type KindRatios, type RatioName } from './ratios.js';
+
+/** How much more time a request may take than in the baseline. */
+export const tolerance = 0.2;
+/**
+ * Above such shares of the machine for other work, ratios say nothing. It takes from rates at once,
+ * from a server that wants the whole machine more than from one that waits for its disk. Processor
+ * time grows later: caches are lost, and fewer requests share what is done once for all of them.
+ */
+export const othersShareMax = { rate: 0.1, processorTime: 0.5 } as const;
+
+/** One ratio beside that of the baseline. */
+export interface Change {
+  readonly kind: WorkloadKind;
+  readonly server: ServerName;
+  readonly name: RatioName;
+  readonly baseline: number;
+  readonly now: number;
+  /** What a request takes as a multiple of what it took: above 1 is worse, of rates as well. */
+  readonly cost: number;
+  /** Whether it counts, on a machine as busy as this one. */
+  readonly isJudged: boolean;
+}
+
+export type Verdict = 'same' | 'worse' | 'better' | 'not judged';
+
+/** Every ratio that both have. */
+export function changesSince(
+  baseline: Baseline,
+  measured: readonly KindRatios[],
+): readonly Change[] {
+  return measured.flatMap(({ kind, server, ratios, othersShare }) =>
+    ratioNames.flatMap((name) => {
+      const before = ratioIn(baseline, { kind, server }, name);
+      const now = ratios[name];
+      if (before === undefined || now === undefined) return [];
+      const { isRate } = ratioDefinitions[name];
+      const shareMax = isRate ? othersShareMax.rate : othersShareMax.processorTime;
+      const isJudged = othersShare === undefined || othersShare <= shareMax;
+      const cost = isRate ? before / now : now / before;
+      return [{ kind, server, name, baseline: before, now, cost, isJudged }];
+    }),
+  );
+}
+
+export function verdictOf({ cost, isJudged }: Change): Verdict {
+  if (!isJudged) return 'not judged';
+  if (cost > 1 + tolerance) return 'worse';
+  return cost < 1 / (1 + tolerance) ? 'better' : 'same';
+}
+
+/** A row for each ratio. */
+export function changesTable(changes: readonly Change[]): string {
+  const head = ['kind', 'server', 'ratio', 'baseline', 'now', 'change', 'verdict'];
+  return [
+    row(head),
+    row(['---', '---', '---', '---:', '---:', '---:', '---']),
+    ...changes.map((change) =>
+      row([
+        titleOf(change.kind),
+        change.server,
+        ratioDefinitions[change.name].title,
+        shortNumber(change.baseline),
+        shortNumber(change.now),
+        changeText(change.now / change.baseline),
+        verdictOf(change),
+      ]),
+    ),
+  ].join('\n');
+}
+
+function named({ kind, server, name, baseline, now, cost }: Change): string {
+  const { title } = ratioDefinitions[name];
+  const numbers = `${shortNumber(baseline)} before, ${shortNumber(now)} now`;
+  return `${kind} of ${server}: ${title}: ${numbers}, ${changeText(cost)} a request`;
+}
+
+function lines(changes: readonly Change[]): string {
+  return changes.map((change) => `  ${named(change)}\n`).join('');
+}
+
+/** What the changes mean and what to do about them, in words. */
+export function conclusion(changes: readonly Change[]): string {
+  const of = (verdict: Verdict): readonly Change[] =>
+    changes.filter((change) => verdictOf(change) === verdict);
+  const [worse, better, open] = [of('worse'), of('better'), of('not judged')];
+  const percent = Math.round(tolerance * 100);
+  const parts: string[] = [];
+  if (open.length > 0) {
+    const [rate, time] = [othersShareMax.rate, othersShareMax.processorTime].map((share) =>
+      Math.round(share * 100),
+    );
+    parts.push(
+      `${open.length} of ${changes.length} ratios are not judged: other work took more of the machine than ` +
+        `${rate} % (rates) or ${time} % (processor time). Run again when it is calm.\n`,
+    );
+  }
+  if (better.length > 0) {
+    parts.push(
+      `Better by more than ${percent} %; --write-baseline keeps what was gained:\n${lines(better)}`,
+    );
+  }
+  if (worse.length === 0) parts.push(`Nothing judged is worse by more than ${percent} %.\n`);
+  else {
+    const kinds = [...new Set(worse.map(({ kind }) => kind))].join(',');
+    parts.push(
+      `Worse by more than ${percent} %:\n${lines(worse)}` +
+        `Measure them again with --kinds ${kinds} --rounds 5. If they stay, --flame DIR shows where ` +
+        'the time goes, and npm run bench:builds -- DIR which build brought it. If the change is ' +
+        'meant, --write-baseline accepts it.\n',
+    );
+  }
+  return parts.join('\n');
+}
+
+/** What a comparison says as a whole: `unknown` when of some kind and server nothing is judged. */
+export type Outcome = 'good' | 'worse' | 'unknown';
+
+export function outcomeOf(changes: readonly Change[]): Outcome {
+  if (changes.some((change) => verdictOf(change) === 'worse')) return 'worse';
+  const of = (judged: readonly Change[]): number =>
+    new Set(judged.map(({ kind, server }) => `${kind} ${server}`)).size;
+  const judged = changes.filter(({ isJudged }) => isJudged);
+  return of(judged) === of(changes) ? 'good' : 'unknown';
+}

@@ -1,0 +1,90 @@
+import { emptyKind, type WorkloadKind } from '../kinds.js';
+import type { Measurement } from '../report.js';
+import { isReference, serverNames, type ServerName } from '../server-process.js';
+
+/** A figure of a server over that of another in the same run, each of its best round. */
+export const ratioNames = ['cpuOfBare', 'rateOfBare', 'rateOfAzurite'] as const;
+export type RatioName = (typeof ratioNames)[number];
+export type Ratios = Readonly<Partial<Record<RatioName, number>>>;
+
+interface RatioDefinition {
+  readonly title: string;
+  readonly to: ServerName;
+  readonly figure: (measurement: Measurement) => number | undefined;
+  /** Whether more is better. */
+  readonly isRate: boolean;
+}
+
+function rateOf({ units, seconds }: Measurement): number {
+  return units / seconds;
+}
+
+export const ratioDefinitions: Readonly<Record<RatioName, RatioDefinition>> = {
+  cpuOfBare: {
+    title: 'processor time, of bare',
+    to: 'bare',
+    figure: ({ serverCpuMicros }) => serverCpuMicros,
+    isRate: false,
+  },
+  rateOfBare: { title: 'rate, of bare', to: 'bare', figure: rateOf, isRate: true },
+  rateOfAzurite: { title: 'rate, of Azurite', to: 'azurite', figure: rateOf, isRate: true },
+};
+
+/** The ratios of one server under one kind. */
+export interface KindRatios {
+  readonly kind: WorkloadKind;
+  readonly server: ServerName;
+  readonly ratios: Ratios;
+  /** The share of the machine that other work took at least; absent where nobody tells. */
+  readonly othersShare: number | undefined;
+}
+
+/** The ratios that a run with such servers can have, in their order. */
+export function ratiosWith(servers: readonly ServerName[]): readonly RatioName[] {
+  return ratioNames.filter((name) => servers.includes(ratioDefinitions[name].to));
+}
+
+/** What a server did best in any round: other work of the machine only ever adds to it. */
+function bestOf(name: RatioName, own: readonly Measurement[]): number | undefined {
+  const { figure, isRate } = ratioDefinitions[name];
+  const figures = own.flatMap((one) => figure(one) ?? []).filter((value) => value > 0);
+  if (figures.length === 0) return undefined;
+  return isRate ? Math.max(...figures) : Math.min(...figures);
+}
+
+/** The least share of other work in any round, of that server that met most of it. */
+function othersShareOf(groups: readonly (readonly Measurement[])[]): number | undefined {
+  const least = groups.flatMap((own) => {
+    const shares = own.flatMap(({ othersShare }) => othersShare ?? []);
+    return shares.length === 0 ? [] : [Math.min(...shares)];
+  });
+  return least.length === 0 ? undefined : Math.max(...least);
+}
+
+/** Of every server that is not there to be compared with, in the order of measuring. */
+export function ratiosOf(measurements: readonly Measurement[]): readonly KindRatios[] {
+  const of = (kind: WorkloadKind, server: ServerName): readonly Measurement[] =>
+    measurements.filter((one) => one.kind === kind && one.server === server);
+  const measured = new Map(
+    measurements.map(({ kind, server }) => [`${kind} ${server}`, { kind, server }]),
+  );
+  return [...measured.values()]
+    .filter(({ server }) => !isReference(server))
+    .map(({ kind, server }) => {
+      const own = of(kind, server);
+      const references = serverNames
+        .filter((name) => isReference(name))
+        .map((name) => of(emptyKind(kind), name));
+      const ratios = ratioNames.flatMap((name) => {
+        const to = of(emptyKind(kind), ratioDefinitions[name].to);
+        const [above, below] = [bestOf(name, own), bestOf(name, to)];
+        return above === undefined || below === undefined ? [] : [[name, above / below] as const];
+      });
+      return {
+        kind,
+        server,
+        ratios: Object.fromEntries(ratios),
+        othersShare: othersShareOf([own, ...references]),
+      };
+    });
+}

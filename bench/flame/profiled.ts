@@ -1,0 +1,143 @@
+// Loaded into a server before its own code (`--import`): on request it profiles every thread of the
+// process and writes what it found.
+import { writeFileSync } from 'node:fs';
+import { Session } from 'node:inspector/promises';
+import { BroadcastChannel, isMainThread, threadId } from 'node:worker_threads';
+import {
+  isProfileRequest,
+  type ProfileAnswer,
+  type ProfileRequest,
+  type WrittenProfile,
+} from './profile-request.js';
+
+/** Between two looks at the stack. */
+const samplingMicros = 250;
+/** A thread that is in the middle of a call answers behind it. */
+const threadMsMax = 10_000;
+
+/** From the main thread to the others. */
+type ThreadRequest = { readonly kind: 'start' } | { readonly kind: 'stop'; readonly path: string };
+
+/** From another thread: that it is there, and that it has done what it was asked to. */
+type ThreadAnswer =
+  | { readonly kind: 'loaded' | 'started'; readonly thread: number }
+  | { readonly kind: 'stopped'; readonly thread: number; readonly written: WrittenProfile };
+
+const session = new Session();
+session.connect();
+const channel = new BroadcastChannel('bench profile');
+channel.unref();
+
+async function start(): Promise<void> {
+  await session.post('Profiler.enable');
+  await session.post('Profiler.setSamplingInterval', { interval: samplingMicros });
+  await session.post('Profiler.start');
+}
+
+async function stop(thread: string, file: string): Promise<WrittenProfile> {
+  const { profile } = await session.post('Profiler.stop');
+  writeFileSync(file, JSON.stringify(profile));
+  return { thread, file };
+}
+
+async function answerOfThread(request: ThreadRequest): Promise<ThreadAnswer> {
+  if (request.kind === 'start') {
+    await start();
+    return { kind: 'started', thread: threadId };
+  }
+  const file = `${request.path}.thread-${threadId}.cpuprofile`;
+  return {
+    kind: 'stopped',
+    thread: threadId,
+    written: await stop(`thread ${threadId}`, file),
+  };
+}
+
+/** The other threads of the process, for its main thread. */
+class OtherThreads {
+  readonly #known = new Set<number>();
+  readonly #profiling = new Set<number>();
+  #onAnswer: (answer: ThreadAnswer) => void = () => undefined;
+
+  constructor() {
+    onChannel((data) => {
+      const answer = data as ThreadAnswer;
+      if (answer.kind === 'loaded') this.#known.add(answer.thread);
+      else this.#onAnswer(answer);
+    });
+  }
+
+  async start(): Promise<void> {
+    for (const { thread } of await this.#ask(this.#known, { kind: 'start' })) {
+      this.#profiling.add(thread);
+    }
+  }
+
+  /** In the order of their numbers. Those that began later have no profile. */
+  async stop(path: string): Promise<readonly WrittenProfile[]> {
+    const answers = await this.#ask(this.#profiling, { kind: 'stop', path });
+    this.#profiling.clear();
+    return answers
+      .toSorted((left, right) => left.thread - right.thread)
+      .flatMap((answer) => (answer.kind === 'stopped' ? answer.written : []));
+  }
+
+  #ask(threads: ReadonlySet<number>, request: ThreadRequest): Promise<readonly ThreadAnswer[]> {
+    const answers: ThreadAnswer[] = [];
+    const silent = new Set(threads);
+    if (silent.size === 0) return Promise.resolve(answers);
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => {
+        reject(new Error(`no answer of the threads ${[...silent].join(', ')}`));
+      }, threadMsMax);
+      this.#onAnswer = (answer) => {
+        if (silent.delete(answer.thread)) answers.push(answer);
+        if (silent.size > 0) return;
+        clearTimeout(late);
+        resolve(answers);
+      };
+      post(request);
+    });
+  }
+}
+
+function post(message: ThreadRequest | ThreadAnswer): void {
+  // oxlint-disable-next-line require-post-message-target-origin -- no window, but threads
+  channel.postMessage(message);
+}
+
+function onChannel(listener: (data: unknown) => void): void {
+  channel.onmessage = (event) => listener((event as MessageEvent).data);
+}
+
+async function answerTo(request: ProfileRequest, others: OtherThreads): Promise<ProfileAnswer> {
+  if (request.profile === 'start') {
+    await others.start();
+    await start();
+    return { profile: 'started' };
+  }
+  const main = await stop('main thread', `${request.path}.cpuprofile`);
+  return { profile: 'written', threads: [main, ...(await others.stop(request.path))] };
+}
+
+function serveProcess(): void {
+  const others = new OtherThreads();
+  const failed = (error: unknown): ProfileAnswer => ({ profile: 'failed', reason: String(error) });
+  process.on('message', (message) => {
+    if (!isProfileRequest(message)) return;
+    void answerTo(message, others)
+      .catch(failed)
+      .then((answer) => process.send?.(answer));
+  });
+}
+
+/** A failure is one of the thread: it ends, and nobody measures on. */
+function serveThread(): void {
+  onChannel((request) => {
+    void answerOfThread(request as ThreadRequest).then((answer) => post(answer));
+  });
+  post({ kind: 'loaded', thread: threadId });
+}
+
+if (isMainThread) serveProcess();
+else serveThread();
