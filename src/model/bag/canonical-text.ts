@@ -145,7 +145,7 @@ const yearMin = 1601;
 const secondsLength = 19;
 const longestFraction = 7;
 
-/** The content of an Edm.DateTime. */
+/** The content of an Edm.DateTime; its fraction may end in zeros, which bags leave out. */
 export function dateTimeEnd(bytes: Bytes, start: number): number {
   const isDay =
     bytes[start + 4] === minus &&
@@ -163,9 +163,18 @@ export function dateTimeEnd(bytes: Bytes, start: number): number {
     const fractionDigits = at - start - secondsLength - 1;
     // Without digits the character before the end is the point.
     if (fractionDigits > longestFraction || !isDigit(bytes[at - 1] ?? 0)) return -1;
-    if (bytes[at - 1] === zero) return -1;
   }
   return bytes[at] === 0x5a ? at + 1 : -1;
+}
+
+/** The characters before the end of such a date, the `Z` aside, that bags leave out. */
+export function needlessFraction(bytes: Bytes, start: number, end: number): number {
+  const fraction = start + secondsLength + 1;
+  const last = end - 2;
+  let at = last;
+  while (at >= fraction && bytes[at] === zero) at -= 1;
+  // Without digits the point goes too.
+  return at < fraction ? Math.max(last - fraction + 2, 0) : last - at;
 }
 
 function isTimeOfDay(bytes: Bytes, at: number): boolean {

@@ -9,6 +9,7 @@ import {
   guidEnd,
   int32End,
   int64End,
+  needlessFraction,
 } from '../../model/bag/canonical-text.js';
 import { CopiedBag } from '../../model/bag/copied-bag.js';
 import { binarySize, fixedSizes, stringSize } from '../../model/edm/entity-size.js';
@@ -35,8 +36,9 @@ const closingBrace = 0x7d;
 
 /**
  * Reads an entity from a body that spells it as a bag does: no white space, no escapes, each
- * annotation before its member, each value in its canonical text. That is what clients write. Its
- * properties are copied from the body in one piece. The bytes are valid UTF-8.
+ * annotation before its member, each value in its canonical text (zeros at the end of a date's
+ * fraction aside). That is what clients write. Its properties are copied from the body in one
+ * piece. The bytes are valid UTF-8.
  *
  * Returns what `parseEntityBody` returns, or undefined for any other body, whether
  * `parseEntityBody` would accept it or not: errors are told by that alone.
@@ -151,8 +153,10 @@ class CanonicalBodyReader {
         return this.#addFixed(head, type, start, this.#booleanEnd(at));
       case 'Edm.Int64':
         return this.#addFixed(head, type, start, this.#quotedEnd(at, int64End(source, at + 1)));
-      case 'Edm.DateTime':
-        return this.#addFixed(head, type, start, this.#quotedEnd(at, dateTimeEnd(source, at + 1)));
+      case 'Edm.DateTime': {
+        const end = this.#quotedEnd(at, dateTimeEnd(source, at + 1));
+        return this.#addFixed(head, type, this.#withoutZeros(start, at, end), end);
+      }
       case 'Edm.Guid':
         return this.#addFixed(head, type, start, this.#quotedEnd(at, guidEnd(source, at + 1)));
       case 'Edm.Binary': {
@@ -163,6 +167,13 @@ class CanonicalBodyReader {
       default:
         return unreachable(type);
     }
+  }
+
+  /** Drops zeros from the end of a date's fraction; where its fragment begins then. */
+  #withoutZeros(start: number, at: number, end: number): number {
+    const needless = end === -1 ? 0 : needlessFraction(this.#source, at + 1, end - 1);
+    if (needless > 0) this.#source.copyWithin(start + needless, start, end - 2 - needless);
+    return start + needless;
   }
 
   /** The offset behind the quotes around a value that ends at `end`. */
