@@ -9,7 +9,7 @@ import { keysOf } from '../../services/tables/staged-write.js';
 import type { Description } from '../exchange/description.js';
 import type { EntityName } from '../exchange/request-load.js';
 import { runBatchQuery } from './batch-query.js';
-import { ChangeReader, checkSameTable, writtenPart, type Change } from './changeset.js';
+import { ChangeReader, checkSameTable, writtenParts, type Change } from './changeset.js';
 import { errorLevelOf, preferenceOf, type Preference } from './format.js';
 import { bodyBytesMax, type TableOperation } from './operation.js';
 import { odataHeaders } from './replies.js';
@@ -216,8 +216,7 @@ async function runChangeset(
   try {
     const operations = changes.map(({ input }) => input.operation);
     const results = await backend.tables.transact(account, table, operations);
-    const parts = changes.map((change, index) => writtenPart(change, results[index], request));
-    return { kind: 'written', parts };
+    return { kind: 'written', parts: writtenParts(changes, results, request) };
   } catch (error) {
     if (!isAboutOperation(error)) throw error;
     const change = changes[error.operationIndex ?? 0];

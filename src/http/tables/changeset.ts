@@ -3,7 +3,6 @@ import type { BatchHeaders } from '../../wire/batch/headers.js';
 import type { BatchOperation, OperationHead } from '../../wire/batch/part-reader.js';
 import type { WrittenPart } from '../../wire/batch/render.js';
 import { formatEtag } from '../../wire/edm/etag.js';
-import type { StoredEntity } from '../../model/edm/value.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { renderEntity } from '../../wire/odata/render.js';
 import type { WriteResult } from '../../services/tables/types.js';
@@ -83,45 +82,56 @@ export function checkSameTable(first: Change, other: Change): void {
   throw new StorageError('CommandsInBatchActOnDifferentPartitions');
 }
 
-/** The response to one executed operation of a changeset. */
-export function writtenPart(
-  { input, contentId }: Change,
-  result: WriteResult,
+/** The responses to the executed operations of a changeset, which one commit has written. */
+export function writtenParts(
+  changes: readonly Change[],
+  results: readonly WriteResult[],
   outer: TableRequest,
-): WrittenPart {
+): WrittenPart[] {
+  const version = results.find((result) => result !== undefined)?.version;
+  const etag = version === undefined ? '' : formatEtag(version);
+  return changes.map((change, index) =>
+    writtenPart(change, { result: results[index], etag, outer }),
+  );
+}
+
+interface Written {
+  /** The written entity; undefined after a deletion. */
+  readonly result: WriteResult;
+  /** Of all entities that the commit has written. */
+  readonly etag: string;
+  readonly outer: TableRequest;
+}
+
+function writtenPart({ input, contentId }: Change, written: Written): WrittenPart {
   switch (input.operation.kind) {
     case 'insert':
-      return insertedPart(input, outer, { contentId, entity: written(result) });
+      return insertedPart(input, contentId, written);
     case 'delete':
       return { kind: 'deleted', contentId };
     case 'replace':
     case 'merge':
     case 'insert-or-replace':
     case 'insert-or-merge':
-      return { kind: 'updated', contentId, etag: formatEtag(written(result).version) };
+      return { kind: 'updated', contentId, etag: written.etag };
     default:
       return unreachable(input.operation);
   }
 }
 
-function written(result: WriteResult): StoredEntity {
-  invariant(result !== undefined, 'only a deletion leaves no entity');
-  return result;
-}
-
 function insertedPart(
   input: WriteInput,
-  outer: TableRequest,
-  { contentId, entity }: { readonly contentId: string | undefined; readonly entity: StoredEntity },
+  contentId: string | undefined,
+  { result, etag, outer }: Written,
 ): WrittenPart {
   const { table, level, preference } = input;
   const location = locationOf(input, outer);
-  const etag = formatEtag(entity.version);
   if (level === undefined) return { kind: 'inserted-no-content', contentId, location, etag };
+  invariant(result !== undefined, 'an insert leaves an entity');
   return {
     kind: 'inserted',
     preferred: preference === 'return-content',
-    body: renderEntity(entity, renderContext(outer, { table, level })),
+    body: renderEntity(result, renderContext(outer, { table, level })),
     contentId,
     level,
     location,

@@ -36,16 +36,20 @@ export function parseBatch(body: Buffer, contentType: string): Batch {
   const boundary = multipartBoundary(contentType);
   if (boundary === undefined) throw new MalformedBatchError('no boundary');
   const reader = new PartReader(body);
-  const delimiters = new DelimiterScanner(reader.text, boundary, reader.text.length);
+  const delimiters = new DelimiterScanner(body, boundary, body.length);
   const open = delimiters.next(0);
   if (!open || open.closing) throw new MalformedBatchError('no part');
   const close = delimiters.next(open.next);
   if (!close) throw new MalformedBatchError('cut off before the closing delimiter');
   if (!close.closing) throw new MalformedBatchError('several parts');
-  return parsePart(reader, open.next, close.at);
+  return parsePart(reader, body, { start: open.next, end: close.at });
 }
 
-function parsePart(reader: PartReader, start: number, end: number): Batch {
+function parsePart(
+  reader: PartReader,
+  body: Buffer,
+  { start, end }: { readonly start: number; readonly end: number },
+): Batch {
   const mime = reader.mimeHeaders(start, end);
   const contentType = mime.headers.get('content-type') ?? '';
   if (!contentType.toLowerCase().startsWith('multipart/')) {
@@ -53,7 +57,7 @@ function parsePart(reader: PartReader, start: number, end: number): Batch {
   }
   const boundary = multipartBoundary(contentType);
   if (boundary === undefined) throw new MalformedBatchError('changeset without a boundary');
-  return parseChangeset(reader, new DelimiterScanner(reader.text, boundary, end), mime.next);
+  return parseChangeset(reader, new DelimiterScanner(body, boundary, end), mime.next);
 }
 
 function parseQuery(operation: BatchOperation): Batch {

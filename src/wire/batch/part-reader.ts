@@ -70,6 +70,8 @@ interface BodyForm {
  */
 const headBytesMax = 128 * 1024;
 
+const lineFeed = 10;
+
 /** A line without its CRLF or LF; `next` is where the following line starts. */
 interface Line {
   readonly end: number;
@@ -83,28 +85,20 @@ interface HeaderBlock {
   readonly isClosed: boolean;
 }
 
-/** A head through its blank line, which says the same wherever its bytes begin a part. */
-interface SelfContainedHead {
-  readonly head: OperationHead;
+/** A range through the blank line that closes it: its bytes say the same elsewhere. */
+interface ClosedRange {
   readonly start: number;
   readonly length: number;
 }
 
-/**
- * Reads the parts of a batch body. Searches a Latin-1 copy, in which indexes are byte offsets and
- * searches are much faster than in a `Buffer`. Results are decoded from the bytes, so that no kept
- * string refers to the whole body.
- */
+/** Reads the parts of a batch body. */
 export class PartReader {
-  readonly text: string;
   readonly #body: Buffer;
   readonly #form: BodyForm;
-  #lastHead: SelfContainedHead | undefined;
-  #lastBlock = '';
-  #lastHeaders: BatchHeaders | undefined;
+  #lastHead: (ClosedRange & { readonly head: OperationHead }) | undefined;
+  #lastBlock: (ClosedRange & Pick<OperationHead, 'headers'>) | undefined;
 
   constructor(body: Buffer) {
-    this.text = body.toString('latin1');
     this.#body = body;
     this.#form = isAscii(body)
       ? { encoding: 'latin1', isUtf8: true }
@@ -117,9 +111,10 @@ export class PartReader {
    */
   mimeHeaders(start: number, end: number): { headers: BatchHeaders; next: number } {
     const first = this.#skipBlankLines(start, end);
-    if (methodAt(this.text, first) !== undefined) return { headers: parseHeaders(''), next: first };
+    if (methodAt(this.#body, first) !== undefined)
+      return { headers: parseHeaders(''), next: first };
     const next = this.#blockEnd(first, end);
-    return { headers: parseHeaders(this.text.slice(first, next)), next };
+    return { headers: parseHeaders(this.#body.toString('latin1', first, next)), next };
   }
 
   /** The request in the part from `start` up to `end`, exclusive. */
@@ -130,23 +125,23 @@ export class PartReader {
     return new BatchOperation(head, this.#bodyRange(start + length, end), this.#form);
   }
 
-  /** Whether a part begins as the last one did. */
-  #repeats({ start: lastStart, length }: SelfContainedHead, start: number, end: number): boolean {
+  /** Whether a range stands at another place too, in a part that ends at `end`. */
+  #repeats({ start: lastStart, length }: ClosedRange, start: number, end: number): boolean {
     if (start + length > end + 1) return false;
     const body = this.#body;
     return body.compare(body, lastStart, lastStart + length, start, start + length) === 0;
   }
 
   #head(start: number, end: number): { head: OperationHead; length: number } {
-    const { text } = this;
+    const body = this.#body;
     let position = this.#skipBlankLines(start, end);
-    let method = methodAt(text, position);
+    let method = methodAt(body, position);
     while (method === undefined) {
       const line = this.#line(position, end);
-      checkMimeLine(text, position, line.end);
+      checkMimeLine(body, position, line.end);
       if (line.next - start > headBytesMax) throw new MalformedBatchError('part head too long');
       position = this.#skipBlankLines(line.next, end);
-      method = methodAt(text, position);
+      method = methodAt(body, position);
     }
     const line = this.#line(position, end);
     const target = this.#target(position + method.length + 1, line.end);
@@ -160,22 +155,22 @@ export class PartReader {
 
   #line(position: number, end: number): Line {
     if (position >= end) throw new MalformedBatchError('part without a request');
-    const feed = this.text.indexOf('\n', position);
+    const feed = this.#body.indexOf(lineFeed, position);
     const next = feed < 0 || feed > end ? end : feed;
-    const isCrlf = next > position && this.text.charCodeAt(next - 1) === 13;
+    const isCrlf = next > position && this.#body[next - 1] === 13;
     return { end: isCrlf ? next - 1 : next, next: next + 1 };
   }
 
   #skipBlankLines(start: number, end: number): number {
     let position = start;
-    while (position < end && isLineBreak(this.text.charCodeAt(position))) position += 1;
+    while (position < end && isLineBreak(this.#body[position] ?? 0)) position += 1;
     return position;
   }
 
   /** The target of a request line. Unencoded spaces in it are kept. */
   #target(start: number, lineEnd: number): string {
-    const space = this.text.lastIndexOf(' ', lineEnd - 1);
-    const isRequest = space > start && this.text.startsWith('HTTP/1.', space + 1);
+    const space = this.#body.lastIndexOf(0x20, lineEnd - 1);
+    const isRequest = space > start && standsAt(this.#body, space + 1, 'HTTP/1.');
     if (!isRequest) throw new MalformedBatchError('request line');
     if (space - start > headBytesMax) throw new MalformedBatchError('part head too long');
     const target = this.#decode(start, space).trim();
@@ -183,18 +178,18 @@ export class PartReader {
     return target;
   }
 
-  /** Clients repeat one header block in every operation, so the last one is cached. */
+  /** Clients repeat one header block in every operation, so the last one is remembered. */
   #headerBlock(start: number, end: number): HeaderBlock {
-    const repeated = start + this.#lastBlock.length;
-    if (this.#lastHeaders && repeated <= end + 1 && this.text.startsWith(this.#lastBlock, start)) {
-      return { headers: this.#lastHeaders, next: repeated, isClosed: true };
+    const last = this.#lastBlock;
+    if (last !== undefined && this.#repeats(last, start, end)) {
+      return { headers: last.headers, next: start + last.length, isClosed: true };
     }
     const next = this.#blockEnd(start, end);
     const block = this.#body.toString('latin1', start, next);
     const headers = parseHeaders(block);
     // Without its closing blank line the text could be the beginning of a longer block.
     const isClosed = /^\r?\n$|\n\r?\n$/.test(block);
-    if (isClosed) [this.#lastBlock, this.#lastHeaders] = [block, headers];
+    if (isClosed) this.#lastBlock = { headers, start, length: block.length };
     return { headers, next, isClosed };
   }
 
@@ -214,7 +209,7 @@ export class PartReader {
   #bodyRange(from: number, to: number): ByteRange {
     const start = this.#skipBlankLines(from, to);
     let end = Math.max(start, to);
-    while (end > start && isLineBreak(this.text.charCodeAt(end - 1))) end -= 1;
+    while (end > start && isLineBreak(this.#body[end - 1] ?? 0)) end -= 1;
     return { bytes: this.#body, start, end };
   }
 
@@ -224,34 +219,42 @@ export class PartReader {
 }
 
 /** Lines before the request line are MIME headers; their content is ignored. */
-function checkMimeLine(text: string, start: number, end: number): void {
-  const colon = text.indexOf(':', start);
-  const isFolded = text.charCodeAt(start) === 32 || text.charCodeAt(start) === 9;
+function checkMimeLine(body: Buffer, start: number, end: number): void {
+  const colon = body.indexOf(0x3a, start);
+  const isFolded = body[start] === 32 || body[start] === 9;
   if (!isFolded && (colon < 0 || colon >= end)) throw new MalformedBatchError('part header line');
 }
 
 /** The method of the request line at a position, if there is one. */
-function methodAt(text: string, position: number): BatchMethod | undefined {
-  switch (text.charCodeAt(position)) {
+function methodAt(body: Buffer, position: number): BatchMethod | undefined {
+  switch (body[position]) {
     case 68:
-      return text.startsWith('DELETE ', position) ? 'DELETE' : undefined;
+      return standsAt(body, position, 'DELETE ') ? 'DELETE' : undefined;
     case 71:
-      return text.startsWith('GET ', position) ? 'GET' : undefined;
+      return standsAt(body, position, 'GET ') ? 'GET' : undefined;
     case 77:
-      return text.startsWith('MERGE ', position) ? 'MERGE' : undefined;
+      return standsAt(body, position, 'MERGE ') ? 'MERGE' : undefined;
     case 80:
-      return postPutOrPatch(text, position);
+      return postPutOrPatch(body, position);
     default:
       return undefined;
   }
 }
 
-function postPutOrPatch(text: string, position: number): BatchMethod | undefined {
-  if (text.startsWith('POST ', position)) return 'POST';
-  if (text.startsWith('PUT ', position)) return 'PUT';
-  return text.startsWith('PATCH ', position) ? 'PATCH' : undefined;
+function postPutOrPatch(body: Buffer, position: number): BatchMethod | undefined {
+  if (standsAt(body, position, 'POST ')) return 'POST';
+  if (standsAt(body, position, 'PUT ')) return 'PUT';
+  return standsAt(body, position, 'PATCH ') ? 'PATCH' : undefined;
+}
+
+/** Whether an ASCII text stands at a position. */
+function standsAt(body: Buffer, position: number, text: string): boolean {
+  for (let index = 0; index < text.length; index += 1) {
+    if (body[position + index] !== text.charCodeAt(index)) return false;
+  }
+  return true;
 }
 
 function isLineBreak(code: number): boolean {
-  return code === 10 || code === 13;
+  return code === lineFeed || code === 13;
 }

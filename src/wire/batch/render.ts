@@ -5,6 +5,7 @@ import { errorJson, errorODataXml } from '../errors/render.js';
 import type { StorageError } from '../../model/errors/storage-error.js';
 import { fittingLocations, type LocationHeader } from '../http/header-block.js';
 import { contentType, type MetadataLevel } from '../odata/media-type.js';
+import { BodyWriter } from './body-writer.js';
 import type { MalformedBatchError } from './malformed.js';
 
 /** The answer to one executed write of a changeset. */
@@ -79,6 +80,14 @@ const version1 = 'DataServiceVersion: 1.0;\r\n';
 const version3 = 'DataServiceVersion: 3.0;\r\n';
 const mimeHead = 'Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n';
 const noContent = 'HTTP/1.1 204 No Content\r\n';
+const noSniffAndCache = noSniff + noCache;
+const insertedNoContent = `Preference-Applied: return-no-content\r\n${version3}`;
+const locationAndId = ['Location', 'DataServiceId'] as const;
+const locationAlone = ['Location'] as const;
+const locationStarts = { Location: 'Location: ', DataServiceId: 'DataServiceId: ' } as const;
+
+/** Of the body that is being rendered, which is done in one go. */
+const writer = new BodyWriter();
 
 /** Standard phrases of the statuses in the error registry. */
 const reasonPhrases: Readonly<Record<number, string>> = {
@@ -103,29 +112,29 @@ const reasonPhrases: Readonly<Record<number, string>> = {
  */
 export function renderBatchResponse(outcome: BatchOutcome, context: BatchContext): BatchResponse {
   const outer = `batchresponse_${context.randomness.uuid()}`;
-  const writer = new BodyWriter();
+  writer.begin();
   writer.text(`--${outer}\r\n`);
   switch (outcome.kind) {
     case 'written':
-      writeChangeset(writer, context, (open) => {
-        for (const part of outcome.parts) writeWritten(writer, open, part);
+      writeChangeset(context, (open) => {
+        for (const part of outcome.parts) writeWritten(open, part);
       });
       break;
     case 'write-failed':
-      writeChangeset(writer, context, (open) => {
+      writeChangeset(context, (open) => {
         writer.text(open);
-        writeFailed(writer, outcome, outcome.preferenceApplied, failureJson(outcome, context));
+        writeFailed(outcome, outcome.preferenceApplied, failureJson(outcome, context));
       });
       break;
     case 'found':
-      writeFound(writer, outcome);
+      writeFound(outcome);
       break;
     case 'query-failed':
       writer.text(mimeHead);
-      writeFailed(writer, outcome, undefined, failureJson(outcome, context));
+      writeFailed(outcome, undefined, failureJson(outcome, context));
       break;
     case 'malformed':
-      writeMalformed(writer, outcome.error, context);
+      writeMalformed(outcome.error, context);
       break;
     default:
       unreachable(outcome);
@@ -135,47 +144,72 @@ export function renderBatchResponse(outcome: BatchOutcome, context: BatchContext
 }
 
 /** `writeParts` receives the text that begins each part. */
-function writeChangeset(
-  writer: BodyWriter,
-  context: BatchContext,
-  writeParts: (open: string) => void,
-): void {
+function writeChangeset(context: BatchContext, writeParts: (open: string) => void): void {
   const inner = `changesetresponse_${context.randomness.uuid()}`;
   writer.text(`Content-Type: multipart/mixed; boundary=${inner}\r\n\r\n`);
   writeParts(`--${inner}\r\n${mimeHead}`);
   writer.text(`--${inner}--\r\n`);
 }
 
-function writeWritten(writer: BodyWriter, open: string, part: WrittenPart): void {
-  const common = contentIdLine(part.contentId) + noSniff + noCache;
+/** Writes texts that are there already: those of most parts only differ in their locations. */
+function writeWritten(open: string, part: WrittenPart): void {
+  writer.text(open);
   switch (part.kind) {
     case 'inserted-no-content':
-      writer.text(
-        `${open}${noContent}${common}Preference-Applied: return-no-content\r\n${version3}` +
-          `${locationLines(part.location, ['Location', 'DataServiceId'])}ETag: ${part.etag}\r\n\r\n\r\n`,
-      );
+      writer.text(noContent);
+      writeCommon(part);
+      writer.text(insertedNoContent);
+      writeLocations(part.location, locationAndId);
+      writeEtag(part.etag);
+      writer.text('\r\n\r\n');
       break;
     case 'inserted':
-      writer.text(
-        `${open}HTTP/1.1 201 Created\r\n${version3}${contentTypeLine(part.level)}${common}` +
-          preferenceLine(part.preferred ? 'return-content' : undefined) +
-          `${locationLines(part.location, ['Location'])}ETag: ${part.etag}\r\n\r\n`,
-      );
+      writer.text(`HTTP/1.1 201 Created\r\n${version3}${contentTypeLine(part.level)}`);
+      writeCommon(part);
+      if (part.preferred) writer.text(preferenceLine('return-content'));
+      writeLocations(part.location, locationAlone);
+      writeEtag(part.etag);
+      writer.text('\r\n');
       writer.bytes(part.body);
       writer.text('\r\n');
       break;
     case 'updated':
-      writer.text(`${open}${noContent}${common}${version1}ETag: ${part.etag}\r\n\r\n\r\n`);
+      writer.text(noContent);
+      writeCommon(part);
+      writer.text(version1);
+      writeEtag(part.etag);
+      writer.text('\r\n\r\n');
       break;
     case 'deleted':
-      writer.text(`${open}${noContent}${common}${version1}\r\n\r\n`);
+      writer.text(noContent);
+      writeCommon(part);
+      writer.text(`${version1}\r\n\r\n`);
       break;
     default:
       unreachable(part);
   }
 }
 
-function writeFound(writer: BodyWriter, found: Extract<BatchOutcome, { kind: 'found' }>): void {
+function writeCommon({ contentId }: WrittenPart): void {
+  if (contentId !== undefined) writer.text(contentIdLine(contentId));
+  writer.text(noSniffAndCache);
+}
+
+function writeLocations(location: string, wanted: readonly LocationHeader[]): void {
+  for (const name of fittingLocations(location, wanted)) {
+    writer.text(locationStarts[name]);
+    writer.text(location);
+    writer.text('\r\n');
+  }
+}
+
+function writeEtag(etag: string): void {
+  writer.text('ETag: ');
+  writer.text(etag);
+  writer.text('\r\n');
+}
+
+function writeFound(found: Extract<BatchOutcome, { kind: 'found' }>): void {
   const etag = found.etag === undefined ? '' : `ETag: ${found.etag}\r\n`;
   const more = found.headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   writer.text(
@@ -188,7 +222,6 @@ function writeFound(writer: BodyWriter, found: Extract<BatchOutcome, { kind: 'fo
 
 /** An unparsed operation has neither the cache header nor the preference. */
 function writeFailed(
-  writer: BodyWriter,
   { error, contentId, level }: FailedPart,
   preferenceApplied: string | undefined,
   json: string,
@@ -213,18 +246,12 @@ function failureJson(
   return errorJson(outcome.error.code, batchMessage(outcome.error, place), context);
 }
 
-function writeMalformed(writer: BodyWriter, error: MalformedBatchError, context: BatchContext) {
+function writeMalformed(error: MalformedBatchError, context: BatchContext): void {
   writer.text(
     `${mimeHead}${statusLine(error.status)}Content-Type: application/xml;charset=utf-8\r\n\r\n`,
   );
   writer.bytes(errorODataXml(error.code, error.message, context));
   writer.text('\r\n');
-}
-
-function locationLines(location: string, wanted: readonly LocationHeader[]): string {
-  let lines = '';
-  for (const name of fittingLocations(location, wanted)) lines += `${name}: ${location}\r\n`;
-  return lines;
 }
 
 function statusLine(status: number): string {
@@ -241,30 +268,4 @@ function preferenceLine(preference: string | undefined): string {
 
 function contentTypeLine(level: MetadataLevel): string {
   return `Content-Type: ${contentType(level)}\r\n`;
-}
-
-/** Builds a body from headers, which are Latin-1 text, and from bytes, which are copied once. */
-class BodyWriter {
-  readonly #chunks: Uint8Array[] = [];
-  #text = '';
-
-  text(text: string): void {
-    this.#text += text;
-  }
-
-  bytes(bytes: Uint8Array): void {
-    this.#flush();
-    this.#chunks.push(bytes);
-  }
-
-  finish(): Buffer {
-    if (this.#chunks.length === 0) return Buffer.from(this.#text, 'latin1');
-    this.#flush();
-    return Buffer.concat(this.#chunks);
-  }
-
-  #flush(): void {
-    this.#chunks.push(Buffer.from(this.#text, 'latin1'));
-    this.#text = '';
-  }
 }
