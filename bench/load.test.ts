@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { runLoad, runLoads, type Workload } from './load.js';
 
-// The benchmark must notice answers that are not what was asked for.
+// The benchmark must reject responses that do not match the request.
 
 const host = '127.0.0.1';
 const account = { name: 'a', key: createSecretKey(Buffer.from('k')) };

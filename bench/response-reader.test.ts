@@ -7,7 +7,7 @@ interface Seen {
   readonly body: string;
 }
 
-/** Reads `bytes` cut at `cut`, as two arrivals on one connection. */
+/** Reads `bytes` as one connection that delivers them in two chunks, split at `cut`. */
 function read(bytes: Buffer, cut: number): Seen[] {
   const seen: Seen[] = [];
   const reader = new ResponseReader((status, body) => {

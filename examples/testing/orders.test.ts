@@ -1,4 +1,5 @@
-// A test suite over a server in its own process: set back before each test, and made to fail.
+// A test suite over a server in its own process. The server is reset before each test, and faults
+// are injected.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { TableClient } from '@azure/data-tables';

@@ -19,7 +19,7 @@ function harness(runs: readonly Run[], isBusy: () => boolean = () => false) {
   const advance = (ms: number) => clock.advanceMicros(1000 * ms);
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   const reclaimer = new Reclaimer({ steps, timers, clock, logger, isBusy });
-  /** Lets the time pass that the one timer waits for, and calls it back. */
+  /** Advances the clock to the time of the one timer, and fires it. */
   const fire = async (): Promise<number> => {
     const delayMs = timers.delays.at(-1) ?? 0;
     advance(delayMs);
@@ -27,7 +27,7 @@ function harness(runs: readonly Run[], isBusy: () => boolean = () => false) {
     await settled();
     return delayMs;
   };
-  /** The beginnings of the steps within so many milliseconds. */
+  /** The number of steps that begin within this many milliseconds. */
   const passing = async (ms: number): Promise<number> => {
     let begun = 0;
     for (let passed = 0; passed <= ms; begun += 1) passed += await fire();
@@ -36,7 +36,7 @@ function harness(runs: readonly Run[], isBusy: () => boolean = () => false) {
   return { reclaimer, advance, logged, fire, passing, settled, timers };
 }
 
-/** A step that takes so long and always has more to delete. */
+/** A step that takes `tookMs` and always leaves more to delete. */
 function endless(advance: () => (ms: number) => void, tookMs: number): Run {
   return async () => {
     advance()(tookMs);

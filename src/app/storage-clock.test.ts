@@ -13,7 +13,7 @@ const day = 86_400 * second;
 const account = 'acct';
 const queue = 'tasks';
 
-/** Processes that serve one data directory, one after the other, on a machine that may be set. */
+/** Processes that serve one data directory in sequence, on a machine whose clock can be set. */
 async function machine(context: TestContext) {
   const location = await mkdtemp(join(tmpdir(), 'tabularium-clock-'));
   context.after(() => rm(location, { recursive: true, force: true }));

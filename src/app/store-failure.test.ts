@@ -17,7 +17,7 @@ const logger = {
   error: (message: string) => void errors.push(message),
 };
 
-/** A server whose commits fail as long as `failure.error` is there. */
+/** A server whose commits fail while `failure.error` is set. */
 async function faultyServer() {
   const failure: { error?: Error } = {};
   const server = await startServer(
@@ -86,7 +86,7 @@ describe('a failure of the store', () => {
           new RegExp(`<Code>${code}</Code>`),
         ],
       ];
-      // Who operates the server hears of what it did not expect, and not of load.
+      // Unexpected failures are logged for the operator; load is not.
       assert.equal(errors.splice(0).length, code === 'ServerBusy' ? 0 : answers.length);
       for (const [answer, body] of answers) {
         assert.equal(answer.status, status, answer.text);

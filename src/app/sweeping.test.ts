@@ -16,11 +16,11 @@ import type { ServedStore } from '../kv/served-store.js';
 import { TableService } from '../services/tables/table-service.js';
 import { startServer } from './server.js';
 
-/** Shorter than the time after which the server looks for garbage by itself. */
+/** Less than the interval at which the server looks for garbage without being told. */
 const soonMsMax = 1_000;
 const looksMax = 1_000;
 
-/** Timers that never call back later than soon. */
+/** Timers of which those with a delay above `soonMsMax` never fire. */
 const soonTimers: Timers = {
   start: (delayMs, callback, argument) =>
     delayMs <= soonMsMax
@@ -42,7 +42,7 @@ async function world(t: TestContext) {
     queues.close();
     return server.close();
   });
-  // The first look, which finds nothing.
+  // Lets the first look pass, which finds nothing.
   await setTimeout(200);
   return { store, tables, queues };
 }

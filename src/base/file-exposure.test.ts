@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-/** A file in a folder of its own. */
+/** A file in its own folder. */
 async function fileWith(name: string, modes: { file: number; folder: number }): Promise<string> {
   const inside = join(folder, name);
   await mkdir(inside);

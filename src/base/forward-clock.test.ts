@@ -7,7 +7,7 @@ import { forwardClock } from './forward-clock.js';
 const second = 1_000_000;
 const day = 86_400 * second;
 
-/** A wall clock that can be set without time passing. */
+/** A wall clock that can be set, beside a clock of elapsed time that cannot. */
 function machine() {
   const running = manualClock();
   let set = 0;

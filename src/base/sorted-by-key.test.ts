@@ -14,7 +14,7 @@ function entry(number: number): Element {
   return { key, version: number + 1 };
 }
 
-/** Every number below the count once, in an order that jumps about. */
+/** Every number below `count` once, in a scattered order. */
 function scattered(count: number): number[] {
   return Array.from({ length: count }, (_, index) => (index * 7_919) % count);
 }

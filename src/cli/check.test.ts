@@ -33,7 +33,7 @@ void it('tells whether a data directory is intact, and lists what is not', async
 
   const file = join(location, 'data.mdb');
   const bytes = await readFile(file);
-  // Free pages keep what was there before.
+  // Free pages keep their former content.
   for (let at = bytes.indexOf('look for'); at >= 0; at = bytes.indexOf('look for', at + 1)) {
     bytes.write('look fox', at);
   }
@@ -64,7 +64,7 @@ void it('tells what a server that was killed has left of its journal', async () 
   const file = join(location, 'journal', '1', '000001');
   const content = await readFile(file);
   const spoilt = Buffer.from(content);
-  // The first frame, in the first block behind the head.
+  // The first frame is in the first block after the file header.
   spoilt.fill(7, 4_096, 4_196);
   await writeFile(file, spoilt);
   const damaged = await check();
@@ -77,7 +77,7 @@ void it('tells what a server that was killed has left of its journal', async () 
   assert.equal(start.code, 1);
   assert.match(start.stderr, /error: The journal is damaged: .* lacks frame 1/);
 
-  // That start had put it out of the way of a process that might still write to it.
+  // The failed start has moved the journal away from processes that might still write to it.
   await writeFile(join(location, 'journal', '1.old', '000001'), content);
   await rename(join(location, 'journal'), join(location, 'elsewhere'));
   assert.match((await check()).stderr, /error: The journal is missing: /);

@@ -9,7 +9,7 @@ const page = readFileSync(
   'utf8',
 );
 
-/** The commands that do something, with their whole names. */
+/** The commands without subcommands, by their full names. */
 function leaves(command: Command, name = command.name()): [string, Command][] {
   if (command.commands.length === 0) return [[name, command]];
   return command.commands.flatMap((child) => leaves(child, `${name} ${child.name()}`));

@@ -30,7 +30,7 @@ async function tokenFrom(cwd: string, ...args: readonly string[]): Promise<strin
   return stdout.trim();
 }
 
-/** As `tabularium dev-token` makes it, without a process of its own. */
+/** A token as `tabularium dev-token` makes it, without starting a process. */
 async function signed(cwd: string, claims: Partial<DevClaims> = {}): Promise<string> {
   const issuedAt = Math.floor(Date.now() / 1000);
   return signDevToken(await openDevIssuer(join(cwd, '.tabularium-dev-issuer')), {
@@ -45,7 +45,7 @@ async function signed(cwd: string, claims: Partial<DevClaims> = {}): Promise<str
   });
 }
 
-/** The status of a listing of tables with a token. */
+/** The status of a request for the list of tables with this token. */
 async function statusWith(server: CliProcess, token: string): Promise<number> {
   const headers = {
     Authorization: `Bearer ${token}`,

@@ -11,15 +11,18 @@ import { fileURLToPath } from 'node:url';
 import { runCli } from '../../test/support/cli-process.js';
 import { runCommand } from '../../test/support/command-host.js';
 
-// What an endpoint answers, and what stands on the command line, is printed so that it can neither
-// command the terminal nor turn the direction of a line.
+// Text from a server or the command line is printed so that it can neither control the terminal nor
+// change the direction of a line.
 
-/** A title, a colour by C1, a turned line, an isolate, a mark, ends of lines, and DEL. */
+/** Sets a title and a colour (by C1), contains bidirectional marks, line ends and DEL. */
 const evil = '\x1b]0;owned\x07\x9b31m\u202eright\u2066left\u200f\u061c\u2028\u2029\x85\x7f';
-/** XML carries no C0. */
+/** XML cannot contain C0 controls. */
 const evilXml = Array.from(evil, (each) => (each < ' ' ? '' : each)).join('');
 
-/** Ranges of what a terminal or a reader of a line obeys; a line feed ends lines of ours. */
+/**
+ * Ranges of characters that control a terminal or the direction of text. Line feeds are allowed:
+ * they end the printed lines.
+ */
 const commanding: readonly (readonly [from: string, to: string])[] = [
   ['\0', '\t'],
   ['\v', '\x1f'],

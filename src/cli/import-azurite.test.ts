@@ -81,7 +81,7 @@ function queuesFile(nowMs: number): string {
       accountName: 'one',
       queueName: 'work',
       messageId: `id-${at}`,
-      // The second was put before the first.
+      // `second` was put before `first`, so it becomes visible earlier.
       timeNextVisible: nowMs + (text === 'later' ? 3_600_000 : text === 'second' ? -2000 : -1000),
       persistency: { id: text === 'gone' ? 'lost' : 'extent-1', offset, count },
       expirationTime: forEver ? '9999-12-31T23:59:59.999Z' : new Date(nowMs + lifeMs).toISOString(),

@@ -220,7 +220,7 @@ void describe('tabularium queue get', () => {
     await work.sendMessage('slow');
     const target = started.server.queueEndpoint;
     await using proxy = await startProxy(target, async ({ method }): Promise<'pass'> => {
-      // The message has become visible again and is taken before its deletion arrives.
+      // Stands for the message becoming visible again and being taken before the deletion arrives.
       if (method === 'DELETE') await work.clearMessages();
       return 'pass';
     });

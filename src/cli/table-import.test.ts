@@ -57,7 +57,7 @@ async function rowsOf(table: string): Promise<readonly Row[]> {
   });
 }
 
-/** A connection to the same server by another origin. */
+/** The connection string of the same server with another origin. */
 function connectionBy(origin: string): string {
   const text = started.server.connectionString();
   return text.replace(/TableEndpoint=http:\/\/[^/]+/, `TableEndpoint=${origin}`);
@@ -305,7 +305,7 @@ function interruptedText(format: 'csv' | 'json' | 'jsonl'): string {
   return `partition,id,text\r\n${cells.join('')}`;
 }
 
-/** Stops an import on its way, runs it again and checks that nothing is missing or done twice. */
+/** Interrupts an import, runs it again and checks that nothing is missing or duplicated. */
 async function interrupted(
   signal: 'SIGKILL' | 'SIGINT',
   format: 'csv' | 'json' | 'jsonl',

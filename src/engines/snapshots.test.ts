@@ -9,7 +9,7 @@ import type { Entry, Store } from '../kv/store.js';
 import { openLmdbStore } from './lmdb/store.js';
 import { openMemoryStore } from './memory/store.js';
 
-/** Keys of the product begin with a low byte. */
+/** Keys of the server begin with a low byte. */
 const key = (text: string) => Buffer.from(`\u0002${text}`);
 
 async function put(store: Store, ...texts: readonly string[]): Promise<number> {
@@ -22,7 +22,7 @@ async function put(store: Store, ...texts: readonly string[]): Promise<number> {
 async function everything(store: Store): Promise<readonly Entry[]> {
   const options = { limit: 100_000, bytesMax: Infinity };
   const { entries } = await store.range({ start: Buffer.alloc(0) }, options);
-  // Engines differ in the kind of bytes that they return.
+  // Engines return different kinds of bytes.
   return entries.map((entry) => ({
     key: Buffer.from(entry.key),
     value: Buffer.from(entry.value),
@@ -114,7 +114,7 @@ for (const [name, run] of engines) {
         const third = await put(store, 'b');
         await store.restoreSnapshot();
         const fourth = await put(store, 'c');
-        // The clock stands still, so only what the store remembers can tell them apart.
+        // The clock stands still, so the store must remember the last version.
         assert.ok(first < second && second < third && third < fourth);
       }));
 

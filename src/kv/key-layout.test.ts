@@ -12,7 +12,7 @@ const page = readFileSync(
 
 type Written = string | number | { readonly hex: string };
 
-/** Rows of the page whose cells are a tuple in JSON and its bytes. */
+/** Rows of the page whose cells are a tuple in JSON and its encoding. */
 function examples(): { readonly tuple: TupleElement[]; readonly hex: string }[] {
   const row = /^\| `(\[.*\])` +\| `((?:[0-9a-f]{2} ?)+)` +\|$/gm;
   return [...page.matchAll(row)].map(([, json = '', bytes = '']) => ({

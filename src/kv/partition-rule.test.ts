@@ -2,7 +2,7 @@ import { openMemoryStore } from '../engines/memory/store.js';
 import { storeConformance } from './conformance/index.js';
 import { withPartitionRule } from './partition-rule.js';
 
-// The suite asks for no more than the contract promises.
+// The suite requires no more than the contract.
 storeConformance({
   name: 'a store that promises no more than the contract',
   async open(options) {

@@ -19,7 +19,7 @@ async function filled() {
   return { store, keys };
 }
 
-/** Every look at it finds that the slice is over. */
+/** A clock by which every slice has ended when it is looked at. */
 function hurriedClock() {
   let now = 0;
   return { monotonicMs: () => (now += 100) };

@@ -15,7 +15,7 @@ import {
   tupleRange,
 } from './tuple.js';
 
-/** Any code units at all, most of them where the encoding changes. */
+/** Any UTF-16 code units, most of them near changes of the encoding. */
 const anyString = fc
   .array(
     fc.oneof(

@@ -22,8 +22,8 @@ import {
 } from '../support/chromium.js';
 import { startServer, type StartedServer } from '../support/start-server.js';
 
-// Rules about origins as a browser sees them: Chromium sends the preflights, and decides what a page
-// may read. Tokens and rules are made by the official clients.
+// CORS rules as a browser applies them: Chromium sends the preflight requests and decides what a
+// page may read. The official clients make tokens and rules.
 
 interface Init {
   readonly method?: string;
@@ -31,7 +31,7 @@ interface Init {
   readonly body?: string;
 }
 
-/** What a page gets: an answer with the headers that it may read, or the name of what was thrown. */
+/** What the page gets: a response with the headers that it may read, or the name of the error. */
 interface Fetched {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -76,14 +76,14 @@ describe('a page of another origin', { skip: withoutChromium }, () => {
   const queuesUrl = (path: string, query = '') =>
     `${started.server.queueEndpoint}${path}?${queueSas}${query}`;
 
-  /** The same rules for tables and queues; none without an origin. */
+  /** Sets the same rules for tables and queues; without an origin, none. */
   async function allow(origin?: string, exposedHeaders = 'etag,x-ms-*'): Promise<void> {
     const connection = started.server.connectionString();
     const rule = {
       allowedMethods: 'GET,POST,PUT,DELETE,MERGE',
       allowedHeaders: '*',
       exposedHeaders,
-      // Preflights are kept no longer than the test needs them.
+      // Preflight results are not cached, so that each test sends its own.
       maxAgeInSeconds: 0,
     };
     const cors = origin === undefined ? [] : [{ ...rule, allowedOrigins: origin }];

@@ -6,8 +6,8 @@ import type { Outcome } from './scenario.js';
 import type { RunningLoad, World } from './world.js';
 
 /**
- * The cause of trouble is gone: the server must get well again, or must have ended in words and start
- * again. Either way it has what it acknowledged, and can be stopped.
+ * Waits until the faults are over: the server must recover, or have ended with a message and start
+ * again. It must have everything that it acknowledged, and stop when asked.
  */
 export async function afterTroubles(world: World, load: RunningLoad): Promise<Outcome> {
   const outcome = await wellOrEnded(world);
@@ -19,7 +19,7 @@ export async function afterTroubles(world: World, load: RunningLoad): Promise<Ou
   return outcome;
 }
 
-/** A server may be well for a moment, and then find that it cannot go on. */
+/** A server may look healthy for a moment before it notices that it cannot continue. */
 async function wellOrEnded(world: World): Promise<'goes on' | 'ends clearly'> {
   const well = world.becomesHealthy().then(() => pause(500));
   well.catch(() => undefined);
@@ -34,14 +34,14 @@ async function wellOrEnded(world: World): Promise<'goes on' | 'ends clearly'> {
   return 'ends clearly';
 }
 
-/** That it ended is no reason against it. */
+/** Ignores an error when the server has ended. Otherwise rethrows it. */
 async function afterEnd(world: World, error: unknown): Promise<'ended'> {
   const ended = await Promise.race([world.server.exit, pause(100)]);
   if (ended === undefined) throw error;
   return 'ended';
 }
 
-/** Trouble under clients that a server outlives. Afterwards it can be stopped and started again. */
+/** Faults under load that the server must survive. Afterwards it is stopped and started again. */
 export async function outlives(
   world: World,
   troubles: Troubles,
@@ -58,7 +58,7 @@ export async function outlives(
   return 'goes on';
 }
 
-/** Trouble under clients that ends a server, by itself or because it was asked to. */
+/** Faults under load that end the server, by itself or because it was asked to. */
 export async function endsUnder(
   world: World,
   troubles: Troubles,
@@ -71,7 +71,7 @@ export async function endsUnder(
   return exit;
 }
 
-/** A server that has ended starts again, and has what it acknowledged. */
+/** Starts a server that has ended, and checks that it has what it acknowledged. */
 export async function startsAgain(world: World): Promise<'starts again'> {
   await world.start();
   await world.settle();

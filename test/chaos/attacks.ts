@@ -10,7 +10,7 @@ import { reset } from './dial.js';
 import { eventually, Finding, within } from './finding.js';
 import type { World } from './world.js';
 
-// What strangers and bad networks do to sockets. Each attack leaves the server as it was, and
+// Attacks on sockets by other hosts and bad networks. Each attack leaves the server unchanged, and
 // resolves when all its connections are closed.
 
 const atOnce = 50;
@@ -35,7 +35,7 @@ async function sendAndLeave(
   socket.on('error', () => undefined);
   socket.on('data', () => undefined);
   socket.write(bytes);
-  // A reset at the moment of the connection would tell the server nothing at all.
+  // A reset right after the connection would not reach the server at all.
   await Promise.race([pause(how.waitMs), closed]);
   if (how.leave === 'reset') reset(socket);
   else if (how.leave === 'destroy') socket.destroy();
@@ -67,8 +67,8 @@ const rowPath = entityPath(mainTable, 'attacks', 'row');
 const rowBody = JSON.stringify({ serial: 0, pad: 'x'.repeat(100) });
 
 /**
- * A write of the row, which must be there: one that nobody waited for may come to its end behind
- * the removal of the row, and must not bring it back.
+ * Replaces the row only if it exists: a request without a waiting client may finish after the row
+ * was removed, and must not bring it back.
  */
 function replacement(client: WireClient): Buffer {
   const headers = { Expect: undefined, 'If-Match': '*' };
@@ -105,7 +105,7 @@ async function removeRow(client: WireClient): Promise<void> {
   if (status !== 204) throw new Finding(`the row of attacks: ${status}`);
 }
 
-/** The client says at once that it will say no more: it gets its whole answer. */
+/** The client half-closes at once, and must get its whole response. */
 export async function halfOpen(world: World, rounds: number): Promise<void> {
   const client = world.tableClient();
   await makeRow(client);
@@ -126,7 +126,7 @@ export async function halfOpen(world: World, rounds: number): Promise<void> {
   await removeRow(client);
 }
 
-/** Many requests at once on one connection: as many answers, in their order. */
+/** Many requests at once on one connection must get as many responses, in order. */
 export async function pipelining(world: World, count: number): Promise<void> {
   const client = world.tableClient();
   const socket = connect(world.server.port, '127.0.0.1');
@@ -148,7 +148,7 @@ export async function pipelining(world: World, count: number): Promise<void> {
   }
 }
 
-/** Asks for much, many times over, and reads nothing; then goes away. */
+/** Requests large responses many times without reading them, then disconnects. */
 export async function neverReading(world: World, connections: number): Promise<void> {
   const client = world.tableClient();
   const query = client.bytes({ path: `/${mainTable}()` });
@@ -168,7 +168,7 @@ export async function neverReading(world: World, connections: number): Promise<v
   client.close();
 }
 
-/** A body of chunks of one byte: stored whole, or refused in words. */
+/** A body in chunks of one byte must be stored whole or refused with an error. */
 export async function oneByteChunks(world: World, bytes: number): Promise<void> {
   const client = world.tableClient();
   await makeRow(client);
@@ -190,7 +190,7 @@ export async function oneByteChunks(world: World, bytes: number): Promise<void> 
   await removeRow(client);
 }
 
-/** What is no request; over TLS, what is no handshake. */
+/** Bytes that are no request; over TLS, no handshake. */
 export async function nonsense(world: World, rounds: number): Promise<void> {
   const { random } = world;
   await many(rounds, async () => {

@@ -10,11 +10,11 @@ import { assertEndedClearly, assertStopped } from './endings.js';
 import { Finding, within } from './finding.js';
 import { untroubled, World } from './world.js';
 
-// Servers that misbehave on purpose: the suite must notice each.
+// Servers that misbehave on purpose: the suite must detect each.
 
 const linux = process.platform === 'linux' ? false : 'processes are found in /proc';
 
-/** Two proxies that intercept with the clients of a world. */
+/** Two proxies that intercept the requests of the clients of a world. */
 async function between(world: World, intercept: Interceptor): Promise<AsyncDisposable> {
   const [table, queue] = await Promise.all(
     [world.server.port, world.server.queuePort].map((port) =>
@@ -35,7 +35,7 @@ async function between(world: World, intercept: Interceptor): Promise<AsyncDispo
   };
 }
 
-/** Every third of the writes that match are answered as if they had been done. */
+/** Answers every third matching write as if it had been done, without doing it. */
 function dropping(matches: (method: string, url: string) => boolean, status: number): Interceptor {
   let seen = 0;
   return (request, response) => {

@@ -7,8 +7,7 @@ import { allScenarios } from './all-scenarios.js';
 import { repeatLine, runRound } from './rounds.js';
 import { areas, type Area } from './scenario.js';
 
-// A few rounds of each area, drawn anew in each run. All of it, for as long as wanted:
-// docs/internals/correctness.md.
+// A few random rounds of each area. For longer runs see docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_CHAOS_SEED');
 const roundsOfArea = numberSetting('TABULARIUM_CHAOS_ROUNDS', byLength({ short: 1, long: 5 }));

@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls, TLSSocket } from 'node:tls';
 
-/** Over which connection a secure one runs: only that one can be reset. */
+/** The TCP connection of each TLS connection: only that can be reset. */
 const carriers = new WeakMap<TLSSocket, Socket>();
 
-/** A connection over TLS to whoever answers, whatever its certificate. */
+/** A TLS connection to any server, whatever its certificate. */
 export function secureDial(port: number): Socket {
   const carrier = connect(port, '127.0.0.1');
-  // Errors of the carrier reach the secure connection as its end.
+  // An error of the TCP connection ends the TLS connection.
   carrier.on('error', () => undefined);
   const secure = connectTls({ socket: carrier, rejectUnauthorized: false });
   carriers.set(secure, carrier);

@@ -12,7 +12,7 @@ import { eventually, Finding, within } from './finding.js';
 import type { Outcome, Scenario } from './scenario.js';
 import { untroubled, World } from './world.js';
 
-// What people and hardware do to a data directory.
+// Damage to a data directory by people and hardware.
 
 const deviceFull = '/dev/full';
 const skip = process.platform === 'linux' ? false : 'needs /dev/full, and to rename files in use';
@@ -70,8 +70,9 @@ const overwritten: Damage = async (file, random) => {
 };
 
 /**
- * Damage to the file of a stopped server. What is there is served right or not at all: the start is
- * refused, reads fail, or the process ends, each in words. With the old file all is as it was.
+ * Damage to the file of a stopped server. The server must serve correct data or none: it refuses to
+ * start, reads fail, or the process ends, each with a message. With the old file everything is as
+ * before.
  */
 function damaged(damage: Damage) {
   return async (random: SimRandom): Promise<Outcome> => {
@@ -126,7 +127,7 @@ function difference(before: Contents, after: Contents): string {
   return `${lost} rows lost, ${changed} wrong, ${tables}, ${messages}`;
 }
 
-/** The directory of a running server goes away, and perhaps something else comes in its place. */
+/** The directory of a running server goes away, and sometimes another one takes its place. */
 function moved(kind: 'renamed' | 'removed' | 'replaced') {
   return async (random: SimRandom): Promise<Outcome> => {
     await using world = await World.make(random, { workers: random.chance(0.3) ? 2 : 1 });
@@ -136,7 +137,7 @@ function moved(kind: 'renamed' | 'removed' | 'replaced') {
     if (kind === 'removed') await rm(world.location, { recursive: true, force: true });
     else await rename(world.location, elsewhere);
     if (kind === 'replaced') {
-      // The socket by which the owner is known cannot be copied.
+      // The socket of the owner cannot be copied.
       const filter = (path: string) => !path.endsWith('.sock');
       await cp(elsewhere, world.location, { recursive: true, filter });
     }
@@ -167,7 +168,7 @@ function moved(kind: 'renamed' | 'removed' | 'replaced') {
   };
 }
 
-/** Nothing is acknowledged any more: an answer is a failure, or does not come. */
+/** Checks that no write is acknowledged: each fails, or gets no response. */
 async function assertRefusesWrites(world: World): Promise<void> {
   const client = world.tableClient();
   try {
@@ -182,7 +183,7 @@ async function assertRefusesWrites(world: World): Promise<void> {
   }
 }
 
-/** A log on a full disk from the first line on. */
+/** A log file on a disk that is full from the start. */
 async function fullLog(random: SimRandom): Promise<Outcome> {
   const isDebugFile = random.chance(0.5);
   const workers = random.chance(0.3) ? 2 : 1;
@@ -196,7 +197,7 @@ async function fullLog(random: SimRandom): Promise<Outcome> {
     try {
       await world.tryStart(['--debug', deviceFull]);
     } catch (error) {
-      // Refusing a file that takes nothing is as good.
+      // The server may also refuse a log file that it cannot write.
       if (!(error instanceof StartFailure)) throw new Finding(String(error), { cause: error });
       assertEndedClearly(error.exit);
       await world.start();

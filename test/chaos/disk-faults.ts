@@ -19,7 +19,9 @@ const journalFiles = '/journal/';
 const diskErrors = ['ENOSPC', 'EIO'] as const;
 const failing: Troubles = { breaks: 'go on', failures: 'unanswered' };
 
-/** A file that the server writes to: with a journal, the data file only every few seconds. */
+/**
+ * A file that the server writes to. With a journal it writes the data file only every few seconds.
+ */
 function writtenIn(world: World, random: SimRandom): string {
   return world.keepsJournal && random.chance(0.7) ? journalFiles : dataFile;
 }
@@ -30,7 +32,7 @@ function workersFor(random: SimRandom): 1 | 2 {
   return random.chance(0.3) ? 2 : 1;
 }
 
-/** Once, now and then, or always for a while. */
+/** Once, now and then, or always for some time. */
 function pattern(random: SimRandom) {
   return random.pick([
     { times: 1, after: random.int(10) },
@@ -54,7 +56,7 @@ function callsFail(calls: typeof writeCalls): Run {
   };
 }
 
-/** Each sync takes long; a stop waits for what is under way. */
+/** Each sync is slow; a stop must wait for the commits in progress. */
 const slowDisk: Run = async (random, faults) => {
   await using world = await World.make(random, { workers: workersFor(random), env: faults.env });
   const load = world.beginLoad(killed);
@@ -69,7 +71,7 @@ const slowDisk: Run = async (random, faults) => {
   return 'starts again';
 };
 
-/** A sync that never ends keeps no process from ending. */
+/** A sync that never returns must not keep a process from ending. */
 const stuckDisk: Run = async (random, faults) => {
   await using world = await World.make(random, { workers: workersFor(random), env: faults.env });
   const load = world.beginLoad({ breaks: 'end', failures: 'unanswered' });
@@ -85,14 +87,14 @@ const stuckDisk: Run = async (random, faults) => {
   const exit = await world.ended();
   faults.clear();
   await load.end();
-  // A call that never ends is ended with its process.
+  // A process with a call that never returns is killed.
   if (exit.signal !== 'SIGKILL') assertStopped(exit, [0, 1, 130, 143]);
   await world.start();
   await world.settle();
   return 'starts again';
 };
 
-/** A start under a rule, which must refuse in words or succeed all the same. */
+/** A start under a fault rule must fail with a message or succeed. */
 async function startUnder(world: World): Promise<Outcome> {
   try {
     await world.tryStart();
@@ -123,7 +125,7 @@ const startFails: Run = async (random, faults) => {
   return outcome;
 };
 
-/** The first start on a directory stumbles, or dies, at one of its calls; the next one succeeds. */
+/** The first start on a directory fails or is killed at one of its calls; the next one succeeds. */
 const firstStart: Run = async (random, faults) => {
   await using world = await World.make(random, { workers: workersFor(random), env: faults.env });
   await world.stop();
@@ -134,7 +136,7 @@ const firstStart: Run = async (random, faults) => {
     const action: FaultAction = isDeath
       ? { kind: 'end', when: random.pick(['before', 'after', 'halfway'] as const) }
       : { kind: 'fail', error: random.pick(diskErrors) };
-    // LMDB dies of an open of its own that fails after the same one has just succeeded.
+    // Failures of `open` are left out: LMDB crashes when it opens a file again and that fails.
     const opens = isDeath ? (['open'] as const) : [];
     const calls = [...writeCalls, ...syncCalls, ...opens, 'rename', 'ftruncate'] as const;
     faults.set({ calls, path: fresh, action, after: random.int(30), times: 1 });
@@ -153,7 +155,7 @@ const firstStart: Run = async (random, faults) => {
   return 'starts again';
 };
 
-/** The process dies at one of the calls that write, before it, after it or half way through. */
+/** The process is killed at one of the calls that write, before, after or in the middle of it. */
 const crashPoints: Run = async (random, faults) => {
   await using world = await World.make(random, { env: faults.env });
   for (let crash = 0; crash < 3; crash += 1) {
@@ -175,7 +177,7 @@ const crashPoints: Run = async (random, faults) => {
   return 'starts again';
 };
 
-/** The same in a worker, whose primary goes on. */
+/** The same in a worker while its primary lives. */
 const workerCrashPoints: Run = async (random, faults) => {
   await using world = await World.make(random, { workers: 2, env: faults.env });
   for (let crash = 0; crash < 2; crash += 1) {
@@ -188,7 +190,7 @@ const workerCrashPoints: Run = async (random, faults) => {
       after: random.int(60),
     });
     await eventually('a worker dies at its call', async () => {
-      // New connections are spread over all workers that listen by now.
+      // New connections are distributed to all workers that listen by then.
       const load = world.beginLoad({ breaks: 'go on', failures: 'surprise' });
       await pause(500);
       await load.end();
@@ -202,7 +204,9 @@ const workerCrashPoints: Run = async (random, faults) => {
   return 'goes on';
 };
 
-/** The file of the log takes nothing for a while: requests do not notice, and the log comes back. */
+/**
+ * Writes of the log file fail for some time: requests must not notice, and the log must recover.
+ */
 const logFails: Run = async (random, faults) => {
   const workers = workersFor(random);
   const isDebugFile = random.chance(0.5);

@@ -5,7 +5,7 @@ import { Finding } from './finding.js';
 const stackLine = /^\s+at .*(\(|node:|file:|\/).*:\d+:\d+\)?$/m;
 const shownMax = 2000;
 
-/** What the end of a server is judged by. */
+/** The parts of a server's end that checks look at. */
 export type Ending = Pick<ServerExit, 'code' | 'signal' | 'output'>;
 
 /** It ended as it does after a stop signal, or with one of the exit codes given. */
@@ -16,12 +16,12 @@ export function assertStopped(ending: Ending, codes: readonly number[] = [0]): v
   assertNoStack(ending);
 }
 
-/** Of ends with a reason. `broken` is none: nobody expected the error. */
+/** Exit codes with a known reason. `broken` has none: it stands for an unexpected error. */
 const clearCodes = new Set<number | null>([exitCodes.failed, 2, exitCodes.storeFailed]);
 
 /**
- * It ended by itself, in a way that tells a person what to do: a documented exit code and a line that
- * begins with `error:`, or is logged as an error.
+ * Checks that it ended by itself and told what to do: a documented exit code, and a line that
+ * begins with `error:` or is logged as an error.
  */
 export function assertEndedClearly(ending: Ending): void {
   const hasCode = clearCodes.has(ending.code);
@@ -32,7 +32,7 @@ export function assertEndedClearly(ending: Ending): void {
   assertNoStack(ending);
 }
 
-/** The stack of an exception on its own says that nobody was ready for it. */
+/** A bare stack trace means that the error was not expected. */
 function assertNoStack(ending: Ending): void {
   const own = ending.output.split('\n').filter((line) => !line.startsWith('{'));
   if (stackLine.test(own.join('\n'))) throw new Finding(`ended with a stack: ${shown(ending)}`);

@@ -1,14 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** What a sound server does not do. Everything else that is thrown is a fault of the suite. */
+/**
+ * Behaviour that a correct server does not show. Everything else that is thrown is an error of the
+ * suite.
+ */
 export class Finding extends Error {
   override readonly name = 'Finding';
 }
 
-/** How long anything may take. Generous: machines are busy, and only a hang passes it. */
+/**
+ * The longest that anything may take. Generous, so that only a hang exceeds it on a busy machine.
+ */
 export const limitMs = 60_000;
 
-/** The value in time; otherwise a finding that tells what did not come. */
+/** The value, if it arrives in time; otherwise throws a finding that says what is missing. */
 export async function within<T>(what: string, promise: Promise<T>, ms = limitMs): Promise<T> {
   const timer = new AbortController();
   const late = pause(ms, undefined, { signal: timer.signal }).then(() => {
@@ -22,7 +27,7 @@ export async function within<T>(what: string, promise: Promise<T>, ms = limitMs)
   }
 }
 
-/** Resolves when it holds; a finding when it does not in time. */
+/** Resolves when the condition holds; throws a finding when it does not in time. */
 export async function eventually(
   what: string,
   holds: () => boolean | Promise<boolean>,

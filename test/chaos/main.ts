@@ -70,7 +70,7 @@ function tell(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** One line a scenario: how many rounds went which way. */
+/** One line for each scenario: how many rounds had each outcome. */
 function tellSummary(scenarios: readonly Scenario[], rounds: readonly Round[]): void {
   const results = ['goes on', 'ends clearly', 'starts again', 'skipped', 'finding'] as const;
   const cells = (first: string, rest: readonly (string | number)[]) =>

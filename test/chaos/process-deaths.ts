@@ -13,14 +13,14 @@ import { untroubled, World } from './world.js';
 
 const skip = process.platform === 'linux' ? false : 'processes are found in /proc';
 
-/** Workers come and go under clients. */
+/** For scenarios in which workers are killed and started under load. */
 const churn: Troubles = { breaks: 'go on', failures: 'surprise' };
 
 function kill(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It was faster.
+    // The process has ended already.
   }
 }
 
@@ -36,7 +36,7 @@ async function killPrimary(random: SimRandom) {
   return 'starts again' as const;
 }
 
-/** Each start of a directory has another mode, and finds what the one before has left. */
+/** Each start on the directory uses another mode, on what the last one left. */
 async function switchModes(random: SimRandom) {
   await using world = await World.make(random, { workers: random.pick([1, 2]) });
   for (let round = 0; round < 3; round += 1) {
@@ -52,7 +52,7 @@ async function switchModes(random: SimRandom) {
   return 'starts again' as const;
 }
 
-/** One worker, or all of them, while the primary lives. */
+/** Kills one or all workers while the primary lives. */
 async function killWorkers(random: SimRandom) {
   await using world = await World.make(random, { workers: random.pick([2, 3]) });
   return await outlives(world, churn, async () => {
@@ -70,7 +70,7 @@ async function killWorkers(random: SimRandom) {
   });
 }
 
-/** The primary and a worker, or all processes, within milliseconds. */
+/** Kills the primary and a worker, or all processes, within milliseconds. */
 async function killBoth(random: SimRandom) {
   await using world = await World.make(random, { workers: 2 });
   const pids = await world.workerPids();
@@ -88,7 +88,7 @@ async function killBoth(random: SimRandom) {
   return await startsAgain(world);
 }
 
-/** A worker that stands still for a while takes no promise with it. */
+/** Stops a worker by SIGSTOP for some time: everything acknowledged must remain. */
 async function freezeWorker(random: SimRandom) {
   await using world = await World.make(random, { workers: 2 });
   const pid = random.pick(await world.workerPids());
@@ -101,7 +101,7 @@ async function freezeWorker(random: SimRandom) {
   });
 }
 
-/** A stop while workers are killed. */
+/** Stops the server while its workers are killed. */
 async function stopWithDeadWorker(random: SimRandom) {
   await using world = await World.make(random, { workers: 2 });
   const pids = await world.workerPids();
@@ -118,7 +118,7 @@ async function stopWithDeadWorker(random: SimRandom) {
   return await startsAgain(world);
 }
 
-/** A second server on the directory is refused in words, and harms nothing. */
+/** A second server on the directory must be refused with a message and do no harm. */
 async function secondServer(random: SimRandom) {
   await using world = await World.make(random, { workers: random.pick([1, 2]) });
   return await outlives(world, untroubled, async () => {
@@ -137,7 +137,7 @@ const launcher = `
   process.stdout.write('child ' + child.pid + '\\n');
 `;
 
-/** Whoever started the server dies, and with it the readers of its output. */
+/** The process that started the server dies, and with it the reader of its output. */
 async function orphaned(random: SimRandom) {
   await using world = await World.make(random, { workers: random.pick([1, 2]) });
   await world.loadFor(100);
@@ -154,7 +154,7 @@ async function orphaned(random: SimRandom) {
   const pid = Number(/child (\d+)/.exec(printed)?.[1]);
   parent.kill('SIGKILL');
   await once(parent, 'exit');
-  // It may go on, or end by itself; then it must end when it is told to.
+  // The server may continue or end by itself; it must end when asked to.
   await pause(random.between(0, 1000));
   const isAsked = world.processes().includes(pid);
   if (isAsked) kill(pid, random.pick(['SIGTERM', 'SIGINT'] as const));
@@ -162,7 +162,7 @@ async function orphaned(random: SimRandom) {
   return await startsAgain(world);
 }
 
-/** Workers that die as soon as they are there. The server gives up in words, or outlives it. */
+/** Workers die as soon as they start. The server gives up with a message, or survives. */
 async function crashLoop(random: SimRandom) {
   await using world = await World.make(random, { workers: 2 });
   const load = world.beginLoad({ breaks: 'go on', failures: 'unanswered' });

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { hasNotEnded } from '../support/process-states.js';
 
-/** In the environment of every process of a world, and so of their children. */
+/** Set in the environment of every process of a world and so of its children. */
 export const worldVariable = 'TABULARIUM_TEST_WORLD';
 
-/** Ids of the living processes of a world. Linux; elsewhere none is found. */
+/** Ids of the living processes of a world. Only Linux shows them; elsewhere the result is empty. */
 export function processesOf(world: string): number[] {
   return allProcesses().filter((pid) => {
     const isOfWorld = read(pid, 'environ').includes(`${worldVariable}=${world}\0`);
@@ -20,7 +20,7 @@ export function workersOf(pid: number): number[] {
   });
 }
 
-/** Memory of a process that is in use, in bytes. */
+/** Resident memory of a process in bytes. */
 export function residentBytes(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(read(pid, 'status'))?.[1] ?? 0) * 1024;
 }

@@ -2,14 +2,14 @@ import { SimRandom } from '../support/sim-random.js';
 import { within } from './finding.js';
 import type { Outcome, Scenario } from './scenario.js';
 
-/** A round that takes longer hangs somewhere. */
+/** A round that takes longer hangs. */
 const roundMs = 10 * 60_000;
 
 export interface Round {
   readonly scenario: Scenario;
   readonly seed: number;
   readonly result: Outcome | 'finding' | 'skipped';
-  /** What was found, or why it was skipped. */
+  /** The finding, or why the round was skipped. */
   readonly text: string;
 }
 

@@ -10,9 +10,9 @@ import type { Scenario } from './scenario.js';
 import { untroubled, World } from './world.js';
 
 const stopSignals = ['SIGTERM', 'SIGINT'] as const;
-/** A second stop signal ends a process at once, as shells number it. */
+/** A second stop signal ends a process at once with 128 plus the signal number. */
 const stopCodes = [0, 130, 143];
-/** Starts and stops are met at each of these moments. */
+/** The time between the moments at which signals are sent. */
 const stepMs = 10;
 const startMsMax = 900;
 const stopMsMax = 300;
@@ -31,7 +31,7 @@ function startOnly(world: World): CliProcess {
   return new CliProcess(args, { env: world.env });
 }
 
-/** A signal during a start ends it, or the start goes on and the server can be stopped. */
+/** A signal during a start ends it, or the start continues and the server can be stopped. */
 async function duringStart(random: SimRandom) {
   await using world = await World.make(random, withWorkers(random));
   await world.loadFor(100);
@@ -47,14 +47,14 @@ async function duringStart(random: SimRandom) {
     }
     if (signal === 'SIGHUP') await endAfterHangup(server);
     const { code, signal: by, stdout, stderr } = await within(`${signal} ends it`, server.result);
-    // Before anybody listens to signals the system ends a process, and nothing is begun by then.
+    // Before the program handles signals the system ends the process, and nothing has begun.
     if (by !== signal) assertStopped({ code, signal: by, output: stdout + stderr }, stopCodes);
     await world.assertNobodyLeft();
   }
   return await startsAgain(world);
 }
 
-/** It ends by the signal, as long as the program does not know better, or goes on. */
+/** Before the program handles SIGHUP the signal ends it; afterwards the start continues. */
 async function endAfterHangup(server: CliProcess): Promise<void> {
   const listens = server.printed(bannerEnd).catch(() => undefined);
   await within('a start goes on after SIGHUP, or ends', listens);
@@ -77,7 +77,7 @@ async function duringStop(random: SimRandom) {
   return await startsAgain(world);
 }
 
-/** The same signal to every process, as a terminal and service managers send it. */
+/** Sends the same signal to every process, as terminals and service managers do. */
 async function toTheGroup(random: SimRandom) {
   await using world = await World.make(random, { workers: 2 });
   await world.workerPids();
@@ -90,7 +90,7 @@ async function toTheGroup(random: SimRandom) {
   return await startsAgain(world);
 }
 
-/** SIGHUP asks a server for nothing that its clients could notice. */
+/** SIGHUP has no effect that clients could notice. */
 async function hangups(random: SimRandom) {
   await using world = await World.make(random, withWorkers(random));
   return await outlives(world, untroubled, async () => {
@@ -102,7 +102,7 @@ async function hangups(random: SimRandom) {
   });
 }
 
-/** Nobody reads what it prints, and then it is stopped. */
+/** Stops a server whose output nobody reads. */
 async function withoutReader(random: SimRandom) {
   await using world = await World.make(random, withWorkers(random));
   await world.stop();

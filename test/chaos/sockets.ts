@@ -9,12 +9,12 @@ import { residentBytes } from './processes.js';
 import type { Scenario } from './scenario.js';
 import { untroubled, World, type WorldOptions } from './world.js';
 
-/** How much more memory an attack may leave or need at most. */
+/** The most memory that an attack may add, in bytes. */
 const growthBytesMax = 512 * 1024 * 1024;
 
 type Attack = (world: World) => Promise<void>;
 
-/** An attack while clients write: they notice nothing, and the server is the same afterwards. */
+/** An attack under load: clients notice nothing, and the server is unchanged afterwards. */
 async function underAttack(random: SimRandom, attack: Attack, options: WorldOptions) {
   await using world = await World.make(random, options);
   const pid = world.server.pid;

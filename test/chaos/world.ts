@@ -28,31 +28,31 @@ const queueConnections = 3;
 export interface WorldOptions {
   /** 1 by default. */
   readonly workers?: number;
-  /** Of the starts of a single process: those that keep a journal. Most by default. */
+  /** The share of starts with a journal, among those of a single process. Most by default. */
   readonly journalShare?: number;
   readonly tls?: boolean;
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The name of a file beside the data directory, or a path, that takes the log. */
+  /** The log file: a name beside the data directory, or a path. */
   readonly logTo?: string;
 }
 
-/** Nothing may break: connections stay, and no request fails. */
+/** Nothing may fail: connections stay open, and every request succeeds. */
 export const untroubled: Troubles = { breaks: 'surprise', failures: 'surprise' };
 
 export interface RunningLoad {
-  /** Ends it after the requests under way. A finding when a client was told what is wrong. */
+  /** Ends the load after the requests in progress. Throws a finding when a response was wrong. */
   end(): Promise<void>;
 }
 
 /**
- * A data directory, the server on it, clients that write tables and queues and keep books of what was
- * acknowledged, and everything that must be gone in the end.
+ * A data directory, the server on it, clients that write tables and queues and record what was
+ * acknowledged, and everything that must be removed in the end.
  */
 export class World implements AsyncDisposable {
   readonly location: string;
   readonly random: SimRandom;
-  /** Of the next start. */
+  /** For the next start. */
   workers: number;
   readonly env: Readonly<Record<string, string>>;
   readonly tables = new Ledger();
@@ -66,7 +66,7 @@ export class World implements AsyncDisposable {
   readonly #logTo: string | undefined;
   #held: Known[] = [];
   #server: ServerProcess | undefined;
-  /** Ports of something between the clients and the server. */
+  /** Ports of a proxy between the clients and the server. */
   through: { readonly table: number; readonly queue: number } | undefined;
 
   private constructor(folder: string, random: SimRandom, options: WorldOptions) {
@@ -82,7 +82,7 @@ export class World implements AsyncDisposable {
     this.#dial = tls ? secureDial : plainDial;
   }
 
-  /** With a server that has a table and a queue. */
+  /** Makes a world with a started server, a table and a queue. */
   static async make(random: SimRandom, options: WorldOptions = {}): Promise<World> {
     const folder = await mkdtemp(join(tmpdir(), 'tabularium-chaos-'));
     const world = new World(folder, random, options);
@@ -101,12 +101,12 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /** Of the last start. One process keeps a journal, unless it is told not to. */
+  /** True when the last start keeps a journal. */
   get keepsJournal(): boolean {
     return this.#keepsJournal;
   }
 
-  /** Of a start as the last one was. */
+  /** The flags of the last start. */
   get flags(): readonly string[] {
     const journal = ['--journal', this.#keepsJournal ? 'on' : 'off'];
     const processes = this.workers === 1 ? journal : ['--workers', String(this.workers)];
@@ -123,7 +123,7 @@ export class World implements AsyncDisposable {
     return join(this.#folder, name);
   }
 
-  /** Starts the server, which must succeed. `flags` are added. */
+  /** Starts the server, which must succeed. `flags` are added to the usual ones. */
   async start(flags: readonly string[] = []): Promise<void> {
     try {
       await this.tryStart(flags);
@@ -133,8 +133,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Rejects with `StartFailure` when the server ends instead of listening. Draws whether it keeps a
-   * journal.
+   * Draws whether the server keeps a journal, and starts it. Rejects with `StartFailure` when it
+   * ends instead of listening.
    */
   async tryStart(flags: readonly string[] = []): Promise<void> {
     this.#keepsJournal = this.workers === 1 && this.random.chance(this.#journalShare);
@@ -146,7 +146,7 @@ export class World implements AsyncDisposable {
     this.#server = await ServerProcess.start(this.location, options);
   }
 
-  /** The ids of all workers, when there are as many as there should be; none of a single process. */
+  /** The ids of all workers, once all have started; empty for a single process. */
   async workerPids(): Promise<readonly number[]> {
     if (this.workers === 1) return [];
     let pids: readonly number[] = [];
@@ -170,10 +170,10 @@ export class World implements AsyncDisposable {
     return this.#dial(this.random.chance(0.7) ? this.server.port : this.server.queuePort);
   }
 
-  /** Clients write until `end`, or until the server ends. */
+  /** Starts clients that write until `end` is called or the server ends. */
   beginLoad(troubles: Troubles): RunningLoad {
     const { random } = this;
-    // A load before this one may have deleted some of them, or given them back.
+    // Messages that an earlier load has deleted or given back are left out.
     const held = this.#held.filter(isHeld);
     const base = { random, isOver: false, surprises: [], troubles };
     const tables: Load = { ...base, ledger: this.tables };
@@ -182,7 +182,7 @@ export class World implements AsyncDisposable {
       tables.isOver = true;
       queues.isOver = true;
     };
-    // Another server may get its ports, and must not get its clients.
+    // Another server may get these ports, and must not get these clients.
     void this.server.exit.then(stop);
     const times = <T>(count: number, make: () => T) => Array.from({ length: count }, make);
     const done = Promise.all([
@@ -206,7 +206,9 @@ export class World implements AsyncDisposable {
     };
   }
 
-  /** The work, during which the server must not end: that it did says more than what came of it. */
+  /**
+   * Runs the work. When the server ends meanwhile, that is the finding, whatever the work threw.
+   */
   async whileServing<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -217,14 +219,14 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /** Runs the load for a while, undisturbed. */
+  /** Runs an undisturbed load for this time. */
   async loadFor(ms: number): Promise<void> {
     const load = this.beginLoad(untroubled);
     await pause(ms);
     await load.end();
   }
 
-  /** Insists that the server says it is well, and holds what it acknowledged. No load may run. */
+  /** Checks that the server is healthy and has what it acknowledged. No load may run. */
   async settle(): Promise<void> {
     await this.becomesHealthy();
     const [table, queue] = [this.tableClient(), this.queueClient()];
@@ -242,7 +244,7 @@ export class World implements AsyncDisposable {
     if (violations.length > 0) throw new Finding(violations.slice(0, 5).join('\n'));
   }
 
-  /** Whether both services say that they are well; false also when they do not answer. */
+  /** True when both services report that they are healthy; false also when they do not respond. */
   async isHealthy(): Promise<boolean> {
     const clients = [this.tableClient(), this.queueClient()];
     try {
@@ -264,7 +266,10 @@ export class World implements AsyncDisposable {
     await Promise.race([eventually('the server is healthy', () => this.isHealthy()), ended]);
   }
 
-  /** The end of the server, which must come by itself or has been asked for. */
+  /**
+   * Resolves with the exit of the server; a finding when it does not come in time or leaves
+   * processes.
+   */
   async ended(ms?: number): Promise<ServerExit> {
     const exit = await within('the server ends', this.server.exit, ms);
     await this.assertNobodyLeft(ms);
@@ -287,7 +292,7 @@ export class World implements AsyncDisposable {
     await this.start();
   }
 
-  /** No process outlives the first one. */
+  /** Checks that no process outlives the first one. */
   async assertNobodyLeft(ms?: number): Promise<void> {
     await eventually('all processes of the server end', () => this.processes().length === 0, ms);
   }
@@ -301,7 +306,7 @@ export class World implements AsyncDisposable {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // Gone by itself.
+        // The process has ended already.
       }
     }
     await this.#server?.end('SIGKILL');
@@ -309,7 +314,7 @@ export class World implements AsyncDisposable {
   }
 }
 
-/** Clients stumble over what the server does wrong. */
+/** Any error of a client counts as a finding: the server has caused it. */
 function asFinding(error: unknown): never {
   throw error instanceof Finding ? error : new Finding(String(error), { cause: error });
 }

@@ -41,7 +41,7 @@ function log(): Log {
   return { errors, logger: { ...silentLogger, error: (message) => errors.push(message) } };
 }
 
-/** Whether the key of an issuer is among those in use. */
+/** True when the key of this issuer is among the known keys. */
 async function has(keys: IssuerKeys, { keyId }: TestIssuer): Promise<boolean> {
   const found = async ({ find }: KeySet): Promise<boolean> => {
     try {
@@ -164,13 +164,13 @@ interface KeyServer extends AsyncDisposable {
   readonly url: URL;
   answers: (number: number) => KeyAnswer;
   asked: number;
-  /** Of the last request. */
+  /** The `Authorization` header of the last request. */
   authorization: string | undefined;
-  /** Resolves when the connection of the first request that gets no whole answer has closed. */
+  /** Resolves when the connection of the first request without a complete response has closed. */
   readonly leftAlone: Promise<void>;
 }
 
-/** A server of keys that answers as it is told to. */
+/** A server of issuer keys that responds as `answers` says. */
 async function keyServer(text: string): Promise<KeyServer> {
   let leave = (): void => undefined;
   const leftAlone = new Promise<void>((resolve) => (leave = resolve));
@@ -211,14 +211,14 @@ function openUrl(
   return openIssuerKeys({ kind: 'url', url }, context);
 }
 
-/** No time passes. */
+/** Timers that never fire. */
 const stoppedTimers: Timers = { start: () => ({ close: () => undefined }) };
 
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Collects what nothing refers to any more. */
+/** Forces a garbage collection. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');

@@ -16,7 +16,7 @@ import { seed } from './seed.js';
 
 const account = 'acct';
 
-/** A server's services over a store that breaks at a commit, as a process that is killed does. */
+/** The services of a server over a store that fails at a given commit, like a killed process. */
 class World {
   readonly #store: Store;
   commits = 0;
@@ -58,7 +58,7 @@ class World {
     return messages.map(({ text }) => text);
   }
 
-  /** Everything that a client can see of the account. */
+  /** Everything that a client can read from the account. */
   async state() {
     const { tables } = await this.tables.queryTables(account, {});
     const { queues } = await this.queues.listQueues(account, { limit: 100 });

@@ -5,7 +5,7 @@ import { concurrently, concurrentlyInOrder } from './concurrently.js';
 
 const items = Array.from({ length: 20 }, (_, index) => index);
 
-/** Work that takes some turns, longer for the first items, and the most of it at a time. */
+/** Work that takes several turns, more for the first items. `seen.most`: how many ran at a time. */
 function measured<R>(work: (item: number) => R) {
   const seen = { running: 0, most: 0, done: [] as number[] };
   const run = async (item: number): Promise<R> => {

@@ -6,7 +6,7 @@ import { sendBytes, signedRequest } from '../../../test/support/raw-http.js';
 import { developmentAccount } from '../../services/accounts/directory.js';
 import { ReadWriteLock } from './read-write-lock.js';
 
-/** A promise that the test settles. */
+/** A promise that the test resolves. */
 function held(): { readonly done: Promise<void>; readonly let: () => void } {
   let settle: () => void = () => undefined;
   const done = new Promise<void>((resolve) => (settle = resolve));

@@ -4,7 +4,7 @@ import { systemRandomness } from '../randomness.js';
 import { retry, type RetryOptions } from './retry.js';
 import type { Timers } from './timers.js';
 
-/** Waits that are over at once, and how long they were. */
+/** Timers that fire at once, and the delays that were asked for. */
 function immediateTimers(): { readonly timers: Timers; readonly waits: number[] } {
   const waits: number[] = [];
   const timers: Timers = {

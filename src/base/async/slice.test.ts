@@ -56,7 +56,7 @@ describe('the beginning of work that may be long', () => {
     setImmediate(count);
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     const all: Promise<void>[] = [];
-    // Each is asked for in a tick of its own, as requests are.
+    // Each begins in a microtask of its own, as requests do.
     for (const name of names) {
       all.push(begin(name));
       await Promise.resolve();

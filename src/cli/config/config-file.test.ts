@@ -25,7 +25,7 @@ async function fileOf(text: string, name = 'config.yaml'): Promise<string> {
   return file;
 }
 
-/** What loading says against a text, without the folder. */
+/** The error of loading a text, without the folder in it. */
 async function refusal(
   text: string,
   environment: Readonly<Record<string, string>> = {},
@@ -45,7 +45,7 @@ function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** A value with another in the place of one of its members, for each of its members. */
+/** Yields the value once for each of its members, with that member replaced. */
 function* spoilt(value: Json, spoil: (name: string) => readonly [string, Json]): Generator<Json> {
   if (isList(value)) {
     for (const [at, item] of value.entries()) {
@@ -258,7 +258,7 @@ describe('the schemas', () => {
     readonly else?: Schema;
   }
 
-  /** All members that a file can have, with the place of each in the schema. */
+  /** All members that a file can have, each with its location in the schema. */
   function* membersOf(schema: Schema, place: string): Generator<readonly [string, Schema]> {
     for (const [name, member] of Object.entries(schema.properties ?? {})) {
       yield [`${place}.${name}`, member];

@@ -21,7 +21,7 @@ beforeEach(async () => {
   const timers = manualTimers();
   tick = async () => {
     timers.fire();
-    // The look ends when it waits for the next one.
+    // A look has ended when the timer of the next one is set.
     while (timers.waiting === 0) await pause(1);
   };
   watch = new FileWatch([file], { everyMs: 1, timers, changed: () => (changes += 1) });
@@ -35,7 +35,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Changes that were reported after as many looks as are needed. */
+/** The number of changes reported by as many looks as a change needs. */
 async function reported(): Promise<number> {
   const before = changes;
   for (let look = 0; look < 4; look++) await tick();

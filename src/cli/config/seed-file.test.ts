@@ -24,7 +24,7 @@ async function write(name: string, text: string): Promise<string> {
   return file;
 }
 
-/** What starting with this seed file says, without the folder. */
+/** The error of a start with this seed file, without the folder in it. */
 async function refusal(text: string): Promise<string> {
   const file = await write('seed.yaml', text);
   try {

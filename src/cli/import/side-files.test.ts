@@ -7,7 +7,7 @@ import type { CliResult } from '../../../test/support/cli-process.js';
 import { runCommand } from '../../../test/support/command-host.js';
 import { startServer, type StartedServer } from '../../../test/support/start-server.js';
 
-// An import writes over nothing but what an earlier import has written.
+// An import overwrites only files of an earlier import.
 
 const rows = 'PartitionKey,RowKey\na,1\nb,2\n';
 let started: StartedServer;

@@ -10,7 +10,7 @@ import { sourceStart, type SourcePosition, type SourceRow } from './source-row.j
 const types = new Map();
 const csv = { delimiter: ',', types, infer: false, keepEmpty: true };
 
-/** Every way of reading that a resumed import uses: the bytes from a place on. */
+/** Each way of reading that a resumed import uses: the bytes from an offset on. */
 type Read = (
   bytes: AsyncIterable<Buffer>,
   from: SourcePosition,

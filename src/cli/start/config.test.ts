@@ -30,13 +30,13 @@ function accountsText(accounts: Readonly<Record<string, readonly string[]>>): st
   });
 }
 
-/** As editors and deployments do: the old file or the new one, and nothing in between. */
+/** Replaces the file atomically, as editors and deployments do. */
 async function replaceFile(file: string, text: string): Promise<void> {
   await writeFile(`${file}.next`, text);
   await rename(`${file}.next`, file);
 }
 
-/** The status of a signed request, each on a connection of its own. */
+/** The status of a signed request on a new connection. */
 async function statusWith(server: CliProcess, account: string, key: string): Promise<number> {
   const client = new TableServiceClient(
     `${endpointOf(server).origin}/${account}`,
@@ -140,14 +140,14 @@ describe('tabularium start --config', () => {
       const server = await startCli([...args, '--workers', String(workers)]);
       const over = new AbortController();
       const statuses: number[] = [];
-      // The first key changes to the second one, which is valid all the time.
+      // The first key is replaced by the second, which is valid during the whole test.
       const load = async (): Promise<void> => {
         while (!over.signal.aborted) {
           statuses.push(await statusWith(server, 'first', keyB));
           await pause(10);
         }
       };
-      // One server sees the file change, the other one is told.
+      // A single process watches the file; a server with workers gets SIGHUP.
       const change = async (accounts: Readonly<Record<string, readonly string[]>>) => {
         await replaceFile(config, accountsText(accounts));
         if (workers > 1) server.child.kill('SIGHUP');
@@ -223,14 +223,14 @@ describe('tabularium start --config', () => {
       await writeFile(config, text);
       const args = ['--config', config, '--location', join(directory.path, 'data')];
       const server = await startCli([...args, '--workers', String(workers)]);
-      // Seen by the watch alone; the key file is not read any more.
+      // Only the watch sees this change; the key file is not read.
       await replaceFile(config, '{');
       await server.printed(notReloaded);
-      // By a deployment that sends a signal as well, before the watch sees it.
+      // A deployment sends a signal as well, before the watch sees the change.
       await replaceFile(config, text.replace('first', 'Not-Good'));
       server.child.kill('SIGHUP');
       await server.printed(notReloaded, 2);
-      // Longer than the watch needs.
+      // Longer than the watch takes.
       await pause(2_500);
       await replaceFile(config, text.replace('first', 'other'));
       await server.printed(reloaded);
@@ -288,7 +288,7 @@ describe('tabularium start --config', () => {
     assert.equal(await statusWith(server, 'first', keyA), 403);
     server.child.kill('SIGHUP');
     await server.printed('"reason":"SIGHUP"');
-    // The configuration comes before the file that it names.
+    // The configuration is written before the key file that it names.
     await replaceFile(
       config,
       'accounts: [{ name: first, keys: [{ file: key }, { file: late }] }]\n',
@@ -321,7 +321,7 @@ describe('tabularium start --config', () => {
         'acc',
       ];
       for (const [at, next] of emptied.entries()) {
-        // In place, as an editor may or a full disk leaves it.
+        // Written in place, as some editors do and as a full disk may leave it.
         await writeFile(config, next);
         server.child.kill('SIGHUP');
         await server.printed(notReloaded, at + 1);

@@ -52,7 +52,7 @@ describe('tabularium start --init', () => {
       const args = [...location, '--workers', String(workers), '--init', seed];
       const first = await startCli(args);
       const { table, queue } = clientsOf(first);
-      // The server has everything as soon as it says that it listens.
+      // The server has imported everything when it says that it listens.
       assert.deepEqual(await rowsOf(table), ['1 Ann', '2 Bo']);
       assert.equal((await queue.getProperties()).approximateMessagesCount, 2);
       assert.deepEqual((await queue.getProperties()).metadata, { owner: 'me' });
@@ -93,7 +93,7 @@ describe('tabularium start --init', () => {
       assert.equal(result.code, 1);
       assert.equal(result.stdout, '');
       assert.match(result.stderr, /seed\.yaml:4:9: tables people \("p", "a\/b"\): OutOfRangeInput/);
-      // Nothing is left behind that keeps the next server out.
+      // No leftover file keeps the next server from starting.
       const server = await startCli(location);
       assert.equal(await stopCli(server), 0);
     });

@@ -4,10 +4,10 @@ import type { Timers } from '../../base/async/timers.js';
 import { LogOutput, waitingBytesMax } from './log-output.js';
 import type { LogTarget } from './log-target.js';
 
-/** What a write is answered with: so many bytes taken, all of them, or an error. */
+/** The result of a write: the number of bytes written, all of them, or an error. */
 type Answer = number | 'all' | 'EAGAIN' | 'ENOSPC' | 'EPIPE';
 
-/** A target that answers when the test says so. */
+/** A target whose writes complete when the test says so. */
 class HandTarget implements LogTarget {
   readonly writeBytesMax: number;
   text = '';
@@ -68,7 +68,7 @@ function setUp(target = new HandTarget()) {
   return { output, target, retry: () => waiting?.() };
 }
 
-/** More than may wait, in lines of 1,024 bytes; returns how many there are room for. */
+/** Writes lines of 1,024 bytes, more than the buffer holds; returns how many it does hold. */
 function fill(output: LogOutput): number {
   const line = `${'x'.repeat(1023)}\n`;
   for (let at = 0; at < (2 * waitingBytesMax) / 1024; at += 1) output.write(line);

@@ -36,7 +36,7 @@ function tableOf(server: CliProcess): TableClient {
   });
 }
 
-/** A server starts on the directory, takes a write and stops. */
+/** Checks that a server can start on the directory, write and stop. */
 async function assertUsable(location: string): Promise<void> {
   const server = await startCli(['--location', location]);
   const table = tableOf(server);
@@ -46,7 +46,7 @@ async function assertUsable(location: string): Promise<void> {
   assert.equal(await stopCli(server), 0);
 }
 
-/** Throws at SIGUSR2 what nobody catches. */
+/** Throws an uncaught error on SIGUSR2. */
 const trap =
   'data:text/javascript,process.on("SIGUSR2",()=>{throw new Error("nobody expected this")})';
 const trapped = { nodeArgs: ['--import', trap] };
@@ -60,7 +60,7 @@ async function codesInTable(page: string): Promise<number[]> {
   return cells.flatMap((cell) => cell.match(/\d+/g) ?? []).map(Number);
 }
 
-/** As `report` returns it. */
+/** The exit code of wrong usage, as `report` returns it. */
 const wrongUsage = 2;
 
 void describe('exit codes', () => {
@@ -106,7 +106,7 @@ void describe('the end of a process', { skip: process.platform === 'win32' }, ()
   void it('waits for the write in which it was asked for, and has its code', async () => {
     await using directory = await temporaryDirectory();
     for (let round = 0; round < 2; round += 1) {
-      // The second one finds the lock of the data file free.
+      // The second round shows that the first one has released the lock of the data file.
       const ended = once(spawn(process.execPath, [child, directory.path]), 'exit');
       assert.deepEqual(await ended, [7, null]);
     }
@@ -128,7 +128,7 @@ void describe('the end of a process', { skip: process.platform === 'win32' }, ()
       await server.printed('stopping');
       server.child.kill('SIGTERM');
       const { code, signal } = await server.result;
-      // Killed by itself when it is the one whose write does not end.
+      // SIGKILL when the process waits for the write that does not end: it kills itself.
       assert.ok(code === 143 || signal === 'SIGKILL', `${code} ${signal}`);
       await untilEnded(workerPids(server));
       await writing;

@@ -35,7 +35,7 @@ describe('tabularium start', () => {
       const table = await client.newTable();
       await client.put(table, ...rows);
       for (let row = 0; row < 8; row += 1) {
-        // Connections go to the workers in turn.
+        // Connections are distributed to the workers in turn.
         const pages: string[] = [];
         for (let connection = 0; connection < 2; connection += 1) {
           const own = new WireClient(port);

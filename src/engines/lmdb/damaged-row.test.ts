@@ -14,7 +14,7 @@ import { openLmdbStore } from './store.js';
 import { verifiedMs } from './verified-rows.js';
 
 const everything = { start: Buffer.from('k') };
-/** From values within one copy with others to values that are summed in several pieces. */
+/** From values that share a buffer with others to values whose checksum takes several steps. */
 const lengths = [10, 3_000, 20_000, 200_000];
 
 function keyOf(length: number): Buffer {
@@ -38,7 +38,7 @@ async function setUp(t: TestContext) {
   return { store, clock, path: join(directory, dataFile) };
 }
 
-/** Changes the last byte of a value in the file, which the store has mapped. */
+/** Changes the last byte of a value in the data file that the store has mapped. */
 async function damage(path: string, length: number): Promise<void> {
   const at = readFileSync(path).indexOf(valueOf(length));
   assert.ok(at > 0, 'the value is in the file');

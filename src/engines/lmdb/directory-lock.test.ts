@@ -14,7 +14,7 @@ import { openEnvironment } from './environment.js';
 import { openLmdbStore } from './store.js';
 
 const clock = manualClock();
-/** Thirty seconds pass in one. */
+/** Timers that run 30 times as fast. */
 const timers: Timers = {
   start: (delayMs, callback, argument) => systemTimers.start(delayMs / 30, callback, argument),
 };
@@ -36,7 +36,7 @@ async function setUp(t: TestContext) {
 describe('directory lock', () => {
   it('lets one of several in that all found no owner', async (t) => {
     const { directory, lock } = await setUp(t);
-    // All read the record before any of them has written it.
+    // All read the record before one of them has written it.
     const settled = await Promise.allSettled([lock(), lock(), lock(), lock()]);
     const owners = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
     assert.equal(owners.length, 1);

@@ -32,14 +32,14 @@ async function location(t: TestContext): Promise<string> {
   return directory;
 }
 
-/** Opens the store for as long as the test runs. */
+/** Opens the store until the test ends. */
 async function open(t: TestContext, options: Omit<LmdbStoreOptions, 'clock'>) {
   const store = await openLmdbStore({ clock, ...options });
   t.after(() => store.close());
   return store;
 }
 
-/** The store in a process of its own, which ends with the test at the latest. */
+/** Opens the store in another process, which ends with the test at the latest. */
 async function spawn(t: TestContext, directory: string) {
   const child = await spawnLmdbStore(directory, 'exclusive');
   t.after(() => child.kill());

@@ -28,7 +28,7 @@ function put(store: Store, index: number) {
   return store.commit({ checks: [], puts, deletes: [] });
 }
 
-/** Commits one by one; which were acknowledged, and how the others were refused. */
+/** Commits one by one; returns which were acknowledged, and the errors of the others. */
 async function write(store: Store) {
   const kept: number[] = [];
   const refused: number[] = [];

@@ -38,7 +38,7 @@ function put(store: Pick<LmdbStore, 'commit'>) {
   return store.commit({ checks: [], puts: [{ key, value: key }], deletes: [] });
 }
 
-/** What takes the data away from a running store. */
+/** Ways in which a running store loses its files. */
 const losses: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   'its directory is renamed': (directory) => rename(directory, `${directory}.old`),
   'its directory is removed': (directory) => rm(directory, { recursive: true }),
@@ -66,7 +66,7 @@ describe('a store that loses its files', () => {
     it(`acknowledges no write when ${name}, and still reads`, async (t) => {
       const { directory, store, told } = await setUp(t);
       await lose(directory);
-      // Written before the loss was noticed: whoever brings the file back finds it there.
+      // This write happened before the loss was noticed, so it may be in the file.
       await assert.rejects(put(store), (error) => {
         assert.ok(error instanceof CommitUnknownError);
         assert.match(error.message, /is not known: The file .*data\.mdb/);

@@ -16,7 +16,7 @@ describe('snapshots', () => {
   it('end with the read that began them', async (t) => {
     const { directory, remove } = await temporaryLocation();
     const store = await openLmdbStore({ directory, clock: manualClock() });
-    // The package shares one environment within a process, so this sees the store's readers.
+    // The package shares one environment within a process, so this sees the readers of the store.
     const beside = openEnvironment(directory, { sync: true });
     t.after(async () => {
       await beside.root.close();
@@ -37,7 +37,7 @@ describe('snapshots', () => {
       await read();
       assert.deepEqual(activeReaders(beside.root.readerList()), []);
     }
-    // So that the check above means something: a snapshot that is held is listed.
+    // Shows that the list does contain a snapshot that is in use.
     beside.entries.get(keyOf(1));
     assert.equal(activeReaders(beside.root.readerList()).length, 1);
     beside.entries.endRead();
@@ -69,7 +69,7 @@ describe('snapshots', () => {
   });
 });
 
-/** Lines of readers that hold a snapshot; the others have a dash where its number would be. */
+/** Lines of the readers that hold a snapshot; others have a dash instead of its number. */
 function activeReaders(list: string): string[] {
   return list.split('\n').filter((line) => /^\s*\d+\s+\S+\s+\d+\s*$/.test(line));
 }

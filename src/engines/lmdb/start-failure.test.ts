@@ -10,10 +10,10 @@ import {
 } from '../../../test/support/faults/faults.js';
 import { withoutFaults } from '../../../test/support/faults/shim.js';
 
-/** More than a start makes. */
+/** More calls than a start makes. */
 const callsMax = 30;
 
-/** Starts the program on a new directory under the rule; how it ended, if it did. */
+/** Starts the program on a new directory under the rule; returns how it ended, if it did. */
 async function startUnder(faults: Faults, rule: FaultRule): Promise<StartFailure | undefined> {
   const { directory, remove } = await temporaryLocation();
   faults.set(rule);

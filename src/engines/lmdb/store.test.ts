@@ -18,12 +18,12 @@ storeConformance({ name: 'the LMDB engine', open: lmdbUnderTest, capabilities })
 storeConformance({
   name: 'the LMDB engine without syncs',
   open: (options) => lmdbUnderTest({ ...options, durability: 'relaxed' }),
-  // Of sequences that the engine carries out with syncs as well.
+  // Fewer random sequences: the engine runs them with syncs as well.
   modelRuns: 40,
   capabilities,
 });
 
-// The thread does nothing but ingest.
+// All commits of this engine are ingests in the thread.
 describe('the LMDB engine that ingests in a thread', () => {
   const suite: ConformanceSuite = {
     name: 'the LMDB engine that ingests in a thread',

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { manualClock } from '../../base/clock.js';
 import { VerifiedRows, verifiedMs } from './verified-rows.js';
 
-/** As many as are known at a time. */
+/** The number of rows that are remembered at a time. */
 const rowsMax = 65_536;
 
 function setUp() {

@@ -30,7 +30,7 @@ describe('a write that fails', () => {
         execPath: '/bin/sh',
         execArgv: ['-c', limitFiles, process.execPath],
         serialization: 'advanced',
-        // The package reports failed writes on both.
+        // The package reports failed writes on stdout and stderr.
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       }),
     );
@@ -70,7 +70,7 @@ describe('a write that fails', () => {
       checks: [],
       puts: [
         { key: Buffer.from('first'), value: Buffer.from('1') },
-        // What no caller may hand over, to make the engine throw half way.
+        // An invalid value, which makes the engine throw in the middle of a commit.
         { key: Buffer.from('second'), value: 7 as never },
       ],
       deletes: [],

@@ -25,7 +25,7 @@ function keySetOf(...issuers: readonly TestIssuer[]): KeySet {
 interface Under {
   readonly clock: ManualClock;
   readonly verifier: TokenVerifier;
-  /** How often keys were looked for. */
+  /** The number of key look-ups. */
   readonly looks: () => number;
   readonly hold: (keySet: KeySet | undefined) => void;
 }

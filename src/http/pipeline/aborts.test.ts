@@ -34,7 +34,8 @@ describe('memory that is held for requests', () => {
         const sent = isWhole ? bytes : bytes.subarray(0, random.int(bytes.length));
         connection.write(Buffer.concat(Array.from({ length: copies }, () => sent)));
         await turns(random.int(20));
-        // Some are answered, some run out of time, and some are at work when their client goes.
+        // Some requests get a response, some time out, and some still run when their client
+        // disconnects.
         if (random.chance(0.5)) for (const done of running.splice(0)) done(answer);
         if (random.chance(0.2)) {
           harness.clock.advanceMicros(1_100_000);
@@ -42,7 +43,7 @@ describe('memory that is held for requests', () => {
         }
         await turns(random.int(10));
         if (isWhole) whole += 1;
-        // A socket of TLS can't reset its connection.
+        // A TLS socket cannot reset its connection.
         if (random.chance(0.5) && !isTls) connection.socket.resetAndDestroy();
         else connection.socket.destroy();
       }

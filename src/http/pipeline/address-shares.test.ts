@@ -28,7 +28,7 @@ it('a full port takes the oldest idle connection of the address with most for an
     [busy, idle, other, third].map(({ destroyed }) => destroyed),
     [false, true, false, false],
   );
-  // The one with most has no more than one connection beyond those of the address that asks.
+  // The address with the most connections has at most one more than the one that asks.
   assert.equal(shares.admit(from('10.0.0.2')), 'port-full');
   assert.equal(shares.admit(from('10.0.0.1')), 'port-full');
 });

@@ -45,10 +45,10 @@ describe('the address of a request', () => {
     ['/t', 'alpha.tables_1.my_project:10002', 'alpha - /t'],
     ['/t', 'alpha.', 'alpha - /t'],
     ['/t', 'Alpha.Table.Example', 'alpha - /t'],
-    // The name of a table or queue can be that of an account.
+    // A table or queue may have the name of an account.
     ['/alpha/alpha', 'beta.localhost', 'alpha /alpha /alpha'],
     ['/alpha/beta', 'localhost', 'alpha /alpha /beta'],
-    // One name begins another, in every place.
+    // Names that are prefixes of one another, in each position.
     ['/alphabet/t', 'localhost', 'alphabet /alphabet /t'],
     ['/alphabet/t', 'alpha.localhost', 'alphabet /alphabet /t'],
     ['/alpha/bet', 'alphabet.localhost', 'alpha /alpha /bet'],
@@ -59,7 +59,7 @@ describe('the address of a request', () => {
     ['/-secondary/t', 'alpha.localhost', 'alpha - /-secondary/t'],
     ['/alpha-secondary-secondary/t', 'beta.localhost', 'beta - /alpha-secondary-secondary/t'],
     ['/t', 'alpha-secondary', 'alpha secondary - /t'],
-    // What the path says goes before the host, for the secondary endpoint as well.
+    // The account of the path takes precedence over the host, also for the secondary endpoint.
     ['/alpha/t', 'alpha-secondary.localhost', 'alpha /alpha /t'],
     ["/alpha/t(PartitionKey='a%2Fb')", 'localhost', "alpha /alpha /t(PartitionKey='a%2Fb')"],
   ];

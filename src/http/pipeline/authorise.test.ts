@@ -37,7 +37,7 @@ const ofAccount: Caller = {
 };
 const read: Access = { kind: 'granted', scope: 'object', permissions: ['read'], needs: 'all' };
 
-/** The code of a refusal. */
+/** The error code of a refusal. */
 function refusal(caller: Caller, access: Access, container?: string): string | undefined {
   try {
     authorise(caller, access, container);

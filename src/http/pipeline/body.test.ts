@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { AbortedError, readBody } from './body.js';
 import { freeBody } from './growing-body.js';
 
-/** A body that has come, in pieces of so many bytes. */
+/** A received body in chunks of `size` bytes. */
 function inPieces(bytes: Buffer, size: number): IncomingMessage {
   const request = new IncomingMessage(new Socket());
   for (let at = 0; at < bytes.length; at += size) request.push(bytes.subarray(at, at + size));
@@ -22,7 +22,7 @@ for (const size of [1, 7, 1000, 100_000]) {
     assert.ok(body.equals(bytes));
     assert.ok(growths.length <= 5, String(growths));
     assert.ok(growths.reduce((sum, each) => sum + each, 0) <= 2 * bytes.length);
-    // Not a view of as many pieces.
+    // The memory behind the body is not as large as that of all chunks together.
     assert.ok(body.buffer.byteLength <= 2 * bytes.length);
   });
 }

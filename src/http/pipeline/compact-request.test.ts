@@ -8,13 +8,13 @@ import { CompactRequest } from './compact-request.js';
 const head = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
 const text = Array.from({ length: 9000 }, (_, at) => String.fromCharCode(97 + (at % 26))).join('');
 
-/** A body in chunks of so many characters. */
+/** A body in chunks of `size` characters. */
 function inChunks(size: number): string {
   const chunks = text.match(new RegExp(`.{1,${size}}`, 'g')) ?? [];
   return chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('');
 }
 
-/** A request whose head has come, and how to send more of it. */
+/** A request whose header was received, and a way to send more of it. */
 async function received() {
   const server = createServer({ IncomingMessage: CompactRequest }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -28,7 +28,7 @@ async function received() {
   return { request, socket, [Symbol.dispose]: end };
 }
 
-/** Takes what has come out of a request, piece by piece, as it was kept. */
+/** Removes what a request has received and kept, chunk by chunk. */
 async function piecesOf(request: CompactRequest): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
   request.on('data', (piece: Buffer) => pieces.push(piece));
@@ -60,7 +60,7 @@ describe('a body', () => {
   });
 });
 
-/** Bodies of so many clients, all of whose bytes are on their way before one is read. */
+/** Sends the bodies of this many clients completely before one of them is read. */
 async function arriveTogether(clients: number, bytes: number): Promise<number> {
   let [inThisTurn, most, isDone] = [0, 0, false];
   const ends: Promise<unknown>[] = [];
@@ -98,7 +98,7 @@ describe('bodies that arrive at once', () => {
   it('are taken in a part at a time, whole in the end', async () => {
     const clients = 16;
     const most = await arriveTogether(clients, 4 << 20);
-    // Each may be read once before it is found that there was enough.
+    // Each body may be read once before the bound is noticed.
     const readBytes = 64 * 1024;
     assert.ok(most <= (1 << 20) + clients * readBytes, `${most} bytes came in one turn`);
   });

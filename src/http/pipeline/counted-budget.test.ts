@@ -12,7 +12,7 @@ async function turns(count = 1): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A server whose answers are read at once and put together when the test says so. */
+/** A server that reads `bytes` for each request at once and responds when the test says so. */
 async function start(bytes: number, limits = {}) {
   const exchanges: Exchange[] = [];
   const atWork: (() => void)[] = [];

@@ -11,7 +11,7 @@ import { HeldMemory } from './held-memory.js';
 
 const mebibyte = 1024 * 1024;
 
-/** A request whose body has not come whole. */
+/** A request whose body is incomplete. */
 function exchangeBegun(request = new IncomingMessage(new Socket())): Exchange {
   return new Exchange(request, new ServerResponse(request), {
     service: 'table',
@@ -28,12 +28,12 @@ function heldMemory() {
   return { clock, memory: new HeldMemory({ clock, logger: silentLogger }) };
 }
 
-/** Who holds nothing yet. */
+/** An exchange that holds no memory. */
 const newcomer = { heldBytes: 0 };
 const small = 16 * 1024;
 const large = small + 1;
 
-/** A request of which the server reads nothing for now. */
+/** A request that waits for its turn, so that the server does not read it. */
 class UnreadRequest extends CompactRequest {
   waits = true;
 
@@ -57,7 +57,7 @@ describe('the memory that bodies and answers share', () => {
 
   it('is free for those who take little, however much the others have', () => {
     const { memory } = heldMemory();
-    // What may not be refused passes the bound.
+    // Memory that cannot be refused may exceed the bound.
     memory.take(exchangeBegun(), 3 * mebibyte);
     for (let taken = 0; taken < mebibyte / 16; taken += small) {
       const exchange = exchangeBegun();
@@ -93,7 +93,7 @@ describe('the memory that bodies and answers share', () => {
     memory.ensureFree(newcomer, large, mebibyte);
     assert.deepEqual([still, moving].map(wasCutOff), [true, false]);
     assert.equal(memory.bytes, mebibyte / 2);
-    // What is dropped later was given back with the rest.
+    // Giving back memory of an exchange that was cut off must not count twice.
     memory.giveBack(still, mebibyte / 2);
     assert.equal(memory.bytes, mebibyte / 2);
   });
@@ -122,7 +122,7 @@ describe('the memory that bodies and answers share', () => {
     memory.release(atWork);
     memory.release(small);
     assert.equal(memory.bytes, 0);
-    // Whoever is alone may have more than the bound.
+    // An exchange that nobody shares the memory with may exceed the bound.
     memory.ensureFree(newcomer, 2 * mebibyte, mebibyte);
   });
 

@@ -4,7 +4,7 @@ import { loggable } from './loggable.js';
 
 const secret = 'c2VjcmV0';
 
-/** Every byte as percent and digits, so often. */
+/** Percent-encodes every byte, `layers` times. */
 function encoded(text: string, layers: number): string {
   if (layers === 0) return text;
   const bytes = Array.from(

@@ -234,7 +234,7 @@ describe('the server', () => {
     const eight = running.splice(0);
     for (const done of eight) done();
     while (running.length < 8) await turns(1);
-    // Also of one whose client gets another answer: its work still reads it.
+    // This holds also for a request that timed out: its work still reads the body.
     harness.clock.advanceMicros(31_000_000);
     harness.timers.fire(250);
     const lengths = exchanges.map(({ body }) => body.length);

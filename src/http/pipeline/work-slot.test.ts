@@ -34,7 +34,7 @@ describe('the slot of a large request', () => {
     };
     await using harness = await startEcho(run, { bodyBytesMax, interceptors: [interceptor] });
     const answers = Array.from({ length: 20 }, () => sendBytes(harness.port, large));
-    // All of them, not eight.
+    // All requests, not just eight, get this far.
     while (delayed.length < 20) await turns();
     for (const goOn of delayed) goOn();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);

@@ -13,7 +13,7 @@ import {
 
 const newest = '2021-12-02';
 
-/** A parameter in a version: what it comes to, or what it is refused with. */
+/** A parameter in a version: its value, or the error. */
 interface Parameter {
   readonly name: string;
   read(query: QueryOptions, version: string): unknown;
@@ -61,7 +61,7 @@ const accepted: readonly [Parameter, query: string, value: unknown, version?: st
 
 const notAnInteger = ['x', '', '1.5', '1e3', '0x10', '1 ', '+1', '--1', '\u0661'];
 
-/** Bounds that the error names. */
+/** Bounds that the error contains. */
 type Range = readonly [min: number, max: number];
 
 const outOfRange: readonly [Parameter, value: string, Range, version?: string][] = [

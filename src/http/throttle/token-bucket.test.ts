@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TokenBucket } from './token-bucket.js';
 
-/** How many of these moments find a token, if each takes one that it finds. */
+/** How many requests at these times get a token. */
 function admitted(bucket: TokenBucket, momentsMs: readonly number[]): number {
   return momentsMs.filter((nowMs) => {
     if (bucket.waitMs(1, nowMs) > 0) return false;
@@ -17,7 +17,7 @@ describe('a token bucket', () => {
     assert.equal(admitted(bucket, Array(5000).fill(0)), 2000);
     assert.equal(admitted(bucket, Array(5000).fill(250)), 500);
     assert.equal(admitted(bucket, Array(5000).fill(250)), 0);
-    // It does not save up more than a second's worth.
+    // No more tokens are saved up than those of one second.
     assert.equal(admitted(bucket, Array(5000).fill(60_000)), 2000);
   });
 
@@ -25,7 +25,7 @@ describe('a token bucket', () => {
     const steady = Array.from({ length: 20_000 }, (_, index) => index * 0.5);
     assert.equal(admitted(new TokenBucket(2000, 0), steady), 20_000);
     const doubled = Array.from({ length: 40_000 }, (_, index) => index * 0.25);
-    // 10 seconds less one step: 2,000 that were there, and those that came.
+    // The 2,000 tokens of the start, and those of 10 seconds less one step.
     assert.equal(admitted(new TokenBucket(2000, 0), doubled), 2000 + 19_999);
   });
 

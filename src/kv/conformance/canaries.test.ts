@@ -18,16 +18,16 @@ import type { ConformanceSuite } from './suite.js';
 import { transfersConformance } from './transfers.js';
 import { versionsConformance } from './versions.js';
 
-// Stores that break the contract in one way each: the suite finds every one of them.
+// Stores that each break the contract in one way: the suite detects every one.
 
 interface Canary {
   readonly wrong: string;
-  /** What the wrong store does otherwise than a right one. */
+  /** The methods in which the wrong store differs from a correct one. */
   readonly over: (store: MemberStore, clock: Clock) => Partial<MemberStore>;
-  /** What is there when the store was closed and opened again; without it none of it is. */
+  /** The store after it was closed and opened again; by default an empty one. */
   readonly reopen?: ((store: MemberStore, clock: Clock) => Promise<Store>) | undefined;
   readonly section: (suite: ConformanceSuite) => void;
-  /** The tests of the section that fail; the others hold. */
+  /** The tests of the section that must fail; all others must pass. */
   readonly caughtBy: readonly string[];
 }
 
@@ -232,7 +232,7 @@ function prefixOf(key: Bytes): Bytes {
   return key.subarray(0, partitionPrefixLength(key));
 }
 
-/** A commit that tells another version than the one that its entries have. */
+/** Commits that return another version than their entries have. */
 function versioned(store: Store, next: (batch: CommitBatch) => number): Store['commit'] {
   return async (batch) => {
     const result = await store.commit(batch);

@@ -28,12 +28,12 @@ function textProperty(name: string, value: string): Property {
   return { name, value: { type: 'Edm.String', value } };
 }
 
-/** Whether a text contains what only annotations contain otherwise. */
+/** True for a text that looks like an annotation. */
 function hides({ value }: EdmValue): boolean {
   return typeof value === 'string' && value.includes('@odata.type');
 }
 
-/** The pages of the documentation stand two folders above the compiled sources. */
+/** The pages of the documentation are two folders above the compiled sources. */
 const page = new URL('../../../../docs/internals/value-layout.md', import.meta.url);
 
 describe('the bag', () => {

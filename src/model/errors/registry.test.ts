@@ -12,7 +12,7 @@ const shapeNames = {
   'storage-xml': 'storage XML',
 } as const;
 
-/** One line for each table row of the page, without its last column. */
+/** One line for each row of the page's table, without its last column. */
 function documented(): string[] {
   const rows = page.matchAll(
     /^\| `(\w+)`\s*\| (\d{3})\s*\| `([^|]+)`\s*\| ([^|]+?)\s*\| (\w+)\s*\| \S/gm,

@@ -127,7 +127,7 @@ describe('explain', () => {
     assert.deepEqual(smiths?.entitiesReturned, exactly(50));
     assert.deepEqual(smiths?.requests, exactly(1));
     assert.deepEqual(juniors?.entitiesReturned, exactly(50));
-    // 99 of 100 are no Smiths: reading stops at the tenth.
+    // 99 of 100 are not named Smith: reading stops after about ten.
     assert.equal(first?.entitiesReturned.expected, 10);
     assert.equal(first?.entitiesRead.expected.toFixed(3), (10 / 0.99).toFixed(3));
   });
@@ -140,7 +140,7 @@ describe('explain', () => {
       operations: [{ kind: 'query', perSecond: 1, query: { partition: sales } }],
     });
     const { entitiesRead, requests } = operation(report);
-    // As often as there are employees: (30² + 15² + 5²) / 50 thousands.
+    // Each employee counts once: (30² + 15² + 5²) / 50 thousands.
     assert.deepEqual(entitiesRead, { best: 5_000, expected: 23_000, worst: 30_000 });
     assert.deepEqual(requests, { best: 5, expected: 23, worst: 30 });
   });
@@ -199,7 +199,7 @@ describe('explain', () => {
       });
     const { planClass, entitiesRead } = operation(review(uniform(8)));
     assert.equal(planClass, 'range');
-    // At worst the year is in one partition alone.
+    // In the worst case all reviews of the year are in one partition.
     assert.deepEqual(entitiesRead, { best: 250, expected: 250, worst: 1_250 });
     const known = operation(review(counts({ 2012: 1, 2013: 3 })));
     assert.equal(known.entitiesRead.expected, 500);
@@ -221,19 +221,20 @@ describe('explain', () => {
       ],
     });
     const expected = [
-      // The list is read; entity, copy and list are written.
+      // The list is read; the entity, its copy and the list are written.
       { "point-read index 'name'": 1, 'transaction Employee': 1 },
-      // What the entity was tells what its indexes have; the copy changes with it.
+      // The entity that was read tells which index rows it has; the changed copy is written with
+      // it.
       { 'point-read Employee': 1, 'transaction Employee': 1 },
       { 'point-read Employee': 1, 'transaction Employee': 1 },
-      // Both lists are read.
+      // The lists that the entity leaves and enters are both read.
       { 'point-read Employee': 1, "point-read index 'name'": 2, 'transaction Employee': 1 },
       { 'point-read Employee': 1, "point-read index 'name'": 1, 'transaction Employee': 1 },
     ];
     assert.deepEqual(report.operations.map(classesOf), expected);
     const written = report.operations.map(({ entitiesWritten }) => entitiesWritten.expected);
-    // The email moves its copy: the old one goes. The name moves from list to list, in a copy that
-    // stays.
+    // A new email moves its copy: the old copy is deleted. A new name moves the key from one list
+    // to another; the copy stays.
     assert.deepEqual(written, [3, 2, 3, 4, 3]);
     assert.ok(report.operations.every(({ requestsLater }) => requestsLater.expected === 0));
   });
@@ -250,12 +251,12 @@ describe('explain', () => {
       ],
     });
     const [inserted, moved] = report.operations;
-    // Others may be faster at 63 of 64 attempts; only the first one does not read.
+    // Other writers may win 63 of 64 attempts; only the first attempt needs no read.
     assert.deepEqual(inserted?.requests, { best: 1, expected: 1, worst: 64 + 63 });
-    // Relay: a range read and a delete. Queue: put, get, delete. Worker: the entity twice, the copy
-    // read and written.
+    // The relay sends a range read and a delete; the queue gets a put, a get and a delete; the
+    // worker reads the entity twice, and reads and writes the copy.
     assert.equal(inserted?.requestsLater.expected, 2 + 3 + 2 + 2);
-    // The copy moves: both are read, one is inserted, one deleted.
+    // The copy moves: the old and new one are read, one is inserted, one deleted.
     assert.equal(moved?.requestsLater.expected, 2 + 3 + 2 + 4);
     assert.equal(report.load.requestsPerSecond, 1 + 9 + 2 + 11);
   });
@@ -314,7 +315,7 @@ describe('explain', () => {
     const [scan, query] = report.operations;
     assert.equal(scan?.entitiesRead.expected, 150_000);
     assert.equal(scan?.entitiesReturned.expected, 50_000);
-    // The RowKeys of employees begin with a text of their own: copies are outside of the range.
+    // The RowKeys of employees begin with a constant, so the copies are outside of the range.
     assert.equal(query?.entitiesRead.expected, 5_000);
   });
 
@@ -328,7 +329,7 @@ describe('explain', () => {
       ],
     });
     const [place] = report.load.places;
-    // 12, 6, 4 and 3 of 25.
+    // The weights are 12, 6, 4 and 3 of 25.
     assert.equal(place?.busiestPerSecond.toFixed(3), ((9_010 * 12) / 25).toFixed(3));
     assert.equal(place?.partitionsOverTarget, 2);
     assert.equal(place?.busiestOperation, 'get');

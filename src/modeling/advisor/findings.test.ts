@@ -17,7 +17,7 @@ import type { Report } from './report.js';
 import type { LookUpOf, Operation, Workload } from './facts/workload.js';
 import type { PartitionQuery } from '../table/query-plan.js';
 
-// Each finding has a workload that has it, and one close by that has not.
+// For each finding, a workload that has it and a similar one that does not.
 
 const Employee = defineEntity({
   type: 'Employee',
@@ -177,7 +177,7 @@ const cases: Readonly<Record<FindingCode, Case>> = {
   'hot-partition': {
     severity: 'error',
     subject: /partitions of Employee/,
-    // 1 % of them to each of 100 departments.
+    // Each of 100 departments gets 1 % of the requests.
     has: () => of([{ kind: 'get', perSecond: 200_100 }]),
     hasNot: () => of([{ kind: 'get', perSecond: 150_000 }]),
   },

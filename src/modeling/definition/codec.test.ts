@@ -330,7 +330,7 @@ describe('versions', () => {
 });
 
 describe('values with a validator', () => {
-  /** A validator as any library gives one: numbers become their halves, and back. */
+  /** A Standard Schema validator that accepts even numbers only. */
   const even: StandardSchema<{ readonly n: number }> = {
     '~standard': {
       version: 1,

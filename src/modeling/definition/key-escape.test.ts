@@ -10,14 +10,14 @@ import {
   unescapeKeyText,
 } from './key-escape.js';
 
-/** Close together, so that differences fall on neighbours: what is forbidden and what is near. */
+/** Characters near the forbidden ones, so that differences are between neighbours. */
 const edges = fc.constantFrom(
   ...Array.from({ length: 0xa2 }, (_unused, code) => String.fromCharCode(code)),
   ...Array.from('\u00ffü日\ud7ff\ue000\uffec\uffed\uffee\uffef\uffff😀'),
 );
 const texts = fc.string({ unit: edges, maxLength: 6 });
 const separators = fc.constantFrom('', '_', '!', '-', '~', '.', 'G', 'z');
-/** Where the order is promised: U+0000–1F have nothing below them that is allowed. */
+/** The order is promised for texts without U+0000–1F: no allowed character sorts below these. */
 const printable = texts.filter((text) => !/\p{Cc}/u.test(text.replace(/[\u007f-\u009f]/g, '')));
 
 describe('text in keys', () => {

@@ -36,7 +36,7 @@ const big = (name: string) => keyFieldOf(name, int64()) as NumberKeyField<string
 const moment = (name: string, property: AnyProperty = instant()) =>
   keyFieldOf(name, property) as MomentKeyField<string, Instant>;
 
-/** A form of a part, values of it, and their order. */
+/** A form of a key part, values for it, and their order. */
 interface Form {
   readonly part: (name: string) => KeyPart;
   readonly values: fc.Arbitrary<unknown>;
@@ -218,7 +218,7 @@ describe('a key template', () => {
         assert.ok(range !== undefined);
         const written = formatKey(template, { id: 7, name, rest: 'x' });
         const isInside = written >= range.from && written < range.before;
-        // What begins so, and, where the text is all of the value, nothing else.
+        // Exactly the values with this prefix are inside.
         assert.equal(isInside, name.startsWith(start));
       }),
       { numRuns: 2000 },

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { findWholeDoubles, mayHoldWholeDoubles } from './whole-doubles.js';
 
-/** A number as the service may write it, and whether the client takes it for an Int32. */
+/** Numbers in the forms that the service may write, and whether the client takes them for Int32. */
 const numbers = fc.oneof(
   fc.integer().map((value) => ({ text: String(value), value, isWhole: false })),
   fc.integer().map((value) => ({ text: `${value}.0`, value, isWhole: true })),

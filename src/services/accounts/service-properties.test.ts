@@ -110,7 +110,7 @@ for (const engine of engineNames) {
 describe('rules about origins', () => {
   const [rule] = all.cors;
   const cors = rule === undefined ? [] : [rule];
-  /** Lets a read that was begun end. */
+  /** Lets a read end that has begun. */
   const settle = () => new Promise((resolve) => setImmediate(resolve));
 
   it('are known at once in the process that sets them', async (t) => {

@@ -81,7 +81,7 @@ interface Modelled {
 
 const ordinal = (left: string, right: string) => (left < right ? -1 : left > right ? 1 : 0);
 
-/** Ids are the store's to choose, but it may give out each only once. */
+/** The store chooses ids, but may use each one only once. */
 class World {
   readonly #store: Store;
   readonly #clock: ManualClock;
@@ -126,9 +126,11 @@ class World {
     }
   }
 
-  /** What can be read is as modelled, and nothing else is left once the grace time is over. */
+  /**
+   * Checks that reads agree with the model, and that nothing else is stored after the grace time.
+   */
   async settle(): Promise<void> {
-    // The round under way has passed by what was dropped since.
+    // The current round may already have passed what was deleted after its start.
     while (await this.#reclaim(3));
     while (await this.#reclaim(3));
     this.#clock.advanceMicros(droppedGraceMicros + 1000);
@@ -141,7 +143,7 @@ class World {
         stored += 1 + rows.size;
         assert.deepEqual(await this.#rows({ account, identity }), [...rows].sort(ordinal));
       }
-      // The counter of ids stays.
+      // The counter of ids remains.
       if ([...this.#ids].some((id) => id.startsWith(`${account}/`))) stored += 1;
     }
     for (const containers of this.#processes) {

@@ -20,7 +20,7 @@ interface Calls {
   commits: number;
 }
 
-/** A store that counts what is asked of it. */
+/** A store that counts its calls. */
 function counted(store: Store): { readonly store: Store; readonly calls: Calls } {
   const calls: Calls = { gets: 0, commits: 0 };
   return {
@@ -41,7 +41,7 @@ function counted(store: Store): { readonly store: Store; readonly calls: Calls }
   };
 }
 
-/** A store that notes reads of ranges. */
+/** A store that records its range reads. */
 function countedReads(store: Store, events: string[]): Store {
   return {
     ...counted(store).store,
@@ -279,7 +279,7 @@ describe('a container', () => {
       },
       noteKind,
     );
-    // Two blocks of ids: one for the others, one for this process.
+    // The others took one block of ids, this process takes the next one.
     const mine = await containers.create(account, 'box', note('box', 'mine'));
     assert.deepEqual(mine, { created: true, record: { id: 101, name: 'box', text: 'mine' } });
     assert.deepEqual(await containers.find(account, 'box'), mine.record);

@@ -16,11 +16,11 @@ async function open(engine: EngineName, t: TestContext) {
   const clock = manualClock();
   const store = withPartitionRule(await openTestStore(engine, t, clock));
   const hold = { clock, micros: 40 * second, refusal: 'TableBeingDeleted' } as const;
-  /** Each is as another process would have it. */
+  /** Containers with reservations, as another process would open them. */
   const holding = () => new Containers(store, noteKind, hold);
   const free = () => new Containers(store, noteKind);
   const round = nameReservationSweep(store, clock, noteKind.service);
-  /** One whose next commit comes after something else has happened. */
+  /** Containers whose next commit is delayed until `happen` has resolved. */
   const holdingAfter = (happen: () => Promise<unknown>) => {
     let isNext = true;
     const slow: Store = {

@@ -21,7 +21,7 @@ async function open(engine: EngineName, t: TestContext) {
   const containers = new Containers(store, noteKind);
   const round = droppedContainersSweep(store, clock, noteKind.service);
   const reclaim = (entriesMax: number) => round.step(entriesMax);
-  /** Entries that each step deletes until nothing is left. */
+  /** The numbers of entries that each step deletes, until nothing is left. */
   const reclaimAll = async (entriesMax: number): Promise<number[]> => {
     const { deleted, more } = await reclaim(entriesMax);
     return more ? [deleted, ...(await reclaimAll(entriesMax))] : [deleted];
@@ -117,7 +117,7 @@ for (const engine of engineNames) {
 }
 
 describe('a sweep of dropped containers', () => {
-  /** A store in memory that tells what it was asked for. */
+  /** A memory store that counts range reads and concurrent commits. */
   async function counted(clock: Clock) {
     const inner = await openMemoryStore({ clock });
     const seen = { ranges: 0, committing: 0, committingMax: 0 };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SweepCursor } from './sweep-cursor.js';
 
-/** Places with so many entries each, and the order in which they were looked at. */
+/** Targets with these numbers of entries, and the order in which they were visited. */
 function roundOver(entries: number[]) {
   const visited: number[] = [];
   let failing: number | undefined;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SweepTurns } from './sweep-turns.js';
 
-/** A sweep of so many entries. */
+/** A sweep with this many entries. */
 function sweepOf(entries: number) {
   let left = entries;
   return {

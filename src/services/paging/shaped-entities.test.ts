@@ -20,7 +20,7 @@ const keys = fc.oneof(
   trickyText,
   fc.constantFrom('', ' ', 'a', 'a ', 'b', long, `${long.slice(1)}l`),
 );
-/** Few, so that they have several rows. */
+/** Few partitions, so that they have several rows. */
 const partitions = fc.oneof({ weight: 4, arbitrary: fc.constantFrom('', 'a', 'a ', 'b') }, keys);
 const filters: fc.Arbitrary<Filter> = filterOver(
   fc.oneof(
@@ -36,7 +36,7 @@ const rows = fc
   })
   .map((tuples) => tuples.map(([partitionKey, rowKey, n]) => entity(partitionKey, rowKey, { n })));
 
-/** A plain service and, for any seed, one over the same store that shapes its pages. */
+/** A plain service, and for any seed one over the same store that shapes its pages. */
 async function openTable(t: TestContext, entities: readonly EntityInput[]) {
   const { service, store } = await openService.memory(t);
   await service.createTable(account, table);
@@ -48,7 +48,7 @@ async function openTable(t: TestContext, entities: readonly EntityInput[]) {
   return { plain: service, shaped };
 }
 
-/** All pages of a query. Each position is asked for as a client would that keeps nothing else. */
+/** All pages of a query. Each position is requested as by a client that keeps nothing else. */
 async function walk(
   service: TableService,
   { from: start, ...query }: EntityQuery,
@@ -168,7 +168,7 @@ describe('pages of every shape', () => {
         found.push(...keysOf(page));
         from = page.next;
         if (from === undefined) break;
-        // What the token names may be gone when it is used.
+        // The entity that the token names may be deleted before the token is used.
         const { partitionKey, rowKey = 'r0' } = from;
         const operation = { kind: 'delete', partitionKey, rowKey } as const;
         await plain

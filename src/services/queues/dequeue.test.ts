@@ -22,7 +22,7 @@ async function peekAll(service: QueueService) {
   return service.peekMessages(account, queue, 10_000);
 }
 
-/** Gets until nothing comes any more; returns what came, in the order of the answers. */
+/** Gets messages until none is left; returns them in the order of the responses. */
 async function drain(service: QueueService, count: number): Promise<string[]> {
   const got: string[] = [];
   for (;;) {
@@ -32,7 +32,7 @@ async function drain(service: QueueService, count: number): Promise<string[]> {
   }
 }
 
-/** Counts commits, and those that failed their checks. */
+/** Counts commits, and commits whose checks failed. */
 function counting(): {
   readonly counts: { commits: number; conflicts: number };
   readonly wrap: (store: Store) => Store;
@@ -77,7 +77,8 @@ for (const engine of engineNames) {
       const got = await Promise.all(consumers.map((each) => drain(each, 5)));
       const all = got.flat();
       assert.equal(new Set(all).size, all.length, 'a message was handed out twice');
-      // One that came away empty-handed from a conflict may have stopped early: the rest is there.
+      // A consumer that got nothing because of a conflict may have stopped early; the rest is still
+      // there.
       const rest = await drain(service, 32);
       assert.deepEqual([...all, ...rest].sort(), texts.toSorted());
     });
@@ -191,7 +192,7 @@ for (const engine of engineNames) {
       await service.getMessages(account, queue, { count: 10, visibilitySeconds: 5 });
       clock.advanceMicros(20 * second);
       while ((await service.reclaim({ entriesMax: 7 })).more);
-      // Only the counter is new.
+      // Only the counter of queue ids was added.
       assert.equal(await entries(), before + 1);
       await service.deleteQueue(account, queue);
       clock.advanceMicros(3600 * second);

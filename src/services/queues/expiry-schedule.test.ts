@@ -7,7 +7,7 @@ const idleQueues = 50;
 /** A text, a state and an expiry entry. */
 const messageEntries = 3;
 
-/** Counts the ranges that are read. */
+/** Counts the range reads. */
 function counting(): { readonly wrap: (store: Store) => Store; ranges: number } {
   const counted = {
     ranges: 0,

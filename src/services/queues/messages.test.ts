@@ -167,7 +167,7 @@ for (const engine of engineNames) {
       const { service, clock } = await openQueues(engine, t);
       const put = await service.putMessage(account, queue, message('first'));
       const got = await getOne(service, 30);
-      // The same moment of visibility again: only the version tells the receipts apart.
+      // The same time of visibility, so that only the version distinguishes the receipts.
       const updated = await service.updateMessage(account, queue, {
         ...got,
         visibilitySeconds: 30,
@@ -188,7 +188,7 @@ for (const engine of engineNames) {
       clock.advanceMicros(31 * second);
       const [peeked] = await service.peekMessages(account, queue, 1);
       assert.deepEqual([peeked?.text, peeked?.dequeueCount], ['second', 1]);
-      // Nobody has taken it since, so the receipt still holds.
+      // No consumer has taken it since, so the receipt is still valid.
       await service.deleteMessage(account, queue, {
         id: put.id,
         popReceipt: updated.popReceipt,

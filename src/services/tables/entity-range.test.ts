@@ -15,7 +15,7 @@ import type { EntityPosition, EntityQuery } from './types.js';
 
 const long = 'k'.repeat(512);
 const keys = fc.oneof(trickyText, fc.constantFrom('', 'a', 'b', long, `${long.slice(1)}l`));
-/** What a token may name as a bound: also what no key can be. */
+/** Bounds that a token may name, including some that are no valid keys. */
 const bounds = fc.oneof(
   { weight: 6, arbitrary: keys },
   fc.constantFrom('a\u0000', `${long}k`, `${long}\u0000`, '\u0000', `a\u0000b`, '\uffff'),

@@ -11,7 +11,7 @@ import { planQuery, type QueryPlan } from './plan.js';
 
 const long = 'k'.repeat(512);
 const keys = fc.oneof(trickyText, fc.constantFrom('', long, `${long.slice(1)}l`));
-/** What a client may compare a key with: also what no key can be. */
+/** Literals that a filter may compare a key with, including some that are no valid keys. */
 const keyLiterals = fc.oneof(
   { weight: 6, arbitrary: keys },
   fc.constantFrom('a\u0000', `${long}k`, `${long}\u0000`, `${long}zz`, '\u0000', `a\u0000b`),

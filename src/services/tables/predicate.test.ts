@@ -87,7 +87,7 @@ describe('a predicate', () => {
       fc.property(lists, stored, fc.nat(), fc.boolean(), (filter, values, place, isHit) => {
         const row = rowWith(...values);
         const operand = filter.operands[place % filter.operands.length];
-        // Half of the rows hold one of the values, which chance alone would hardly bring about.
+        // Makes half of the rows match, which random values would hardly do.
         const hit = isHit && operand !== undefined ? rowWith(operand.literal) : row;
         assert.equal(test(filter, hit), matches(filter, hit));
       }),

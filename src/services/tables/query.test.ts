@@ -49,7 +49,7 @@ function keysOf(page: EntityPage): string[] {
   return page.entities.map(({ partitionKey, rowKey }) => `${partitionKey}/${rowKey}`);
 }
 
-/** All pages of a query, followed by their tokens. */
+/** All pages of a query, each followed by its token. */
 async function pages(service: TableService, query: EntityQuery): Promise<EntityPage[]> {
   const read: EntityPage[] = [];
   let from: EntityPosition | undefined = query.from;
@@ -261,7 +261,7 @@ describe('a page', () => {
   });
 });
 
-/** Counts the turns that the event loop takes during some work. */
+/** Counts the turns of the event loop during some work. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let isDone = false;
@@ -277,7 +277,7 @@ async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
 
 describe('a query that takes long', () => {
   const rows = 300;
-  /** Each look at the clock finds that a slice is over. */
+  /** A clock by which every slice has ended when it is looked at. */
   const hurried = () => {
     const clock = manualClock();
     const monotonicMs = () => {

@@ -26,7 +26,9 @@ const instants = fc
     value: 638_000_000_000_000_000n + BigInt(second) * 10_000_000n + fraction,
   }));
 
-/** Checks every operator, on a bag that is followed by other bytes and overwritten in between. */
+/**
+ * Checks every operator on a bag that is followed by other bytes and overwritten between checks.
+ */
 function agree(value: EdmValue, literal: EdmValue): void {
   const properties: readonly Property[] = [{ name: 'P', value }];
   const bag = encodeBag(properties);

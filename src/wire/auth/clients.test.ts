@@ -6,7 +6,8 @@ import * as fc from 'fast-check';
 import { parseAuthorization } from './credential.js';
 import { verifySharedKey } from './shared-key/shared-key.js';
 
-// What the official client puts on the wire, without a wire: it signs, and this server verifies.
+// The requests of the official client, without a connection: the client signs, and this server
+// verifies.
 
 const account = 'devstoreaccount1';
 const secret =

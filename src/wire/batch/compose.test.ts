@@ -23,7 +23,7 @@ const operations: fc.Arbitrary<ComposedOperation> = fc.record({
   body: fc.oneof(fc.constant(''), fc.json()),
 });
 
-/** What a server must see of an operation. */
+/** The parts of an operation that a server must receive. */
 function seen({ method, target, headers, body = '' }: ComposedOperation) {
   const fields = new Map(headers);
   return [

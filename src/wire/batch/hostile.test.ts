@@ -7,7 +7,7 @@ import { MalformedBatchError } from './malformed.js';
 import { batchOperationsMax, parseBatch } from './parse-batch.js';
 import type { BatchOperation } from './part-reader.js';
 
-/** Parses anything; whatever happens must be an answer and never another error. */
+/** Checks that any body yields operations or a documented error, and no other error. */
 function assertAnswered(body: Buffer, contentType: string): void {
   try {
     const batch = parseBatch(body, contentType);
@@ -18,7 +18,7 @@ function assertAnswered(body: Buffer, contentType: string): void {
   }
 }
 
-/** Pieces of batches, so that chance reaches deep into the parser. */
+/** Pieces of batches, so that random input reaches deep into the parser. */
 const pieces = fc.constantFrom(
   '--b',
   '--c',
@@ -61,7 +61,7 @@ const edit = fc.record({
   ),
 });
 
-/** What a changeset of some parts says; undefined when it is malformed. */
+/** What a changeset of these parts contains; undefined when it is malformed. */
 function said(parts: readonly string[]): readonly unknown[] | undefined {
   const lines = parts.map((part) => `--c\r\n${part}\n`).join('');
   const open = '--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n';
@@ -81,7 +81,7 @@ function shown(operation: BatchOperation): unknown {
   return [method, target, fields, contentId, operation.text()];
 }
 
-/** Parts that begin alike, as far as chance wants. */
+/** Parts with common beginnings, of random length. */
 const part = fc
   .array(
     fc.constantFrom(

@@ -15,7 +15,7 @@ interface Frame {
   readonly lineEnd?: string;
 }
 
-/** A sound batch of one insert, but for what the test changes. */
+/** A valid batch with one insert, except for what the test changes. */
 function frame(changes: Frame = {}): string {
   const head = ['--b', 'Content-Type: multipart/mixed; boundary=c', ''];
   const {

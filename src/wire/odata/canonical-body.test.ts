@@ -6,7 +6,9 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { readCanonicalBody } from './canonical-body.js';
 import { parseEntityBody, type EntityBody } from './json-reader.js';
 
-/** Reads a body until the heads of its members are known, as bodies of a client are read. */
+/**
+ * Reads a body until the heads of its members are remembered, as for repeated bodies of a client.
+ */
 function readKnown(body: Buffer, members = 1): EntityBody | undefined {
   const range = { bytes: body, start: 0, end: body.length };
   for (let time = 0; time <= members * 2; time += 1) {
@@ -16,7 +18,7 @@ function readKnown(body: Buffer, members = 1): EntityBody | undefined {
   return undefined;
 }
 
-/** What the general reader makes of a body; undefined when it refuses it. */
+/** The result of the general reader; undefined when it refuses the body. */
 function parsed(body: Buffer, keysFrom: 'body' | 'path'): EntityBody | undefined {
   try {
     return parseEntityBody(body.toString(), undefined, keysFrom);
@@ -26,7 +28,10 @@ function parsed(body: Buffer, keysFrom: 'body' | 'path'): EntityBody | undefined
   }
 }
 
-/** Whatever is read from a body is what the general reader reads. Returns whether it was read. */
+/**
+ * Checks that whatever this reader accepts, the general reader reads alike. Returns whether it was
+ * accepted.
+ */
 function assertSame(body: Buffer, members = 1): boolean {
   const read = readKnown(body, members);
   if (read === undefined) return false;
@@ -37,7 +42,7 @@ function assertSame(body: Buffer, members = 1): boolean {
 
 const guid = 'c9da6455-213d-42c9-9a79-3e9149a57833';
 
-/** Members as bags spell them. */
+/** Members in the spelling of bags. */
 const canonical: readonly string[] = [
   '"x":"text"',
   '"x":""',
@@ -79,7 +84,7 @@ const canonical: readonly string[] = [
   '"Timestamp@odata.type":"Edm.DateTime","Timestamp":"never","x":1',
 ];
 
-/** Members that have another text in a bag, or none. */
+/** Members that are spelled differently in a bag, or missing there. */
 const others: readonly string[] = [
   '"x": 1',
   '"x":1 ',
@@ -243,7 +248,7 @@ const member = fc.oneof(
   { weight: 1, arbitrary: fc.integer().map((value) => `"x":${value}`) },
 );
 
-/** A member under one of a few names, so that chance repeats them. */
+/** A member under one of a few names, so that names repeat. */
 const named = fc
   .tuple(member, fc.constantFrom('x', 'y', 'name', 'Total', 'PartitionKey', 'RowKey', 'Timestamp'))
   .map(([text, name]) => text.replace(/"x(?=["@])/g, `"${name}`));

@@ -15,7 +15,7 @@ function refusal(code: ErrorCode, message?: string) {
     (message === undefined || error.message === message);
 }
 
-/** A filter in Lisp manner, to compare trees at a glance. */
+/** A filter in Lisp notation, to compare trees. */
 function shape(filter: Filter | undefined): string {
   switch (filter?.kind) {
     case undefined:

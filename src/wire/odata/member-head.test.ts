@@ -6,7 +6,7 @@ function find(heads: MemberHeads, text: string, before?: MemberHead): MemberHead
   return heads.at(Buffer.from(text), 0, before);
 }
 
-/** A head is remembered when it comes the second time. */
+/** A member head is remembered at its second occurrence. */
 function learn(heads: MemberHeads, text: string): MemberHead {
   find(heads, text);
   const head = find(heads, text);
@@ -51,7 +51,7 @@ describe('heads of members', () => {
     const a = learn(heads, '"a":1');
     learn(heads, '"b":1');
     find(heads, '"c":1');
-    // A body that had `a` must not learn it anew: its second `a` would have another name.
+    // A body with a known `a` must not learn it again: its second `a` would have another name.
     assert.equal(find(heads, '"c":1', a), undefined);
     assert.equal(find(heads, '"c":1')?.nameBytes, 1);
     assert.notEqual(learn(heads, '"a":1'), a);

@@ -13,7 +13,7 @@ function canonicalText(properties: readonly Property[]): string {
   return Buffer.from(bag).toString('utf8', textStart(bag) + 1, textEnd(bag));
 }
 
-/** Escapes every character, or every other one, as JSON may. */
+/** Escapes every `step`th character, as JSON may. */
 function escaped(text: string, step: number): string {
   return text.replaceAll(/[^]/g, (unit, index: number) =>
     index % step === 0
@@ -22,7 +22,7 @@ function escaped(text: string, step: number): string {
   );
 }
 
-/** Other texts of a value's JSON, to be annotated with its type. */
+/** Other JSON texts of a value, for a property with a type annotation. */
 function otherSpelling(value: EdmValue, text: string, step: number): string {
   switch (value.type) {
     case 'Edm.Int32':
@@ -63,7 +63,7 @@ const style: fc.Arbitrary<Style> = fc.record({
   step: fc.integer({ min: 1, max: 3 }),
 });
 
-/** One property as a body may spell it, and what may stand at either end of the body. */
+/** A property in one of its spellings, with optional white space around it. */
 function spell({ name, value }: Property, { spelling, annotation, space, step }: Style) {
   const whole = canonicalText([{ name, value }]);
   const text = whole.slice(whole.lastIndexOf(`"${name}":`) + name.length + 3);

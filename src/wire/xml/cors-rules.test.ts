@@ -33,7 +33,7 @@ function parse(...rules: readonly string[]): readonly CorsRule[] {
   return parseCors(parseXml(Buffer.from(`<Cors>${rules.join('')}</Cors>`)));
 }
 
-/** The code of a refusal, and what it names. */
+/** The code and the details of a refusal. */
 function refusal(...rules: readonly string[]): readonly unknown[] {
   let error: unknown;
   try {

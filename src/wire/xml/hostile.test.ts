@@ -53,7 +53,9 @@ const sound: readonly Buffer[] = [
   renderMessages([{ id: 'a', insertedMicros: 0, expiresMicros: 0, text: 'b' }]),
 ];
 
-/** Reads a body with everything; whatever happens must be an answer and never another error. */
+/**
+ * Checks that any body yields a value or a documented error from every reader, and no other error.
+ */
 function assertAnswered(body: Buffer): void {
   for (const read of readers) {
     try {
@@ -67,7 +69,7 @@ function assertAnswered(body: Buffer): void {
   }
 }
 
-/** Pieces of documents, so that chance reaches deep into the readers. */
+/** Pieces of documents, so that random input reaches deep into the readers. */
 const pieces = fc.constantFrom(
   ' ',
   ...'< > /> </ <a> </a> <a_b="c"/> & &amp; &#1; &#xD800; &#99; <!-- --> <![CDATA[ ]]>'.split(' '),

@@ -115,7 +115,7 @@ describe('parseXml', () => {
   });
 
   it('takes no more than linear time', () => {
-    // A megabyte of each: what is quadratic takes minutes, and the process is ended before.
+    // A megabyte of each. Quadratic work would take minutes, and the process is killed before that.
     const script = `
       const { parseXml } = await import(${JSON.stringify(new URL('reader.js', import.meta.url))});
       const megabyte = (unit) => unit.repeat(Math.floor(2 ** 20 / unit.length));

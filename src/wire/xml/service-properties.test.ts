@@ -64,7 +64,7 @@ function document(content: string): Buffer {
 
 const whole = logging + metrics('HourMetrics') + metrics('MinuteMetrics') + cors;
 
-/** The code of a refusal, and what it names. */
+/** The code and the details of a refusal. */
 function refusal(
   body: Buffer,
   asVersion = version,

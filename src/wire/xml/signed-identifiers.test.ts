@@ -30,7 +30,7 @@ function policy(content: string): string {
   return list(`<Id>a</Id><AccessPolicy>${content}</AccessPolicy>`);
 }
 
-/** The code of a refusal, and its details but for the reason. */
+/** The code of a refusal, and its details without the reason. */
 function refusal(document: string): readonly unknown[] {
   let error: unknown;
   try {

@@ -39,7 +39,7 @@ describe('the heartbeat of a worker', () => {
 
   it('counts what it has asked, not time: a suspended machine costs one question', () => {
     const { heartbeat, seen, step } = beating();
-    // The timer fires once, however long everything stood still.
+    // The timer fires only once, however long the process did not run.
     step(1);
     heartbeat.answered();
     step(missedPulsesMax - 1);

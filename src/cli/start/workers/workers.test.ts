@@ -42,7 +42,7 @@ function clients(server: CliProcess): { readonly table: TableClient; readonly qu
   };
 }
 
-/** The texts of all messages, which it deletes. */
+/** Gets and deletes all messages; returns their texts. */
 async function drained(queue: QueueClient): Promise<string[]> {
   const texts: string[] = [];
   for (;;) {
@@ -65,7 +65,7 @@ async function health(server: CliProcess): Promise<number[]> {
   return answers.map(({ status }) => status);
 }
 
-/** The code of the error that ended the attempt to connect, or `connect`. */
+/** The code of the error that the connection attempt failed with, or `connect`. */
 function connected(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(port, host);
@@ -77,13 +77,13 @@ function connected(port: number, host: string): Promise<string | undefined> {
   });
 }
 
-/** The data directory was given up, as it is after an orderly end. */
+/** Checks that no lock files are left, as after an orderly end. */
 async function assertReleased(location: string): Promise<void> {
   const files = await readdir(location);
   assert.deepEqual(files.toSorted(), ['data.mdb', 'data.mdb-lock', 'format']);
 }
 
-/** The data directory belongs to nobody: a server can have it. */
+/** Checks that a server can start on the data directory. */
 async function assertFree(location: string): Promise<void> {
   await using server = await createTabularium({ location });
   assert.deepEqual(server.accounts, ['devstoreaccount1']);
@@ -127,7 +127,7 @@ void describe('tabularium start --workers', () => {
     assert.ok(pids.every(isRunning));
     const held = await Promise.all([heldRequest(server), heldRequest(server)]);
     server.child.kill('SIGTERM');
-    // As a terminal or a service manager does, which signal every process of the group.
+    // Terminals and service managers signal every process of the group.
     for (const pid of pids) process.kill(pid, 'SIGTERM');
     await server.printed('stopping');
     const answers = await Promise.all(held.map(releasedAnswer));
@@ -142,7 +142,7 @@ void describe('tabularium start --workers', () => {
     const server = await startWorkers(directory.path);
     const [halted = 0] = workerPids(server);
     const held = await Promise.all([heldRequest(server), heldRequest(server)]);
-    // It closes nothing by itself now: what it would be handed would wait for it.
+    // A stopped worker closes nothing: connections passed to it would wait.
     process.kill(halted, 'SIGSTOP');
     server.child.kill('SIGTERM');
     await server.printed('stopping');
@@ -177,9 +177,9 @@ void describe('tabularium start --workers', () => {
           await queue.sendMessage(name);
           acknowledged.push(name);
         } catch {
-          // The worker was killed under it: nothing was promised.
+          // The worker was killed during the request, so nothing was acknowledged.
         }
-        // All that it writes is read in the end.
+        // All acknowledged rows are read back at the end.
         await pause(5);
       }
     };
@@ -228,7 +228,7 @@ void describe('tabularium start --workers', () => {
     // The signal only turns endless waiting into a failure.
     const options = { headers: { Connection: 'close' }, signal: AbortSignal.timeout(60_000) };
     const asked = Promise.allSettled(Array.from({ length: 6 }, () => fetch(url, options)));
-    // In the primary when it is handed over; no event tells a client so much.
+    // Gives the primary time to pass the connections on; a client cannot observe that.
     await pause(300);
     for (const pid of pids) process.kill(pid, 'SIGKILL');
     for (const answer of await asked) {

@@ -39,7 +39,7 @@ function plan(properties: RowProperties, options: LargeOptions = {}): Promise<La
   });
 }
 
-/** Place and encoding of each value. */
+/** The storage and encoding of each value. */
 function placesOf({ head }: Layout): Readonly<Record<string, string>> {
   const values = Object.entries(manifestOf(head.properties)?.values ?? {});
   return Object.fromEntries(values.map(([name, { at, encoding }]) => [name, `${at} ${encoding}`]));

@@ -12,7 +12,10 @@ const Photo = defineEntity({
   rowKey: (p) => key`${p.year.padded(4)}_${p.number.padded(4)}`,
 });
 
-/** As the service decides: in the order of PartitionKey, then RowKey, both bounds included. */
+/**
+ * Applies the rule of the service: the order of PartitionKey, then RowKey, with both bounds
+ * included.
+ */
 function reaches(
   scope: KeyScope,
   { partitionKey, rowKey }: { partitionKey: string; rowKey: string },
@@ -101,10 +104,10 @@ describe('the reach of a token', () => {
   });
 
   it('needs, by its types, the values in the order of the keys', () => {
-    // @ts-expect-error -- an album is nothing without its user
+    // @ts-expect-error -- an album needs its user before it
     assert.throws(() => keyScopeOf(Photo, { partition: { album: 'a' } }));
     const partition = { user: 'jones', album: 'a' };
-    // @ts-expect-error -- a number is nothing without its year
+    // @ts-expect-error -- a number needs its year before it
     assert.throws(() => keyScopeOf(Photo, { partition, rows: { number: 1 } }));
   });
 });

@@ -24,7 +24,7 @@ import type { ServiceName } from '../../../model/services/services.js';
 import { readSas } from './read-sas.js';
 import { signAccountSas, signQueueSas, signTableSas, verifySasSignature } from './sas-signature.js';
 
-// What the official clients sign is accepted; what this project signs is what they would write.
+// The server accepts what the official clients sign, and the project signs as they do.
 
 const name = 'devstoreaccount1';
 const secret =
@@ -37,7 +37,7 @@ const startsOn = new Date('2025-11-21T00:00:00Z');
 const expiresOn = new Date('2025-11-28T12:34:56Z');
 const ipRange = { start: '10.0.0.1', end: '10.0.0.9' };
 
-/** Reads, verifies and signs anew; gives the query string that this project writes. */
+/** Parses and verifies a signature and signs its fields again; returns the query string. */
 function rewritten(query: string, service: ServiceName, queue?: string): string {
   const sas = readSas(query, service);
   assert.ok(sas !== undefined);
@@ -200,7 +200,7 @@ describe('azure-storage', { skip: withoutExtras }, () => {
     },
   };
 
-  /** This client writes the same fields in an order of its own. */
+  /** Compares the fields in any order: this client has its own. */
   function sameFields(left: string, right: string): void {
     const fields = (query: string) => query.split('&').toSorted();
     assert.deepEqual(fields(left), fields(right));

@@ -82,7 +82,7 @@ function isAccepted(query: string, service: ServiceName, queue?: string, keys = 
   }
 }
 
-/** The fields without what does not matter: encoding, case of tables and of names for queues. */
+/** The fields without irrelevant differences: encoding, and case of table and queue names. */
 function meaning(query: string, service: ServiceName): string {
   const fields = [...new URLSearchParams(query)].map(([name, value]) => [
     service === 'queue' ? name.toLowerCase() : name,

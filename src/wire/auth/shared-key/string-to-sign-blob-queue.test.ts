@@ -323,7 +323,7 @@ const queryTexts = fc.string({
   maxLength: 6,
 });
 
-/** Requests with whatever may be signed, not only what clients send. */
+/** Requests with any parts that may be signed, not only those that clients send. */
 /** A colon in a name is refused. */
 const queryNames = queryTexts.map((text) => text.replaceAll(':', ''));
 
