@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { manualClock } from '../../base/clock.js';
+import type { CommitBatch } from '../../kv/store.js';
+import { CommitGroups, type CommitGround } from './commit-groups.js';
+import type { Evaluated } from './evaluation.js';
+
+/** Writes nothing; remembers what it was given to write together. */
+function groundOf(written: string[][]): CommitGround {
+  return {
+    makeRoom: async () => undefined,
+    read: async (keys) => keys.map(() => undefined),
+    lastVersion: () => 0,
+    async apply(changes: readonly Evaluated[]) {
+      written.push(changes.map(({ name }) => name));
+    },
+  };
+}
+
+function putOf(name: string): CommitBatch {
+  const key = Buffer.from(name);
+  return { checks: [], puts: [{ key, value: key }], deletes: [] };
+}
+
+describe('groups of commits', () => {
+  it('write together what arrives in one turn of the event loop, however it arrives', async () => {
+    const written: string[][] = [];
+    const groups = new CommitGroups(groundOf(written), manualClock());
+    const commits: Promise<unknown>[] = [];
+    const commit = (name: string) => {
+      commits.push(groups.carryOut({ kind: 'commit', batch: putOf(name) }));
+    };
+    commit('at once');
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    commit('in another tick');
+    for (let microtask = 0; microtask < 20; microtask += 1) await Promise.resolve();
+    commit('in later microtasks');
+    await Promise.all(commits);
+    assert.deepEqual(written, [['at once', 'in another tick', 'in later microtasks']]);
+  });
+
+  it('write what arrives later in a group of its own', async () => {
+    const written: string[][] = [];
+    const groups = new CommitGroups(groundOf(written), manualClock());
+    await groups.carryOut({ kind: 'commit', batch: putOf('first') });
+    await groups.carryOut({ kind: 'commit', batch: putOf('second') });
+    assert.deepEqual(written, [['first'], ['second']]);
+    assert.deepEqual(groups.stats(), { commits: 2, syncs: 2 });
+  });
+});
