@@ -54,7 +54,7 @@ async function getByPrefix(store: Store, keys: readonly Bytes[]): Promise<(Entry
   return keys.map((key) => found.get(nameOfBytes(key)));
 }
 
-/** Stops at the first entry whose partition prefix differs from that of a taken one. */
+/** Stops at the first entry whose partition prefix differs from that of a taken or used one. */
 function withinPrefix(options: RangeOptions): RangeOptions {
   let prefix: Bytes | undefined;
   return {
@@ -62,7 +62,8 @@ function withinPrefix(options: RangeOptions): RangeOptions {
     filter(candidate) {
       if (prefix !== undefined && !startsWith(candidate.key, prefix)) return 'stop';
       const decision = options.filter?.(candidate) ?? 'take';
-      if (decision === 'take') prefix ??= Buffer.from(prefixOf(candidate.key));
+      if (decision === 'take' || decision === 'use')
+        prefix ??= Buffer.from(prefixOf(candidate.key));
       return decision;
     },
   };

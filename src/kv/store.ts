@@ -53,16 +53,24 @@ export interface RangeOptions {
   /** From the end of the range to its start. */
   readonly reverse?: boolean;
   /**
-   * Decides about each entry in place, so that a skipped entry is not copied. Must not use the
+   * Decides about each entry in place, so that only a taken entry is copied. Must not use the
    * store. When absent, every entry is taken.
    */
   readonly filter?: (candidate: Candidate) => Decision;
+  /**
+   * Gets each entry for which the filter answers `use`, in place and in order. Must not use the
+   * store. What it got is void when the read fails.
+   */
+  readonly use?: (entry: Candidate) => void;
 }
 
-/** `skip` leaves the entry out of the page. `stop` ends the page before the entry. */
-export type Decision = 'take' | 'skip' | 'stop';
+/**
+ * `skip` leaves the entry out of the page. `use` does as well, and hands it to `use`. `stop` ends
+ * the page before the entry.
+ */
+export type Decision = 'take' | 'skip' | 'use' | 'stop';
 
-/** An entry before the filter. It and its bytes are only valid during the call. */
+/** An entry in place. It and its bytes are only valid during the call. */
 export interface Candidate {
   readonly key: Bytes;
   /** Begins with the value; bytes after `valueLength` are undefined. */
@@ -74,8 +82,8 @@ export interface Candidate {
 export interface RangePage {
   readonly entries: readonly Entry[];
   /**
-   * Entries are left that were neither taken nor skipped. A page may end before its limits where a
-   * partition prefix ends, but has at least one entry; the rest follows the last entry.
+   * Entries are left that were neither taken nor passed over. A page may end before its limits
+   * where a partition prefix ends, but at least one entry was taken or used; the rest follows it.
    */
   readonly more: boolean;
 }

@@ -22,7 +22,7 @@ function keyAt(place: number): Uint8Array {
 }
 
 const place = fc.nat({ max: places - 1 });
-const decision = fc.constantFrom<Decision>('take', 'take', 'take', 'skip', 'stop');
+const decision = fc.constantFrom<Decision>('take', 'take', 'use', 'use', 'skip', 'stop');
 const cases = fc.record({
   inBase: fc.uniqueArray(place),
   changes: fc.uniqueArray(fc.record({ at: place, isGone: fc.boolean() }), {
@@ -81,13 +81,17 @@ describe('range over a table before a base', () => {
     await fc.assert(
       fc.asyncProperty(cases, async (drawn) => {
         const { limit, bytesMax, reverse } = drawn;
-        const options = { limit, bytesMax, reverse, filter: filterOf(drawn) };
+        const [used, expectedUsed]: [string[], string[]] = [[], []];
+        const options = { limit, bytesMax, reverse, filter: filterOf(drawn), use: noteIn(used) };
         const base = await baseOf(drawn);
         const table = tableOf(drawn);
         const read: Store['range'] = (...each) => base.range(...each);
         const page = await mergedRange(read, table, rangeOf(drawn), options);
-        const expected = await (await modelOf(drawn)).range(rangeOf(drawn), options);
+        const expected = await (
+          await modelOf(drawn)
+        ).range(rangeOf(drawn), { ...options, use: noteIn(expectedUsed) });
         assert.deepEqual(plain(page), plain(expected));
+        assert.deepEqual(used, expectedUsed);
       }),
       { numRuns: 2_000 },
     );
@@ -131,8 +135,17 @@ function behind(range: KeyRange, key: Uint8Array, reverse: boolean): KeyRange {
   return reverse ? { ...range, end: key } : { ...range, start: next };
 }
 
+/** What is used, as text, in the order in which it comes. */
+function noteIn(used: string[]): (candidate: Candidate) => void {
+  return ({ key, value, valueLength, version }) => {
+    used.push(textOf({ key, value: value.subarray(0, valueLength), version }));
+  };
+}
+
+function textOf({ key, value, version }: Entry): string {
+  return `${Buffer.from(key).toString('hex')} ${Buffer.from(value).toString('hex')} ${version}`;
+}
+
 function plain({ entries, more }: RangePage) {
-  const text = ({ key, value, version }: Entry) =>
-    `${Buffer.from(key).toString('hex')} ${Buffer.from(value).toString('hex')} ${version}`;
-  return { entries: entries.map(text), more };
+  return { entries: entries.map(textOf), more };
 }

@@ -128,8 +128,10 @@ class Merge {
     if (change?.value === undefined) this.#leadingDeletions += 1;
     else {
       const { key, value, version } = change;
-      const decision = this.#decide({ key, value, valueLength: value.length, version });
+      const candidate = { key, value, valueLength: value.length, version };
+      const decision = this.#decide(candidate);
       if (decision === 'stop') return false;
+      if (decision === 'use') this.#options.use?.(candidate);
       if (decision === 'take') {
         this.#taken.push({ entry: { key, value, version }, behind: this.#takenFromBase });
       }
@@ -143,7 +145,7 @@ class Merge {
     if (this.#isLeading) this.#endLead(candidate.key);
     const { filter, limit, bytesMax } = this.#options;
     const decision = filter === undefined ? 'take' : filter(candidate);
-    if (decision === 'skip') return decision;
+    if (decision === 'skip' || decision === 'use') return decision;
     if (decision === 'take') {
       this.#bytes += candidate.key.length + candidate.valueLength;
       const full = this.#count >= limit || this.#bytes > bytesMax;

@@ -8,7 +8,7 @@ import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
 import { it } from '../../kv/conformance/limited-test.js';
 import { StoreDamagedError } from '../../kv/errors.js';
-import type { RangeOptions, Decision } from '../../kv/store.js';
+import type { Candidate, Decision, RangeOptions } from '../../kv/store.js';
 import { dataFile } from './directory/file-kinds.js';
 import { openLmdbStore } from './store.js';
 import { verifiedMs } from './verified-rows.js';
@@ -70,6 +70,16 @@ void describe('a row that is damaged while the store is open', () => {
       const { store, path } = await setUp(t);
       await damage(path, length);
       await assert.rejects(store.range(everything, options('skip')), named);
+    });
+
+    it(`of ${length} bytes fails one that uses it, before it is handed over`, async (t) => {
+      const { store, path } = await setUp(t);
+      await store.range(everything, options('skip'));
+      await damage(path, length);
+      const used: number[] = [];
+      const use = ({ valueLength }: Candidate) => void used.push(valueLength);
+      await assert.rejects(store.range(everything, { ...options('use'), use }), named);
+      assert.ok(!used.includes(length), 'only what is intact is handed over');
     });
 
     it(`of ${length} bytes fails one also when it was passed over before`, async (t) => {

@@ -39,7 +39,7 @@ export class EntryGatherer {
     return true;
   }
 
-  /** Verifies the checksum of a skipped row. */
+  /** Verifies the checksum of a row that is not added. */
   verify(row: CursorRow): boolean {
     const bytes = laidOutBytes(row);
     if (this.#used + bytes > blockBytes) this.#takeOut();

@@ -295,7 +295,8 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     for (const close of this.#parts.closing) await close();
   }
 
-  #readPage(iterator: Iterator<unknown>, { limit, bytesMax, filter }: RangeOptions): RangePage {
+  #readPage(iterator: Iterator<unknown>, options: RangeOptions): RangePage {
+    const { limit, bytesMax, filter, use } = options;
     const row = this.#row;
     const page = new EntryGatherer();
     this.#verified.begin();
@@ -305,6 +306,11 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
       if (decision === 'stop') return { entries: page.entries(), more: true };
       if (decision === 'skip') {
         this.#verifyPassedOver(row, page);
+        continue;
+      }
+      if (decision === 'use') {
+        if (!page.verify(row)) throw this.#entries.damaged(row.key);
+        use?.(row);
         continue;
       }
       bytes += row.keyLength + row.valueLength;

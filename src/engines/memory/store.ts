@@ -81,9 +81,11 @@ export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
     const entries: Entry[] = [];
     let bytes = 0;
     for (const entry of found) {
-      const decision = options.filter?.(candidateOf(entry)) ?? 'take';
+      const candidate = candidateOf(entry);
+      const decision = options.filter?.(candidate) ?? 'take';
       if (decision === 'stop') return { entries, more: true };
-      if (decision === 'skip') continue;
+      if (decision === 'use') options.use?.(candidate);
+      if (decision !== 'take') continue;
       bytes += entry.key.length + entry.value.length;
       const full = entries.length >= options.limit || bytes > options.bytesMax;
       if (full && entries.length > 0) return { entries, more: true };

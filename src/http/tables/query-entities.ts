@@ -3,12 +3,7 @@ import { unreachable } from '../../base/invariant.js';
 import { encodeToken } from '../../wire/odata/continuation.js';
 import type { MetadataLevel } from '../../wire/odata/media-type.js';
 import { parseEntityQuery, type EntityQueryOptions } from '../../wire/odata/query-options.js';
-import {
-  bytesAtOnceMax,
-  entitiesInPieces,
-  pageBytes,
-  renderEntities,
-} from '../../wire/odata/render.js';
+import { bytesAtOnceMax, EntityPageBody } from '../../wire/odata/render.js';
 import { nullBytes } from '../../wire/odata/selection.js';
 import type { EntityRange } from '../../model/edm/entity-range.js';
 import { planOnce, type QueryPlan } from '../../services/tables/plan.js';
@@ -17,7 +12,7 @@ import type { EntityPage } from '../../services/tables/types.js';
 import { objectAccess } from '../operations/access.js';
 import { resourceOf } from '../operations/request.js';
 import type { Access } from '../exchange/access.js';
-import type { EntityName, PartitionLoad } from '../exchange/request-load.js';
+import type { EntityName } from '../exchange/request-load.js';
 import type { Reply } from '../exchange/service.js';
 import { rangeOf } from './access.js';
 import { levelOf } from './format.js';
@@ -34,11 +29,17 @@ interface Input {
   readonly plan: () => QueryPlan;
 }
 
+interface Output {
+  readonly page: EntityPage;
+  /** Holds the entities that were written while they were read. */
+  readonly body: EntityPageBody;
+}
+
 /** Account signatures for either resource type are accepted (table-service §8.4). */
 const queryAccess: Access = { ...objectAccess('read'), orScope: 'container' };
 
 /** `GET /table()` (table-service §3.9). */
-export const queryEntities: TableOperation<Input, EntityPage> = {
+export const queryEntities: TableOperation<Input, Output> = {
   access: queryAccess,
   bodyBytesMax: 0,
 
@@ -50,47 +51,49 @@ export const queryEntities: TableOperation<Input, EntityPage> = {
     return { level: levelOf(request), table, query, within, plan };
   },
 
-  run({ table, query, within, plan }, request) {
+  async run({ level, table, query, within, plan }, request) {
     const { backend, account, exchange } = request;
+    const { select, selectText } = query;
+    const context = renderContext(request, { table, level, select, selectText });
+    // Selected names that a row lacks are returned as null: long lists multiply the answer.
+    const rowBytesMin = nullBytes(select ?? []);
+    const body = new EntityPageBody(context, rowBytesMin);
     const permitted = {
       ...query,
       ...(within === undefined ? {} : { within }),
       plan,
-      // Selected names that a row lacks are returned as null: long lists multiply the answer.
-      rowBytesMin: nullBytes(query.select ?? []),
+      rowBytesMin,
+      sink: body,
     };
-    return backend.tables.queryEntities(account, table, permitted, exchange.memory);
+    const page = await backend.tables.queryEntities(account, table, permitted, exchange.memory);
+    return { page, body };
   },
 
-  describe: (_input, page) => ({ query: page?.report }),
+  describe: (_input, output) => ({ query: output?.page.report }),
   entities: ({ plan }) => namedEntities(plan()),
-  load: loadOfPage,
+  load: ({ page }) => page.partitions,
 
-  render(page, { level, table, query }, request) {
-    const { select, selectText } = query;
-    const context = renderContext(request, { table, level, select, selectText });
+  render({ page, body }, { level }, request) {
     const replyWith = (bytes: Buffer): Reply => {
       const reply = jsonReply(200, level, bytes);
       for (const [name, value] of continuationHeaders(page)) reply.headers.push(name, value);
       reply.headers.push('x-tabularium-plan', planText(page.report));
       return reply;
     };
-    // Selected names that no row has count as well: each entity has them as null.
-    const bytes = pageBytes(page.entities) + page.entities.length * nullBytes(select ?? []);
-    if (bytes <= bytesAtOnceMax) return replyWith(renderEntities(page.entities, context));
-    const body = entitiesInPieces(page.entities, context);
-    return inTurn(body, bytes, request).then(replyWith);
+    const bytes = body.bytesWith(page.entities);
+    if (bytes <= bytesAtOnceMax) return replyWith(body.endWith(page.entities));
+    return inTurn(body.endInPieces(page.entities), bytes, request).then(replyWith);
   },
 };
 
 /** Renders a long page in slices, when it gets a slot. */
 async function inTurn(
-  body: Pieces<Buffer>,
+  pieces: Pieces<Buffer>,
   bytes: number,
   { exchange, backend }: TableRequest,
 ): Promise<Buffer> {
   await exchange.memory.enter(bytes);
-  return inSlices(body, backend.clock);
+  return inSlices(pieces, backend.clock);
 }
 
 /** The position of the next page. Without a row key: the beginning of the partition. */
@@ -123,17 +126,4 @@ function namedEntities({ intervals }: QueryPlan): readonly EntityName[] {
         return unreachable(interval);
     }
   });
-}
-
-/** Entities are in key order, so those of a partition are neighbours. */
-function loadOfPage({ entities }: EntityPage): readonly PartitionLoad[] {
-  const loads: PartitionLoad[] = [];
-  let first = 0;
-  for (let at = 1; at <= entities.length; at += 1) {
-    const partitionKey = entities[first]?.partitionKey ?? '';
-    if (entities[at]?.partitionKey === partitionKey) continue;
-    loads.push({ partitionKey, count: at - first });
-    first = at;
-  }
-  return loads;
 }

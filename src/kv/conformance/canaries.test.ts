@@ -75,6 +75,14 @@ const canaries: readonly Canary[] = [
     ],
   },
   {
+    wrong: 'leaves out what is to be used without handing it over',
+    over: (store) => ({
+      range: (range, { use: _use, ...options }) => store.range(range, options),
+    }),
+    section: rangesConformance,
+    caughtBy: ['hands over what is to be used, in order and in place, and leaves it out'],
+  },
+  {
     wrong: 'returns an empty page where a partition ends',
     over: (store) => ({
       async range(range, options) {

@@ -141,6 +141,37 @@ export function rangesConformance(suite: ConformanceSuite): void {
     assert.equal(page.more, false);
   });
 
+  it('hands over what is to be used, in order and in place, and leaves it out', async (t) => {
+    const { store } = await setUp(suite, t);
+    await commit(store, { puts: letters.map((key) => put(key, key.repeat(70))) });
+    for (const reverse of [false, true]) {
+      const ordered = reverse ? letters.toReversed() : letters;
+      const used: unknown[] = [];
+      const page = await store.range(
+        { start: keyNamed('a') },
+        {
+          ...wholeRange,
+          reverse,
+          filter: ({ key }) =>
+            nameOf(key) === 'c' ? 'take' : nameOf(key) === 'b' ? 'skip' : 'use',
+          use: ({ key, value, valueLength, version }) => {
+            const text = String(Buffer.from(value.subarray(0, valueLength)));
+            used.push([nameOf(key), text, version > 0]);
+          },
+        },
+      );
+      assert.deepEqual(
+        used,
+        ordered.filter((key) => !'bc'.includes(key)).map((key) => [key, key.repeat(70), true]),
+      );
+      assert.deepEqual(
+        page.entries.map(({ key }) => nameOf(key)),
+        ['c'],
+      );
+      assert.equal(page.more, false);
+    }
+  });
+
   it('hands keys of every size to the filter', async (t) => {
     const { store } = await setUp(suite, t);
     const restMax = keyBytesMax - keyNamed('').length;

@@ -327,7 +327,38 @@ export function writeTimestamp(
   const seconds = Math.floor(version / 1_000_000);
   const micros = version - seconds * 1_000_000;
   const fraction = micros * 10 + seventhDigitOf(seconds, micros);
-  return writeInstant(target, at, seconds + secondsToUnixEpoch, fraction, escaped);
+  const end = writeSecond(target, at, seconds, escaped);
+  const fractionEnd = writeFraction(target, end, fraction);
+  target[fractionEnd] = 0x5a;
+  return fractionEnd + 1;
+}
+
+/** The text of a second without its `Z`. */
+interface SecondText {
+  readonly bytes: Uint8Array;
+  length: number;
+  /** Since 1970. */
+  seconds: number;
+}
+
+/** The last ones written, plain and escaped: rows of a page tend to be of the same second. */
+const plainSecond: SecondText = newSecondText();
+const escapedSecond: SecondText = newSecondText();
+
+function newSecondText(): SecondText {
+  return { bytes: new Uint8Array(instantBytesMax), length: 0, seconds: Number.NaN };
+}
+
+function writeSecond(target: Uint8Array, at: number, seconds: number, escaped: boolean): number {
+  const text = escaped ? escapedSecond : plainSecond;
+  if (text.seconds !== seconds) {
+    const end = writeInstant(text.bytes, 0, seconds + secondsToUnixEpoch, 0, escaped);
+    text.length = end - 1;
+    text.seconds = seconds;
+  }
+  const { bytes, length } = text;
+  for (let index = 0; index < length; index++) target[at + index] = bytes[index] ?? 0;
+  return at + length;
 }
 
 /**

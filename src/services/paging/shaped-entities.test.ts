@@ -180,6 +180,17 @@ describe('pages of every shape', () => {
     }
   });
 
+  it('hold all their entities, whether a sink would take them or not', async (t) => {
+    const { shaped } = await openTable(t, grid(2, 6));
+    const sink = { accepts: () => true, take: () => assert.fail('an entity may be cut off later') };
+    for (const seed of ['0', '1', '2', '3']) {
+      const page = await shaped(seed).queryEntities(account, table, { top: 9, sink });
+      assert.equal(page.report.rowsReturned, page.entities.length);
+      const counted = page.partitions.reduce((sum, { count }) => sum + count, 0);
+      assert.equal(counted, page.entities.length);
+    }
+  });
+
   it('leave a query for no rows as it is', async (t) => {
     const { shaped } = await openTable(t, grid(2, 2));
     for (let seed = 0; seed < 20; seed += 1) {

@@ -1,5 +1,6 @@
 import { unreachable } from '../../base/invariant.js';
 import { pageSize } from '../tables/page-size.js';
+import { partitionsOf } from '../tables/partition-counter.js';
 import type { EntityPage, EntityPosition, EntityQuery } from '../tables/types.js';
 import type { PageShape } from './paging-policy.js';
 
@@ -16,7 +17,8 @@ export async function shapedEntities(
   const top = pageSize(query.top);
   if (top === 0) return read(query);
   // Reads at least one entity, so that the next one is known for an empty page.
-  const plain = await read({ ...query, top: Math.min(top, Math.max(shape.countMax, 1)) });
+  const { sink: _sink, ...own } = query;
+  const plain = await read({ ...own, top: Math.min(top, Math.max(shape.countMax, 1)) });
   const page = cut(plain, keptCount(plain, query.from, shape));
   const next = tokenOf(page, query.from, shape);
   const { next: _, ...rest } = page;
@@ -50,8 +52,10 @@ function cut(page: EntityPage, count: number): EntityPage {
   const next = entities[count];
   if (next === undefined) return page;
   const { partitionKey, rowKey } = next;
+  const kept = entities.slice(0, count);
   return {
-    entities: entities.slice(0, count),
+    entities: kept,
+    partitions: partitionsOf(kept),
     report: { ...report, rowsReturned: count },
     next: { partitionKey, rowKey },
   };

@@ -14,13 +14,13 @@ import {
   type ServiceOptions,
 } from '../../../test/support/table-services.js';
 import { manualClock } from '../../base/clock.js';
-import { decodeBag, propertyBagOf } from '../../model/bag/bag.js';
+import { decodeBag, propertyBagOf, textEnd } from '../../model/bag/bag.js';
 import type { ComparisonOperator, Filter } from '../../model/edm/filter.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import type { EntityInput } from '../../model/edm/value.js';
+import type { EntityInput, StoredEntity } from '../../model/edm/value.js';
 import { defaultQueryBudget } from './query.js';
 import type { TableService } from './table-service.js';
-import type { EntityPage, EntityPosition, EntityQuery } from './types.js';
+import type { EntityPage, EntityPosition, EntityQuery, EntitySink } from './types.js';
 
 const and = (...operands: readonly Filter[]): Filter => ({ kind: 'and', operands });
 const or = (...operands: readonly Filter[]): Filter => ({ kind: 'or', operands });
@@ -43,6 +43,11 @@ async function openTable(
   );
   const query = (given: EntityQuery = {}) => service.queryEntities(account, 'data', given);
   return { service, query };
+}
+
+/** An entity as plain values, so that views of memory compare by what they show. */
+function shown({ partitionKey, rowKey, version, bag }: StoredEntity): string {
+  return `${partitionKey}/${rowKey} ${version} ${Buffer.from(bag).toString('hex')}`;
 }
 
 function keysOf(page: EntityPage): string[] {
@@ -137,6 +142,46 @@ for (const engine of ['memory', 'lmdb'] as const) {
           },
         ),
         { numRuns: engine === 'memory' ? 300 : 60 },
+      );
+    });
+
+    it('is the same page where a sink takes the first of its entities', async (t) => {
+      const { query } = await openTable(t, grid(5, 12), engine);
+      const onN = comparison(fc.constant('n'), fc.integer({ min: 0, max: 11 }).map(int));
+      const from = fc.constantFrom<EntityPosition | undefined>(undefined, { partitionKey: 'p2' });
+      await fc.assert(
+        fc.asyncProperty(
+          filterOver(onN),
+          fc.integer({ min: 1, max: 70 }),
+          fc.nat({ max: 70 }),
+          from,
+          async (filter, top, room, position) => {
+            const given = { filter, top, ...(position !== undefined && { from: position }) };
+            const taken: StoredEntity[] = [];
+            const sink: EntitySink = {
+              accepts: () => taken.length < room,
+              take: (each) => {
+                const bag = Buffer.from(each.bag.subarray(0, textEnd(each.bag)));
+                taken.push({ ...each, bag });
+              },
+            };
+            const page = await query({ ...given, sink });
+            const plain = await query(given);
+            assert.equal(taken.length, Math.min(room, plain.entities.length));
+            assert.deepEqual(
+              { ...page, entities: [...taken, ...page.entities].map(shown) },
+              { ...plain, entities: plain.entities.map(shown) },
+            );
+            const keys = plain.entities.map(({ partitionKey }) => partitionKey);
+            assert.deepEqual(
+              page.partitions,
+              [...new Set(keys)].map((partitionKey) => {
+                return { partitionKey, count: keys.filter((key) => key === partitionKey).length };
+              }),
+            );
+          },
+        ),
+        { numRuns: engine === 'memory' ? 150 : 40 },
       );
     });
 

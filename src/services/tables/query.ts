@@ -6,11 +6,12 @@ import type { Candidate, Store, Decision } from '../../kv/store.js';
 import { stringAt } from '../../kv/tuple.js';
 import type { StoredEntity } from '../../model/edm/value.js';
 import { pageSize } from './page-size.js';
+import { PartitionCounter } from './partition-counter.js';
 import { planQuery, type QueryPlan } from './plan.js';
 import { compilePredicate, type Predicate } from './predicate.js';
-import { RowSource, type RowPage } from './row-source.js';
+import { RowSource, type RowPage, type RowReader } from './row-source.js';
 import { yieldIfBusy, Slice } from '../../base/async/slice.js';
-import type { EntityPage, EntityPosition, EntityQuery } from './types.js';
+import type { EntityPage, EntityPosition, EntityQuery, EntitySink } from './types.js';
 
 /** The cost limits of one page of results (table-service §6). */
 export interface QueryBudget {
@@ -70,11 +71,12 @@ export async function queryEntities(
     slice,
     memory,
     rowBytesMin: query.rowBytesMin ?? 0,
+    sink: query.sink,
   });
   if (top === 0) return page.finish();
   for (;;) {
     await slice.endOnTime();
-    const read = await rows.next(page.filter);
+    const read = await rows.next(page);
     if (read === undefined || page.take(read)) return page.finish();
     if (clock.monotonicMs() - started >= budget.timeMsMax) page.close();
   }
@@ -87,16 +89,21 @@ interface PageOptions {
   readonly slice: Slice;
   readonly memory: MemoryBudget;
   readonly rowBytesMin: number;
+  readonly sink: EntitySink | undefined;
 }
 
 /** Builds one page of results from rows. */
-class PageBuilder {
+class PageBuilder implements RowReader {
   readonly #plan: QueryPlan;
   readonly #predicate: Predicate | undefined;
   readonly #keys: KeyReader;
   readonly #top: number;
   readonly #budget: QueryBudget;
   readonly #entities: StoredEntity[] = [];
+  readonly #partitions = new PartitionCounter();
+  /** Absent as soon as it has refused an entity, because entities are in order. */
+  #sink: EntitySink | undefined;
+  lastUsed: Required<EntityPosition> | undefined;
   #next: Required<EntityPosition> | undefined;
   #taken = 0;
   #bytes = 0;
@@ -113,7 +120,7 @@ class PageBuilder {
   #rowsToLook: number;
 
   constructor(plan: QueryPlan, options: PageOptions) {
-    const { tablePrefix, top, budget, slice, memory, rowBytesMin } = options;
+    const { tablePrefix, top, budget, slice, memory, rowBytesMin, sink } = options;
     this.#plan = plan;
     this.#predicate = plan.residual === undefined ? undefined : compilePredicate(plan.residual);
     this.#keys = new KeyReader(tablePrefix);
@@ -122,6 +129,7 @@ class PageBuilder {
     this.#slice = slice;
     this.#memory = memory;
     this.#rowBytesMin = rowBytesMin;
+    this.#sink = sink;
     const weight = this.#predicate?.weight ?? 1;
     this.#rowsBetweenLooks = Math.max(1, Math.floor(weightBetweenLooks / (rowWeight + weight)));
     this.#rowsToLook = this.#rowsBetweenLooks;
@@ -150,7 +158,19 @@ class PageBuilder {
     this.#bytes = bytes;
     this.#taken += 1;
     if (this.#taken === this.#top) this.#rowsLeft = this.#budget.lookaheadRowsMax;
+    if (this.#sink?.accepts(row.valueLength) === true) return 'use';
+    this.#sink = undefined;
     return 'take';
+  };
+
+  /** Hands a row to the sink. */
+  readonly use = (row: Candidate): void => {
+    const position = this.#keys.position(row.key);
+    const { partitionKey, rowKey } = position;
+    this.#sink?.take({ partitionKey, rowKey, version: row.version, bag: row.value });
+    this.#partitions.add(partitionKey);
+    this.#keyBytes += row.key.length;
+    this.lastUsed = position;
   };
 
   /** Adds the rows of one read; returns true when the page is complete. */
@@ -158,6 +178,7 @@ class PageBuilder {
     for (const { key, version, value: bag } of read.entries) {
       const { partitionKey, rowKey } = this.#keys.position(key);
       this.#entities.push({ partitionKey, rowKey, version, bag });
+      this.#partitions.add(partitionKey);
       this.#keyBytes += key.length;
     }
     this.#memory.hold(this.#bytes + this.#keyBytes);
@@ -174,9 +195,9 @@ class PageBuilder {
       planClass,
       intervals: intervals.length,
       rowsScanned: this.#rowsScanned,
-      rowsReturned: this.#entities.length,
+      rowsReturned: this.#taken,
     };
-    const page = { entities: this.#entities, report };
+    const page = { entities: this.#entities, partitions: this.#partitions.counts, report };
     return this.#next === undefined ? page : { ...page, next: this.#next };
   }
 

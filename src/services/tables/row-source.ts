@@ -20,8 +20,13 @@ export interface RowPage {
   readonly pointsMissed: number;
 }
 
-/** Decides about each row in turn. A row that it stops at is the first row of the next page. */
-export type RowFilter = (candidate: Candidate) => Decision;
+export interface RowReader {
+  /** Decides about each row in turn. A row that it stops at is the first row of the next page. */
+  readonly filter: (candidate: Candidate) => Decision;
+  readonly use: (row: Candidate) => void;
+  /** The last row that was used. */
+  readonly lastUsed: Required<EntityPosition> | undefined;
+}
 
 /** The rows of a plan's intervals, page by page, from a position on. */
 export class RowSource {
@@ -47,18 +52,18 @@ export class RowSource {
     this.#from = from === undefined ? tablePrefix : positionKey(tablePrefix, from);
   }
 
-  /** `undefined` after the last row. A page may be empty. Ends where `filter` stops. */
-  async next(filter: RowFilter): Promise<RowPage | undefined> {
-    if (this.#unfiltered.length > 0) return this.#filterPoints(this.#unfiltered, filter);
+  /** `undefined` after the last row. A page may be empty. Ends where the reader stops. */
+  async next(reader: RowReader): Promise<RowPage | undefined> {
+    if (this.#unfiltered.length > 0) return this.#filterPoints(this.#unfiltered, reader);
     for (;;) {
       const interval = this.#intervals[this.#interval];
       if (interval === undefined) return undefined;
       if (interval.kind === 'point') {
         const keys = this.#takePoints();
-        if (keys.length > 0) return this.#readPoints(keys, filter);
+        if (keys.length > 0) return this.#readPoints(keys, reader);
       } else {
         const range = this.#rest(intervalRange(this.#tablePrefix, interval));
-        if (range !== undefined) return this.#readRange(range, filter);
+        if (range !== undefined) return this.#readRange(range, reader);
         this.#interval += 1;
       }
     }
@@ -70,17 +75,16 @@ export class RowSource {
     for (; keys.length < this.#points; this.#interval += 1) {
       const interval = this.#intervals[this.#interval];
       if (interval?.kind !== 'point') break;
-      const partition = appendString(this.#tablePrefix, interval.partitionKey);
-      const key = appendString(partition, interval.rowKey);
+      const key = entityKey(this.#tablePrefix, interval.partitionKey, interval.rowKey);
       if (compareBytes(key, this.#from) >= 0) keys.push(key);
     }
     return keys;
   }
 
-  async #readPoints(keys: readonly Bytes[], filter: RowFilter): Promise<RowPage> {
+  async #readPoints(keys: readonly Bytes[], reader: RowReader): Promise<RowPage> {
     const found = (await this.#store.getMany(keys)).filter((entry) => entry !== undefined);
     this.#pace(found.reduce((bytes, { value }) => bytes + value.length, 0));
-    return this.#filterPoints(found, filter, keys.length - found.length);
+    return this.#filterPoints(found, reader, keys.length - found.length);
   }
 
   /** Doubles the points of the next read while their bytes stay within the target. */
@@ -89,10 +93,12 @@ export class RowSource {
     else if (2 * bytes <= pointBytesMax) this.#points = Math.min(pointsMax, 2 * this.#points);
   }
 
-  #filterPoints(points: readonly Entry[], filter: RowFilter, pointsMissed = 0): RowPage {
+  #filterPoints(points: readonly Entry[], reader: RowReader, pointsMissed = 0): RowPage {
     const entries: Entry[] = [];
     for (const [index, entry] of points.entries()) {
-      const decision = filter({ ...entry, valueLength: entry.value.length });
+      const candidate = { ...entry, valueLength: entry.value.length };
+      const decision = reader.filter(candidate);
+      if (decision === 'use') reader.use(candidate);
       if (decision === 'stop') {
         this.#unfiltered = points.slice(index);
         return { entries, pointsMissed };
@@ -109,24 +115,36 @@ export class RowSource {
     return compareBytes(range.start, from) >= 0 ? range : { ...range, start: from };
   }
 
-  async #readRange(range: KeyRange, filter: RowFilter): Promise<RowPage> {
+  async #readRange(range: KeyRange, reader: RowReader): Promise<RowPage> {
     let stoppedAt: Bytes | undefined;
     const { entries, more } = await this.#store.range(range, {
       limit: Infinity,
       bytesMax: Infinity,
+      use: reader.use,
       filter: (candidate) => {
-        const decision = filter(candidate);
+        const decision = reader.filter(candidate);
         if (decision === 'stop') stoppedAt = Buffer.from(candidate.key);
         return decision;
       },
     });
-    const last = entries.at(-1);
     if (stoppedAt !== undefined) this.#from = stoppedAt;
     // The page ended at the end of a partition.
-    else if (more && last !== undefined) this.#from = keyAfter(last.key);
+    else if (more) this.#from = keyAfter(this.#lastKey(entries, reader));
     else this.#interval += 1;
     return { entries, pointsMissed: 0 };
   }
+
+  /** Rows that are taken follow those that are used. */
+  #lastKey(entries: readonly Entry[], { lastUsed }: RowReader): Bytes {
+    const last = entries.at(-1);
+    if (last !== undefined) return last.key;
+    invariant(lastUsed !== undefined, 'a page that ends early has an entry');
+    return entityKey(this.#tablePrefix, lastUsed.partitionKey, lastUsed.rowKey);
+  }
+}
+
+function entityKey(tablePrefix: Bytes, partitionKey: string, rowKey: string): Bytes {
+  return appendString(appendString(tablePrefix, partitionKey), rowKey);
 }
 
 /** The first key at or after a position, which may be outside of the table. */

@@ -56,6 +56,17 @@ export interface EntityPosition {
   readonly rowKey?: string;
 }
 
+/** Takes the entities of a page while it is read, so that they need not be copied first. */
+export interface EntitySink {
+  /** Whether it takes the next entity, of so many bytes. If not, the page holds the rest. */
+  accepts(bagBytes: number): boolean;
+  /**
+   * Takes an entity. Its bag is only valid during the call, and may be followed by other bytes.
+   * What was taken is void when the query fails.
+   */
+  take(entity: StoredEntity): void;
+}
+
 export interface EntityQuery {
   readonly filter?: Filter;
   /** 0…1,000; 1,000 when absent. */
@@ -67,10 +78,21 @@ export interface EntityQuery {
   readonly plan?: () => QueryPlan;
   /** The least bytes that a row counts as in a page: the size of its rendered form. */
   readonly rowBytesMin?: number;
+  /** Is offered each entity of the page. A service may leave it out. */
+  readonly sink?: EntitySink;
+}
+
+/** Entities of one partition, neighbours in a page. */
+export interface PartitionCount {
+  readonly partitionKey: string;
+  readonly count: number;
 }
 
 export interface EntityPage {
+  /** Those that the sink of the query has not taken. */
   readonly entities: readonly StoredEntity[];
+  /** All entities of the page, those of the sink included, in order. */
+  readonly partitions: readonly PartitionCount[];
   readonly next?: EntityPosition;
   readonly report: QueryReport;
 }

@@ -8,7 +8,8 @@ import type { EdmValue, Property, StoredEntity } from '../../model/edm/value.js'
 import { readEntityBody } from '../../../test/support/entity-bodies.js';
 import type { MetadataLevel } from './media-type.js';
 import {
-  renderEntities,
+  bytesAtOnceMax,
+  EntityPageBody,
   renderEntity,
   renderTable,
   renderTables,
@@ -55,6 +56,25 @@ const fullLinks =
   `"odata.type":"devstoreaccount1.tbl","odata.id":"${base}/${link}",${etag},` +
   `"odata.editLink":"${link}"`;
 
+/** Hands over an entity as an engine does: in memory that goes on and is written over. */
+function takeInPlace(body: EntityPageBody, entity: StoredEntity): void {
+  const { length } = entity.bag;
+  const memory = new Uint8Array(length + 100).fill(0x2c);
+  memory.set(entity.bag);
+  body.take({ ...entity, bag: memory });
+  memory.fill(0xff);
+}
+
+/** The JSON of an entity of a page. */
+function withoutMetadata(text: string): string {
+  return text.replace(/^\{"odata\.metadata":"[^"]*",?/, '{');
+}
+
+/** The body of a page that was read before it is written. */
+function pageBody(entities: readonly StoredEntity[], of: RenderContext): Buffer {
+  return new EntityPageBody(of, 0).endWith(entities);
+}
+
 describe('one entity', () => {
   it('is shown with minimal metadata', () => {
     assert.equal(
@@ -98,24 +118,24 @@ describe('one entity', () => {
 describe('a page of entities', () => {
   it('is a list, also of none', () => {
     assert.equal(
-      renderEntities([], context('minimal')).toString(),
+      pageBody([], context('minimal')).toString(),
       `{"odata.metadata":"${base}/$metadata#tbl","value":[]}`,
     );
-    assert.equal(renderEntities([], context('none')).toString(), '{"value":[]}');
+    assert.equal(pageBody([], context('none')).toString(), '{"value":[]}');
   });
 
   it('shows each entity with its etag', () => {
     const item = `{${etag},${keys},"Timestamp":"${time}",${annotatedMembers}}`;
     const entity = stored(example);
     assert.equal(
-      renderEntities([entity, entity], context('minimal')).toString(),
+      pageBody([entity, entity], context('minimal')).toString(),
       `{"odata.metadata":"${base}/$metadata#tbl","value":[${item},${item}]}`,
     );
   });
 
   it('shows each entity with its links', () => {
     assert.equal(
-      renderEntities([stored([])], context('full')).toString(),
+      pageBody([stored([])], context('full')).toString(),
       `{"odata.metadata":"${base}/$metadata#tbl","value":[{${fullLinks},${keys},` +
         `"Timestamp@odata.type":"Edm.DateTime","Timestamp":"${time}"}]}`,
     );
@@ -150,7 +170,7 @@ describe('selected properties', () => {
   it('include keys and Timestamp only when named', () => {
     const text = 'RowKey,Timestamp,PartitionKey';
     assert.equal(
-      renderEntities([entity, entity], context('none', text)).toString(),
+      pageBody([entity, entity], context('none', text)).toString(),
       `{"value":[{${keys},"Timestamp":"${time}"},{${keys},"Timestamp":"${time}"}]}`,
     );
   });
@@ -158,7 +178,7 @@ describe('selected properties', () => {
   it('may be none that the entity has', () => {
     assert.equal(renderEntity(entity, context('none', 'x"y')).toString(), '{"x\\"y":null}');
     assert.equal(
-      renderEntities([entity, stored([])], context('none', 'age')).toString(),
+      pageBody([entity, stored([])], context('none', 'age')).toString(),
       '{"value":[{"age":"39"},{"age":null}]}',
     );
   });
@@ -258,7 +278,7 @@ describe('rendering', () => {
     const levels = fc.constantFrom('none' as const, 'minimal' as const, 'full' as const);
     fc.assert(
       fc.property(fc.array(entity, { maxLength: 8 }), levels, (entities, level) => {
-        const page: unknown = JSON.parse(renderEntities(entities, context(level)).toString());
+        const page: unknown = JSON.parse(pageBody(entities, context(level)).toString());
         const items = entities.map((each): unknown => {
           const one = JSON.parse(renderEntity(each, context(level)).toString()) as object;
           return Object.fromEntries(
@@ -268,6 +288,66 @@ describe('rendering', () => {
         assert.deepEqual((page as { value: unknown }).value, items);
       }),
     );
+  });
+
+  it('of a page is that of its entities side by side, however they come', () => {
+    const levels = fc.constantFrom('none' as const, 'minimal' as const, 'full' as const);
+    const selects = fc.constantFrom(undefined, 'RowKey,b', 'PartitionKey,zz', 'Timestamp');
+    // Neighbours are often alike in partition and version, as those of one transaction.
+    const neighbour = fc.record({
+      partitionKey: fc.oneof(fc.constantFrom('p', 'q"\u0001'), anyText),
+      rowKey: fc.oneof(fc.constantFrom('r1', 'r2'), anyText),
+      version: fc.oneof(
+        fc.constantFrom(1_700_000_000_123_456, 1_700_000_000_999_999),
+        fc.nat(4_000_000_000_000_000),
+      ),
+      bag: anyProperties.map(encodeBag),
+    });
+    const pages = fc.array(neighbour, { maxLength: 8 });
+    fc.assert(
+      fc.property(pages, levels, selects, fc.nat({ max: 8 }), (entities, level, select, taken) => {
+        const of = context(level, select);
+        const body = new EntityPageBody(of, 0);
+        for (const each of entities.slice(0, taken)) takeInPlace(body, each);
+        const whole = body.endWith(entities.slice(taken)).toString();
+        const items = entities.map((each) => withoutMetadata(renderEntity(each, of).toString()));
+        const [head] = pageBody([], of).toString().split(']');
+        assert.equal(whole, `${head}${items.join(',')}]}`);
+      }),
+    );
+  });
+
+  it('of a page goes on where another one has begun meanwhile', () => {
+    const of = context('minimal');
+    const entities = Array.from({ length: 6 }, (_, row) =>
+      stored([{ name: 'n', value: { type: 'Edm.Int32', value: row } }], { rowKey: `r${row}` }),
+    );
+    const [one, other] = [new EntityPageBody(of, 0), new EntityPageBody(of, 0)];
+    const pieces = one.endInPieces(entities);
+    pieces.next();
+    for (const each of entities.toReversed()) takeInPlace(other, each);
+    pieces.next();
+    const single = renderEntity(stored([]), of).toString();
+    let step = pieces.next();
+    while (step.done !== true) step = pieces.next();
+    assert.equal(step.value.toString(), pageBody(entities, of).toString());
+    assert.equal(other.endWith([]).toString(), pageBody(entities.toReversed(), of).toString());
+    assert.equal(single, renderEntity(stored([]), of).toString());
+  });
+
+  it('of a page is written at once up to a bound', () => {
+    const value = { type: 'Edm.String' as const, value: 'x'.repeat(30_000) };
+    const long = stored([{ name: 'long', value }]);
+    const body = new EntityPageBody(context('none'), 1_000);
+    let count = 0;
+    for (; body.accepts(long.bag.length); count += 1) body.take(long);
+    assert.equal(count, Math.floor(bytesAtOnceMax / (long.bag.length + 1_400)));
+    assert.ok(body.bytesWith([long]) > bytesAtOnceMax);
+    const expected = pageBody(
+      Array.from({ length: count + 1 }, () => long),
+      context('none'),
+    );
+    assert.ok(body.endWith([long]).equals(expected));
   });
 
   it('makes room for what grows most', () => {
@@ -289,7 +369,7 @@ describe('rendering', () => {
       [],
     ]) {
       const each = stored(properties, tall);
-      const text = renderEntities([each, each, each], context('full')).toString();
+      const text = pageBody([each, each, each], context('full')).toString();
       const { value: items } = JSON.parse(text) as { value: object[] };
       for (const item of items) {
         assert.deepEqual(readEntityBody(JSON.stringify(item)).properties, properties);

@@ -2,9 +2,11 @@ import type { Pieces } from '../../base/async/slice.js';
 import { jsonText } from '../../model/bag/json-bytes.js';
 import type { StoredEntity } from '../../model/edm/value.js';
 import { encodeUriText } from '../http/percent.js';
-import { EntityWriter } from './entity-writer.js';
+import { textEnd } from '../../model/bag/bag.js';
+import { bytesAtOnceMax, EntityWriter } from './entity-writer.js';
 import type { RenderContext, TableRenderContext } from './render-context.js';
 
+export { bytesAtOnceMax } from './entity-writer.js';
 export type { RenderContext, TableRenderContext } from './render-context.js';
 
 /** A rough size of an entity's JSON besides its bag. */
@@ -18,54 +20,83 @@ export function renderEntity(entity: StoredEntity, context: RenderContext): Buff
   return writer.result();
 }
 
-/** The body of one page of Query Entities. */
-export function renderEntities(entities: readonly StoredEntity[], context: RenderContext): Buffer {
-  const writer = beginPage(entities, context);
-  for (const [index, entity] of entities.entries()) writeRow(writer, entity, index);
-  return endPage(writer);
-}
-
 /**
- * The same in pieces of one entity, for pages over `bytesAtOnceMax`, so that others can run between
- * pieces.
+ * The body of one page of Query Entities, written while the page is read. It takes entities up to
+ * `bytesAtOnceMax`; those that follow are written when it is ended, in pieces.
  */
-export function* entitiesInPieces(
-  entities: readonly StoredEntity[],
-  context: RenderContext,
-): Pieces<Buffer> {
-  const writer = beginPage(entities, context);
-  for (const [index, entity] of entities.entries()) {
-    writeRow(writer, entity, index);
-    yield;
+export class EntityPageBody {
+  readonly #context: RenderContext;
+  /** Besides its bag. */
+  readonly #bytesEach: number;
+  #writer: EntityWriter | undefined;
+  #bytes = 0;
+  #count = 0;
+
+  /** `nullBytes`: what selected names take that an entity lacks. */
+  constructor(context: RenderContext, nullBytes: number) {
+    this.#context = context;
+    this.#bytesEach = entityOverheadBytes + nullBytes;
   }
-  return endPage(writer);
-}
 
-function beginPage(entities: readonly StoredEntity[], context: RenderContext): EntityWriter {
-  const writer = new EntityWriter(context, pageBytes(entities) + entityOverheadBytes * 3);
-  writer.raw(`{${leading(metadataMember(context, context.table))}"value":[`);
-  return writer;
-}
+  /** Whether an entity of so many bytes still belongs to what is written at once. */
+  accepts(bagBytes: number): boolean {
+    return this.#bytes + bagBytes + this.#bytesEach <= bytesAtOnceMax;
+  }
 
-function writeRow(writer: EntityWriter, entity: StoredEntity, index: number): void {
-  if (index > 0) writer.comma();
-  writer.entity(entity, '');
-}
+  /** Writes the next entity. Its bag may be followed by other bytes. */
+  take(entity: StoredEntity): void {
+    this.#bytes += this.#bytesOf(entity);
+    this.#write(entity);
+  }
 
-function endPage(writer: EntityWriter): Buffer {
-  writer.raw(']}');
-  return writer.result();
-}
+  /** The estimated size of the body when these follow. */
+  bytesWith(rest: readonly StoredEntity[]): number {
+    return rest.reduce((sum, entity) => sum + this.#bytesOf(entity), this.#bytes);
+  }
 
-/**
- * The size of a page that is rendered at once: much less than a millisecond's work, because a turn
- * of the event loop costs as much. Shorter pages share a buffer.
- */
-export const bytesAtOnceMax = 256 * 1024;
+  /** The whole body. Nothing can be added afterwards. */
+  endWith(rest: readonly StoredEntity[]): Buffer {
+    for (const entity of rest) this.#write(entity);
+    return this.#end();
+  }
 
-/** The estimated size of a page's body; `$select` may make it longer. */
-export function pageBytes(entities: readonly StoredEntity[]): number {
-  return entities.reduce((sum, { bag }) => sum + bag.length + entityOverheadBytes, 0);
+  /** The same in pieces of one entity, so that others can run between pieces. */
+  *endInPieces(rest: readonly StoredEntity[]): Pieces<Buffer> {
+    this.#started().expect(this.bytesWith(rest) - this.#bytes);
+    for (const entity of rest) {
+      this.#write(entity);
+      yield;
+    }
+    return this.#end();
+  }
+
+  #bytesOf({ bag }: StoredEntity): number {
+    return textEnd(bag) + this.#bytesEach;
+  }
+
+  #write(entity: StoredEntity): void {
+    const writer = this.#started();
+    if (this.#count > 0) writer.comma();
+    this.#count += 1;
+    writer.entity(entity, '');
+  }
+
+  #end(): Buffer {
+    const writer = this.#started();
+    writer.raw(']}');
+    return writer.result();
+  }
+
+  #started(): EntityWriter {
+    return (this.#writer ??= this.#start());
+  }
+
+  #start(): EntityWriter {
+    const context = this.#context;
+    const writer = new EntityWriter(context, entityOverheadBytes * 3);
+    writer.raw(`{${leading(metadataMember(context, context.table))}"value":[`);
+    return writer;
+  }
 }
 
 /** The body that shows one table: of Create Table and of a get by name. */
