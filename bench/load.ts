@@ -88,7 +88,7 @@ function verify(
 }
 
 /** The value below which the given share of the sorted values lies. */
-function quantile(sorted: Float64Array, share: number): number {
+export function quantile(sorted: Float64Array, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 

@@ -76,7 +76,7 @@ function baselineUse(compares: boolean, writes: boolean): BaselineUse | undefine
   return writes ? 'write' : undefined;
 }
 
-function rowsOf(text: string): number {
+export function rowsOf(text: string): number {
   const rows = positive('rows', text);
   if (rows % partitionRows === 0) return rows;
   throw new Error(
@@ -85,7 +85,11 @@ function rowsOf(text: string): number {
 }
 
 /** The names in a comma-separated list; throws on one that is not known. */
-function names<T extends string>(option: string, text: string, known: readonly T[]): readonly T[] {
+export function names<T extends string>(
+  option: string,
+  text: string,
+  known: readonly T[],
+): readonly T[] {
   return text.split(',').map((name) => {
     const found = known.find((candidate) => candidate === name);
     if (found === undefined) {

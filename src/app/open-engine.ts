@@ -19,8 +19,22 @@ import type { ServerSettings } from './settings.js';
  */
 export type Sharing = 'exclusive' | 'join';
 
+/** The settings that concern the engine. */
+export type EngineSettings = Pick<
+  ServerSettings,
+  | 'clock'
+  | 'durability'
+  | 'journal'
+  | 'logger'
+  | 'onFatal'
+  | 'randomness'
+  | 'storage'
+  | 'storageClock'
+  | 'timers'
+>;
+
 /** Throws when the data directory cannot be opened or has another owner. */
-export async function openEngine(settings: ServerSettings, sharing: Sharing): Promise<ServedStore> {
+export async function openEngine(settings: EngineSettings, sharing: Sharing): Promise<ServedStore> {
   const { storage, storageClock: clock, timers, randomness, durability, journal } = settings;
   if (storage.kind === 'memory') return openMemoryStore({ clock });
   const events = eventsFor(settings);

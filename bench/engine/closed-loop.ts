@@ -1,0 +1,48 @@
+import { quantile } from '../load.js';
+
+export interface LoopOptions {
+  readonly callers: number;
+  readonly durationMs: number;
+  /** What is done before the clock stops, when nobody calls any more. */
+  readonly settle?: () => Promise<void>;
+}
+
+export interface LoopResult {
+  readonly opsPerSecond: number;
+  /** Processor time of all threads of this process, for each operation. */
+  readonly cpuMicros: number;
+  /** Of calls. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** Each caller calls again when its call is done, which counts as so many operations. */
+export async function closedLoop(
+  call: () => Promise<number>,
+  { callers, durationMs, settle = () => Promise.resolve() }: LoopOptions,
+): Promise<LoopResult> {
+  const latencies: number[] = [];
+  let operations = 0;
+  const start = performance.now();
+  const before = process.cpuUsage();
+  const run = async (): Promise<void> => {
+    for (let now = start; now - start < durationMs;) {
+      const done = await call();
+      operations += done;
+      const end = performance.now();
+      latencies.push(end - now);
+      now = end;
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, run));
+  await settle();
+  const { user, system } = process.cpuUsage(before);
+  const seconds = (performance.now() - start) / 1000;
+  const sorted = Float64Array.from(latencies).sort();
+  return {
+    opsPerSecond: operations / seconds,
+    cpuMicros: (user + system) / operations,
+    p50Ms: quantile(sorted, 0.5),
+    p99Ms: quantile(sorted, 0.99),
+  };
+}
