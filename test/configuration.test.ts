@@ -18,7 +18,7 @@ import { plainValue, readStructuredFile } from '../src/cli/config/structured-fil
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8');
 
-/** What a process tells those that it starts, and what other commands than `start` read. */
+/** Variables for the processes that a server starts, and those that only other commands read. */
 const elsewhere = ['TABULARIUM_WORKER_NUMBER', 'TABULARIUM_PAGING_SEED', 'TABULARIUM_DEV_ISSUER'];
 
 let page = '';
@@ -39,7 +39,7 @@ function rowsAfter(heading: string): readonly (readonly string[])[] {
   return lines.slice(start + 2, end).map((line) => line.split('|').map((cell) => cell.trim()));
 }
 
-/** Texts in backticks, without the names of their values. */
+/** Texts in backticks. */
 function codesIn(cell: string | undefined): readonly string[] {
   return Array.from((cell ?? '').matchAll(/`([^`]+)`/g), ([, code = '']) => code);
 }

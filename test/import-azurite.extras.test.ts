@@ -10,7 +10,7 @@ import { createServer } from '../src/app/index.js';
 import { startAzurite } from './support/azurite.js';
 import { runCli } from './support/cli-process.js';
 
-// What clients read of Azurite, they read of a server that has taken its data over.
+// Clients must read the same from Azurite and from a server that has imported its data.
 
 const insecure = { allowInsecureConnection: true };
 const entity = {
@@ -87,7 +87,9 @@ async function fillAzurite(location: string) {
   return kept;
 }
 
-/** Azurite writes every five seconds, and not always when it ends. */
+/**
+ * Waits for Azurite to write the file: it does so every five seconds, and not always when it ends.
+ */
 async function written(file: string, text: string): Promise<void> {
   while (!(await readFile(file, 'utf8').catch(() => '')).includes(text)) await delay(100);
 }

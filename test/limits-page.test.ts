@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-// docs/reference/limits.md tells every bound of the server and its commands that somebody can meet.
-// A constant whose name ends with Max is such a bound, or stands below with those that are none.
+// docs/reference/limits.md names every limit of the server and its commands that users can reach. A
+// constant whose name ends with Max is such a limit, or is listed below as none.
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const page = readFileSync(join(root, 'docs/reference/limits.md'), 'utf8');
-/** Rows of tables, and paragraphs as one line each. */
+/** The rows of tables and the paragraphs, each joined into one line. */
 const lines = page
   .split('\n\n')
   .flatMap((part) => (part.startsWith('|') ? part.split('\n') : [part.replaceAll('\n', ' ')]));
 
-/** Constants by name, with words of the line that has their value. */
+/** Constants by name, each with words of the line that has its value. */
 const documented: Readonly<Record<string, string>> = {
   accountNameLengthMax: 'name of an account',
   accountsMax: 'server makes for itself',
@@ -92,7 +92,7 @@ const documented: Readonly<Record<string, string>> = {
   xmlElementsMax: 'elements of an XML document',
 };
 
-/** Bounds of the protocol: what the cloud service does there, the server does. */
+/** Limits of the protocol, which the server shares with the cloud service. */
 const ofProtocol = new Set(
   (
     'batchOperationsMax binaryBytesMax boundaryLengthMax changesMax clockSkewMsMax ' +
@@ -106,8 +106,8 @@ const ofProtocol = new Set(
 );
 
 /**
- * What nobody meets: sizes of caches, slices and buffers, tries that do not run out, how much of
- * something is shown, and what options say themselves.
+ * Limits that users never reach: sizes of caches, slices and buffers, retries that do not run out,
+ * how much of something is shown; and limits that the pages of options name.
  */
 const unnoticed = new Set(
   (
@@ -132,7 +132,7 @@ const unnoticed = new Set(
     'rowsMax chunkElementsMax freeFilesMax frameBytesMax runsMax arrivalTurnsMax emptyMax readMsMax unfinishedMax'
   ).split(' '),
 );
-/** The same, of constants that share their name with one that is documented. */
+/** The same, for constants that share their name with a documented one. */
 const unnoticedValues = new Set([
   'attemptsMax = 16',
   'attemptsMax = 3',
@@ -164,7 +164,7 @@ function boundsOf(folder: string): Bound[] {
     });
 }
 
-/** The value of products, shifts and powers of numbers. */
+/** The value of a number, a product or a shift. */
 function valueOf(expression: string): number {
   const number = (text: string): number => Number(text.trim().replaceAll('_', ''));
   const [base = '', shift] = expression.split('<<');
@@ -172,7 +172,7 @@ function valueOf(expression: string): number {
   return expression.split('*').reduce((product, factor) => product * number(factor), 1);
 }
 
-/** How the page may write it. */
+/** The forms in which the page may write it. */
 function textsOf(value: number): string[] {
   const grouped = value.toLocaleString('en-US');
   const units = [

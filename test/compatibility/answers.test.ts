@@ -10,8 +10,8 @@ import { elementText } from '../wire/kit/queue-xml.js';
 import type { WireResponse } from '../wire/kit/response.js';
 import type { WireRequest } from '../wire/kit/signing-client.js';
 
-// A walk through the operations and refusals of both services: the headers that are seen are those
-// of docs/reference/compatibility.md.
+// Requests for every operation and refusal of both services: the response headers must be those of
+// docs/reference/compatibility.md.
 
 const { tables, queues, services, table, queue } = await startWorld();
 const throttled = await startServer({ throttle: { requestsPerSecondPerAccount: 0.01 } });
@@ -20,7 +20,7 @@ after(() => throttled[Symbol.asyncDispose]());
 const properties = { path: '/?restype=service&comp=properties' };
 const unsigned = { auth: 'none', headers: { 'x-ms-version': '2021-12-02' } } as const;
 
-/** What both services have, refusals included. */
+/** Responses that both services give, including refusals. */
 async function commonAnswers(service: AnyService): Promise<WireResponse[]> {
   const origin = { Origin: allowedOrigin };
   const asked = {
@@ -117,7 +117,7 @@ async function queueAnswers(): Promise<WireResponse[]> {
   return [put, ...answers];
 }
 
-/** What a server beyond its limits answers. */
+/** The response of a server beyond its limits. */
 async function throttledAnswers(service: 'tables' | 'queues'): Promise<WireResponse[]> {
   const { server } = throttled;
   const client = service === 'tables' ? WireClient.of(server) : QueueWireClient.of(server);

@@ -9,8 +9,8 @@ import { plain, rowsUnder } from '../support/compatibility-page.js';
 import { startFixture } from '../wire/kit/server.js';
 import { QueueWireClient } from '../wire/kit/queue-client.js';
 
-// The tables of differences in docs/reference/compatibility.md: every row is put to a server, which
-// must answer as the row says.
+// The tables of differences in docs/reference/compatibility.md: a server must answer each row's
+// request as the row says.
 
 const { client: tables, server } = await startFixture();
 const queues = QueueWireClient.of(server);

@@ -13,8 +13,8 @@ import {
 import { acceptFull, acceptNone, entityPath } from '../wire/kit/client.js';
 import { assertStatus } from '../wire/kit/errors.js';
 
-// Choices of docs/decisions/0005-unconfirmed-behaviour.md that no other suite names, and the form of
-// that page.
+// Choices of docs/decisions/0005-unconfirmed-behaviour.md that no other test names, and the format
+// of that page.
 
 const page = readFileSync(
   new URL('../../../docs/decisions/0005-unconfirmed-behaviour.md', import.meta.url),
@@ -30,7 +30,7 @@ const entity = entityPath(table, 'p', '1');
 
 let rows = 0;
 
-/** The members of an entity that was inserted with these. */
+/** Inserts an entity with these members; returns the stored ones. */
 async function stored(members: string): Promise<string> {
   rows += 1;
   await tables.put(table, `{"PartitionKey":"choice","RowKey":"${rows}",${members}}`);

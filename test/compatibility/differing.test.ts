@@ -8,7 +8,7 @@ import type { WireResponse } from '../wire/kit/response.js';
 import { tableSas, withSas } from '../wire/kit/sas.js';
 import type { WireRequest } from '../wire/kit/signing-client.js';
 
-// The answers that differ from those of the cloud, of docs/reference/compatibility.md.
+// The responses of docs/reference/compatibility.md that differ from those of the cloud service.
 
 const { tables, services, table } = await startWorld();
 
@@ -23,7 +23,7 @@ assert.ok(tableService !== undefined && queueService !== undefined);
 const outcome = (response: WireResponse): string =>
   `${response.status} ${response.header('x-ms-error-code') ?? ''}`.trim();
 
-/** A name that is deleted and made again. */
+/** Deletes a table or queue and creates it again. */
 async function remade(service: AnyService, target: string, creation: WireRequest): Promise<string> {
   for (const [request, status] of [
     [creation, 201],

@@ -81,7 +81,7 @@ const changeset = (...entities: readonly object[]) =>
     entities.map((each) => insertOperation(table, each)),
   );
 
-/** What comes back for a request without one of its headers, on a connection of its own. */
+/** The response to a request without one of its headers, on a new connection. */
 async function without(service: AnyService, name: string): Promise<WireResponse> {
   using connection = new RawConnection(service.port);
   const headers = { [name]: undefined, Connection: 'close' };
@@ -197,7 +197,9 @@ const answeredBy: Readonly<Record<string, Probe>> = {
   XMethodNotUsingPost: tunnelling('PUT', 'MERGE'),
 };
 
-/** Requests that the codes which are not there were meant for, and what is answered instead. */
+/**
+ * For each code that is never returned, the request that it is meant for and the actual response.
+ */
 const insteadOf: Readonly<Record<string, readonly [probe: Probe, expected: string]>> = {
   ConditionHeadersNotSupported: [
     toTables({ method: 'PUT', path: entity, body: '{}', headers: { 'If-None-Match': '*' } }),
@@ -233,7 +235,7 @@ const insteadOf: Readonly<Record<string, readonly [probe: Probe, expected: strin
   ],
 };
 
-/** The status and the code, of the answer or of the part of a batch that failed. */
+/** The status and code of a response, or of the failed part of a batch. */
 function codeOf(response: WireResponse): { readonly status: number; readonly code: string } {
   const inner = /^HTTP\/1\.1 (\d{3})[^]*"code":"(\w+)"/m.exec(response.text);
   if (inner !== null) return { status: Number(inner[1]), code: inner[2] ?? '' };
@@ -257,7 +259,7 @@ const reserved = [...documented].flatMap(([code, when]) =>
   when.startsWith('Reserved: ') ? [code] : [],
 );
 
-/** The sources of the server, but for its tests. */
+/** The sources of the server without its tests. */
 function sources(): { readonly name: string; readonly text: string }[] {
   const root = new URL('../../../src/', import.meta.url);
   return ['http', 'services', 'wire'].flatMap((layer) =>

@@ -14,8 +14,8 @@ import { accountSas, queueSas, tableSas, withSas, type SasParameters } from '../
 import { signatureOf } from '../wire/kit/signature.js';
 import type { WireRequest } from '../wire/kit/signing-client.js';
 
-// The addresses, credentials, versions and bodies of docs/reference/compatibility.md, held to a
-// server.
+// The addresses, credentials, versions and bodies of docs/reference/compatibility.md, checked
+// against a server.
 
 const issuer = await testIssuer();
 const { tables, queues, services, table, queue } = await startWorld({
@@ -78,7 +78,7 @@ holdRows('Addresses', [
   }),
 ]);
 
-/** A read with a token instead of a key. */
+/** A read with a signature instead of a key. */
 function signed(service: AnyService, token: SasParameters, more: WireRequest = {}) {
   const path = more.path ?? (service.name === 'tables' ? entity : peek);
   return service.send({ ...more, path: withSas(path, token), auth: 'none' });
@@ -97,7 +97,7 @@ async function bearer(): Promise<string> {
   return `Bearer ${token}`;
 }
 
-/** A signature for the queue by a key that the bearer of a token gets. */
+/** A signature for a queue, by a user delegation key. */
 async function delegated(fields: SasParameters = {}): Promise<SasParameters> {
   const time = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
   const { text } = await queues.expect(200, {
@@ -215,7 +215,7 @@ holdRows('Versions', [
   }),
 ]);
 
-/** A signature is good with the field, and no longer when the field was changed afterwards. */
+/** Checks that a signature with the field is accepted, and refused after the field was changed. */
 async function assertSigned(
   service: AnyService,
   token: SasParameters,
@@ -237,7 +237,7 @@ const both = (fields: SasParameters, name: string, value: string) => () =>
 const [tableService, queueService] = services;
 assert.ok(tableService !== undefined && queueService !== undefined);
 
-/** A bound of the range that the entity is in, and one that it is outside of. */
+/** A bound that includes the entity, and one that excludes it. */
 const bound = (fields: SasParameters, name: string, outside: string) => async () => {
   await assertSigned(tableService, tokensOf.tables(fields), name, 'x');
   const other = tokensOf.tables({ ...fields, [name]: outside });
@@ -342,7 +342,7 @@ const retention = '<RetentionPolicy><Enabled>true</Enabled><Days>5</Days></Reten
 const metrics = `<Version>1.0</Version><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs>${retention}`;
 const logging = `<Logging><Version>1.0</Version><Delete>true</Delete><Read>true</Read><Write>true</Write>${retention}</Logging>`;
 
-/** What is set is shown again, and the store has no table or queue more than before. */
+/** What is set can be read back, and no table or queue is added. */
 const kept = (name: string, children: string) => () =>
   onBoth.run(async (service) => {
     const before = (await service.send({})).text;
@@ -352,7 +352,7 @@ const kept = (name: string, children: string) => () =>
     assert.equal((await service.send({})).text, before);
   });
 
-/** The custom members of an entity after it was inserted with these. */
+/** Inserts an entity; returns its stored custom members. */
 async function stored(rowKey: string, members: string, accept = acceptNone): Promise<string> {
   await tables.put(table, `{"PartitionKey":"bodies","RowKey":"${rowKey}",${members}}`);
   const { text } = await tables.get(table, 'bodies', rowKey, { Accept: accept });

@@ -10,15 +10,15 @@ import { messageBody } from '../wire/kit/queue-client.js';
 import type { Headers } from '../wire/kit/request-bytes.js';
 import type { WireResponse } from '../wire/kit/response.js';
 
-// The request headers of docs/reference/compatibility.md: each is sent to a server, which must take
-// notice of it, ignore it or refuse it as the page says.
+// The request headers of docs/reference/compatibility.md: a server must use, ignore or refuse each
+// as the page says.
 
 const { tables, queues, services, table } = await startWorld();
 const onBoth = rowsOn(services);
 const entity = entityPath(table, 'p', '1');
 const longAgo = 'Fri, 21 Nov 2014 10:00:00 GMT';
 
-/** A read with the header is answered in full, as one without. */
+/** Checks that a read with the header has the same full response as one without. */
 async function ignoredOn(service: AnyService, headers: Headers): Promise<void> {
   const [without, response] = [await service.send({}), await service.send({ headers })];
   assertStatus(response, 200);

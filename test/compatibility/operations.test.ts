@@ -35,7 +35,7 @@ function methodsIn(request: string): string[] {
   return [...request.matchAll(/`([A-Z]+)\b/g)].map(([, method = '']) => method);
 }
 
-/** The requests that mean the operation, as its row of the page says: one for each method. */
+/** The requests for an operation, as its row of the page says: one for each method. */
 function examplesOf({ request }: DocumentedOperation): WireRequest[] {
   const written = /`[A-Z]+ (\S+)`/.exec(request)?.[1] ?? '/';
   const path = written.replace('name', 'people').replaceAll('…', '1');
@@ -52,13 +52,16 @@ function assertListed<R extends RoutedRequest>(
   assert.deepEqual(listed.toSorted(), routed.toSorted());
 }
 
-/** What records call a get and a peek of one message. */
+/** The names in records of a get and a peek of one message. */
 const recordedAs: Readonly<Record<string, string>> = {
   GetMessages: 'GetMessage',
   PeekMessages: 'PeekMessage',
 };
 
-/** Every request of the page is taken for the operation of its row, and is not answered 501. */
+/**
+ * Checks that each request of the page is routed to the operation of its row, and not answered by
+ * 501.
+ */
 async function assertServed(
   documented: readonly DocumentedOperation[],
   started: StartedServer,

@@ -7,8 +7,8 @@ import { messageBody, queryOf } from '../wire/kit/queue-client.js';
 import { elementText, elementTexts, messagesOf } from '../wire/kit/queue-xml.js';
 import { accountSas, withSas } from '../wire/kit/sas.js';
 
-// The query parameters of docs/reference/compatibility.md: each is sent to a server, which must take
-// notice of it, ignore it or refuse it as the page says.
+// The query parameters of docs/reference/compatibility.md: a server must use, ignore or refuse each
+// as the page says.
 
 const { tables, queues, services, table, queue } = await startWorld();
 const onBoth = rowsOn(services);
@@ -31,7 +31,9 @@ await tables.newTable('zebra');
 const page = (next?: Readonly<Record<string, string>>) =>
   tables.query(paged, { top: 2, ...(next === undefined ? {} : { next }) });
 
-/** `api-version` decides beside a signature, and is nothing beside a shared key. */
+/**
+ * Checks that `api-version` sets the version with a signature, and has no effect with a shared key.
+ */
 async function assertApiVersion(service: AnyService): Promise<void> {
   const sp = 'rl';
   const token = accountSas({ sv: '2019-02-02', ss: 'tq', srt: 'sco', sp });

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { plain, rowsUnder } from '../support/compatibility-page.js';
 
-// What the sources read of a request is on docs/reference/compatibility.md, so that a header or a
-// parameter cannot come in without its row.
+// Every header and parameter that the sources read is in docs/reference/compatibility.md, so that
+// none is added without its row.
 
 const root = new URL('../../../src/', import.meta.url);
 const sources = ['http', 'wire']

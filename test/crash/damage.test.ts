@@ -50,7 +50,7 @@ async function fill(directory: string): Promise<Rows> {
   return rows;
 }
 
-/** What disks, copies and people do to files. */
+/** Damage as disks, copies and people cause it. */
 function damage(
   intact: Buffer,
   random: SimRandom,
@@ -77,7 +77,7 @@ function damage(
       return { what: `${length} random bytes in page ${page}`, bytes };
     }
     default: {
-      // The beginning of a page says the most.
+      // Damage at the beginning of a page affects the most.
       const within = random.chance(0.5) ? random.between(0, 200) : random.between(0, pageBytes - 1);
       const bit = random.between(0, 7);
       bytes[at + within] = (bytes[at + within] ?? 0) ^ (1 << bit);

@@ -17,7 +17,7 @@ function insert(client: WireClient, index: number): Promise<WireResponse> {
   return client.insert('full', entity, { Prefer: 'return-no-content' });
 }
 
-/** Inserts until a write is refused; the row keys of those before. */
+/** Inserts until a write is refused; returns the row keys that were stored. */
 async function fillUp(client: WireClient): Promise<string[]> {
   const kept: string[] = [];
   for (let index = 0; index < rowsMax; index += 1) {
@@ -31,7 +31,7 @@ async function fillUp(client: WireClient): Promise<string[]> {
   throw new Error('the disk never became full');
 }
 
-/** The documented answer: an error of the server that clients repeat, and no other body. */
+/** Checks for the documented response: a server error that clients repeat, with the usual body. */
 function assertWriteRefused(response: WireResponse): void {
   const code = (response.json['odata.error'] as { code?: string } | undefined)?.code;
   assert.deepEqual([response.status, code], [500, 'InternalError'], response.text);
@@ -68,7 +68,7 @@ it('refuses writes and serves reads while its data file cannot grow, and recover
   again.close();
 });
 
-/** Puts until a message of any size is refused; how many were put before. */
+/** Puts messages until even a small one is refused; returns how many were put. */
 async function fillQueue(queues: QueueWireClient, queue: string): Promise<number> {
   let kept = 0;
   for (const length of [15_000, 3_000, 100, 1]) {
@@ -84,7 +84,7 @@ async function fillQueue(queues: QueueWireClient, queue: string): Promise<number
   return kept;
 }
 
-/** Gets and deletes until nothing comes; how many were deleted. */
+/** Gets and deletes messages until none is left; returns how many were deleted. */
 async function drain(queues: QueueWireClient, queue: string): Promise<number> {
   for (let deleted = 0; ;) {
     const messages = await queues.get(queue, { numofmessages: 32, visibilitytimeout: 600 });

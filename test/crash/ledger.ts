@@ -1,6 +1,6 @@
 import { stampOf } from '../sim/model.js';
 
-/** What the load writes into a row. Serial numbers are never used twice. */
+/** The content of a row. Serial numbers are never used twice. */
 export interface Row {
   readonly serial: number;
   readonly pad: string;
@@ -14,7 +14,7 @@ export interface StoredRow {
 /** Where a row is: table, partition and row key in one text. */
 export type RowId = string;
 
-/** What one request asked for: rows by id, undefined for those that it deletes. */
+/** The writes of one request: rows by id, undefined for deletions. */
 export type Changes = ReadonlyMap<RowId, Row | undefined>;
 
 export interface SeenState {
@@ -23,15 +23,19 @@ export interface SeenState {
 }
 
 /**
- * What clients know of a server: what it acknowledged, and what was sent and never answered. Every
- * row but the contended one has a single writer, which sends one request at a time.
+ * What clients know of a server: what was acknowledged, and what was sent without getting a
+ * response. Every row except the contended one has a single writer, which sends one request at a
+ * time.
  */
 export class Ledger {
   readonly #rows = new Map<RowId, StoredRow>();
-  /** With the highest timestamp that was acknowledged when each was sent: its own must be above. */
+  /**
+   * Changes without a response, each with the highest timestamp that was acknowledged when it was
+   * sent: its own must be higher.
+   */
   readonly #unanswered = new Map<Changes, string>();
   readonly #tables = new Map<string, boolean>();
-  /** Tables whose creation or removal was never answered. */
+  /** Tables whose creation or removal got no response. */
   readonly #uncertainTables = new Set<string>();
   readonly #contended = new Map<RowId, ContendedRow>();
   #serial = 0;
@@ -48,7 +52,7 @@ export class Ledger {
     return this.#rows.get(id);
   }
 
-  /** The highest timestamp that was acknowledged or seen. */
+  /** The highest timestamp in any response so far. */
   get highest(): string {
     return this.#highest;
   }
@@ -62,7 +66,7 @@ export class Ledger {
     this.#unanswered.set(changes, this.#highest);
   }
 
-  /** `etagOf` gives the etag that the answer told for a row that was not deleted. */
+  /** `etagOf` returns the etag of the response for a row that was not deleted. */
   acknowledge(changes: Changes, etagOf: (id: RowId) => string): void {
     const before = this.#unanswered.get(changes) ?? '';
     this.#unanswered.delete(changes);
@@ -76,7 +80,7 @@ export class Ledger {
     }
   }
 
-  /** The answer was a refusal: the request had no effect. */
+  /** For a request that was refused, and so had no effect. */
   refuse(changes: Changes): void {
     this.#unanswered.delete(changes);
   }
@@ -98,8 +102,8 @@ export class Ledger {
   }
 
   /**
-   * Compares what a restarted server holds with what it promised; returns what it broke. Afterwards
-   * what was seen counts as acknowledged.
+   * Compares the content of a restarted server with what it acknowledged; returns the violations.
+   * Afterwards the content counts as acknowledged.
    */
   settle(seen: SeenState): string[] {
     const broken = [...this.#settleTables(seen.tables)];
@@ -132,7 +136,7 @@ export class Ledger {
     this.#uncertainTables.clear();
   }
 
-  /** An unanswered request happened as a whole or not at all. */
+  /** A request without a response was applied completely or not at all. */
   #settleChanges(changes: Changes, before: string, seen: ReadonlyMap<RowId, StoredRow>): string[] {
     const ids = [...changes.keys()];
     if (ids.every((id) => isSame(this.#rows.get(id), seen.get(id)))) return [];
@@ -162,7 +166,7 @@ export class Ledger {
   }
 }
 
-/** A row that many connections write at once, without conditions. */
+/** A row that many connections write concurrently, without conditions. */
 export class ContendedRow {
   readonly #acknowledged = new Map<number, string>();
   readonly #unanswered = new Set<number>();
@@ -176,7 +180,7 @@ export class ContendedRow {
     this.#acknowledged.set(serial, etag);
   }
 
-  /** The last acknowledged write is there, or one that was never answered and came after it. */
+  /** The row must have the last acknowledged write, or a later one without a response. */
   settle(id: RowId, seen: StoredRow | undefined): string[] {
     const last = [...this.#acknowledged.values()].map(stampOf).sort().at(-1) ?? '';
     const hadUnanswered = this.#unanswered.has(seen?.row.serial ?? 0);

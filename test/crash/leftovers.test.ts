@@ -102,7 +102,7 @@ it(`goes on freeing a dropped table however often it is killed meanwhile (seed $
   await assertNothingLeft(directory, 300);
 });
 
-/** Reclaims to the end and insists that only so many entities still take space. */
+/** Reclaims everything that can be reclaimed, and checks how many entities still take space. */
 async function assertNothingLeft(directory: string, entities: number): Promise<void> {
   const store = await openLmdbStore({ directory, clock: systemClock });
   try {

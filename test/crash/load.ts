@@ -12,9 +12,9 @@ const contendedRow = { partitionKey: 'hot', rowKey: 'spot' };
 export interface Load {
   readonly ledger: Ledger;
   readonly random: SimRandom;
-  /** Set to end the load after the requests under way. */
+  /** When set, the load ends after the requests in progress. */
   isOver: boolean;
-  /** Answers that a sound server does not give. */
+  /** Responses that a correct server does not give. */
   readonly surprises: string[];
   /** `killed` by default. */
   readonly troubles?: Troubles;
@@ -35,8 +35,8 @@ export async function runLoad(load: Load, clients: readonly WireClient[]): Promi
 }
 
 /**
- * Writes on one connection, request after request, until the load is over or, by default, the server
- * gone. After a request of unknown outcome the worker leaves its rows alone, and takes others.
+ * Writes on one connection until the load is over or, by default, the server is gone. After a
+ * request with an unknown outcome the worker uses other rows.
  */
 async function work(load: Load, worker: number, client: WireClient): Promise<void> {
   let own = String(worker);
@@ -65,7 +65,7 @@ function idOf(partition: string, rowKey: string): RowId {
   return `${mainTable}|${partition}|${rowKey}`;
 }
 
-/** A write that succeeds if the server is sound, of a row that only this worker writes. */
+/** A write, of a row that only this worker writes, that succeeds on a correct server. */
 function plan({ ledger, random }: Load, partition: string, rowKey: string): Planned {
   const id = idOf(partition, rowKey);
   const stored = ledger.get(id);

@@ -15,7 +15,7 @@ import { withoutFaults } from '../support/faults/shim.js';
 import { startCliWithFaults } from '../support/faults/start-with-faults.js';
 import { untilEnded, workerPids } from '../support/process-states.js';
 
-/** A worker is stopped in the middle of a commit, and so keeps the lock, and its primary is killed. */
+/** Stops a worker in the middle of a commit, so that it keeps the lock, and kills its primary. */
 async function leaveLocked(
   location: string,
 ): Promise<AsyncDisposable & { readonly pids: number[] }> {
@@ -40,7 +40,7 @@ async function leaveLocked(
         try {
           process.kill(pid, 'SIGKILL');
         } catch {
-          // The test has ended it.
+          // The test has already ended it.
         }
       }
       await untilEnded(pids);
@@ -78,7 +78,7 @@ void describe('a start while a stopped process holds the lock', { skip: withoutF
     await using locked = await leaveLocked(location);
     const { code, signal, stderr } = await start(location).result;
     assert.match(stderr, /error: .*its lock was not free for 30 s, held by process \d+/);
-    // A thread of it that still waits for the lock may keep it from ending by itself.
+    // A thread of it that waits for the lock may prevent a normal exit.
     assert.ok(code === 1 || signal === 'SIGKILL', `${code} ${signal}`);
     assert.ok(locked.pids.some((pid) => stderr.includes(String(pid))));
   });

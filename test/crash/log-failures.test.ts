@@ -24,7 +24,9 @@ const onWindows = process.platform === 'win32';
 
 const longName = 'x'.repeat(4_000);
 
-/** Requests without credentials, one after the other: each is a line of 4 KB at level debug. */
+/**
+ * Sends requests without credentials in sequence: at level debug each writes a log line of 4 KB.
+ */
 async function ask(server: CliProcess, count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) {
     const { status } = await fetch(`${endpointOf(server).href}/Tables('${longName}')`);
@@ -32,7 +34,7 @@ async function ask(server: CliProcess, count: number): Promise<void> {
   }
 }
 
-/** Requests that a log tells of. */
+/** The number of requests in a log. */
 function requestsIn(text: string): number {
   return text.split('"msg":"request"').length - 1;
 }
@@ -111,7 +113,7 @@ void describe('SIGHUP', { skip: onWindows }, () => {
     const location = join(directory.path, 'data');
     const server = await startCli(['--location', location, '--workers', '2', '--debug', file]);
     await ask(server, 10);
-    // A record is made behind its answer.
+    // A record is written after its response was sent.
     while (requestsIn(await readFile(file, 'utf8')) < 10) await pause(20);
     await rename(file, `${file}.1`);
     const before = await readFile(`${file}.1`, 'utf8');

@@ -30,12 +30,12 @@ function clientsOf(server: ServerProcess): QueueWireClient[] {
   return Array.from({ length: connections }, () => server.queueClient());
 }
 
-/** A day later every timeout has passed: each message comes once, and nothing else does. */
+/** After a day every timeout has passed: each message must come exactly once, and no other. */
 async function takeEverythingLater(ledger: QueueLedger, directory: string): Promise<void> {
   const later = { ...systemClock, nowMicros: () => systemClock.nowMicros() + dayMicros };
   const settings = settingsOf({ location: directory, clock: later });
   const { storageClock: clock, randomness } = settings;
-  // As a server does, with what the journal has.
+  // Opens the store as a server does, with the content of the journal.
   const store = await openStore(settings, 'exclusive');
   try {
     const service = new QueueService({ store, clock, randomness });

@@ -6,24 +6,27 @@ export interface Delivered {
   readonly popReceipt: string;
 }
 
-/** What clients know of one message. Only who holds it changes it, one request at a time. */
+/**
+ * What clients know of one message. Only the client that holds it changes it, by one request at a
+ * time.
+ */
 export interface Known {
   readonly serial: number;
-  /** Told with the answer to the put, or by the first delivery. */
+  /** From the response to the put, or from the first delivery. */
   id: string | undefined;
-  /** The text, and the one that an unanswered update may have written. */
+  /** The text, and any text that an update without a response may have written. */
   readonly texts: Set<string>;
-  /** Of the last delivery that was answered. */
+  /** Of the last delivery that a response has shown. */
   dequeueCount: number;
-  /** Deliveries that were answered. */
+  /** The number of deliveries that responses have shown. */
   deliveries: number;
-  /** undefined: whoever knows the current one has died. */
+  /** undefined: the response with the current receipt was lost. */
   receipt: string | undefined;
-  /** Nobody may get it before; 0 when somebody may have it, or anybody may get it. */
+  /** Nobody else may get it earlier; 0 when a client may have it, or any client may get it. */
   hiddenUntilMs: number;
-  /** From then on the next get must find it, unless an unanswered get has. */
+  /** From then on the next get must return it, unless one without a response has taken it. */
   freeFromMs: number;
-  /** `maybe`: put or deleted by a request that was not answered. */
+  /** `maybe`: the request that put or deleted it got no response. */
   presence: 'stored' | 'maybe' | 'deleted';
 }
 
@@ -48,15 +51,15 @@ function serialOf(text: string): number {
 }
 
 /**
- * What clients know of one queue: what was acknowledged, and what was sent and never answered. It
- * says what is broken in `violations`.
+ * What clients know of one queue: what was acknowledged, and what was sent without getting a
+ * response. Violations are added to `violations`.
  */
 export class QueueLedger {
   readonly violations: string[] = [];
   readonly #messages = new Map<number, Known>();
-  /** Messages that gets under way may take. */
+  /** How many messages the gets in progress may take. */
   #slotsUnderWay = 0;
-  /** Messages that gets which were never answered may have taken. */
+  /** How many messages gets without a response may have taken. */
   #slotsLost = 0;
   #serial = 0;
   acknowledged = 0;
@@ -70,7 +73,7 @@ export class QueueLedger {
     return [...this.#messages.values()].filter((message) => message.presence === presence);
   }
 
-  /** Those that nobody else can get, and whose current receipt is known. */
+  /** Messages that no other client can get, and whose current receipt is known. */
   held(): Known[] {
     return [...this.#messages.values()].filter(isHeld);
   }
@@ -91,7 +94,7 @@ export class QueueLedger {
     return message;
   }
 
-  /** Another worker may have been handed the message before this answer came. */
+  /** Another client may have received the message before this response arrived. */
   acknowledgePut(message: Known, { id, popReceipt }: Pick<Delivered, 'id' | 'popReceipt'>): void {
     this.acknowledged += 1;
     if (message.id !== undefined && message.id !== id) this.#broken(message, 'has two ids');
@@ -106,7 +109,7 @@ export class QueueLedger {
     this.#slotsUnderWay += count;
   }
 
-  /** `holdMs`: how long nobody else may get them, told by the answer. */
+  /** `holdMs`: for how long nobody else may get these messages, from the moment of the response. */
   acknowledgeGet(count: number, found: readonly Delivered[], holdMs: number): Known[] {
     this.acknowledged += 1;
     this.#slotsUnderWay -= count;
@@ -119,19 +122,21 @@ export class QueueLedger {
     });
   }
 
-  /** The request that holds the message will not hide it any longer, or only for a moment. */
+  /**
+   * Any client may get the message from now on; from `freeFromMs` on the next get must return it.
+   */
   letGo(message: Known, freeFromMs: number): void {
     message.hiddenUntilMs = 0;
     message.freeFromMs = freeFromMs;
   }
 
-  /** Gets that were under way when the server died. */
+  /** Accounts for the gets that were in progress when the server was killed. */
   crash(): void {
     this.#slotsLost += this.#slotsUnderWay;
     this.#slotsUnderWay = 0;
   }
 
-  /** The number of messages that the server counts must be possible. */
+  /** Checks that the server's message count is possible. */
   checkCount(count: number): void {
     const least = this.all('stored').length;
     const most = least + this.all('maybe').length;
@@ -140,8 +145,8 @@ export class QueueLedger {
   }
 
   /**
-   * After everything visible since `sinceMs` was taken: what is free and did not come is with gets
-   * that were never answered, and those did not ask for so many.
+   * To be called after every message visible since `sinceMs` was taken: any other free message must
+   * have been taken by gets without a response, within the number that these asked for.
    */
   checkNothingLost(sinceMs: number): void {
     const untold = this.#untoldDeliveries();
@@ -168,7 +173,7 @@ export class QueueLedger {
     message.id = id;
     message.presence = 'stored';
     message.deliveries += 1;
-    // Two answers can be read in the other order than they were given.
+    // Two responses may be read in another order than they were sent.
     if (dequeueCount < message.dequeueCount) return undefined;
     if (dequeueCount === message.dequeueCount) this.#broken(message, 'came twice with one count');
     message.dequeueCount = dequeueCount;
@@ -178,7 +183,7 @@ export class QueueLedger {
     return message;
   }
 
-  /** Deliveries that nobody was told of, as dequeue counts show. */
+  /** Deliveries that no response has shown, according to dequeue counts. */
   #untoldDeliveries(): number {
     let untold = 0;
     for (const { dequeueCount, deliveries } of this.#messages.values()) {

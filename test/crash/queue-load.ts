@@ -15,9 +15,9 @@ const forEver = Infinity;
 export interface QueueLoad {
   readonly ledger: QueueLedger;
   readonly random: SimRandom;
-  /** Set to end the load after the requests under way. */
+  /** When set, the load ends after the requests in progress. */
   isOver: boolean;
-  /** Answers that a sound server does not give. */
+  /** Responses that a correct server does not give. */
   readonly surprises: string[];
   /** `killed` by default. */
   readonly troubles?: Troubles;
@@ -25,7 +25,7 @@ export interface QueueLoad {
 
 /**
  * Runs the load on these connections and closes them; resolves when it has ended. The workers share
- * what is held.
+ * the messages that they hold.
  */
 export async function runQueueLoad(
   load: QueueLoad,
@@ -42,8 +42,9 @@ export async function runQueueLoad(
 }
 
 /**
- * Puts, gets, updates and deletes on one connection until the load is over or, by default, the server
- * gone. `held` are the messages that this worker alone may change; what is left of them stays in it.
+ * Puts, gets, updates and deletes on one connection until the load is over or, by default, the
+ * server is gone. Only this worker may change the messages in `held`; the remaining ones are still
+ * there afterwards.
  */
 async function workOnCrashQueue(load: QueueLoad, queues: WireQueues, held: Known[]): Promise<void> {
   const worker = new Worker(load, queues, held);
@@ -56,7 +57,7 @@ async function workOnCrashQueue(load: QueueLoad, queues: WireQueues, held: Known
   }
 }
 
-/** A refusal is noted as a surprise, unless it is a failure that counts as no answer. */
+/** Records a refusal as a surprise, unless it is a failure that counts as no response. */
 function asTrouble(error: unknown, load: QueueLoad): unknown {
   if (!(error instanceof WireRefusal)) return error;
   try {
@@ -124,7 +125,7 @@ class Worker {
     this.#load.ledger.acknowledged += 1;
   }
 
-  /** Hides it again, with another text or the same, or gives it back. */
+  /** Hides the message again, with the same text or another, or makes it visible. */
   async #update(): Promise<void> {
     const { ledger, random } = this.#load;
     const message = this.#pull();
@@ -132,7 +133,7 @@ class Worker {
     const isGivenBack = random.chance(0.5);
     const text = random.chance(0.5) ? textOf(message.serial, padOf(random)) : undefined;
     if (text !== undefined) message.texts.add(text);
-    // Until the answer comes, neither receipt is known to work and anybody may get the message.
+    // Until the response arrives no receipt is known to work, and any client may get the message.
     message.receipt = undefined;
     if (isGivenBack) ledger.letGo(message, forEver);
     const { dequeueCount } = message;
@@ -142,7 +143,7 @@ class Worker {
       ...(text === undefined ? {} : { text }),
     });
     ledger.acknowledged += 1;
-    // Another worker may have been handed it before this answer came.
+    // Another client may have received it before this response arrived.
     if (message.dequeueCount !== dequeueCount) return;
     if (text !== undefined) replaceTexts(message, text);
     message.receipt = popReceipt;
@@ -163,7 +164,7 @@ function replaceTexts(message: Known, text: string): void {
   message.texts.add(text);
 }
 
-/** What an update or a deletion presents. */
+/** The id and receipt for an update or a deletion. */
 export function shown({ id, receipt }: Known): {
   readonly id: string;
   readonly popReceipt: string;

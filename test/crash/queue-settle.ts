@@ -5,11 +5,11 @@ import { developmentAccount as account } from '../wire/kit/signature.js';
 import type { Known, QueueLedger } from './queue-ledger.js';
 import { crashQueue, holdSeconds, shown } from './queue-load.js';
 
-/** Held messages that are left to the next load, so that rounds stay short. */
+/** How many held messages are left to the next load, so that rounds stay short. */
 const heldMax = 100;
 const samples = 10;
 
-/** Takes everything that can be got, to hold it. */
+/** Gets and holds all visible messages. */
 async function takeAll(ledger: QueueLedger, queues: WireQueues): Promise<Known[]> {
   const taken: Known[] = [];
   for (;;) {
@@ -34,7 +34,7 @@ async function isDeletedNow(queues: WireQueues, message: Known): Promise<boolean
   }
 }
 
-/** Receipts that were given out before the crash do what they did. */
+/** Checks that receipts from before the crash still work. */
 async function tryReceipts(ledger: QueueLedger, queues: WireQueues, before: readonly Known[]) {
   for (const message of before.slice(0, samples)) {
     const change = { ...shown(message), visibilitySeconds: 0 };
@@ -49,7 +49,8 @@ async function tryReceipts(ledger: QueueLedger, queues: WireQueues, before: read
   for (const message of ledger.all('deleted').slice(-samples)) {
     assert.ok(!(await isDeletedNow(queues, message)), `message ${message.serial} stays deleted`);
   }
-  // A deletion that was not answered: either outcome is right, and this one makes it certain.
+  // Repeats a deletion that got no response. Both results are correct; afterwards the message is
+  // gone.
   for (const message of ledger.all('maybe')) {
     if (message.receipt === undefined) continue;
     await isDeletedNow(queues, message);
@@ -58,8 +59,9 @@ async function tryReceipts(ledger: QueueLedger, queues: WireQueues, before: read
 }
 
 /**
- * Compares what the server holds with what it promised, and says what is broken in
- * `ledger.violations`. Nobody else may use the queue. Resolves with what is held afterwards.
+ * Compares the content of the server with what it acknowledged, and adds violations to
+ * `ledger.violations`. Nobody else may use the queue. Resolves with the messages that are held
+ * afterwards.
  */
 export async function settleQueue(ledger: QueueLedger, queues: WireQueues): Promise<Known[]> {
   ledger.crash();

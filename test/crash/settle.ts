@@ -6,8 +6,8 @@ import type { Ledger } from './ledger.js';
 import { mainTable } from './load.js';
 
 /**
- * Insists that all tables hold what the ledger says, and that a new write has a later version than
- * everything before. Afterwards what was seen counts as acknowledged.
+ * Checks that all tables have what the ledger says, and that a new write has a later version than
+ * all before. Afterwards the content counts as acknowledged.
  */
 export async function settle(ledger: Ledger, client: WireClient): Promise<void> {
   const before = ledger.highest;

@@ -15,8 +15,8 @@ import {
 import { untilEnded, workerPids } from '../support/process-states.js';
 import { numberSetting } from '../support/sim-settings.js';
 
-// Signals at moments from the first milliseconds of a start to the last of a stop. How often is a
-// matter of time: TABULARIUM_SIGNAL_STEP_MS=10 tries every ten milliseconds.
+// Signals from the first milliseconds of a start to the last of a stop. TABULARIUM_SIGNAL_STEP_MS
+// sets the milliseconds between the moments that are tried.
 
 const stepMs = numberSetting('TABULARIUM_SIGNAL_STEP_MS', byLength({ short: 450, long: 100 }));
 const startMs = 900;
@@ -24,7 +24,9 @@ const startMs = 900;
 const stopMs = 300;
 const furtherSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-/** Stopped in order, or ended by the signal: before the program listens to it, or as the second. */
+/**
+ * An orderly end, or an end by the signal: before the program handles it, or as the second signal.
+ */
 const documented = new Set<number | NodeJS.Signals | null>([0, 143, 130, 'SIGTERM', 'SIGINT']);
 
 const cases = [
@@ -93,7 +95,7 @@ for (const workers of ['1', '2']) {
       let round = 0;
       for (let atMs = 0; atMs <= stopMs; atMs += stepMs) {
         const server = await startCli(location);
-        // In flight, so that there is something to wait for.
+        // A request in progress, so that the stop has to wait.
         const held = await heldRequest(server);
         const further = furtherSignals[round++ % furtherSignals.length] ?? 'SIGTERM';
         server.child.kill('SIGTERM');
@@ -103,7 +105,7 @@ for (const workers of ['1', '2']) {
         const { code, signal, stderr } = await server.result;
         const how = `${code} ${signal} by ${further} after ${atMs} ms: ${stderr}`;
         const isEnded = further === 'SIGHUP' ? code === 0 : documented.has(code ?? signal);
-        // The last moments of a process, without any code of the program, can end by it.
+        // In the last moments of the process none of its code runs, and the signal ends it.
         assert.ok(isEnded || signal === further, how);
         held.destroy();
         await untilEnded(workerPids({ stderr }));
@@ -120,7 +122,7 @@ for (const workers of ['1', '2']) {
       server.child.kill('SIGTERM');
       const { code, signal, stderr } = await server.result;
       clearInterval(hangups);
-      // The last moments of a process, without any code of the program, can end by it.
+      // In the last moments of the process none of its code runs, and the signal ends it.
       assert.ok(code === 0 || signal === 'SIGHUP', `${code} ${signal}`);
       assert.match(stderr, /"msg":"stopped"/);
     });

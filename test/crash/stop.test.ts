@@ -25,7 +25,7 @@ it('finishes a request whose body is still coming when SIGTERM arrives', async (
   let received = '';
   socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
   socket.write(bytes.subarray(0, bytes.length - 10_000));
-  // The server asks for the body: the request is under way.
+  // The server requests the body, so the request is in progress.
   await once(socket, 'data');
   assert.match(received, /^HTTP\/1\.1 100 /);
   const exit = server.end('SIGTERM');

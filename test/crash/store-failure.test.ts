@@ -22,7 +22,7 @@ function tableOf(server: CliProcess): TableClient {
 
 const rowsMax = 200;
 
-/** Writes until the store has failed; the keys of the rows that were acknowledged. */
+/** Writes until the store has failed; returns the keys of the acknowledged rows. */
 async function writeUntil(table: TableClient, hasFailed: () => boolean): Promise<string[]> {
   const kept: string[] = [];
   for (let at = 0; at < rowsMax && !hasFailed(); at += 1) {

@@ -1,27 +1,27 @@
-/** The answer says that the server failed: what was asked for may have happened or not. */
+/** A server error: the request may have been applied or not. */
 export class FailedAnswer extends Error {
   override readonly name = 'FailedAnswer';
 }
 
-/** What workers of a load make of requests that are not answered, or answered by a failure. */
+/** How the workers of a load treat requests that fail or get no response. */
 export interface Troubles {
   /**
-   * A connection that breaks: it should not, and is a surprise; it ends its worker; or its worker goes
-   * on with rows of which all is known.
+   * A broken connection is a surprise, ends its worker, or lets the worker continue with other
+   * rows.
    */
   readonly breaks: 'surprise' | 'end' | 'go on';
-  /** An answer of 500 or above: a surprise, or as good as none. */
+  /** A response of 500 or above is a surprise, or counts as no response. */
   readonly failures: 'surprise' | 'unanswered';
 }
 
-/** Of a server that may be killed, and does not fail otherwise. */
+/** For a server that may be killed and has no other faults. */
 export const killed: Troubles = { breaks: 'end', failures: 'surprise' };
 
 const pauseMs = 20;
 
 /**
- * What a worker does after an error: `end`, or `go on` after a pause. Throws what is no trouble with
- * the server.
+ * What a worker does after an error: it ends, or continues after a pause. Throws errors that do not
+ * come from the server.
  */
 export async function afterTrouble(
   error: unknown,
@@ -38,13 +38,13 @@ export async function afterTrouble(
   return 'go on';
 }
 
-/** What was sent stays unanswered in the ledger. */
+/** True for errors after which the ledger keeps the request as unanswered. */
 function isUnanswered(error: unknown): error is Error {
   const broken = /closed without a whole answer|ECONN|EPIPE/;
   return error instanceof FailedAnswer || (error instanceof Error && broken.test(error.message));
 }
 
-/** Throws when the answer is a failure that the load takes for none. */
+/** Throws when the response is a failure that counts as no response. */
 export function throwFailure(
   status: number,
   load: { readonly troubles?: Troubles },

@@ -1,10 +1,10 @@
 import type { WireResponse } from '../wire/kit/response.js';
 import type { FuzzRequest } from './requests.js';
 
-/** A page holds 4 MiB of entities; written as JSON they are not much more. */
+/** A page holds 4 MiB of entities; as JSON they are not much longer. */
 const answerBytesMax = 16 * 1024 * 1024;
 
-/** What is wrong with an answer as such, whatever was asked; undefined when nothing is. */
+/** What is wrong with a response, whatever the request; undefined when nothing is. */
 export function faultOf(
   { service, method }: Pick<FuzzRequest, 'service' | 'method'>,
   response: WireResponse,
@@ -17,7 +17,7 @@ export function faultOf(
   if (badHeader !== undefined) return `header ${badHeader.join(': ')}`;
   if (method === 'HEAD') return undefined;
   const type = response.header('content-type') ?? '';
-  // Node's parser answers what is no HTTP by itself, and closes.
+  // Node's parser itself answers bytes that are no HTTP, and closes the connection.
   if ([400, 417, 431].includes(status) && type === '' && response.text === '') return undefined;
   if (service === 'queue') return queueFault(status, type, response.text);
   if (status >= 400) return errorFault(type, response.text);
@@ -26,7 +26,7 @@ export function faultOf(
   return undefined;
 }
 
-/** A document in XML or nothing; for an error its one shape (queue-service §3.3). */
+/** The body must be XML or empty; for an error it has one form (queue-service §3.3). */
 function queueFault(status: number, type: string, text: string): string | undefined {
   if (text === '') return status < 400 ? undefined : `no body for status ${status}`;
   const shape =
@@ -37,7 +37,7 @@ function queueFault(status: number, type: string, text: string): string | undefi
   return isWhole ? undefined : `body of type '${type}': ${text.slice(0, 300)}`;
 }
 
-/** Every element is closed, and no character is one that XML cannot say. */
+/** True when every element is closed and no character is illegal in XML. */
 function isBalanced(text: string): boolean {
   const open: string[] = [];
   for (const [, slash, name = '', empty] of text.matchAll(/<(\/?)([\w-]+)[^>]*?(\/?)>/g)) {

@@ -2,7 +2,7 @@ import type { WireResponse } from '../wire/kit/response.js';
 
 const prefix = 'x-ms-continuation-';
 
-/** The options that ask for the page behind an answer, each with `&` before it; '' at the end. */
+/** The query options for the next page, each with a leading `&`; '' at the end. */
 export function continuationOf(response: WireResponse): string {
   return response.headers
     .filter(([name]) => name.toLowerCase().startsWith(prefix))
@@ -10,7 +10,7 @@ export function continuationOf(response: WireResponse): string {
     .join('');
 }
 
-/** A continuation that names a key, in the form that the service gives out (table-service §6). */
+/** A continuation for a key, in the form of the service (table-service §6). */
 export function continuationTo(key: string): string {
   const base64 = Buffer.from(key).toString('base64').replaceAll('=', '-');
   return `1!${base64.length}!${base64}`;

@@ -8,13 +8,13 @@ import type { BearerToken, Tokens } from './tokens.js';
 import { delegatedToken } from './user-delegation.js';
 
 export interface Credential {
-  /** Signed with the key of the account when it has its final form. */
+  /** True when the final request is signed with the key of the account. */
   readonly isOwner: boolean;
-  /** Added to the query string as it is; '' for nothing. */
+  /** Added to the query string as it is; may be ''. */
   readonly query: string;
   readonly authorization: string | undefined;
   readonly reach: Reach;
-  /** The table or queue that it is for, if it is for one. */
+  /** The table or queue that the signature is for, if any. */
   readonly container?: string | undefined;
   readonly kind: string;
 }
@@ -53,7 +53,7 @@ export function randomCredential(
   }
 }
 
-/** Now and then of the other service. */
+/** Sometimes for the other service. */
 function serviceToken(random: SimRandom, service: FuzzRequest['service']): SignedToken {
   const isOfTables = random.chance(0.97) === (service === 'table');
   return isOfTables ? tableToken(random) : queueToken(random);
@@ -104,7 +104,7 @@ const fieldNames =
     ' ',
   );
 
-/** After it was signed: nothing that this gives may be better than what was signed. */
+/** Changed after signing, so that it must not allow more than what was signed. */
 function spoilt(random: SimRandom, fields: SasParameters): SasParameters {
   const name = random.pick(random.chance(0.6) ? Object.keys(fields) : fieldNames);
   const before = fields[name] ?? '';
@@ -151,7 +151,7 @@ const queryPieces = [
   '#',
 ];
 
-/** The same or nearly the same, written in another way. */
+/** The same text, or nearly, in another encoding. */
 function tricked(random: SimRandom, text: string): string {
   switch (random.weighted({ splice: 5, twice: 2, encode: 2, decode: 2 })) {
     case 'splice':
@@ -170,7 +170,7 @@ function tricked(random: SimRandom, text: string): string {
   }
 }
 
-/** Every byte of the value as an escape, and of the name too. */
+/** Percent-encodes every byte of the value and the name. */
 function escapedWhole(part: string): string {
   const escape = (value: string) =>
     Buffer.from(value)

@@ -6,7 +6,7 @@ const corsRule =
   '</AllowedMethods><MaxAgeInSeconds>5</MaxAgeInSeconds><ExposedHeaders>x-ms-*</ExposedHeaders>' +
   '<AllowedHeaders>x-*</AllowedHeaders></CorsRule>';
 
-/** The properties of a service, with as many rules for other origins. */
+/** The properties of a service with this many CORS rules for other origins. */
 export function propertiesXml(rules = 1): string {
   return (
     '<StorageServiceProperties><Logging><Version>1.0</Version><Delete>true</Delete>' +
@@ -31,7 +31,7 @@ export function keyInfoXml(expiry: string): string {
   return `<KeyInfo><Expiry>${expiry}</Expiry></KeyInfo>`;
 }
 
-/** Each entity stands for ten of the one before: 10 GB in all, were they ever put in. */
+/** Each entity expands to ten of the one before: 10 GB in all. */
 const entities = Array.from({ length: 9 }, (_, index) => {
   const ten = `&e${index};`.repeat(10);
   return `<!ENTITY e${index + 1} "${ten}">`;
@@ -47,13 +47,13 @@ const declarations = [
   '<?xml version="1.0" encoding="ebcdic" standalone="no"?>',
 ];
 
-/** A document behind declarations that a parser must not follow, referring to what they declare. */
+/** A document with declarations that a parser must not follow, and references to them. */
 export function withDeclaration(random: SimRandom, document: string): string {
   const reference = random.pick(['&e;', '&e9;', '']);
   return `${random.pick(declarations)}${document.replace('>', `>${reference}`)}`;
 }
 
-/** Far more of a document than anybody needs. */
+/** A document with too many rules or policies, repeated, or with too many attributes. */
 export function multiplied(random: SimRandom, document: string): string {
   const names = Array.from({ length: random.pick([6, 300]) }, (_, index) => `n${index}`);
   return random.pick([
@@ -64,7 +64,7 @@ export function multiplied(random: SimRandom, document: string): string {
   ])();
 }
 
-/** The bytes of a document in an encoding that may be another than it says. */
+/** The bytes of a document in an encoding that may differ from the declared one. */
 export function encodedXml(random: SimRandom, document: string): Buffer {
   return random.pick([
     () => Buffer.from(`\uFEFF${document}`),

@@ -5,32 +5,32 @@ import { continuationOf } from './continuations.js';
 import { policiesXml } from './documents.js';
 
 /**
- * Texts that stand in what nobody asks for by right: in rows, messages and metadata of this account
- * that no narrow credential is for, and everywhere in an account of which no key is used. They
- * could name a table as well as a queue.
+ * Texts in rows, messages and metadata that no request may read without a right to it: in this
+ * account where no narrow credential reaches, and everywhere in an account whose key is not used.
+ * They are valid names of tables and queues.
  */
 export const secretHere = 'secretofthisaccount7c1f';
 export const secretElsewhere = 'secretofanotheraccount93ab';
 
-/** An account that the server knows and whose key no request is signed with. */
+/** An account of the server whose key no request is signed with. */
 export const otherAccount = 'otheraccount';
 
 export const guardedTable = 'Guarded';
 export const guardedQueue = 'guarded-queue';
 /** A stored policy of the guarded table and of the guarded queue. */
 export const guardedPolicy = 'policy';
-/** Every range that a signature has been spoilt to is compared with these. */
+/** Every range of a signature is compared with these. */
 export const guardedRows: readonly { readonly partition: string; readonly from: string }[] = [
   { partition: 'a-vault', from: '' },
   { partition: 'own', from: 'n' },
   { partition: 'vault', from: '' },
 ];
-/** What narrow signatures are for, before anything spoils them. */
+/** The scope of narrow signatures before anything is changed in them. */
 export const openRange = { spk: 'own', srk: 'a', epk: 'own', erk: 'm' };
 
 const rowsOfEach = 20;
 
-/** What no request of the fuzzer may touch, in two accounts. */
+/** Content in two accounts that no request of the fuzzer may read or change. */
 export interface Guarded {
   readonly tables: WireClient;
   readonly queues: QueueWireClient;
@@ -38,7 +38,7 @@ export interface Guarded {
   readonly otherQueues: QueueWireClient;
 }
 
-/** Puts it all; `names` are the tables and queues that the other account has too. */
+/** Creates the content; `names` are tables and queues that the other account has too. */
 export async function addGuarded(
   guarded: Guarded,
   names: { readonly tables: readonly string[]; readonly queues: readonly string[] },
@@ -87,8 +87,8 @@ async function addQueue(client: QueueWireClient, name: string, text: string): Pr
 }
 
 /**
- * All that there is to see of it. What narrow signatures may add, rows of their range and messages
- * behind those that were there, is left out.
+ * All of the guarded content as text. Left out is what narrow signatures may add: rows of their
+ * range, and messages after the guarded ones.
  */
 export async function textOfGuarded(guarded: Guarded): Promise<string> {
   const { tables, queues, otherTables, otherQueues } = guarded;
@@ -127,7 +127,7 @@ async function rowsOf(client: WireClient, table: string, filter?: string): Promi
   return pages.map((page) => page.map((item) => JSON.stringify(item)).join('\n')).join('\n');
 }
 
-/** The items of all pages, for a server may answer in pages of any size. */
+/** The items of all pages, which may have any size. */
 async function pagesOf(
   client: WireClient,
   path: string,

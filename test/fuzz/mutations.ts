@@ -259,7 +259,7 @@ const methods = [
   'X'.repeat(300),
 ];
 
-/** Beside tables that everybody may spoil, the one that narrow credentials must not reach. */
+/** Tables that every request may change, and the one that narrow credentials must not reach. */
 const rowsOfNarrow: Rows = {
   tables: [guardedTable, guardedTable, guardedTable.toLowerCase(), ...fuzzTables],
   partitions: ['own', 'own', 'own', 'vault', 'a-vault', 'p'],
@@ -267,14 +267,14 @@ const rowsOfNarrow: Rows = {
 };
 const queuesOfNarrow = [guardedQueue, ...fuzzQueues];
 
-/** A sound request with some of its parts spoiled. It asks for what is guarded if `reach` may. */
+/** A valid request with some parts changed. It asks for guarded content if `reach` allows it. */
 export function fuzzRequest(
   random: SimRandom,
   service: FuzzRequest['service'],
   { reach, isOwner, container }: Credential,
 ): FuzzRequest {
   const isOfAll = reach === 'all';
-  // For the most part what a signature is for, lest all be refused for the name alone.
+  // Mostly the container that the signature is for, or else all requests would be refused for it.
   const meant = container !== undefined && random.chance(0.8) ? [container] : undefined;
   let request =
     service === 'queue'

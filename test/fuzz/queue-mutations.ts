@@ -3,7 +3,7 @@ import { multiplied, withDeclaration } from './documents.js';
 import { fuzzQueues, soundQueueRequest } from './queue-requests.js';
 import { spliced } from './splice.js';
 
-/** Pieces for paths and values of queue requests, besides those of all requests. */
+/** Text for paths and values of queue requests, beside that for all requests. */
 export const queueTokens = [
   'messages',
   'Messages',
@@ -126,7 +126,7 @@ const xmlTokens = [
   '😀',
 ];
 
-/** A document with something wrong in it, or too much of it. */
+/** A document with an error, or an excessive size. */
 export function mutatedXml(random: SimRandom, body: string): string {
   const weights = { splice: 12, nest: 1, many: 1, long: 1, cut: 2, empty: 1, other: 2 };
   switch (random.weighted({ ...weights, declaration: 2, multiply: 1 })) {

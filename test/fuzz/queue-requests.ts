@@ -14,7 +14,7 @@ const receipts = [
   'AgAAAAEAAAApAAAAGIw6Q29bzAE=',
   'x',
 ];
-/** A request that a client of queues may well send. */
+/** A valid queue request. */
 export function soundQueueRequest(random: SimRandom, queues = fuzzQueues): FuzzRequest {
   const path = `/${random.pick(queues)}`;
   const request = {
@@ -92,7 +92,7 @@ export function soundQueueRequest(random: SimRandom, queues = fuzzQueues): FuzzR
   }
 }
 
-/** To be read, or to be written with a body. */
+/** Half of the time a read, otherwise a write with this body. */
 function withBody(random: SimRandom, request: FuzzRequest, body: string): FuzzRequest {
   return random.chance(0.5) ? request : { ...request, method: 'PUT', headers: xml, body };
 }

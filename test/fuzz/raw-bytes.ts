@@ -3,13 +3,10 @@ import { sendBytes } from '../wire/kit/connection.js';
 import { malformedHttp, statusesOf } from '../wire/kit/malformed-http.js';
 import { mutate } from '../wire/kit/mutation.js';
 
-/** What takes longer, without news, is taken for a hang. */
+/** Without new bytes for this long, the server is taken to hang. */
 const quietMs = 20_000;
 
-/**
- * Bytes that are no request, or not one alone, made of good ones: cut, changed, one behind another,
- * or none at all.
- */
+/** Bytes that are no request or several, made from valid ones: cut, changed, joined, or empty. */
 export function spoiltBytes(random: SimRandom, requests: readonly Buffer[]): Buffer {
   const [request = Buffer.alloc(0)] = requests;
   switch (random.weighted({ mutate: 6, cut: 2, pipeline: 3, noise: 2, tls: 2, malformed: 2 })) {
@@ -28,11 +25,11 @@ export function spoiltBytes(random: SimRandom, requests: readonly Buffer[]): Buf
   }
 }
 
-/** Records of TLS whose insides make no sense, or not to the end. */
+/** TLS records with senseless or incomplete content. */
 export function tlsRecords(random: SimRandom): Buffer {
   const record = (): Buffer => {
     const inside = random.bytes(random.between(0, 400));
-    // A handshake that says it is the hello of a client, most of the time.
+    // Mostly a handshake record that claims to be a ClientHello.
     if (random.chance(0.7)) inside.set([1, 0, 0, 100, 3, 3].slice(0, inside.length));
     const type = random.pick([20, 21, 22, 22, 22, 23, 24, 255]);
     const length = random.chance(0.8) ? inside.length : random.int(65_536);
@@ -45,8 +42,8 @@ export function tlsRecords(random: SimRandom): Buffer {
 }
 
 /**
- * Sends bytes and the end behind them on a connection of their own. What is wrong with what comes
- * back; undefined when it is refusals and answers, or nothing, and then the end.
+ * Sends bytes and half-closes, on a new connection. Returns what is wrong with the received bytes;
+ * undefined for refusals and responses, or nothing, followed by the end.
  */
 export async function rawFault(
   port: number,

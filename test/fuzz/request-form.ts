@@ -8,8 +8,8 @@ import type { FuzzRequest } from './requests.js';
 import { sayable } from './splice.js';
 
 /**
- * The bytes of a request. What the owner sends is signed as it is, so that it gets past the front
- * door; others show what they have.
+ * The bytes of a request. A request of the owner is signed in its final form, so that it passes
+ * authentication; others carry their own credentials.
  */
 export function bytesOf(
   random: SimRandom,
@@ -79,7 +79,9 @@ function withAbsoluteTarget(bytes: Buffer, method: string, authority: string): B
   return Buffer.concat([Buffer.from(start), bytes.subarray(method.length + 1)]);
 }
 
-/** White space and controls would end the request line: malformed HTTP is tested elsewhere. */
+/**
+ * White space and control characters would end the request line. Other tests cover malformed HTTP.
+ */
 function onRequestLine(text: string): string {
   return text
     .replaceAll(/[\s\p{Cc}]/gu, encodeURIComponent)

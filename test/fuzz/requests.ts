@@ -4,7 +4,7 @@ import { entityPath } from '../wire/kit/client.js';
 import { continuationTo } from './continuations.js';
 import { policiesXml, propertiesXml } from './documents.js';
 
-/** A request in its parts, ready to be spoiled. The path has no account in front of it. */
+/** A request in parts that can be changed. The path does not begin with the account. */
 export interface FuzzRequest {
   readonly service: 'table' | 'queue';
   readonly method: string;
@@ -16,7 +16,7 @@ export interface FuzzRequest {
 
 export const fuzzTables: readonly string[] = ['fuzza', 'FuzzB', 'fuzzc'];
 
-/** The entities that requests are about. */
+/** The entities that requests refer to. */
 export interface Rows {
   readonly tables: readonly string[];
   readonly partitions: readonly string[];
@@ -47,7 +47,7 @@ const ifMatches = ['*', 'W/"datetime\'2024-05-05T05%3A05%3A05.2Z\'"'];
 const keys = ['p', 'q', 'r', 'r2', '', "O'Neil", 'a b', '%', '日本'];
 const fuzzRows: Rows = { tables: fuzzTables, partitions: keys, rows: keys };
 
-/** A request that a client may well send. */
+/** A valid table request. */
 export function soundRequest(random: SimRandom, among = fuzzRows): FuzzRequest {
   const table = random.pick(among.tables);
   const kind = random.weighted({

@@ -2,8 +2,8 @@
 export interface Run {
   readonly seed: number;
   readonly requests: number;
-  /** Of `tabularium start`. */
+  /** Flags of `tabularium start`. */
   readonly flags: readonly string[];
-  /** The environment variables that repeat it. */
+  /** The environment variables that repeat the run. */
   readonly repeat: string;
 }

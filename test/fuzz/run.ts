@@ -20,10 +20,10 @@ import { delegationKeyFor } from './user-delegation.js';
 const streams = 4;
 const growthMiBMax = 100;
 const otherKey = Buffer.alloc(64, 7).toString('base64');
-/** For sockets of clients that are gone. */
+/** Gives the server time to close the sockets of disconnected clients. */
 const settleTriesMax = 100;
 
-/** Sends that many spoilt requests to a server of its own and looks whether it stays sound. */
+/** Sends this many changed requests to a new server and checks that it stays correct. */
 export async function fuzz(t: TestContext, run: Run): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-fuzz-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
@@ -79,7 +79,7 @@ interface Spoiling {
   readonly run: Run;
 }
 
-/** In two parts: what the first leaves behind is what the second must not add much to. */
+/** Runs in two parts: the second must not use much more memory than the first has left. */
 async function spoilAndCheck(t: TestContext, spoiling: Spoiling): Promise<Tally> {
   const { server, guarded, tokens, run } = spoiling;
   const tally = new Tally();
@@ -109,7 +109,7 @@ async function spoilAndCheck(t: TestContext, spoiling: Spoiling): Promise<Tally>
   return tally;
 }
 
-/** Private memory of a process, where the system tells it. */
+/** Private memory of a process, if the system shows it. */
 async function privateMiB(pid: number): Promise<number | undefined> {
   try {
     const text = await readFile(`/proc/${pid}/status`, 'utf8');
@@ -119,7 +119,7 @@ async function privateMiB(pid: number): Promise<number | undefined> {
   }
 }
 
-/** How many files and connections a process has open, where the system tells it. */
+/** The number of open files and connections of a process, if the system shows it. */
 async function descriptorsOf(pid: number): Promise<number | undefined> {
   try {
     return (await readdir(`/proc/${pid}/fd`)).length;

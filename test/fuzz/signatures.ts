@@ -21,11 +21,11 @@ import { fuzzQueues } from './queue-requests.js';
 import { fuzzTables } from './requests.js';
 import { sayable, spliced } from './splice.js';
 
-/** A signature that was made over what it says, however strange that is. */
+/** A valid signature over its own fields, however unusual these are. */
 export interface SignedToken {
   readonly fields: SasParameters;
   readonly reach: Reach;
-  /** The table or queue that it is for, if it is for one. */
+  /** The table or queue that it is for, if any. */
   readonly container?: string;
 }
 
@@ -62,7 +62,7 @@ const pieces = [
   'vault',
 ];
 
-/** For the guarded table, and only for a range in which nothing is guarded, or for another. */
+/** For the guarded table, within a range without guarded rows; or for another table. */
 export function tableToken(random: SimRandom): SignedToken {
   const sp = random.pick(['r', 'raud', 'au', 'd', 'raud', 'raud']);
   const more = random.chance(0.15)
@@ -93,7 +93,7 @@ export function accountToken(random: SimRandom): SignedToken {
     ...Array.from({ length: 6 }, () => [{ ss: 'tq', srt: 'sco', sp: 'rwdlacup' }, 'all'] as const),
     [{ ss: 'tq', srt: 'sco', sp: 'rl' }, 'see'],
     [{ ss: 'tq', srt: 'o', sp: 'r' }, 'see'],
-    // Containers can be made, and nothing in them can be read.
+    // May create containers, but not read their contents.
     [{ ss: 'tq', srt: 'c', sp: 'lc' }, 'see'],
     [{ ss: 'bf', srt: 'sco', sp: 'rwdlacup' }, 'none'],
     // Lists of queues show their metadata.
@@ -106,7 +106,7 @@ export function accountToken(random: SimRandom): SignedToken {
   return { fields: accountSas(signed, ownerOf(random)), reach };
 }
 
-/** What is signed for the name of another account is good for nothing here. */
+/** A signature for another account's name is not valid here. */
 function ownerOf(random: SimRandom): SasOwner {
   const account = random.chance(0.97) ? developmentAccount : otherAccount;
   return { account, key: developmentKey };
@@ -116,7 +116,7 @@ function spelled(random: SimRandom, name: string): string {
   return random.pick([name, name, name.toLowerCase(), name.toUpperCase()]);
 }
 
-/** One of the fields spoilt before it is signed; ranges and names are spoilt by their own rules. */
+/** Changes one field before signing. Ranges and names are changed by other functions. */
 function strange(random: SimRandom, fields: SasParameters): SasParameters {
   if (random.chance(0.8)) return fields;
   const name = random.pick(['sv', 'sp', 'st', 'se', 'sip', 'spr']);
@@ -134,9 +134,9 @@ function strangeRange(random: SimRandom): SasParameters {
   return { spk: bound(), srk: bound(), epk: bound(), erk: bound() };
 }
 
-/** Whether a range has room for a key that is guarded; written from table-service §8.3. */
+/** True when a guarded key may be in the range; written from table-service §8.3. */
 export function reachesGuarded({ spk = '', epk = '', erk = '' }: SasParameters): boolean {
-  // An absent or empty bound is none. What is guarded of a partition goes up to its end.
+  // An absent or empty bound does not limit. The guarded rows of a partition extend to its end.
   return guardedRows.some(({ partition, from }) => {
     const isBehind = spk > partition;
     const isBefore =

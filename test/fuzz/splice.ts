@@ -22,7 +22,7 @@ export function spliced(random: SimRandom, text: string, tokens: readonly string
   }
 }
 
-/** Splicing may have cut a surrogate pair, which no URL can say. */
+/** Replaces unpaired surrogates, which splicing may create and no URL can contain. */
 export function sayable(text: string): string {
   return Buffer.from(text).toString();
 }

@@ -33,7 +33,7 @@ interface Prepared {
   readonly bytes: Buffer;
 }
 
-/** How often each status was answered to each kind of credential. */
+/** Counts the statuses of the responses to each kind of credential. */
 export class Tally {
   readonly #counts = new Map<string, Map<number, number>>();
 
@@ -50,7 +50,9 @@ export class Tally {
     });
   }
 
-  /** Of every kind some get past the checks of form and of who asks, where there are enough to tell. */
+  /**
+   * Checks that of each kind, if there were enough, some requests passed parsing and authorisation.
+   */
   assertMeaningful(): void {
     for (const [kind, counts] of this.#counts) {
       const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
@@ -61,7 +63,7 @@ export class Tally {
   }
 }
 
-/** Sends one spoilt request after another; throws with the first that is not answered properly. */
+/** Sends changed requests in sequence; throws with the first that has a wrong response. */
 export async function runStream(given: Stream): Promise<void> {
   const { server, tokens, run, tally, stream, count } = given;
   const random = new SimRandom(run.seed + stream);
@@ -127,7 +129,7 @@ async function sendRaw(
   return found === undefined ? undefined : { fault: found, bytes, kind: 'raw bytes' };
 }
 
-/** What is guarded, in an answer to somebody who must not see it. */
+/** Guarded text in a response to a client that must not see it. */
 function leakIn(answer: string, reach: Reach): string | undefined {
   const secrets = reach === 'none' ? [secretElsewhere, secretHere] : [secretElsewhere];
   const leak = secrets.find((secret) => answer.toLowerCase().includes(secret));

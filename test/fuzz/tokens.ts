@@ -9,7 +9,7 @@ export interface BearerToken {
   readonly reach: Reach;
 }
 
-/** What the bearers of tokens send. */
+/** Authorization by bearer token. */
 export interface Tokens {
   readonly good: readonly BearerToken[];
   readonly bearers: readonly BearerToken[];
@@ -27,7 +27,7 @@ const user = {
   oid: '6f0f0f0e-0000-4000-8000-00000000000a',
   tid: '6f0f0f0e-0000-4000-8000-00000000000b',
 };
-/** The tokens of a run have to be good to its end. */
+/** The tokens of a run must be valid until its end. */
 const lastingSeconds = 7 * 24 * 3600;
 
 /** A token that may do everything in both services. */
@@ -35,7 +35,7 @@ export function contributorToken(issuer: TestIssuer): Promise<string> {
   return issuer.token({ ...user, roles: contributor, exp: expiry() });
 }
 
-/** Good ones, those that give too little, and those that nobody should believe. */
+/** Valid tokens, tokens with too few rights, and invalid tokens. */
 export async function bearerTokens(issuer: TestIssuer): Promise<readonly BearerToken[]> {
   const made: BearerToken[] = [];
   const add = (text: string, reach: Reach) => made.push({ text, reach });
@@ -62,10 +62,10 @@ function expiry(): number {
   return Math.floor(Date.now() / 1000) + lastingSeconds;
 }
 
-/** Nested deeper than any claim is. */
+/** Nested more deeply than any claim. */
 const deep = JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`) as unknown;
 
-/** Claims of properly signed tokens that allow nothing. */
+/** Claims of correctly signed tokens that grant nothing. */
 const powerless: readonly Claims[] = [
   { roles: [] },
   { roles: ['Owner'] },
@@ -83,7 +83,7 @@ const powerless: readonly Claims[] = [
   { roles: [], groups: Array.from({ length: 4000 }, (_, index) => index) },
 ];
 
-/** Tokens with the claims of a contributor that the issuer has never signed. */
+/** Tokens with a contributor's claims that the issuer did not sign. */
 function forged({ issuer, keyId, publicJwk }: TestIssuer): readonly string[] {
   const claims = {
     ...user,

@@ -9,14 +9,14 @@ import type { SignedToken } from './signatures.js';
 
 const version = '2025-07-05';
 
-/** A user delegation key as the service gave it: the fields of a signature, and its secret. */
+/** A user delegation key from the service: the fields for signatures, and its secret. */
 export interface DelegationKey {
   readonly fields: SasParameters;
   /** Base64. */
   readonly value: string;
 }
 
-/** Asks as the bearer of a token. */
+/** Requests a key with the token. */
 export async function delegationKeyFor(
   client: QueueWireClient,
   token: string,

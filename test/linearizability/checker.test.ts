@@ -5,9 +5,9 @@ import type { Operation } from './history.js';
 import { partitionModel, type PartitionInput, type PartitionOutput } from './partition-model.js';
 import { queueModel, type QueueInput, type QueueOutput } from './queue-model.js';
 
-// Histories that the checker must accept, and such as only a broken server makes.
+// Histories that the checker must accept, and others that only a faulty server produces.
 
-/** One line an operation: when it began and ended, what it asked, what it was told. */
+/** One operation a line: when it began and ended, its input and its output. */
 type Line<Input, Output> = readonly [from: number, to: number, input: Input, output?: Output];
 
 function verdictOf<State, Input, Output>(

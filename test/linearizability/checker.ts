@@ -1,26 +1,30 @@
 import type { Operation } from './history.js';
 
-/** What an object does, one operation after another. States are values that are never changed. */
+/** The behaviour of an object under sequential operations. States are immutable. */
 export interface Model<State, Input, Output> {
   readonly initial: State;
   /**
-   * The states that the operation may leave. None: with this output it cannot happen here. Without an
-   * output it is one whose answer never came, and may have done whatever it can do in this state.
+   * The possible states after the operation; none when it cannot have this output here. Without an
+   * output the response was lost, and the operation may have had any effect that is possible in
+   * this state.
    */
   readonly step: (state: State, input: Input, output: Output | undefined) => readonly State[];
-  /** The same text for equal states, and for no others. */
+  /** Equal for equal states, and only for those. */
   readonly textOf: (state: State) => string;
 }
 
 export type Decision =
   | { readonly kind: 'linearizable' }
-  /** `reached`: the longest beginning that one order explains, and `stuck` what it cannot explain next. */
+  /**
+   * `reached`: how many operations one order explains at most; `stuck`: the ones after which it
+   * fails.
+   */
   | {
       readonly kind: 'not linearizable';
       readonly reached: number;
       readonly stuck: readonly string[];
     }
-  /** More than `statesMax` states were looked at. */
+  /** More than `statesMax` states were visited. */
   | { readonly kind: 'undecided' };
 
 const statesMax = 400_000;
@@ -32,8 +36,8 @@ interface Node<State> {
 }
 
 /**
- * Whether one order of all operations explains every answer and keeps to time: Wing and Gong's search,
- * with Lowe's memory of what has been tried.
+ * Looks for an order of all operations that explains every response and respects time: Wing and
+ * Gong's search, with Lowe's cache of visited states.
  */
 export function check<State, Input, Output>(
   model: Model<State, Input, Output>,
@@ -71,9 +75,9 @@ export function check<State, Input, Output>(
 }
 
 /**
- * Operations that may come next: begun before any that is left has ended. What was never answered
- * comes first, so that the search, which takes the last first, tries it last; and what ended first
- * comes last.
+ * Operations that may come next: those that began before any remaining one ended. The search takes
+ * the last first, so operations without a response come first and the one that ended first comes
+ * last.
  */
 function candidates<Input, Output>(
   operations: readonly Operation<Input, Output>[],

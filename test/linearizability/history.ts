@@ -1,21 +1,24 @@
 /**
- * What a client asked for and was told. Times are numbers of events in the order in which this
- * process saw them: an operation that ended before another began took effect before it.
+ * What a client requested and received. Times are numbers of events in the order in which this
+ * process observed them: an operation that ended before another began took effect before it.
  */
 export interface Operation<Input, Output> {
   readonly input: Input;
   readonly invokedAt: number;
-  /** Infinity while no answer came: it may have happened since, may happen yet, or never. */
+  /** Infinity without a response: the operation may take effect at any time, or never. */
   readonly respondedAt: number;
   readonly output: Output | undefined;
 }
 
-/** Of one object, such as a partition or a queue, that many clients use at once. */
+/** The operations of many clients on one object, such as a partition or a queue. */
 export class History<Input, Output> {
   readonly #operations: Operation<Input, Output>[] = [];
   #events = 0;
 
-  /** Runs the request between its two events. Rethrows what it throws, its outcome being unknown. */
+  /**
+   * Records the begin and end of a request. When it throws, its outcome is unknown; the error is
+   * rethrown.
+   */
   async record(input: Input, request: () => Promise<Output>): Promise<Output> {
     const index = this.#operations.length;
     const begun = { input, invokedAt: this.#events++, respondedAt: Infinity, output: undefined };

@@ -20,7 +20,7 @@ async function intercepting(world: World, intercept: Interceptor): Promise<Async
   return proxy;
 }
 
-/** Answers some writes as if they had been done. */
+/** Answers some writes as done without doing them. */
 function dropsWrites(): Interceptor {
   let writes = 0;
   return (request, response) => {
@@ -33,7 +33,7 @@ function dropsWrites(): Interceptor {
   };
 }
 
-/** Answers some queries as they were in the beginning, when a partition was empty. */
+/** Answers some queries with the first result, from when the partition was empty. */
 function readsStale(): Interceptor {
   let reads = 0;
   return (request, response) => {

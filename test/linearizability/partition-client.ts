@@ -20,7 +20,7 @@ const refusals: readonly string[] = [
   'UpdateConditionNotSatisfied',
 ] satisfies readonly Refusal[];
 
-/** Draws what to ask a partition for. `seen`: etags that this client was told, by row. */
+/** Draws a request to a partition. `seen`: etags that this client received, by row. */
 export function drawPartitionInput(
   random: SimRandom,
   seen: ReadonlyMap<string, string>,
@@ -50,7 +50,7 @@ function drawWrite(
   return kind === 'merge' ? { kind, row, b, ...ifMatch } : { kind, row, a, b, ...ifMatch };
 }
 
-/** Asks one partition of a table over one connection. */
+/** Sends requests to one partition of a table over one connection. */
 export class PartitionClient {
   readonly #client: WireClient;
   readonly #table: string;
@@ -62,7 +62,7 @@ export class PartitionClient {
     this.#partition = partition;
   }
 
-  /** Throws when no whole answer comes, or one that no sound server gives. */
+  /** Rejects when no complete response arrives, or one that a correct server does not give. */
   ask(input: PartitionInput): Promise<PartitionOutput> {
     if (input.kind === 'get') return this.#get(input.row);
     if (input.kind === 'query') return this.#query();

@@ -1,7 +1,7 @@
 import { stampOf } from '../sim/model.js';
 import type { Model } from './checker.js';
 
-/** What a row holds: two numbers, of which a merge writes one. */
+/** The content of a row: two numbers, of which a merge writes one. */
 export interface Row {
   readonly a: number;
   readonly b: number;
@@ -10,7 +10,7 @@ export interface Row {
 
 export type Write =
   | { readonly kind: 'insert'; readonly row: string; readonly a: number; readonly b: number }
-  /** Without `ifMatch` it makes the row when there is none. */
+  /** Without `ifMatch` it creates a missing row. */
   | {
       readonly kind: 'replace';
       readonly row: string;
@@ -23,7 +23,7 @@ export type Write =
 
 export type PartitionInput =
   | { readonly kind: 'write'; readonly write: Write }
-  /** Of different rows. */
+  /** The rows differ. */
   | { readonly kind: 'group'; readonly writes: readonly Write[] }
   | { readonly kind: 'get'; readonly row: string }
   | { readonly kind: 'query' };
@@ -33,24 +33,24 @@ export type Refusal = 'EntityAlreadyExists' | 'ResourceNotFound' | 'UpdateCondit
 export type Rows = Readonly<Record<string, Row>>;
 
 export type PartitionOutput =
-  /** One etag a write; empty for a deletion. */
+  /** One etag for each write; empty for a deletion. */
   | { readonly kind: 'written'; readonly etags: readonly string[] }
   | { readonly kind: 'refused'; readonly code: Refusal; readonly index: number }
   | { readonly kind: 'rows'; readonly rows: Rows };
 
-/** The number of a merge into a row that was not there. */
+/** The missing number of a row that a merge created. */
 export const nothing = -1;
 
-/** Of a row whose writer was never answered; the first who reads it tells. */
+/** The etag of a row whose writer got no response; the first read shows it. */
 const unknownEtag = '?';
 
 export interface Partition {
   readonly rows: Rows;
-  /** The highest version that a write was told: the next one must be above. */
+  /** The highest version in a response to a write: the next one must be higher. */
   readonly version: string;
 }
 
-/** All rows of a partition, and what the table service does to them. */
+/** All rows of a partition and their behaviour in the table service. */
 export const partitionModel: Model<Partition, PartitionInput, PartitionOutput> = {
   initial: { rows: {}, version: '' },
   step({ rows, version }, input, output) {
@@ -87,7 +87,7 @@ export const partitionModel: Model<Partition, PartitionInput, PartitionOutput> =
       .join(' ') + version,
 };
 
-/** A read shows what is there, and so the etags that nobody was told before. */
+/** A read shows the rows, and so the etags that no response has shown before. */
 function read(
   state: Rows,
   input: Extract<PartitionInput, { kind: 'get' | 'query' }>,
@@ -110,7 +110,7 @@ function read(
 
 type Applied = { readonly rows: Rows } | { readonly code: Refusal; readonly index: number };
 
-/** All of the writes, or the first that cannot be. */
+/** The rows after all writes, or the first write that fails. */
 function applied(
   state: Rows,
   writes: readonly Write[],
@@ -134,6 +134,6 @@ function refusalOf(old: Row | undefined, write: Write): Refusal | undefined {
   const { ifMatch } = write;
   if (ifMatch === undefined) return undefined;
   if (old === undefined) return 'ResourceNotFound';
-  // Who sends an etag has been told it, so a row whose etag nobody knows has another.
+  // A client that sends an etag has received it, so it is not that of a row with an unknown etag.
   return ifMatch === '*' || ifMatch === old.etag ? undefined : 'UpdateConditionNotSatisfied';
 }

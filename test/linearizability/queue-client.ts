@@ -7,14 +7,14 @@ import type { QueueInput, QueueOutput } from './queue-model.js';
 /** Longer than any history. */
 const holdSeconds = 3600;
 
-/** What a client was told of a message: enough to use it. */
+/** What a client received with a message, and needs to use it. */
 export interface Told {
   readonly serial: number;
   readonly id: string;
   readonly receipt: string;
 }
 
-/** Asks one queue over one connection. `told`: what its clients tell each other. */
+/** Sends requests to one queue over one connection. `told`: messages that its clients share. */
 export class HistoryQueueClient {
   readonly #queues: WireQueues;
   readonly #queue: string;
@@ -26,7 +26,7 @@ export class HistoryQueueClient {
     this.#told = told;
   }
 
-  /** Some of the receipts that are drawn are stale by then. */
+  /** Some of the drawn receipts are stale by now. */
   draw(random: SimRandom, nextSerial: () => number): QueueInput {
     const kind = random.weighted({ put: 4, get: 6, release: 3, delete: 3 });
     if (kind === 'put') return { kind, serial: nextSerial() };
@@ -35,7 +35,7 @@ export class HistoryQueueClient {
     return { kind, serial, receipt };
   }
 
-  /** Throws when no whole answer comes, or one that no sound server gives. */
+  /** Rejects when no complete response arrives, or one that a correct server does not give. */
   async ask(input: QueueInput): Promise<QueueOutput> {
     try {
       return await this.#ask(input);

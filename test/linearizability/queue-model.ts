@@ -3,41 +3,41 @@ import type { Model } from './checker.js';
 export type QueueInput =
   | { readonly kind: 'put'; readonly serial: number }
   /**
-   * Takes one message, for longer than any history. `alone`: nobody else asks meanwhile, so it comes
-   * back empty only when nothing is visible. Otherwise another get under way may be about to take what
-   * is visible, and then not succeed.
+   * Takes one message, for longer than any history. `alone`: no other request runs, so the result
+   * is empty only when nothing is visible. Otherwise another get may be about to take the visible
+   * message and then fail.
    */
   | { readonly kind: 'get'; readonly alone: boolean }
-  /** Gives a message back, so that it is visible at once. */
+  /** Makes a message visible at once. */
   | { readonly kind: 'release'; readonly serial: number; readonly receipt: string }
   | { readonly kind: 'delete'; readonly serial: number; readonly receipt: string };
 
 export type QueueOutput =
-  /** Of a put, a get that found something, a release. */
+  /** The result of a put, a successful get or a release. */
   | {
       readonly kind: 'held';
       readonly serial: number;
       readonly receipt: string;
       readonly count: number;
     }
-  /** Of a get that found nothing, a deletion. */
+  /** The result of a get that found nothing, or of a deletion. */
   | { readonly kind: 'done' }
-  /** The receipt is not, or no longer, that of the message. */
+  /** The receipt is not the current one of the message. */
   | { readonly kind: 'refused' };
 
 interface Message {
   readonly isVisible: boolean;
   readonly receipt: string;
-  /** How often it was handed out. */
+  /** The dequeue count. */
   readonly count: number;
 }
 
 type Messages = Readonly<Record<number, Message>>;
 
-/** Whoever was given it did not get the answer. */
+/** The response with the receipt was lost. */
 const unknownReceipt = '?';
 
-/** A queue in which messages are held for ever or given back at once. */
+/** A queue whose messages are held forever or made visible at once. */
 export const queueModel: Model<Messages, QueueInput, QueueOutput> = {
   initial: {},
   step(state, input, output) {

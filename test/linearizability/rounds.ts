@@ -21,13 +21,13 @@ const clientsOfObject = 4;
 const partitions = 3;
 const queues = 2;
 const phases = 3;
-/** Of one client in one phase: more make histories that take long to check. */
+/** For one client in one phase: histories with more requests take long to check. */
 const requestsMax = 20;
 
 export interface Checked {
   readonly histories: number;
   readonly operations: number;
-  /** Operations whose answer never came. */
+  /** Operations without a response. */
   readonly unanswered: number;
   readonly kills: number;
 }
@@ -38,13 +38,13 @@ interface QueueHistory {
   readonly told: Told[];
 }
 
-/** What ends each phase. */
+/** How a phase ends. */
 type Trouble = 'kill workers' | 'kill primary' | 'stop' | 'nothing';
 
 /**
- * Clients use a few partitions and queues of a server of one process or several, of which some are
- * killed, or all of them; the next start has the other mode. Then one order must explain what each partition and each queue answered. Throws
- * `Finding` when none does.
+ * Clients use a few partitions and queues of a server of one or several processes, some or all of
+ * which are killed; the next start uses another mode. One order must then explain all responses of
+ * each partition and of each queue. Throws `Finding` when there is none.
  */
 export class LinearizabilityRound {
   readonly #random: SimRandom;
@@ -59,7 +59,7 @@ export class LinearizabilityRound {
     this.#queues = Array.from({ length: queues }, () => ({ history: new History(), told: [] }));
   }
 
-  /** `prepare`: for tests that put something between the clients and the server. */
+  /** `prepare`: may put a proxy between the clients and the server. */
   async run(prepare?: (world: World) => Promise<AsyncDisposable>): Promise<Checked> {
     const random = this.#random;
     await using world = await World.make(random, {
@@ -70,7 +70,7 @@ export class LinearizabilityRound {
     await using _ = await prepare?.(world);
     for (let phase = 1; phase <= phases; phase += 1) {
       const isLast = phase === phases || prepare !== undefined;
-      // The first phase has another mode than those behind it.
+      // The later phases use another mode than the first.
       const trouble: Trouble = random.weighted({
         'kill workers': world.workers === 1 || phase === 1 ? 0 : 4,
         'kill primary': 3,
@@ -83,7 +83,7 @@ export class LinearizabilityRound {
     return this.#check();
   }
 
-  /** With nobody beside, a queue gives everything that is visible. */
+  /** Without concurrent requests a queue returns every visible message. */
   async #drain(world: World): Promise<void> {
     const wire = world.queueClient();
     for (const [index, { history, told }] of this.#queues.entries()) {
@@ -210,7 +210,7 @@ function severalOf(random: SimRandom): number {
   return random.between(2, 4);
 }
 
-/** A worker may have ended with one that was killed before. */
+/** A worker may have ended together with one that was killed before. */
 function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
@@ -228,8 +228,8 @@ function clients(make: () => Promise<void>): Promise<void>[] {
 }
 
 /**
- * Whether an answer came. What was asked over a connection that broke stays unanswered in the history,
- * and its client asks no more in this phase: many such operations make a history long to check.
+ * True when a response arrived. A request on a broken connection has none in the history, and its
+ * client sends no more in this phase: many such operations make a history long to check.
  */
 async function isAnswered(request: () => Promise<unknown>): Promise<boolean> {
   try {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { findingTexts } from '../../src/modeling/advisor/findings/finding-texts.js';
 import { examplePrices } from '../../src/modeling/index.js';
 
-// What the reference says of the advisor's findings, against the findings.
+// The reference of the advisor's findings must agree with the findings.
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const page = readFileSync(`${root}docs/reference/modeling-advisor.md`, 'utf8');

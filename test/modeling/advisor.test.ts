@@ -29,7 +29,7 @@ import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { allRows } from './support/indexed-employees.js';
 import { startTables, type ObservedTable, type ObservedTables } from './support/observed-tables.js';
 
-// What the advisor tells, against a real server: what it measures, and what operations then send.
+// The advisor against a real server: what it measures, and the requests that operations then send.
 
 const Employee = defineEntity({
   type: 'Employee',
@@ -54,7 +54,9 @@ const someone = {
 
 const names = ['Jones', 'Smith', 'Smith', 'Smith'];
 
-/** Sales has 1,500 employees, Legal 100; three of four are called Smith, every fifth has an age. */
+/**
+ * Sales has 1,500 employees and Legal 100; three of four are named Smith, every fifth has an age.
+ */
 function employees() {
   return Array.from({ length: 1_600 }, (_, id) => ({
     department: id < 1_500 ? 'Sales' : 'Legal',
@@ -119,7 +121,7 @@ describe('the advisor with a live table', () => {
     const report = explain(Employee, { ...measured, operations: [] });
     const rows = await allRows(table.gateway);
     const total = rows.reduce((sum, row) => {
-      // The length of a write stamp is not known before; an average one is expected.
+      // The length of a write stamp is unknown in advance; the estimate uses an average one.
       const stamp = row.properties['WriteStamp'];
       const units = stamp?.type === 'String' ? stamp.value.length : 0;
       assert.ok(units > 0 && units <= stampUnits.maximum);
@@ -210,7 +212,7 @@ describe('the advisor with a live table', () => {
       const found = observed[at] ?? 0;
       assert.ok(best <= found && found <= worst, `${at}: ${found} of ${best} to ${worst}`);
     });
-    // Of what is known exactly, also what is expected.
+    // For exact facts the estimate must be equal too.
     for (const at of [0, 5, 6, 7]) {
       assert.equal(operations[at]?.requests.expected, observed[at], `${at}`);
     }
@@ -285,7 +287,7 @@ describe('the advisor with a live table', () => {
         { kind: 'delete', perSecond: 1 },
       ],
     });
-    // Put, got and deleted: the relay of this test hands intents on itself.
+    // A put, a get and a delete; the relay of this test passes intents on itself.
     const queueRequests = 3;
     const observed: (readonly string[])[] = [];
     const rows: number[] = [];
@@ -303,7 +305,8 @@ describe('the advisor with a live table', () => {
     const later = [...main.takeKinds().slice(0, -1), ...town.takeKinds()];
     const [inserted] = operations;
     assert.equal((inserted?.requestsLater.expected ?? 0) - queueRequests, later.length);
-    // The relay finds the intent, the worker reads the entity twice, the relay forgets the intent.
+    // The relay queries the intent, the worker reads the entity twice, the relay deletes the
+    // intent.
     const inMain = ['query', 'point-read', 'point-read', 'delete'];
     assert.deepEqual(later, [...inMain, 'point-read', 'insert']);
     await count(() => open.merge(at, { age: 5 }, any));
@@ -319,7 +322,7 @@ describe('the advisor with a live table', () => {
       operations.map(({ requests }) => requests.expected),
       observed.map(({ length }) => length),
     );
-    // Rows of the caller's transaction: what its worker writes comes later.
+    // Rows of the caller's transaction, without those that the worker writes later.
     assert.deepEqual(rows, [4, 2, 5, 3, 1, 1, 4]);
   });
 });

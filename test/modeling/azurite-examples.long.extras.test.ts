@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startAzurite, type AzuriteService } from '../support/azurite.js';
 
-// The programs of the pattern guide against Azurite: the library needs nothing of this server.
-// TABULARIUM_AZURITE_ROUNDS: how often each is run; once when absent.
+// The programs of the pattern guide against Azurite: the library depends on nothing of this server.
+// TABULARIUM_AZURITE_ROUNDS: how often each is run, by default once.
 
 const run = promisify(execFile);
 const rounds = Number(process.env['TABULARIUM_AZURITE_ROUNDS'] ?? 1);

@@ -135,7 +135,7 @@ describe('bulk', () => {
         calls += 1;
         if (calls % 3 === 1) throw unavailable();
         const results = await gateway.transact(writes);
-        // Applied, and the answer lost: the repetition meets its own rows.
+        // The transaction is applied and its response lost, so the repetition finds its own rows.
         if (calls % 3 === 2)
           throw new RequestError('reset', {
             status: 0,

@@ -32,7 +32,7 @@ import { crashEverywhere } from './support/crash-points.js';
 import { Employee, newEmployee } from './support/employees.js';
 import { startQueueWorld } from './support/queue-world.js';
 
-// The feed of a table's changes, over real tables.
+// The change feed of a table, over real tables.
 
 const world = await startQueueWorld();
 const { time } = world;
@@ -58,7 +58,7 @@ function relayOf(table: TableGateway): Relay {
   return new Relay({ table, registry, sink: feedSink(table) });
 }
 
-/** Announces changes of employees, each in a transaction of its own. */
+/** Announces changes of employees, each in its own transaction. */
 async function change(outbox: Outbox, ...ids: readonly number[]): Promise<void> {
   for (const id of ids) {
     const key = { department: 'Sales', id };
@@ -67,7 +67,7 @@ async function change(outbox: Outbox, ...ids: readonly number[]): Promise<void> 
   }
 }
 
-/** A feed of the events 1 to `count`, whose ids are their sequences. */
+/** A feed of events 1 to `count`, whose ids are their sequence numbers. */
 async function newFeed(count: number): Promise<Parts> {
   const parts = await newParts();
   const messages = [];
@@ -263,16 +263,16 @@ describe('a consumer group', () => {
     const end = await feed.end('Sales');
     assert.equal(await group().cursor('Sales'), end);
     await group().forget('Sales');
-    // One stops at the fourth event, where another has gone to the end meanwhile.
+    // One consumer stops at the fourth event, after another has gone to the end.
     assert.equal(await consumeUpTo(group(), 4n, () => consumeUpTo(group(), 60n)), 4);
     assert.equal(await group().cursor('Sales'), end);
     await group().forget('Sales');
-    // One goes to the end, although another has stopped at the fourth meanwhile.
+    // One consumer goes to the end, after another has stopped at the fourth event.
     assert.equal(await consumeUpTo(group(), 60n, () => consumeUpTo(group(), 4n)), 60);
     assert.equal(await group().cursor('Sales'), end);
   });
 
-  /** Handles events up to one, at which something else happens. */
+  /** Handles events up to this one, and calls back while it handles that. */
   function consumeUpTo(
     group: ConsumerGroup,
     last: bigint,

@@ -8,7 +8,7 @@ import { NamedEmployee as Employee } from './support/employees.js';
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 
-// The guide's own layout: an employee, and the reviews of each year.
+// The layout of the guide: an employee, and the reviews of each year.
 const Review = defineEntity({
   type: 'Review',
   properties: {

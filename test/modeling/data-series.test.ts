@@ -26,7 +26,7 @@ const MessageCounts = defineEntity({
 const hours = { slots: 24, value: int32() };
 const today = { employee: '000123', day: '20140731' };
 
-/** Undefined when other writers were faster at all attempts. */
+/** undefined when other writers won all attempts. */
 async function unlessOutrun<T>(attempt: () => Promise<T>): Promise<T | undefined> {
   try {
     return await attempt();
@@ -89,7 +89,7 @@ describe('a data series', () => {
       Array.from({ length: writers }, async (_, writer) => {
         const counts = dataSeriesOf(MessageCounts, gateway, hours);
         for (let round = 0; round < rounds; round++) {
-          // On a busy machine others may be faster at every attempt; nothing was added then.
+          // On a busy machine other writers may win every attempt; then nothing was added.
           while ((await unlessOutrun(() => counts.add(today, writer % 2, 1))) === undefined);
           await counts.set(today, 2 + (writer % 8), round);
         }
@@ -181,7 +181,7 @@ describe('a data series', () => {
       check: async ({ table, done }) => {
         const { values } = await dataSeriesOf(MessageCounts, table, hours).read(today);
         const stored = values[0] ?? 0;
-        // What was told is there; at most the one that was under way may be there as well.
+        // Acknowledged additions are stored; the one in progress may be stored as well.
         assert.ok(stored === done || stored === done + 1, `${stored} stored, ${done} told`);
       },
     });

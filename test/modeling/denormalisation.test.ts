@@ -15,7 +15,7 @@ import { startTables } from './support/observed-tables.js';
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 
-// The guide's own layout: a department has the details of its manager.
+// The layout of the guide: a department has the details of its manager.
 const Department = defineEntity({
   type: 'Department',
   properties: {

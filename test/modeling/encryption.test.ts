@@ -17,7 +17,7 @@ import { CountingKey } from './support/encryption-keys.js';
 import { startTables } from './support/observed-tables.js';
 import { anyRow, wireValues } from './support/wire-arbitraries.js';
 
-// Encrypted rows in a real table: what is stored, what comes back, what is refused, what it costs.
+// Encrypted rows in a real table: what is stored, read and refused, and what it costs.
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -41,7 +41,7 @@ const jones: Row = {
   encrypt: ['Note', 'Salary'],
 };
 
-/** All bytes under which a value could show in a stored one. */
+/** All byte sequences that would reveal a value inside a stored one. */
 function tracesOf(plain: string): readonly Buffer[] {
   const encodings = ['utf8', 'utf16le', 'latin1'] as const;
   const raw = encodings.map((encoding) => Buffer.from(plain, encoding));
@@ -53,7 +53,9 @@ function tracesOf(plain: string): readonly Buffer[] {
   ];
 }
 
-/** What bytes look like inside of base64, at each offset: without the digits that others share. */
+/**
+ * The base64 digits of bytes at each of three offsets, without those that neighbouring bytes share.
+ */
 function base64Of(bytes: Uint8Array): readonly string[] {
   return [0, 1, 2].map((before) => {
     const digits = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64url');

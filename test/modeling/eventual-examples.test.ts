@@ -12,7 +12,7 @@ const { server } = await startFixture();
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const run = promisify(execFile);
 
-/** The blocks of a page in one language, `''` for output. */
+/** The code blocks of a page in one language; `''` for output. */
 function blocksOf(page: string, language: string): string[] {
   const text = readFileSync(`${root}${page}`, 'utf8');
   const blocks = [...text.matchAll(/^```(\w*)\n([^]*?)^```$/gm)];

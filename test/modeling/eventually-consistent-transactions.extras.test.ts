@@ -82,7 +82,10 @@ async function changesOf(table: TableGateway, key = jones): Promise<number | und
   return row === undefined ? undefined : codecOf(Employee).fromRow(row).changes;
 }
 
-/** Counts a change up as another part of a program does; false when the employee is gone. */
+/**
+ * Increments the number of changes, like another part of a program; false when the employee is
+ * gone.
+ */
 async function changeOnce(table: TableGateway): Promise<boolean> {
   for (;;) {
     const row = await table.get(employeeKey(jones));
@@ -99,7 +102,7 @@ async function changeOnce(table: TableGateway): Promise<boolean> {
   }
 }
 
-/** The table, where something happens right after the nth read of a whole row. */
+/** A gateway that calls back right after the nth read of a whole row. */
 function interrupted(
   table: TableGateway,
   nth: number,
@@ -611,7 +614,7 @@ describe('the types of a workflow', () => {
       payload,
       steps: [{ name: 'ours', run: ({ department }) => Promise.resolve(void department.length) }],
     });
-    // @ts-expect-error -- a step of cities gets no employees
+    // @ts-expect-error -- a step for cities cannot take employees
     defineWorkflow('wrong', { payload, steps: [other] });
     // @ts-expect-error -- an employee's key has an id
     const start = (queue: QueuePort) => workflow.start(queue, { department: 'Sales' });
@@ -639,7 +642,7 @@ describe('a workflow performed at once', () => {
         const isStated = (await messageCount(office.realQueue)) > 0;
         await drain(office, moveSteps);
         if (isStated || (await changesOf(office.current)) === undefined) return;
-        // Dead before it had stated anything: nothing may have happened.
+        // The run died before its first message was stored, so nothing may have happened.
         assert.equal(await changesOf(office.archive), undefined);
         await workflowOf(office, moveSteps).perform(office.queue, jones);
       },

@@ -15,7 +15,8 @@ import {
 import { isTransient } from '../../src/modeling/table/transient.js';
 import { startServer } from '../support/start-server.js';
 
-// The modelling library over a server that fails on purpose: real answers are lost on a real wire.
+// The modelling library against a server that injects faults: real responses are lost on a real
+// connection.
 
 const started = await startServer();
 const { server } = started;
@@ -27,7 +28,7 @@ afterEach(() => server.faults.clear());
 
 let tableCount = 0;
 
-/** A table of counters. The official client repeats a request as it does by default, but sooner. */
+/** A table of counters. The official client has its default retries, with shorter delays. */
 async function openCounters(writeStamp: string | false = 'WriteStamp') {
   tableCount += 1;
   const client = TableClient.fromConnectionString(
@@ -55,7 +56,7 @@ function increment(counters: Counters) {
   return counters.update({ name: 'a' }, (now) => ({ ...now, value: now.value + 1 }));
 }
 
-/** The next request of these methods meets the fault. */
+/** Injects the fault into the next request with this method. */
 function next(method: FaultRule['method'] & {}, effect: FaultEffect): void {
   server.faults.replace([{ name: 'next', method, count: 1, effect }]);
 }
@@ -131,10 +132,10 @@ describe('a counter under faults of every kind', () => {
       sometimes({ kind: 'error', code: 'ServerBusy', retryAfterSeconds: 0 }),
       sometimes({ kind: 'error', code: 'OperationTimedOut' }),
       sometimes({ kind: 'latency', ms: { min: 1, max: 5 } }),
-      // The official client does not repeat a read whose answer ends in its middle.
+      // The official client does not repeat a read whose response ends early.
       sometimes({ kind: 'truncate' }, 'UpdateEntity'),
     ]);
-    // A row keeps the ids of four writes, so no more than three others may follow one meanwhile.
+    // A row keeps the ids of four writes, so at most three others may follow while one is repeated.
     for (let round = 0; round < 20; round += 1) {
       await Promise.all([increment(counters), increment(counters), increment(counters)]);
     }

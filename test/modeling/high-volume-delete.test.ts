@@ -12,7 +12,7 @@ const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 let sets = 0;
 
-/** The clock of 2014-07-31T18:25:00Z. */
+/** A clock at 2014-07-31T18:25:00Z, the time of the guide's example. */
 const clockOfTheGuide = () => manualClock(Date.UTC(2014, 6, 31, 18, 25) * 1000);
 const passDays = (clock: ManualClock, days: number) => clock.advanceMicros(days * 86_400_000_000);
 
@@ -24,7 +24,7 @@ interface World {
   readonly takeRequests: () => readonly string[];
 }
 
-/** Ends with a letter, so that each test has a set of its own. */
+/** Ends with a letter, so that no set's tables match the prefix of another. */
 const nextPrefix = () => `Login${(sets += 1)}x`;
 
 function newWorld(changes: Partial<BucketSet> = {}): World {

@@ -98,7 +98,7 @@ describe('backfill', () => {
     main.takeKinds();
     await pagesOf(employees.backfill('email'));
     const kinds = main.takeKinds();
-    // 20 of Sales and 40 of Marketing.
+    // One transaction for the 20 of Sales and one for the 40 of Marketing.
     assert.equal(kinds.filter((kind) => kind === 'transaction').length, 2);
     assert.equal(kinds.filter((kind) => kind === 'insert').length, 0);
   });

@@ -20,7 +20,7 @@ import { assertInStep, meddled, rowKeysOf } from './support/indexed-employees.js
 import { LostAnswers } from './support/lost-answers.js';
 import { startTables } from './support/observed-tables.js';
 
-// Storms of 409 and 412, and answers that are lost.
+// Many 409 and 412 responses, and lost responses.
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -147,14 +147,14 @@ describe('a writer whose answer is lost', () => {
     lost.lose(1, 'POST');
     const merged = await employees.merge(at, { email: 'smith@x' }, any);
     assert.equal(merged.raises, 1);
-    // What it gives can be written back.
+    // The returned entity can be written back.
     await employees.replace({ ...merged, raises: 2 });
     assert.equal((await employees.get(at))?.raises, 2);
-    // The client's own repetitions have no answer either, and no attempt is left.
+    // The responses to the client's retries are lost too, and no attempt is left.
     lost.lose(3, 'POST');
     const last = await employees.update(at, raised, { attemptsMax: 1 });
     assert.equal(last.raises, 3);
-    // Nothing tells whose deletion it was, so that it is not sent again.
+    // Nothing shows whose deletion succeeded, so it is not sent again.
     lost.lose(3, 'POST');
     await assert.rejects(employees.delete(last), /socket hang up/);
     assert.equal(await employees.get(at), undefined);

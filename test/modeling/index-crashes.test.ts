@@ -15,7 +15,7 @@ import {
 } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
 
-// Whatever is killed between any two requests, the worker or `rebuild` finds the way to its end.
+// Whichever request a process is killed at, the worker or `rebuild` completes the change.
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -25,7 +25,7 @@ interface World {
   readonly employees: Employees;
 }
 
-/** A death before a request leaves what a death after the one before it leaves. */
+/** Dying before a request has the same effect as dying after the one before it. */
 const moments: readonly Moment[] = isLong ? ['before', 'after'] : ['after'];
 const any = { ifMatch: 'any' };
 const at = (id: number) => ({ department: 'Sales', id });
@@ -43,7 +43,7 @@ async function newWorld(count: number): Promise<World> {
   return { places, employees };
 }
 
-/** The same tables in the hands of a process that dies. */
+/** The employees as opened by a process that is killed. */
 function doomedEmployees({ places }: World, doomed: Doomed): Employees {
   return openEmployees({
     table: doomed.wrap(places.table),
@@ -85,7 +85,7 @@ describe('a writer that dies', () => {
         try {
           await doomedEmployees(world, doomed).insert(employee(9, moved));
         } catch (error) {
-          // Its own success, when the answer was withheld.
+          // The entity of its own first attempt, whose response was lost.
           if (!(error instanceof EntityExistsError)) throw error;
         }
       },
@@ -112,7 +112,7 @@ describe('a writer that dies', () => {
         assert.ok(found?.email === 'moved@x' || found?.email === 'mail4@contoso.com');
       },
     });
-    // The entity, the lists that it leaves, of one chunk, and that it enters.
+    // The entity, the two lists that it leaves, each of one chunk, and the list that it enters.
     assert.deepEqual(requests, ['get', 'get', 'get', 'get', 'transact']);
   });
 

@@ -28,7 +28,7 @@ import {
 } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
 
-// How indexes are mended, drift by drift, and what a writer may do between two requests of it.
+// The repair of indexes for each kind of drift, and with writes between two of its requests.
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -67,7 +67,7 @@ async function threeEmployees() {
   return { places, employees, lose };
 }
 
-/** The same table. Something happens once: before the first write, or after a page was read. */
+/** A gateway that calls `meddle` once: before the first write, or after a page was read. */
 function overtaken(
   table: TableGateway,
   at: 'first write' | 'first page' | 'second page',
@@ -132,7 +132,7 @@ describe('a rebuild that is overtaken', () => {
 
   it('leaves the copy of another entity alone that has taken the value over', async () => {
     const { places, employees } = await threeEmployees();
-    // The copies are in the first page and the entities in the second.
+    // The first page has the copies, the second one the entities.
     const table = overtaken(places.table, 'second page', async () => {
       await employees.merge(first, { email: 'new@contoso.com' }, any);
       await employees.merge(second, { email: emailOfFirst }, any);
@@ -156,7 +156,7 @@ describe('a rebuild', () => {
       assert.deepEqual(page.drifts, []);
       repaired += page.repaired;
     }
-    // Two that do not belong, one that is missing.
+    // Two wrong rows and a missing one.
     assert.equal(repaired, 3);
     assert.deepEqual(await driftsOf(employees.verify({ indexes: ['lastName'] })), []);
     for (const lastName of ['Jones', 'Smith']) {
@@ -186,7 +186,7 @@ describe('a rebuild', () => {
 describe('the first phase of a backfill', () => {
   type Name = 'email' | 'lastName' | 'company' | 'firstName';
 
-  /** Fills an index of three entities, one of which changes or goes meanwhile. */
+  /** Backfills an index of three entities while one of them is changed or deleted. */
   async function fillWhile(
     name: Name,
     at: 'first write' | 'first page',
@@ -194,7 +194,7 @@ describe('the first phase of a backfill', () => {
   ): Promise<void> {
     const { places, employees } = await threeEmployees();
     const alone = entitiesOf(Employee, places.table);
-    // Everything that the index has goes, as if it were new.
+    // Deletes all rows of the index, as if the index were new.
     for (const id of [0, 1, 2]) await employees.delete({ department: 'Sales', id }, any);
     await drain(places, employees);
     for (const [id, lastName] of lastNames.entries()) {

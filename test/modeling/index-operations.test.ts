@@ -16,8 +16,8 @@ import {
 } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
 
-// Random operations, with workers that act on intents in any order and twice, against a model.
-// INDEX_OPERATIONS=300 makes a short run of it; INDEX_SEED repeats one.
+// Random operations, with workers that handle intents in any order and twice, compared with a
+// model. INDEX_OPERATIONS sets their number; INDEX_SEED repeats a run.
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -47,7 +47,7 @@ function randomEmployee(random: SimRandom): NewEmployee {
     department,
     firstName: random.pick(firstNames),
     lastName: random.pick(lastNames),
-    // Unique in a department, as the index by email needs it.
+    // Unique within a department, which the index by email requires.
     email: `${'abc'[random.int(3)]}${id}@contoso.com`,
     town: random.pick(towns),
   });
@@ -103,7 +103,7 @@ async function changeOne({ random, employees, model }: Simulation): Promise<void
   model.set(nameOf(given), withoutAbsent(given));
 }
 
-/** Some intents, picked by chance; some stay, as if the worker had died behind its last write. */
+/** Handles some intents; some of these stay, as if the worker had died after its last write. */
 async function workSome({ random, places, employees }: Simulation): Promise<void> {
   const waiting = await waitingIntents(places.table);
   const some = waiting.filter(() => random.chance(0.5)).toReversed();

@@ -60,14 +60,14 @@ describe('verify', () => {
     await assertInStep(employees);
     let checked = 0;
     for await (const page of employees.verify()) checked += page.checked;
-    // Each of 20 entities in 4 indexes, 10 of them in a fifth, from either side.
+    // 20 entities in four indexes and 10 in a fifth, each counted from both sides.
     assert.equal(checked, 2 * (20 * 4 + 10));
   });
 
   it('tells what outside writers have left behind, of each index', async () => {
     const { employees, places } = await newEmployees(6);
     const alone = entitiesOf(Employee, places.table);
-    // Past the indexes: a new entity, a changed one, a deleted one.
+    // Written without the indexes: a new entity, a changed one and a deleted one.
     await alone.insert(employee(7, { town: 'Town9' }));
     await alone.merge(
       { department: 'Sales', id: 0 },

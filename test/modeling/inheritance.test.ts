@@ -30,7 +30,7 @@ const Contractor = defineEntity({
   partitionKey: (p) => key`${p.department}`,
   rowKey: (p) => key`EMPLOYEE_${p.id.padded(6)}`,
 });
-/** Told by its RowKey alone. */
+/** Recognised by its RowKey alone. */
 const Department = defineEntity({
   type: 'Department',
   properties: { department: string(), count: int32() },

@@ -44,16 +44,16 @@ import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { assertInStep } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
 
-// Every object has members such as `constructor` and `toString`. Wherever names are free, these are
-// names like any other: absent until somebody sets them, and then what was set.
+// Every object inherits members such as `constructor` and `toString`. As names of properties, these
+// must be absent until they are set.
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
 
 const inherited = Object.getOwnPropertyNames(Object.prototype);
-/** The official client cannot write `__proto__`; rows that others wrote may have it. */
+/** The official client cannot write `__proto__`, but other writers may have. */
 const storable = inherited.filter((name) => name !== '__proto__');
-/** Enough where each name takes many requests. */
+/** A few, for tests in which each name takes many requests. */
 const some = ['constructor', 'toString', '__lookupGetter__'];
 const text = (value: string): WireValue => ({ type: 'String', value });
 const place = { partitionKey: 'p', rowKey: 'r' };

@@ -31,7 +31,7 @@ import { startTables } from './support/observed-tables.js';
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
 
-// The layout of the guide: partitions empid_Sales and email_Sales.
+// The layout of the guide: partitions `empid_Sales` and `email_Sales`.
 const Employee = defineEntity({
   type: 'Employee',
   properties: {
@@ -148,13 +148,13 @@ describe('an inter-partition index', () => {
     await employees.insert(employee(1, { email: 'a@x' }));
     const [intent] = await waitingIntents(gateway);
     assert.ok(intent !== undefined);
-    // After the worker has read the entity, and before it has written the copy.
+    // Between the worker's read of the entity and its write of the copy.
     const meddling = meddled(gateway, 'write', () =>
       employees.merge(keyOf(1), { email: 'b@x' }, any),
     );
     const slow = indexedEntitiesOf(indexes, { table: meddling, outbox: testOutbox(gateway) });
     await settleIntent(gateway, slow.handler, intent);
-    // The copy of the old value is left to the intent of the change; the new one is there.
+    // The new copy exists; the intent of the change will delete the old one.
     assert.ok(await employees.by.email.get(emailOf('b@x')));
     await drain();
     await assertInStep(employees);

@@ -7,8 +7,8 @@ import { withEncryption } from '../../src/modeling/encryption/encrypted-table.js
 import type { Row, StoredRow } from '../../src/modeling/rows/row.js';
 import type { TableGateway } from '../../src/modeling/table/gateway.js';
 
-// The client of key vaults as a key-encryption key, as it is. The vault here is its protocol over a
-// key in this process: what the client sends and reads is the real thing.
+// The real client of Azure Key Vault as key-encryption key. The vault is its protocol over a key in
+// this process.
 
 const keyId = 'https://vault.example.net/keys/staff/0123456789abcdef0123456789abcdef';
 const credential = { getToken: () => Promise.resolve({ token: 't', expiresOnTimestamp: 9e15 }) };
@@ -20,7 +20,7 @@ interface VaultRequest {
 
 const key = aesKeyWrapper(keyId, Buffer.alloc(32, 3));
 
-/** What the vault tells of the key, which never leaves it. */
+/** The vault's description of the key, which never leaves it. */
 const keyBundle = { key: { kid: keyId, kty: 'oct-HSM', key_ops: ['wrapKey', 'unwrapKey'] } };
 
 async function wrapping(operation: string, body: unknown) {
@@ -34,7 +34,7 @@ async function wrapping(operation: string, body: unknown) {
   return { kid: keyId, value: Buffer.from(result).toString('base64url') };
 }
 
-/** `POST …/wrapkey` and `…/unwrapkey`, behind the challenge that names the authority. */
+/** `POST …/wrapkey` and `…/unwrapkey`, after the challenge that names the authority. */
 function vaultClient(requests: string[]): CryptographyClient {
   const headers = (entries: Readonly<Record<string, string>> = {}) => {
     const all = new Map(Object.entries(entries));

@@ -23,8 +23,8 @@ import { startAzuriteBlobs } from '../support/azurite-blob.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
 
-// Values of every size in a real table and a real blob service: what is stored, what comes back, what
-// is left behind, and what happens when a write is killed or overtaken.
+// Values of every size in a real table and a real blob service: what is stored, read and left over,
+// and what happens when a write is killed or meets another.
 
 const tables = await startTables();
 const azurite = await startAzuriteBlobs();
@@ -45,7 +45,7 @@ const random = (bytes: number): WireValue => ({
 const text = (value: string): WireValue => ({ type: 'String', value });
 const rowOf = (properties: RowProperties, rowKey = 'r'): Row => ({ ...key, rowKey, properties });
 
-/** Thresholds at which V goes into a row beside the entity and W into a blob, without much data. */
+/** Thresholds by which V is stored in rows beside the entity and W in a blob, with little data. */
 const small: LargeOptions = {
   binaryBytesInline: 500,
   entityBytesMax: 4000,
@@ -82,7 +82,7 @@ async function rowKeysOf(table: TableGateway): Promise<readonly string[]> {
   return (await table.page({ select: [] })).rows.map(({ rowKey }) => rowKey);
 }
 
-/** One value for each rung of the ladder. */
+/** One value for each way of storing. */
 const rungs: readonly (readonly [string, RowProperties])[] = [
   ['inline', { V: text('short') }],
   ['in parts of the entity', { V: random(200_000) }],
@@ -177,7 +177,7 @@ describe('a large value', () => {
   });
 });
 
-/** A small merge over a value in rows leaves the rows to `verifyLargeValues`. */
+/** A small merge over a value in rows leaves its old rows to `verifyLargeValues`. */
 async function abandonedBySmallMerges(large: Parameters<typeof verifyLargeValues>[0]) {
   await verifyLargeValues(large, { repair: true, clock: manualClock(9e15) });
   return [];
@@ -393,7 +393,10 @@ describe('a process that is killed', () => {
     await verifyLargeValues(large, { repair: true, clock: manualClock(9e15) });
   };
 
-  /** Whole, one of these, and nothing else in the table or among the blobs. */
+  /**
+   * Checks that the entity is one of these states, and that the table and the blobs have nothing
+   * else.
+   */
   const isOneOf = (...states: readonly (RowProperties | undefined)[]) => {
     return async ({ table, large, blobs }: World) => {
       const read = await large.get(key);
@@ -558,7 +561,8 @@ describe('a lost answer', () => {
 
   it('that makes the client repeat its write does not cost the blobs of the first', async () => {
     const { table, blobs } = await withBlobs();
-    // As the client does: the first request is carried out, its repetition meets a conflict.
+    // Stands for a client's retry: the first request is applied, and its repetition gets a
+    // conflict.
     const repeating: TableGateway = {
       table: table.table,
       get: (given, select) => table.get(given, select),

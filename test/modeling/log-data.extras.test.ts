@@ -290,7 +290,7 @@ describe('searching a log', () => {
       records.map(({ operation }) => operation),
       ['17:30:00', '18:30:00'],
     );
-    // One listing an hour; the blob of 18:45 is left out by its metadata.
+    // One listing for each hour; metadata shows that the blob of 18:45 is not needed.
     assert.deepEqual(takeRequests(), ['list', 'read', 'list', 'read']);
     await collect(reader.find(day));
     assert.deepEqual(takeRequests(), ['list']);
@@ -313,7 +313,7 @@ describe('searching a log', () => {
 describe('a log after a crash at any request', () => {
   interface World {
     readonly blobs: LogBlobs;
-    /** Operations whose writes or flushes resolved. */
+    /** Operations of records whose write or flush has resolved. */
     readonly acknowledged: string[];
   }
   const prepare = async (): Promise<World> => ({
@@ -327,7 +327,10 @@ describe('a log after a crash at any request', () => {
     c: at('19:00:00'),
   };
 
-  /** Every acknowledged record once, no record twice, and blobs that a next process goes on from. */
+  /**
+   * Checks that every acknowledged record is there once, that none is there twice, and that another
+   * process can go on.
+   */
   async function check({ blobs, acknowledged }: World): Promise<void> {
     const found = await operations(blobs);
     assert.equal(new Set(found).size, found.length, `${found.join(' ')} has something twice`);

@@ -25,7 +25,7 @@ const ExpenseClaim = defineEntity({
   partitionKey: (p) => key`${p.employee}`,
   rowKey: (p) => key`${p.submittedAt.descending()}_${p.id}`,
 });
-/** As the guide has it: only the ticks. */
+/** The layout of the guide, with the ticks alone in the RowKey. */
 const PlainClaim = defineEntity({
   type: 'PlainClaim',
   properties: { employee: string(), submittedAt: instant(), amount: double() },

@@ -238,7 +238,7 @@ describe('a view of a partition', () => {
   });
 });
 
-// What does not compile, and the runtime's word on it.
+// Calls that do not compile, and their errors at run time.
 it('a view refuses names that are no numbers of it', async () => {
   const { gateway } = await started.newTable();
   const make = () =>

@@ -8,7 +8,7 @@ import { createServer } from '../../src/app/index.js';
 import { pageShapes } from '../support/page-shapes.js';
 import { findingTexts } from '../../src/modeling/advisor/findings/finding-texts.js';
 
-// The page that everybody begins with, its program, and the index of the pattern pages.
+// The first page of the guide, its program, and the index of the pattern pages.
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -16,7 +16,7 @@ const read = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
 const server = await createServer({ inMemory: true, ...pageShapes() });
 after(() => server.close());
 
-/** What a text is when its indentation does not count. */
+/** A text without its indentation. */
 function lined(text: string): string {
   return text
     .split('\n')

@@ -47,7 +47,7 @@ import {
 } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
 
-// The patterns that read more than one row, against a service whose pages have every legal shape.
+// Patterns that read several rows, against a service with pages of every legal shape.
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 

@@ -22,7 +22,7 @@ import {
 } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
 
-// The library against a service whose pages have every legal shape: it must see every row once.
+// The library against a service with pages of every legal shape: it must read every row once.
 
 const Reading = defineEntity({
   type: 'Reading',
@@ -92,7 +92,7 @@ for (const seed of ['1', '2']) {
         const found: string[] = [];
         let cursor: string | undefined;
         do {
-          // A query of its own, as another process would have it.
+          // A new query, as in another process.
           const query = open.scanTable();
           const page = await query.page({ limit, ...(cursor === undefined ? {} : { cursor }) });
           assert.ok(page.items.length <= limit);

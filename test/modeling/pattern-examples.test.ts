@@ -10,7 +10,7 @@ import { withoutExtras } from '../support/extras.js';
 import { pageShapes } from '../support/page-shapes.js';
 import { isLong } from '../support/run-length.js';
 
-// The programs of the pattern guide, run as a user runs them, and the pages that show them.
+// The programs of the pattern guide, and the pages that show them.
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -25,13 +25,13 @@ after(async () => {
   await blobs?.[Symbol.asyncDispose]();
 });
 
-/** One account whose tables and queues are here and whose blobs are elsewhere. */
+/** An account whose tables and queues are on this server and whose blobs are on another one. */
 function connectionString(): string {
   const blobEndpoint = /BlobEndpoint=[^;]*;/.exec(blobs?.connectionString ?? '')?.[0] ?? '';
   return `${server.connectionString()}${blobEndpoint}`;
 }
 
-/** Why a program cannot run: some store in blobs or read a data set. */
+/** Why a program cannot run: some need blobs or a data set. */
 function lackOf(name: string): string | false {
   const text = readFileSync(`${root}examples/patterns/${name}.ts`, 'utf8');
   return /@azure\/storage-blob|extras\//.test(text) && withoutExtras;
@@ -41,7 +41,7 @@ function pageOf(name: string): string {
   return `docs/guides/patterns/${name}.md`;
 }
 
-/** What a text is when its indentation does not count. */
+/** A text without its indentation. */
 function lined(text: string): string {
   return text
     .split('\n')
@@ -50,7 +50,7 @@ function lined(text: string): string {
     .join('\n');
 }
 
-/** Runs programs one after the other in a process of theirs, and returns what each has printed. */
+/** Runs programs in sequence in one process, and returns the output of each. */
 async function printedBy(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const mark = 'program: ';
   const script = `for (const name of process.argv.slice(1)) {
@@ -66,7 +66,7 @@ async function printedBy(names: readonly string[]): Promise<ReadonlyMap<string, 
 
 describe('the programs of the pattern guide', () => {
   const able = programs.filter((name) => lackOf(name) === false);
-  // What they load is the same, and loading it is most of their work.
+  // All programs run in one process: loading the same modules takes most of their time.
   let together: Promise<ReadonlyMap<string, string>> | undefined;
 
   for (const name of programs) {

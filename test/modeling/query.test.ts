@@ -63,7 +63,7 @@ const ByTown = defineEntity({
   rowKey: (p) => key`${p.town}_${p.lastName}`,
 });
 
-/** A gateway that cuts pages, and gives empty ones that have a cursor. */
+/** A gateway that shortens pages and inserts empty ones with a cursor. */
 function withRaggedPages(inner: TableGateway): TableGateway {
   let turn = 0;
   return {

@@ -25,10 +25,10 @@ const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 
 const hurried = { timers: started.hurriedTimers };
-/** Where no phase changes meanwhile. */
+/** For tests in which the phase does not change. */
 const steady = { refreshMs: Infinity };
 const count = 2;
-/** A death before a request leaves what a death after the one before it leaves. */
+/** Dying before a request has the same effect as dying after the one before it. */
 const rounds = isLong ? ({ moments: ['after', 'unanswered'] } as const) : {};
 
 function filled(orders = count): Promise<OrderTables> {
@@ -53,7 +53,7 @@ function wrapped(tables: OrderTables, doomed: Doomed): OrderMove {
 const sorted = (amounts: ReadonlyMap<number, number>) =>
   [...amounts].sort(([left], [right]) => left - right);
 
-/** Both sides are the same, and what queries and point reads find is that. */
+/** Checks that both sides have these orders, and that queries and point reads return them. */
 async function checkBoth(tables: OrderTables, expected: readonly (readonly [number, number])[]) {
   const { old, new: next } = await amountsOf(tables);
   assert.deepEqual(sorted(next), expected, 'the new side');
@@ -241,7 +241,7 @@ describe('two programs that take the same steps', () => {
         try {
           return await takeAll();
         } catch (error) {
-          // Whoever comes late to a step is told so, and begins again.
+          // Another process has completed the step: begin again.
           if (attempt > 5 || !/is in the phase|has not ended/.test(String(error))) throw error;
         }
       }
@@ -283,7 +283,7 @@ describe('eight writers and a move', () => {
         }
         const nothing = entities.delete(order(999), { ifMatch: 'any' });
         await assert.rejects(nothing, EntityNotFoundError);
-        // What follows has to get a turn as well.
+        // Gives the move a turn.
         await delay(25);
       }
     };

@@ -182,7 +182,7 @@ describe('entities that are being moved', () => {
       await patient.entities.update(order(2), (each) => ({ ...each, amount: 1 }));
       const updated = take();
       assert.deepEqual([updated.old, updated.new], expected[phase].update, `update in ${phase}`);
-      // With nothing remembered, the control row is read as well.
+      // Without a cached phase, the control row is read as well.
       await orders.get(order(2));
       assert.deepEqual(take().old.slice(0, 1), control);
     }
@@ -297,10 +297,10 @@ describe('the steps of a move', () => {
     assert.equal(next.size, 0);
     assert.equal((await tables.new.page({})).rows.length, 0);
     assert.deepEqual(ids(old), [1, 2, 3, 4, 5, 6, 20]);
-    // Programs that know nothing of moves go on with it.
+    // Programs without the move continue on the old table.
     const plainOrders = new Entities(OrderByCustomer, tables.old);
     await plainOrders.insert({ customer: 'contoso', town: 'c0', id: 0 });
-    // And it can be tried again.
+    // The move can be started again.
     await stepsTo(move, 'done');
     assert.equal((await amountsOf(tables)).new.size, 8);
   });

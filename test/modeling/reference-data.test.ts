@@ -8,7 +8,7 @@ interface Department {
   readonly name: string;
 }
 
-/** A source that counts how often it is read, and answers when told to. */
+/** A source that counts its reads, and responds when told to. */
 function source(initial: readonly Department[]) {
   let loads = 0;
   let failing = false;

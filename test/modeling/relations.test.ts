@@ -30,7 +30,7 @@ const Employee = defineEntity({
   rowKey: (p) => key`EMPLOYEE_${p.id.padded(6)}`,
 });
 
-/** Later than all marks that a test leaves. */
+/** Later than every mark of the test. */
 const inTwoDays = manualClock((Date.now() + 2 * 86_400_000) * 1000);
 
 function relationOf(table: TableGateway) {
@@ -62,7 +62,7 @@ async function employee(table: TableGateway, region: string, id: number) {
   return found;
 }
 
-/** Counts of the departments, and what they should be by the employees that are there. */
+/** The counts of the departments, and the actual numbers of employees. */
 async function counts(table: TableGateway): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   const actual: Record<string, number> = {};

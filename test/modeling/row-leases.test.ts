@@ -37,7 +37,7 @@ function leasesOf(table: TableGateway, options: Partial<RowLeasesOptions> = {}) 
   });
 }
 
-/** A clock that is ahead of the machine's, and stands still. */
+/** A clock that is ahead of the machine's and stands still. */
 function ahead(milliseconds: number) {
   return manualClock((Date.now() + milliseconds) * 1000);
 }
@@ -248,7 +248,7 @@ describe('work under a lease', () => {
             inside += 1;
             assert.equal(inside, 1, 'two hold the lease');
             const account = await leases.entities.get(at);
-            // Read, waited and written without a condition: only the lease protects it.
+            // Without a condition of its own: only the lease protects the write.
             await lease.transact((writes) =>
               writes.merge(Account, at, { amount: (account?.amount ?? 0) + 1 }, { ifMatch: 'any' }),
             );
@@ -314,7 +314,7 @@ describe('work under a lease', () => {
         return gateway;
       },
       run: (table, doomed) =>
-        // A dead process has timers that nobody closes.
+        // Timers of the killed process are never closed.
         leasesOf(doomed.wrap(table), { timers: systemTimers }).withLease(at, (lease) =>
           lease.update((account) => ({ ...account, amount: account.amount + 1 })),
         ),

@@ -64,7 +64,7 @@ function wrapped(tables: ShardTables, doomed: Doomed): ShardMap {
   return mapOf(doomedTables, hurried);
 }
 
-/** Every partition has one owner at most, and all there is are these amounts. */
+/** Checks that every partition has at most one owner, and that the orders are exactly these. */
 async function checkAll(tables: ShardTables, amounts: Amounts): Promise<void> {
   const orders = ordersOf(mapOf(tables));
   assert.deepEqual(await amountsIn(orders.queryAll()), amounts);
@@ -82,7 +82,7 @@ async function stopped(run: Promise<unknown>): Promise<void> {
 }
 const atOnce = { signal: AbortSignal.abort(new Error('stopped')) };
 
-/** As `filled`, with everything to be handed over. */
+/** As `filled`, with a change in which every partition is yet to be handed over. */
 async function handingOver(amounts?: Amounts): Promise<ShardTables> {
   const tables = await filled(amounts);
   const map = mapOf(tables);
@@ -187,7 +187,7 @@ describe('a writer that is killed', () => {
   }
 });
 
-/** Stops before its request of this number, until it is let go on. */
+/** Waits before its nth request until `goOn` is called. */
 function pausing(request: number): {
   readonly wrap: (port: TableGateway) => TableGateway;
   readonly goOn: () => void;
@@ -357,7 +357,7 @@ describe('two programs that make the same change', () => {
     const tables = await filled();
     const { control } = tables;
     let forgotten = 0;
-    // The other program deletes what this one is about to delete.
+    // The other program deletes the same row first.
     const raced: TableGateway = {
       table: control.table,
       get: (key, select) => control.get(key, select),
@@ -388,7 +388,7 @@ describe('eight writers, old maps and new, while shards move, split and merge', 
     const setUp = ordersOf(mapOf(tables));
     for (const tenant of partitions) await setUp.insert({ tenant, id: 0, amount: 0 });
     const writer = async (number: number): Promise<void> => {
-      // Half of them never look at the map again unless they are told.
+      // Half of the writers never refresh the map by themselves.
       const refreshMs = number % 2 === 0 ? Infinity : 20;
       const orders = ordersOf(mapOf(tables, { refreshMs, reads: 'owned', takeOverMs: 50 }));
       for (let turn = 0; isRunning(); turn += 1) {
@@ -396,7 +396,7 @@ describe('eight writers, old maps and new, while shards move, split and merge', 
         const shop = { tenant: partitions[common] ?? '', id: 0 };
         await orders.update(shop, (each) => ({ ...each, amount: each.amount + 1 }));
         shared[common] = (shared[common] ?? 0) + 1;
-        // Partitions come and go as well.
+        // Partitions are created and deleted as well.
         const mine = { tenant: `${'cnt'[turn % 3]}-${number}-${turn % 4}`, id: 1 };
         const name = `${mine.tenant} 1`;
         const known = own.get(name);

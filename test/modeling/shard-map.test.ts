@@ -485,7 +485,7 @@ describe('a stored shard map', () => {
     const { tables, map } = await world();
     await map.start(moveShard('a', 'c'));
     await map.backfill();
-    // As a handover leaves it that was killed after it had closed the partition.
+    // The state of a handover that was killed after it closed the partition.
     const signal = AbortSignal.abort(new Error('stopped'));
     await assert.rejects(map.cutOver({ signal }), /stopped/);
     const owner = { partitionKey: 'contoso', rowKey: '!shard:owner' };

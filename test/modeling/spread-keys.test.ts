@@ -17,7 +17,7 @@ import { startTables } from './support/observed-tables.js';
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 
-/** Events by their time: keys that only grow. */
+/** Events keyed by time, so that keys only grow. */
 const Event = defineEntity({
   type: 'Event',
   properties: { bucket: int32(), source: string(), at: instant(), id: string(), text: string() },

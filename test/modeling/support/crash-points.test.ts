@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { allMoments, crashEverywhere, type Doomed } from './crash-points.js';
 
-// The harness itself, over a store of numbers: it must find the patterns that break.
+// The harness itself, with a store of numbers: it must detect faulty patterns.
 
 class Numbers {
   readonly #values = new Map<string, number>();
