@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { CliProcess, cliProgram, runCli, type CliOptions } from '../../test/support/cli-process.js';
+import { usageErrorOf } from '../../test/support/start-settings.js';
 import { runCommand } from '../../test/support/command-host.js';
 import {
   bannerEnd,
@@ -36,6 +37,7 @@ void describe('tabularium start', () => {
     }
     assert.ok(server.stdout.includes(directory.path));
     assert.ok(!server.stdout.includes('UseDevelopmentStorage'), 'the port is not the default one');
+    assert.ok(server.stdout.includes(developmentKey), 'it is public');
     const insert = ['table', 'insert', '-t', 'people', '--create', 'PartitionKey=a', 'RowKey=b'];
     const written = await runCommand([...insert, '-c', connectionStringOf(server)]);
     assert.equal(written.code, 0, written.stderr);
@@ -59,7 +61,6 @@ void describe('tabularium start', () => {
     await using directory = await temporaryDirectory();
     const listening = /^\{.*"msg":"listening"\}$/m;
     for (const [args, durability] of [
-      [['--in-memory'], undefined],
       [['--in-memory', '--durability', 'relaxed'], undefined],
       [['--location', directory.path], 'durable'],
     ] as const) {
@@ -97,10 +98,8 @@ void describe('tabularium start', () => {
   }
 
   void it('refuses one port for both services', async () => {
-    const result = await runCli(['start', '--in-memory', '--queue-port', '10002']);
-    assert.equal(result.code, 2);
     assert.match(
-      result.stderr,
+      await usageErrorOf('--in-memory', '--queue-port', '10002'),
       /--queue-port must not be 10002, the port of the table service: each needs its own/,
     );
   });
@@ -185,12 +184,6 @@ void describe('tabularium start', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  void it('refuses --oauth basic instead of taking any token', async () => {
-    const result = await runCli(['start', '--in-memory', ...freePorts, '--oauth', 'basic']);
-    assert.equal(result.code, 2);
-    assert.match(result.stderr, /--oauth basic is refused: .+/);
-  });
-
   void it('serves the accounts of AZURITE_ACCOUNTS and never logs their keys', async () => {
     const keys = ['first', 'second', 'third'].map((text) => Buffer.from(text).toString('base64'));
     const server = await started(['--log-level', 'debug'], {
@@ -247,12 +240,6 @@ void describe('tabularium start', () => {
     assert.equal(result.code, 2);
     assert.match(result.stderr, /TABULARIUM_IN_MEMORY/);
   });
-
-  void it('shows the public key of the development account alone', async () => {
-    const server = await started([]);
-    assert.ok(server.stdout.includes(developmentKey));
-    assert.equal(await stopCli(server), 0);
-  });
 });
 
 void describe('the command line', () => {
@@ -263,9 +250,6 @@ void describe('the command line', () => {
     const command = await runCli(['tabel']);
     assert.equal(command.code, 2);
     assert.match(command.stderr, /There is no command .*tabel.*Did you mean .tabularium table./);
-    const port = await runCli(['start', '--table-port', '70000']);
-    assert.equal(port.code, 2);
-    assert.match(port.stderr, /0 to 65535/);
   });
 
   void it('prints its version and its help to standard output', async () => {

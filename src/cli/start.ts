@@ -27,10 +27,8 @@ Examples:
   tabularium start --config tabularium.yaml --host 0.0.0.0
   tabularium start --tls self-signed --oauth dev`,
     )
-    .action(() => {
-      refuseEmptyValues(command);
-      return start(new GivenFlags(command, process.env));
-    });
+    .hook('preAction', refuseEmptyValues)
+    .action(() => start(new GivenFlags(command, process.env)));
 }
 
 /**

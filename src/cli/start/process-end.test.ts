@@ -20,9 +20,11 @@ import { withoutFaults } from '../../../test/support/faults/shim.js';
 import { exitCodes } from './process-end.js';
 import { signalExitCode } from './stop-signals.js';
 import type { CliProcess } from '../../../test/support/cli-process.js';
+import { byLength } from '../../../test/support/run-length.js';
 import { untilEnded, workerPids } from '../../../test/support/process-states.js';
 
 const child = fileURLToPath(new URL('../../../test/support/end-child.js', import.meta.url));
+const rounds = byLength({ short: 1, long: 5 });
 const stuckWrites = {
   path: 'data.mdb',
   calls: [...writeCalls, ...syncCalls],
@@ -140,7 +142,7 @@ void describe('the end of a process', { skip: process.platform === 'win32' }, ()
   void it('comes to workers whose primary was killed in the middle of their writes', async () => {
     await using directory = await temporaryDirectory();
     const location = join(directory.path, 'data');
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       const server = await startCli(['--location', location, '--workers', '2']);
       await server.printed('a worker listens', 2);
       const table = tableOf(server);

@@ -60,14 +60,9 @@ describe('tabularium start', () => {
     }
   });
 
-  it('lists what can be allowed in its help, and to whom allows something else', async () => {
+  it('lists what can be allowed in its help', async () => {
     const help = await runCli(['start', '--help']);
-    const wrong = await runCli(['start', '--in-memory', '--lenient', 'everything']);
-    assert.equal(wrong.code, 2);
-    for (const name of lenientItemNames) {
-      assert.ok(help.stdout.includes(`\n  ${name} `), name);
-      assert.ok(wrong.stderr.includes(name), name);
-    }
+    for (const name of lenientItemNames) assert.ok(help.stdout.includes(`\n  ${name} `), name);
   });
 });
 

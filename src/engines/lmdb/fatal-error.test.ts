@@ -4,8 +4,10 @@ import { describe } from 'node:test';
 import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { Faults, type FaultCall } from '../../../test/support/faults/faults.js';
 import { withoutFaults } from '../../../test/support/faults/shim.js';
+import { systemClock } from '../../base/clock.js';
 import { it } from '../../kv/conformance/limited-test.js';
 import type { Store } from '../../kv/store.js';
+import { openLmdbStore } from './store.js';
 
 const commitsMax = 12;
 
@@ -77,12 +79,12 @@ describe('an error of the disk', () => {
         } else assert.ok(errors.length <= 1, errors.join('\n'));
         await child.store.close();
         await child.kill();
-        const again = await spawnLmdbStore(directory, 'exclusive');
-        t.after(() => again.kill());
-        const found = await again.store.getMany(kept.map(keyOf));
+        const again = await openLmdbStore({ directory, clock: systemClock });
+        t.after(() => again.close());
+        const found = await again.getMany(kept.map(keyOf));
         for (const [at, index] of kept.entries())
           assert.deepEqual(found[at]?.value, Buffer.alloc(100, index));
-        const applied = await again.store.getMany(refused.map(keyOf));
+        const applied = await again.getMany(refused.map(keyOf));
         assert.ok(
           applied.every((entry) => entry === undefined),
           'only a commit whose outcome was not known may have been applied',
@@ -90,8 +92,8 @@ describe('an error of the disk', () => {
         const unknown = errors.length - refused.length;
         assert.ok(unknown <= 1, `one commit was under way, not ${unknown}`);
         if (failed) assert.equal(unknown, 1, errors.join('\n'));
-        assert.equal((await put(again.store, 99)).ok, true);
-        await again.store.close();
+        assert.equal((await put(again, 99)).ok, true);
+        await again.close();
       }
       t.diagnostic(ends.join(', '));
     });

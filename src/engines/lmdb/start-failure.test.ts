@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createServer } from '../../app/index.js';
 import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { ServerProcess, StartFailure } from '../../../test/support/crash-server.js';
 import {
@@ -24,8 +25,8 @@ async function startUnder(faults: Faults, rule: FaultRule): Promise<StartFailure
   } catch (error) {
     if (!(error instanceof StartFailure)) throw error;
     faults.clear();
-    const again = await ServerProcess.start(directory, { env: faults.env });
-    await again.end('SIGKILL');
+    const again = await createServer({ location: directory, tablePort: 0, queuePort: 0 });
+    await again.close();
     return error;
   } finally {
     await remove();

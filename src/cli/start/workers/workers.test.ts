@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { TableClient } from '@azure/data-tables';
 import { QueueServiceClient, type QueueClient } from '@azure/storage-queue';
@@ -16,9 +16,9 @@ import {
   heldRequest,
   releasedAnswer,
   startCli,
-  stopCli,
   temporaryDirectory,
 } from '../../../../test/support/cli-server.js';
+import { usageErrorOf } from '../../../../test/support/start-settings.js';
 import { isRunning, untilEnded, workerPids } from '../../../../test/support/process-states.js';
 import { codeOf } from '../../../base/thrown.js';
 import { createServer as createTabularium } from '../../../app/index.js';
@@ -89,10 +89,37 @@ async function assertFree(location: string): Promise<void> {
   assert.deepEqual(server.accounts, ['devstoreaccount1']);
 }
 
+const skip = process.platform === 'linux' ? false : 'needs /proc';
+
+// Each test finds the server as the one before it has left it: two workers listen.
 void describe('tabularium start --workers', () => {
+  const option = '--max-semi-space-size=64';
+  let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
+  let server: CliProcess;
+
+  before(async () => {
+    directory = await temporaryDirectory();
+    const args = [...twoWorkers, '--location', directory.path, '--log-level', 'debug'];
+    server = await startCli(args, { nodeArgs: [option] });
+    await server.printed(listens, 2);
+  });
+  after(async () => {
+    server.child.kill('SIGKILL');
+    await untilEnded(workerPids(server));
+    await directory[Symbol.asyncDispose]();
+  });
+
+  /** The process ids of the two workers that listen. */
+  const runningPids = (): number[] => workerPids(server).filter(isRunning);
+  /** Kills workers; resolves when as many others listen. */
+  const replace = (pids: readonly number[]): Promise<void> => {
+    const listening = workerPids(server).length;
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    return server.printed(listens, listening + pids.length);
+  };
+  const endings = (): number => server.stderr.split('"msg":"a worker ended').length - 1;
+
   void it('serves one data directory on the same ports from every worker', async () => {
-    await using directory = await temporaryDirectory();
-    const server = await startWorkers(directory.path, '--log-level', 'debug');
     assert.equal(server.stdout.split('Tabularium\n').length, 2, 'one banner');
     assert.match(server.stdout, /Workers +2\n/);
     assert.deepEqual(await health(server), [200, 200]);
@@ -110,7 +137,6 @@ void describe('tabularium start --workers', () => {
       assert.equal((await table.getEntity('p', name)).rowKey, name);
     }
     assert.deepEqual((await drained(queue)).toSorted(), names.toSorted());
-    assert.equal(await stopCli(server), 0);
     for (const worker of [1, 2]) {
       for (const operation of ['InsertEntity', 'PutMessage']) {
         const line = new RegExp(`"worker":${worker},.*"operation":"${operation}"`);
@@ -119,10 +145,77 @@ void describe('tabularium start --workers', () => {
     }
   });
 
+  void it('gives its workers the options of node', { skip }, async () => {
+    for (const pid of runningPids()) {
+      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
+      assert.ok(command.split('\0').includes(option), command);
+    }
+  });
+
+  void it('replaces a killed worker and loses nothing that was acknowledged', async () => {
+    const { table, queue } = clients(server);
+    const acknowledged: string[] = [];
+    const stopping = new AbortController();
+    const write = async (client: number): Promise<void> => {
+      for (let at = 0; !stopping.signal.aborted; at++) {
+        const name = `c${client}-${at}`;
+        try {
+          await table.upsertEntity({ partitionKey: 'p', rowKey: name });
+          await queue.sendMessage(name);
+          acknowledged.push(name);
+        } catch {
+          // The worker was killed during the request, so nothing was acknowledged.
+        }
+        // All acknowledged rows are read back at the end.
+        await pause(5);
+      }
+    };
+    const writers = Array.from({ length: 6 }, (_, client) => write(client));
+    for (let kill = 1; kill <= 2; kill++) {
+      await pause(200);
+      await replace(workerPids(server).slice(-1));
+    }
+    await pause(200);
+    stopping.abort();
+    await Promise.all(writers);
+    assert.ok(acknowledged.length > 0);
+    assert.deepEqual(await health(server), [200, 200]);
+    const rows = new Set<string | undefined>();
+    for await (const { rowKey } of table.listEntities()) rows.add(rowKey);
+    const messages = new Set(await drained(queue));
+    assert.deepEqual(
+      acknowledged.filter((name) => !rows.has(name) || !messages.has(name)),
+      [],
+    );
+    assert.match(server.stderr, /"exit":"SIGKILL","next":"restart","msg":"a worker ended/);
+  });
+
+  void it('comes back on the same ports when all workers were killed', async () => {
+    const ended = endings();
+    await replace(runningPids());
+    assert.equal(endings() - ended, 2, 'none failed to start');
+    assert.deepEqual(await health(server), [200, 200]);
+  });
+
+  void it('keeps no client waiting for a worker that died before it took the connection', async () => {
+    const pids = runningPids();
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    const url = `${endpointOf(server).origin}/healthz`;
+    // The signal only turns endless waiting into a failure.
+    const options = { headers: { Connection: 'close' }, signal: AbortSignal.timeout(60_000) };
+    const asked = Promise.allSettled(Array.from({ length: 6 }, () => fetch(url, options)));
+    // Gives the primary time to pass the connections on; a client cannot observe that.
+    await pause(300);
+    await replace(pids);
+    for (const answer of await asked) {
+      const waited = answer.status === 'rejected' && String(answer.reason).includes('Timeout');
+      assert.ok(!waited);
+    }
+    assert.deepEqual(await health(server), [200, 200]);
+  });
+
   void it('ends with every process and leaves the data directory to others', async () => {
-    await using directory = await temporaryDirectory();
-    const server = await startWorkers(directory.path);
-    const pids = workerPids(server);
+    const pids = runningPids();
     assert.equal(pids.length, 2);
     assert.ok(pids.every(isRunning));
     const held = await Promise.all([heldRequest(server), heldRequest(server)]);
@@ -136,7 +229,9 @@ void describe('tabularium start --workers', () => {
     assert.ok(!pids.some(isRunning));
     await assertReleased(directory.path);
   });
+});
 
+void describe('the workers of a start', () => {
   void it('takes no connection from the first moment of a stop, whatever its workers do', async () => {
     await using directory = await temporaryDirectory();
     const server = await startWorkers(directory.path);
@@ -159,85 +254,6 @@ void describe('tabularium start --workers', () => {
     assert.deepEqual(answers.map((answer) => answer.slice(9, 12)).toSorted(), ['201', '409']);
     assert.equal((await server.result).code, 0);
     await assertReleased(directory.path);
-  });
-
-  void it('replaces a killed worker and loses nothing that was acknowledged', async () => {
-    await using directory = await temporaryDirectory();
-    const server = await startWorkers(directory.path);
-    const { table, queue } = clients(server);
-    await table.createTable();
-    await queue.create();
-    const acknowledged: string[] = [];
-    const stopping = new AbortController();
-    const write = async (client: number): Promise<void> => {
-      for (let at = 0; !stopping.signal.aborted; at++) {
-        const name = `c${client}-${at}`;
-        try {
-          await table.upsertEntity({ partitionKey: 'p', rowKey: name });
-          await queue.sendMessage(name);
-          acknowledged.push(name);
-        } catch {
-          // The worker was killed during the request, so nothing was acknowledged.
-        }
-        // All acknowledged rows are read back at the end.
-        await pause(5);
-      }
-    };
-    const writers = Array.from({ length: 6 }, (_, client) => write(client));
-    for (let kill = 1; kill <= 2; kill++) {
-      await pause(200);
-      process.kill(workerPids(server).at(-1) ?? 0, 'SIGKILL');
-      await server.printed(listens, 2 + kill);
-    }
-    await pause(200);
-    stopping.abort();
-    await Promise.all(writers);
-    assert.ok(acknowledged.length > 0);
-    assert.deepEqual(await health(server), [200, 200]);
-    const rows = new Set<string | undefined>();
-    for await (const { rowKey } of table.listEntities()) rows.add(rowKey);
-    const messages = new Set(await drained(queue));
-    assert.deepEqual(
-      acknowledged.filter((name) => !rows.has(name) || !messages.has(name)),
-      [],
-    );
-    assert.match(server.stderr, /"exit":"SIGKILL","next":"restart","msg":"a worker ended/);
-    assert.equal(await stopCli(server), 0);
-  });
-
-  void it('comes back on the same ports when all workers were killed', async () => {
-    await using directory = await temporaryDirectory();
-    const server = await startWorkers(directory.path);
-    for (const pid of workerPids(server)) process.kill(pid, 'SIGKILL');
-    await server.printed(listens, 4);
-    assert.equal(
-      server.stderr.split('"msg":"a worker ended').length - 1,
-      2,
-      'none failed to start',
-    );
-    assert.deepEqual(await health(server), [200, 200]);
-    assert.equal(await stopCli(server), 0);
-  });
-
-  void it('keeps no client waiting for a worker that died before it took the connection', async () => {
-    await using directory = await temporaryDirectory();
-    const server = await startWorkers(directory.path);
-    const pids = workerPids(server);
-    for (const pid of pids) process.kill(pid, 'SIGSTOP');
-    const url = `${endpointOf(server).origin}/healthz`;
-    // The signal only turns endless waiting into a failure.
-    const options = { headers: { Connection: 'close' }, signal: AbortSignal.timeout(60_000) };
-    const asked = Promise.allSettled(Array.from({ length: 6 }, () => fetch(url, options)));
-    // Gives the primary time to pass the connections on; a client cannot observe that.
-    await pause(300);
-    for (const pid of pids) process.kill(pid, 'SIGKILL');
-    for (const answer of await asked) {
-      const waited = answer.status === 'rejected' && String(answer.reason).includes('Timeout');
-      assert.ok(!waited);
-    }
-    await server.printed(listens, 4);
-    assert.deepEqual(await health(server), [200, 200]);
-    assert.equal(await stopCli(server), 0);
   });
 
   void it('gives up when a worker cannot be replaced', async () => {
@@ -276,22 +292,7 @@ void describe('tabularium start --workers', () => {
   });
 
   void it('refuses to share what is in memory', async () => {
-    const result = await runCli(['start', '--in-memory', ...freePorts, ...twoWorkers]);
-    assert.equal(result.code, 2);
-    assert.match(result.stderr, /--workers 2 needs a data directory/);
-  });
-
-  const skip = process.platform === 'linux' ? false : 'needs /proc';
-  void it('gives its workers the options of node', { skip }, async () => {
-    await using directory = await temporaryDirectory();
-    const option = '--max-semi-space-size=64';
-    const args = [...twoWorkers, '--location', directory.path];
-    const server = await startCli(args, { nodeArgs: [option] });
-    await server.printed(listens, 2);
-    for (const pid of workerPids(server)) {
-      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
-      assert.ok(command.split('\0').includes(option), command);
-    }
-    assert.equal(await stopCli(server), 0);
+    const said = await usageErrorOf('--in-memory', ...twoWorkers);
+    assert.match(said, /--workers 2 needs a data directory/);
   });
 });
