@@ -23,6 +23,7 @@ const documented: Readonly<Record<string, string>> = {
   bodyBytesMax: ' bytes (',
   bodyPieceBytesMax: 'taken in pieces',
   bucketsMax: 'throttle remembers',
+  cachedBytesMax: 'into the cache of the system',
   clientRequestIdCharactersMax: 'x-ms-client-request-id',
   concurrencyMax: '--concurrency',
   configBytesMax: '| configuration ',
@@ -129,7 +130,8 @@ const unnoticed = new Set(
     'textBytesPerUnitMax textCharactersMax textShownMax timeMax toleranceSecondsMax topMax ' +
     'ttlSecondsMax turnBytesMax unknownVersionsMax valueCharactersMax verifiedTokensMax ' +
     'visitsMax waitingMax wordSumBytesMax mistakesToldMax pathCharactersMax timerMsMax ' +
-    'rowsMax chunkElementsMax freeFilesMax frameBytesMax runsMax arrivalTurnsMax emptyMax readMsMax unfinishedMax'
+    'rowsMax chunkElementsMax freeFilesMax frameBytesMax runsMax arrivalTurnsMax ' +
+    'emptyMax readMsMax unfinishedMax'
   ).split(' '),
 );
 /** The same, for constants that share their name with a documented one. */

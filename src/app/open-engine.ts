@@ -114,6 +114,7 @@ function eventsFor({
       logger.warn('processes that died may keep the data file growing: none can be looked for', {
         error,
       }),
+    unread: (error) => logger.warn('the data file cannot be read ahead', { error }),
     unreleased: (error) =>
       logger.warn('the data directory is left as after a crash: its files take no writes', {
         error,

@@ -19,6 +19,8 @@ export interface StoreEvents {
   waiting(message: string): void;
   /** Snapshots of processes that died could not be freed: the files may grow. */
   uncheckedReaders(error: unknown): void;
+  /** The files could not be read into the cache of the system. */
+  unread(error: unknown): void;
   /** The owner record could not be removed on close. The next start treats the owner as dead. */
   unreleased(error: unknown): void;
 }

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { RangeOptions as LmdbRangeOptions } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
@@ -29,6 +29,7 @@ import type { CursorRow } from './cursor-row.js';
 import { within } from '../../base/async/deadline.js';
 import type { DirectoryLock } from './directory-lock.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
+import { dataFile } from './directory/file-kinds.js';
 import { noteDataFile, prepareDirectory, secureDirectory } from './directory.js';
 import { startError } from './disk-error.js';
 import { EntryGatherer } from './entry-gatherer.js';
@@ -40,6 +41,7 @@ import type { Records } from './records.js';
 import type { CommitStats } from './group-commit.js';
 import { GroupCommit } from './group-commit.js';
 import { readGuard, readLastVersion } from './group-writer.js';
+import { cachedBytesBound, CacheFilling } from './page-cache.js';
 import { claimDirectory } from './open-directories.js';
 import { dumpEntries, LmdbSnapshot, replaceEntries } from './snapshot.js';
 import { StaleReaders } from './stale-readers.js';
@@ -89,11 +91,13 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
   const { events = {}, timers = systemTimers } = options;
   const { waiting = () => undefined } = events;
   const closing: (() => unknown)[] = [claimDirectory(directory)];
+  let isCached = false;
   try {
     if (isOwner) {
       for (const warning of await secureDirectory(directory)) events.exposed?.(warning);
       const progress = (each: CheckProgress) => events.checking?.(each.pages, each.pagesMax);
-      const { wasLeft } = await assertIntact(directory, { isNew, progress });
+      const { wasLeft, wasRead } = await assertIntact(directory, { isNew, progress });
+      isCached = wasRead;
       if (wasLeft) await waitForLock({ directory, timers, waiting });
     }
     const environment = openEnvironment(directory, { sync: durability === 'durable' });
@@ -108,11 +112,7 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
     const files = filesOf(resolve(directory));
     const condition = new StoreCondition(environment, { files, timers, events });
     closing.unshift(() => condition.close());
-    if (isOwner) {
-      const onFailed = (error: unknown) => events.uncheckedReaders?.(error);
-      const readers = new StaleReaders(environment, { timers, onFailed });
-      closing.unshift(() => readers.close());
-    }
+    if (isOwner) closing.unshift(...careOf(environment, { directory, timers, events, isCached }));
     const ingester =
       options.ingestsInThread !== undefined
         ? new ThreadIngester({
@@ -130,6 +130,25 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
     for (const close of closing) await close();
     throw error;
   }
+}
+
+interface CareOptions extends Pick<LmdbStoreOptions, 'directory'> {
+  readonly timers: Timers;
+  readonly events: Partial<StoreEvents>;
+  readonly isCached: boolean;
+}
+
+/** What the owner does beside its calls. Returns what ends it. */
+function careOf(
+  environment: Environment,
+  { directory, timers, events, isCached }: CareOptions,
+): (() => unknown)[] {
+  const onFailed = (error: unknown) => events.uncheckedReaders?.(error);
+  const readers = new StaleReaders(environment, { timers, onFailed });
+  if (isCached) return [() => readers.close()];
+  const onUnread = (error: unknown) => events.unread?.(error);
+  const filling = new CacheFilling(join(directory, dataFile), cachedBytesBound(), onUnread);
+  return [() => readers.close(), () => filling.close()];
 }
 
 interface StoreParts {

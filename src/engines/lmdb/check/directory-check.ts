@@ -24,6 +24,8 @@ const ownerNote = 'owner';
 export interface IntactDirectory {
   /** The last owner has not released it: it died, or is ending now. */
   readonly wasLeft: boolean;
+  /** All of the data file was read, so the system has it in its cache. */
+  readonly wasRead: boolean;
 }
 
 export type ProgressListener = (progress: CheckProgress) => void;
@@ -37,19 +39,22 @@ export async function assertIntact(
   directory: string,
   options: { readonly isNew: boolean; readonly progress: ProgressListener },
 ): Promise<IntactDirectory> {
-  if (endianness() === 'BE' || (await hasLivingOwner(directory))) return { wasLeft: false };
+  if (endianness() === 'BE' || (await hasLivingOwner(directory))) {
+    return { wasLeft: false, wasRead: false };
+  }
   const { isNew } = options;
   const path = join(directory, dataFile);
   const bytes = await sizeOf(path);
-  if (bytes === 0 && isNew) return { wasLeft: false };
+  if (bytes === 0 && isNew) return { wasLeft: false, wasRead: true };
   if (bytes === 0) throw damaged(directory, { findings: ['it is missing or empty'], damages: 1 });
-  const isLarge = bytes > fullCheckBytesMax;
-  let report = await checkSettled(path, { entries: !isLarge, isNew }, options.progress);
-  if (isLarge && report.damages === 0 && report.notes.has(ownerNote)) {
+  let wasRead = bytes <= fullCheckBytesMax;
+  let report = await checkSettled(path, { entries: wasRead, isNew }, options.progress);
+  if (!wasRead && report.damages === 0 && report.notes.has(ownerNote)) {
     report = await checkSettled(path, { entries: true }, options.progress);
+    wasRead = true;
   }
   if (report.damages > 0) throw damaged(directory, report);
-  return { wasLeft: report.notes.has(ownerNote) };
+  return { wasLeft: report.notes.has(ownerNote), wasRead };
 }
 
 /**
