@@ -11,7 +11,7 @@ async function rangeOfPackage(): Promise<string> {
   return engines?.node ?? '';
 }
 
-/** The program under a Node that says it is another. */
+/** Runs the program under a Node that reports another version. */
 async function runUnder(version: string) {
   await using directory = await temporaryDirectory();
   const pretend = join(directory.path, 'pretend.cjs');

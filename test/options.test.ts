@@ -17,8 +17,8 @@ import { startSettings } from '../src/cli/start/settings.js';
 import { runCli } from './support/cli-process.js';
 import { givenFlags } from './support/start-settings.js';
 
-// Every option of the table, at every entrance: what it cannot be is refused everywhere, with the
-// same sentence behind what the entrance calls it, before anything has begun.
+// Every option in every form: an invalid value is refused everywhere, with the same text after the
+// name of the option, and before anything has started.
 
 let folder = '';
 before(async () => {
@@ -29,7 +29,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 const serverRows = Object.entries<Option>(serverTable);
 const isOfProcess = (name: string): boolean => Object.hasOwn(processTable, name);
 
-/** Values that a shape does not have: of other types, beside its bounds, with another member. */
+/** Invalid values of a shape: of another type, out of range, with an additional member. */
 function* badValues(shape: Shape): Generator {
   if (shape.kind !== 'list') yield [[]];
   switch (shape.kind) {
@@ -78,7 +78,7 @@ async function refusalOf(start: () => unknown): Promise<Refusal> {
 
 const place = () => join(folder, 'never-made');
 
-/** What a program is told against a value of an option. */
+/** The error of `createServer` for a value of an option. */
 async function programRefusal(name: string, value: unknown): Promise<Refusal> {
   const where = name === 'location' || name === 'inMemory' ? {} : { location: place() };
   const refusal = await refusalOf(() => createServer({ ...where, [name]: value }));
@@ -112,7 +112,7 @@ async function variableRefusal(variable: string, text: string): Promise<Refusal>
   }
 }
 
-/** How a command line writes a value of a flag; undefined when it cannot. */
+/** A value of a flag as a word of the command line; undefined when it has none. */
 function wordOf({ form }: Flag, value: unknown): string | undefined {
   if (form === 'text') return typeof value === 'string' ? value : undefined;
   if (form === 'number') return isScalar(value) ? String(value) : undefined;

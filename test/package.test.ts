@@ -15,8 +15,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-// The package as npm publishes it: packed, checked and used from a folder that has nothing else.
-// Nothing is fetched.
+// The package as published: packed, checked and used from an empty folder. Nothing is downloaded.
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -42,7 +41,7 @@ function node(args: readonly string[], cwd: string): Promise<{ readonly stdout: 
   return run(process.execPath, [...args], { cwd });
 }
 
-/** A program's folder with the package and, of all others, those with these names. */
+/** Creates a folder with the package and those other packages. */
 async function install(name: string, packages: readonly string[]): Promise<string> {
   const folder = join(place, name);
   const own = join(folder, 'node_modules', 'tabularium');
@@ -62,7 +61,7 @@ async function importedNames(folder: string, specifier: string): Promise<readonl
   return JSON.parse(stdout) as readonly string[];
 }
 
-/** The tree of the lock file as npm would install it here, and what npm says about it. */
+/** The packages that npm would install here according to the lock file, and its output. */
 async function dryInstall(name: string, options: readonly string[]) {
   const folder = join(place, name);
   mkdirSync(folder);
@@ -87,7 +86,7 @@ describe('an install', { timeout: 120_000 }, () => {
   it('of the package brings as many packages as the decision records count', async () => {
     const { packages } = await dryInstall('production', ['--omit=dev']);
     const page = readFileSync(join(root, 'docs/decisions/0002-dependencies.md'), 'utf8');
-    // Which optional binaries come depends on the platform, by two at most.
+    // Optional binaries depend on the platform: the number may differ by two.
     const counted = Number(/^(\d+) packages with those above/m.exec(page)?.[1]);
     assert.ok(Math.abs(packages - counted) <= 2, `${packages} packages, ${counted} counted`);
   });
@@ -175,10 +174,10 @@ describe('the packed package', { timeout: 120_000 }, () => {
   });
 });
 
-/** When a file is imported: whenever it may be, or right when the importing one is loaded. */
+/** Which imports to follow: also dynamic ones, or only those that are loaded with the module. */
 type Moment = 'ever' | 'at once';
 
-/** What a compiled file imports, whether it is run or only typed. */
+/** The module specifiers in a compiled file or a declaration file. */
 function specifiersOf(file: string, moment: Moment): readonly string[] {
   const text = readFileSync(file, 'utf8').replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '');
   const statement = /^(?:import|export)\s(?:[^'"`;]*?\bfrom\s)?\s*["']([^"'\n]+)["']/gm;
@@ -188,7 +187,10 @@ function specifiersOf(file: string, moment: Moment): readonly string[] {
   );
 }
 
-/** Everything that is reached from a file: files from the folder of sources on, and packages. */
+/**
+ * Everything that a file imports, directly or indirectly: files relative to the source folder, and
+ * packages.
+ */
 function reachedFrom(entry: string, extension: '.js' | '.d.ts', moment: Moment = 'ever') {
   const files = new Set([entry]);
   const packages = new Set<string>();

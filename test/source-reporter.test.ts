@@ -6,7 +6,7 @@ type Report = (events: AsyncIterable<unknown>) => AsyncIterable<string>;
 const reporter = new URL('../../scripts/source-reporter.js', import.meta.url);
 const { default: report } = (await import(reporter.href)) as { readonly default: Report };
 
-/** What the reporter prints of a text that a test wrote. */
+/** The output of the reporter for a text that a test wrote. */
 async function printed(message: string): Promise<string> {
   const events = async function* () {
     yield await Promise.resolve({ type: 'test:stderr', data: { message } });

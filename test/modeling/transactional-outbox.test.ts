@@ -45,7 +45,7 @@ import { impatientTimers } from './support/impatient-timers.js';
 import { LostAnswers } from './support/lost-answers.js';
 import { messageCount, startQueueWorld, visibleEnvelopes } from './support/queue-world.js';
 
-// Changes and their announcements over real tables and queues.
+// The transactional outbox over real tables and queues.
 
 const world = await startQueueWorld();
 const { time } = world;
@@ -61,7 +61,7 @@ interface Parts {
   readonly registryTable: TableGateway;
   readonly hints: QueuePort;
   readonly poison: QueuePort;
-  /** Where messages are relayed to. */
+  /** The queue that messages are relayed to. */
   readonly target: QueuePort;
 }
 
@@ -229,10 +229,10 @@ describe('a change and its announcement', () => {
     answers.install(client);
     const table = openTable(client);
     const outbox = new Outbox({ table, registry: knownPartitions(['Sales']) });
-    // The client sends the transaction again, which fails on what the first one has inserted.
+    // The client sends the transaction again, which conflicts with its own first attempt.
     answers.lose(1, 'POST');
     await hire(outbox);
-    // No answer at all.
+    // The responses to all attempts are lost.
     answers.lose(2, 'POST');
     await hire(outbox, { id: 457 });
     assert.equal(await waitingIn(table), 2);
@@ -278,7 +278,8 @@ describe('a relay', () => {
     await hire(early, { id: 1 });
     await hire(late, { id: 2 });
     let pages = 0;
-    // Pages of one row; behind the place of the first, 3 is committed, then 4 in front of the second.
+    // Pages of one row. After the first page, 3 is committed before the row of that page and 4
+    // before the next row.
     const paged: TableGateway = {
       table: table.table,
       get: (key, select) => table.get(key, select),

@@ -25,8 +25,8 @@ import { startAzurite } from '../support/azurite.js';
 import { withoutExtras } from '../support/extras.js';
 import { startServer } from '../support/start-server.js';
 
-// Tokens: their texts against the rules of the service, what they open of this server, and of
-// Azurite, which checks signatures, permissions and expiry, though not the ranges of keys.
+// Tokens: their text follows the rules of the service, and this server and Azurite grant what they
+// allow. Azurite checks signatures, permissions and expiry, but not key ranges.
 
 const serverClock = manualClock(Date.now() * 1000);
 const own = await startServer({ clock: serverClock, checkClockSkew: false });
@@ -49,7 +49,7 @@ const settings: SasSettings = {
 };
 const jones = { partition: { user: "j o'nes" } };
 
-/** The signature by the rules for tables: the twelve lines, in their order. */
+/** The signature by the rules for tables: twelve lines in a fixed order. */
 function signatureOf(query: URLSearchParams): string {
   const field = (name: string) => query.get(name) ?? '';
   const lines = [
@@ -135,7 +135,7 @@ describe('a token for a user', () => {
 
 let tables = 0;
 
-/** Tables of Logins in an account, and clients that have nothing but a token. */
+/** Tables of `LoginAttempt` in an account, and clients that have only a token. */
 function accountOf(connection: string) {
   const options = {
     allowInsecureConnection: true,
@@ -156,7 +156,7 @@ function accountOf(connection: string) {
   };
 }
 
-/** The status of the refusal, or 200. */
+/** The status of the error, or 200. */
 const status = (work: Promise<unknown>): Promise<number> =>
   work.then(
     () => 200,
@@ -268,7 +268,7 @@ describe('the rows that a token opens', () => {
   const permissions = ['read', 'add', 'update', 'delete'] as const;
   const lifetimeMs = 600_000;
 
-  /** Every row key in every partition. */
+  /** A table with every row key in every partition. */
   async function filled() {
     const made = await newTable();
     for (const partitionKey of partitions) {

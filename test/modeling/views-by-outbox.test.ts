@@ -21,7 +21,7 @@ import {
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
 
-// Views and copies in other tables, brought up to date by messages of the transactional outbox.
+// Views and copies in other tables, updated by messages of the transactional outbox.
 
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
@@ -96,7 +96,7 @@ const doomedWorld = ({ orders, views }: World, doomed: Doomed): World => ({
   views: doomed.wrap(views),
 });
 
-/** Every stored order is counted once and copied. */
+/** Checks that every stored order is counted once and copied. */
 async function check({ orders, views }: World): Promise<void> {
   const stored = await entitiesOf(Order, orders)
     .query({ partition: { shop } })

@@ -27,7 +27,7 @@ import {
 import { crashEverywhere } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
 
-// The guide's example: the messages of an employee, a count for each of 365 days, in two rows.
+// The example of the guide: message counts of an employee for each of 365 days, in two rows.
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -284,7 +284,7 @@ describe('a wide entity of several pages', () => {
       ]),
     );
 
-  /** Written row by row: together they are more than a transaction takes. */
+  /** Written row by row, because one transaction cannot take all of them. */
   async function book() {
     const { gateway: table, ...observed } = await tables.newTable();
     const books = wideEntitiesOf(Book, table);

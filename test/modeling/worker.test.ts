@@ -15,7 +15,7 @@ import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { messageCount, startQueueWorld, until, visibleEnvelopes } from './support/queue-world.js';
 
-// The worker over real queues. Time stands still until a test lets it pass.
+// The worker over real queues. The clock stands still until a test advances it.
 
 const world = await startQueueWorld();
 const { time } = world;
@@ -335,7 +335,7 @@ describe('a handler that is slow', () => {
   it('is told when its message was lost, and the message is handled again', async () => {
     const { queue, poison, worker, events } = await newWork();
     await sendMessage(queue, Count, { n: 1 });
-    // The renewal is applied, and its answer, with the new receipt, gets lost.
+    // The renewal is applied, but the response with the new receipt is lost.
     const forgetful = portWith(queue, {
       updateMessage: async (...given) => {
         await queue.updateMessage(...given);
@@ -465,7 +465,7 @@ describe('a worker that crashes', () => {
   });
 });
 
-/** Drains until nothing is left; the second message fails the first time it is handled. */
+/** Works until no message is left; the second message fails when it is first handled. */
 async function drainFlaky(
   { queue, poison, worker, handled }: Work & { readonly handled: Set<number> },
   doomed: Doomed,
@@ -658,7 +658,7 @@ describe('metrics', () => {
   });
 });
 
-/** The queue, some of whose requests fare differently. */
+/** The queue with some of its methods replaced. */
 function portWith(queue: QueueClient, methods: Partial<QueuePort>): QueuePort {
   return Object.assign(Object.create(queue) as QueueClient, methods);
 }

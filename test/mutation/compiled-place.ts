@@ -3,16 +3,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashOf } from './executed.js';
 
-/** Where a place of a source file is in the module compiled from it. */
+/** The location of a source offset in the compiled module. */
 export interface CompiledPlace {
-  /** Below `dist`. */
+  /** Relative to `dist`. */
   readonly module: string;
-  /** Of the text of the module. */
+  /** The hash of the module's text. */
   readonly hash: string;
   readonly offset: number;
 }
 
-/** Follows the source map of a compiled file, backwards. */
+/** Looks up a source offset in the source map of a compiled file. */
 export function compiledPlace(root: string, file: string, sourceOffset: number): CompiledPlace {
   const module = file.replace(/\.ts$/, '.js');
   const text = readFileSync(join(root, 'dist', module), 'utf8');

@@ -3,14 +3,14 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What was executed of one compiled module: offsets of its text in pairs, begin and end. */
+/** The executed parts of a compiled module: offsets in its text, alternately begin and end. */
 export interface ExecutedModule {
-  /** Of the text that the offsets are of. */
+  /** The hash of the text that the offsets refer to. */
   readonly hash: string;
   readonly segments: readonly number[];
 }
 
-/** By the path below `dist`. */
+/** By path relative to `dist`. */
 export type Executed = Readonly<Record<string, ExecutedModule>>;
 
 interface Range {
@@ -28,7 +28,9 @@ export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
-/** Reads what V8 wrote into a folder for the modules under `dist` that `isWanted` names. */
+/**
+ * Reads the coverage files of V8 in a folder, for the modules under `dist` that `isWanted` selects.
+ */
 export function readExecuted(
   folder: string,
   dist: string,
@@ -70,7 +72,9 @@ function moduleOf(url: string, dist: string): string | undefined {
   return path.startsWith(`${dist}/`) ? path.slice(dist.length + 1) : undefined;
 }
 
-/** One byte a character: whether it was executed. Inner ranges overrule those around them. */
+/**
+ * One byte for each character: 1 if it was executed. Inner ranges take precedence over outer ones.
+ */
 function marksOf({ functions }: ScriptCoverage): Uint8Array {
   const ranges = functions
     .flatMap((each) => each.ranges)
@@ -82,7 +86,7 @@ function marksOf({ functions }: ScriptCoverage): Uint8Array {
   return marks;
 }
 
-/** A module is executed where it was in any of the processes. */
+/** A character counts as executed when any of the processes has executed it. */
 function addMarks(all: Map<string, Uint8Array>, module: string, marks: Uint8Array): void {
   const known = all.get(module);
   if (known === undefined) all.set(module, marks);

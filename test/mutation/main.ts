@@ -7,7 +7,7 @@ import { readReport, showReport, showTrial, writeReport, type MutationReport } f
 import { mapTests } from './test-map.js';
 import { Trials, type Trial } from './trial.js';
 
-// Deliberate breaks of the source, and whether a test notices: docs/internals/correctness.md.
+// Changes the source deliberately and checks whether a test fails: docs/internals/correctness.md.
 
 const usage = `npm run mutation -- [--sample N] [--seed S] [--files PARTS] [--seconds N] [--report FILE]
 npm run mutation -- --again FILE [--report FILE]
@@ -21,7 +21,7 @@ npm run mutation -- --again FILE [--report FILE]
 `;
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-/** Leaves the processors to whatever else runs. */
+/** A low priority, so that other processes go first. */
 const niceness = 5;
 
 function readPlan() {
@@ -63,11 +63,11 @@ function tell(line: string): void {
 
 interface Candidate {
   readonly mutant: Mutant;
-  /** The test file that caught it before. */
+  /** The test file that caught it in the earlier run. */
   readonly by?: string | undefined;
 }
 
-/** The mutants to try in turn, more than the sample where some will be refused. */
+/** The mutants to try in order; more than the sample, because some will be refused. */
 function* candidatesOf({ earlier, files, seed }: Plan): Generator<Candidate> {
   const mutants = allMutants(root, sourceFiles(root, files));
   if (earlier === undefined) {

@@ -18,7 +18,7 @@ export async function pick(names: Name[], limit: number): Promise<string | undef
 }
 `;
 
-/** Every mutant of the source above, in the order of their places. */
+/** All mutants of the source above, in order of position. */
 const expected = [
   '4 number: 1 → (1 + 1)',
   '4 number: 0 → (0 + 1)',

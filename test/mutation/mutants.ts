@@ -7,16 +7,16 @@ import { changesOf, type Change } from './operators.js';
 /** The layers whose behaviour clients see. */
 export const layers = ['wire', 'services', 'http', 'engines'] as const;
 
-/** A break of one file, and where it is: the line counts from 1. */
+/** A change to one file, and its line, counted from 1. */
 export interface Mutant extends Change {
   readonly file: string;
   readonly line: number;
   readonly before: string;
-  /** The whole line, which finds the mutant again when lines before it come or go. */
+  /** The whole line: it identifies the mutant after lines before it have changed. */
   readonly lineText: string;
 }
 
-/** The source files of the layers, relative to the project: no tests, and only those asked for. */
+/** The wanted source files of the layers, relative to the project, without tests. */
 export function sourceFiles(root: string, wanted: readonly string[]): readonly string[] {
   return layers
     .flatMap((layer) =>
@@ -29,7 +29,7 @@ export function sourceFiles(root: string, wanted: readonly string[]): readonly s
     .sort();
 }
 
-/** Every mutant of the files, in the order of their places. */
+/** All mutants of the files, in order of position. */
 export function allMutants(root: string, files: readonly string[]): readonly Mutant[] {
   const api = new API({ cwd: root });
   try {
@@ -52,7 +52,9 @@ function mutantOf(file: string, text: string, change: Change): Mutant {
   return { ...change, file, line, before: text.slice(change.start, change.end), lineText };
 }
 
-/** The same break in a source that may have changed elsewhere: the nearest one of the same line. */
+/**
+ * The same change in a source that may have changed elsewhere: the nearest one on an equal line.
+ */
 export function sameMutant(mutants: readonly Mutant[], wanted: Mutant): Mutant | undefined {
   return mutants
     .filter(
@@ -67,8 +69,8 @@ export function sameMutant(mutants: readonly Mutant[], wanted: Mutant): Mutant |
 }
 
 /**
- * Draws mutants until none is left: first a line, each as likely as any other, then what to break on
- * it. So a layer has as many as it has lines with something to break. A line is drawn once.
+ * Draws mutants without replacement: first a line, all with equal probability, then a mutant of it.
+ * So each layer has a share in proportion to its lines with mutants. A line is drawn once.
  */
 export function* draw(mutants: readonly Mutant[], seed: number): Generator<Mutant> {
   const random = new SimRandom(seed);

@@ -1,7 +1,7 @@
 import * as ast from 'typescript/unstable/ast';
 import * as is from 'typescript/unstable/ast/is';
 
-/** A deliberate break: other text for a part of a source file. Offsets are of UTF-16 code units. */
+/** A deliberate change: a replacement for part of a source file. Offsets are UTF-16 code units. */
 export interface Change {
   readonly operator: string;
   readonly start: number;
@@ -9,17 +9,20 @@ export interface Change {
   readonly text: string;
 }
 
-/** What stands instead of a node, or of what reaches from one node to another. */
+/** A replacement for a node, or for the range from one node to another. */
 interface Break {
   readonly from: ast.Node;
   readonly to?: ast.Node;
   readonly text: string;
 }
 
-/** Yields what an operator makes of a node; `textOf` gives the text of a node without comments. */
+/**
+ * Yields the changes that an operator makes to a node; `textOf` returns the text of a node without
+ * comments.
+ */
 type Operator = (node: ast.Node, textOf: (node: ast.Node) => string) => readonly Break[];
 
-/** Pairs of words: what stands there, and what it breaks to. */
+/** Pairs of words: the original and its replacement. */
 function others(pairs: string): ReadonlyMap<string, string> {
   return new Map(
     pairs.split(', ').map((pair) => {
@@ -40,7 +43,7 @@ const methods = others(
     'startsWith endsWith, endsWith startsWith, toLowerCase toString, toUpperCase toString',
 );
 
-/** So many words in one text make a sentence. */
+/** A text with this many words is a sentence. */
 const proseWordsMin = 4;
 
 const operators: Readonly<Record<string, Operator>> = {
@@ -134,7 +137,7 @@ const operators: Readonly<Record<string, Operator>> = {
   },
 };
 
-/** Every break of a file that is worth a try. Of some, the compiler finds that they make no sense. */
+/** All useful changes to a file. The compiler rejects some of them. */
 export function changesOf(file: ast.SourceFile): readonly Change[] {
   const found: Change[] = [];
   const textOf = (node: ast.Node) => file.text.slice(node.getStart(file), node.end);
@@ -151,7 +154,7 @@ export function changesOf(file: ast.SourceFile): readonly Change[] {
   return found;
 }
 
-/** Types, imports and what must hold whatever happens: no break of these is one of behaviour. */
+/** Types, imports and invariants: changing these does not change behaviour. */
 function isLeftAlone(node: ast.Node, textOf: (node: ast.Node) => string): boolean {
   if (is.isImportDeclaration(node) || is.isExportDeclaration(node)) return true;
   if (is.isInterfaceDeclaration(node) || is.isTypeAliasDeclaration(node)) return true;
@@ -173,7 +176,7 @@ function conditionOf(node: ast.Node): ast.Node | undefined {
   return is.isConditionalExpression(node) ? node.condition : undefined;
 }
 
-/** Another operator makes the negation of an equality and of a negation. */
+/** Another operator covers the negation of an equality or a negation. */
 function isNegatedElsewhere(node: ast.Node, textOf: (node: ast.Node) => string): boolean {
   if (is.isBinaryExpression(node)) {
     return equalities.has(textOf(node.operatorToken));
@@ -181,22 +184,22 @@ function isNegatedElsewhere(node: ast.Node, textOf: (node: ast.Node) => string):
   return /^(!|true$|false$)/.test(textOf(node));
 }
 
-/** The name of a property is part of a type; a break of it would be refused. */
+/** A property name is part of a type, so the compiler would reject a change. */
 function isName(node: ast.Node): boolean {
   return 'name' in node.parent && node.parent.name === node;
 }
 
-/** Sentences for people: tests that pin each of their letters protect nothing. */
+/** Sentences for people: a test that fixes their exact text protects nothing. */
 function isProse(text: string): boolean {
   return text.split(' ').length >= proseWordsMin;
 }
 
-/** An argument whose kind hardly ever fits the place of another. */
+/** An argument that can hardly be swapped with another, because of its kind. */
 function isOfOneUse(node: ast.Node): boolean {
   return is.isStringLiteral(node) || is.isObjectLiteralExpression(node) || is.isArrowFunction(node);
 }
 
-/** What a function returns here, and the type that it declares to return. */
+/** The returned expression, and the declared return type. */
 function returnedBy(
   node: ast.Node,
   textOf: (node: ast.Node) => string,

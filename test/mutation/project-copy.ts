@@ -3,19 +3,19 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What a copy takes from the place it was copied from, by a link or not at all. */
+/** What a copy links to in the original project. */
 const linked = ['node_modules', 'extras'];
 const leftOut = ['.git', 'dist', ...linked];
 
 /**
- * The compiler refuses what makes no sense. A mutant that leaves a name unused makes sense: that is
- * what a forgotten call looks like.
+ * The compiler rejects mutants that make no sense. A mutant that leaves a name unused does make
+ * sense: it is like a forgotten call.
  */
 const compilerOptions = ['--noUnusedLocals', 'false', '--noUnusedParameters', 'false'];
 
 const loadMsMax = 20_000;
 
-/** A copy of the project in a temporary directory, with a `dist` of its own, that can be broken. */
+/** A copy of the project in a temporary directory with its own `dist`, which can be changed. */
 export class ProjectCopy {
   readonly root: string;
   readonly #compiler: string;
@@ -36,8 +36,8 @@ export class ProjectCopy {
   }
 
   /**
-   * Compiles with another text of a file, for as long as `use` works. Undefined when the compiler
-   * refuses it.
+   * Compiles with another text of one file while `use` runs. Resolves with undefined when the
+   * compiler rejects the text.
    */
   async withText<Result>(
     file: string,
@@ -51,12 +51,15 @@ export class ProjectCopy {
       writeFileSync(join(this.root, file), text);
       return this.#compile() ? await use() : undefined;
     } finally {
-      // The next run of the compiler sees that the source has changed, and writes the same again.
+      // The next run of the compiler notices the restored source and compiles it again.
       for (const [each, whole] of before) writeFileSync(join(this.root, each), whole);
     }
   }
 
-  /** Whether the program can be imported. False when a module fails, or does not end, as it loads. */
+  /**
+   * True when the program can be imported; false when a module throws or does not finish while it
+   * loads.
+   */
   starts(): boolean {
     const program = join(this.root, 'dist', 'src', 'app', 'index.js');
     const { status } = spawnSync(process.execPath, [program], {

@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { layers } from './mutants.js';
 import type { Trial } from './trial.js';
 
-/** What a run found, as it is kept in a file. */
+/** The results of a run, as stored in a file. */
 export interface MutationReport {
   readonly seed: number;
-  /** Those that the compiler refused are not among them. */
+  /** Without those that the compiler rejected. */
   readonly trials: readonly Trial[];
   /** Mutants of an earlier report whose line is no longer in the source. */
   readonly gone: number;
@@ -19,7 +19,10 @@ export function readReport(file: string): MutationReport {
   return JSON.parse(readFileSync(file, 'utf8')) as MutationReport;
 }
 
-/** The share of each layer, and each mutant that survived with the tests that ran. */
+/**
+ * The share of caught mutants for each layer, and each mutant that survived, with the tests that
+ * ran.
+ */
 export function showReport({ trials, gone }: MutationReport): string {
   const survivors = trials.filter(({ outcome }) => outcome === 'survived');
   return [

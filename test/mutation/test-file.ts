@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** How a test file ended; `hung` when it passed its limit. */
+/** How a test file ended; `hung` when it exceeded its limit. */
 export type Ending = 'passed' | 'failed' | 'hung';
 
 export interface TestRun {
@@ -12,7 +12,7 @@ export interface TestRun {
 
 export interface TestRunLimits {
   readonly seconds: number;
-  /** Where V8 writes what was executed, in this process and in those that it starts. */
+  /** The folder for V8 coverage of this process and its children. */
   readonly coverage?: string;
 }
 
@@ -20,8 +20,8 @@ export interface TestRunLimits {
 const failure = /^\s*not ok /m;
 
 /**
- * Runs one compiled test file of a project copy in a process group of its own, which is ended at the
- * first failure, at the limit and at the end. Temporary files go where they can be removed.
+ * Runs one compiled test file of a project copy in its own process group, which is killed at the
+ * first failure, at the limit and at the end. Temporary files go to a folder that can be removed.
  */
 export async function runTestFile(
   root: string,
@@ -59,12 +59,12 @@ export async function runTestFile(
   return { ending, seconds: (performance.now() - started) / 1000 };
 }
 
-/** Ends whatever is left of the group that a test file's process leads. */
+/** Kills what remains of the process group of a test file. */
 function endGroup(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // The group is gone already.
+    // The group has ended already.
   }
 }

@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path';
 import { hashOf, isExecuted, readExecuted, type Executed } from './executed.js';
 import { runTestFile, type Ending } from './test-file.js';
 
-/** A test file that takes longer with coverage than this catches nothing: it is left out. */
+/** A test file that takes longer than this with coverage is not used. */
 const fileSecondsMax = 60;
 const cacheFolder = join(tmpdir(), 'tabularium-test-map');
 
-/** One compiled test file, and what of the source it executes. */
+/** A compiled test file, and the parts of the source that it executes. */
 export interface MappedTest {
   readonly file: string;
   readonly ending: Ending;
@@ -18,8 +18,8 @@ export interface MappedTest {
 }
 
 /**
- * Runs every compiled test file of a project copy once to learn what it executes. What is known of
- * a file whose modules have not changed is taken from a cache in the system's temporary directory.
+ * Runs every compiled test file of a project copy once to learn what it executes. Results of files
+ * whose modules have not changed come from a cache in the system's temporary directory.
  */
 export async function mapTests(
   root: string,
@@ -49,14 +49,16 @@ export async function mapTests(
   return mapped;
 }
 
-/** Whether a test executes a place of a module; where the module has changed since, it may. */
+/**
+ * True when a test executes this offset of a module, or might because the module has changed since.
+ */
 export function reaches(test: MappedTest, module: string, hash: string, offset: number): boolean {
   const executed = test.executed[module];
   if (executed === undefined) return false;
   return executed.hash !== hash || isExecuted(executed, offset);
 }
 
-/** How many characters of the module compiled from a source file a test executes. */
+/** The number of characters that a test executes in the module of a source file. */
 export function executedLength(test: MappedTest, file: string): number {
   const { segments = [] } = test.executed[file.replace(/\.ts$/, '.js')] ?? {};
   return segments.reduce((sum, at, index) => (index % 2 === 0 ? sum - at : sum + at), 0);
@@ -77,7 +79,7 @@ async function mapOne(
   }
 }
 
-/** The texts of a compiled file and of all it imports, directly or not. */
+/** The texts of a compiled file and of everything that it imports, directly or indirectly. */
 function closureText(dist: string, file: string, texts: Map<string, string>): string {
   const found = new Set([file]);
   for (const each of found) {

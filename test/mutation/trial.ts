@@ -5,7 +5,7 @@ import type { ProjectCopy } from './project-copy.js';
 import { runTestFile, type Ending } from './test-file.js';
 import { executedLength, reaches, type MappedTest } from './test-map.js';
 
-/** What became of a mutant. `refused` is one that the compiler or the start of the program finds. */
+/** The result of a mutant. `refused`: the compiler or the start of the program rejects it. */
 export type Outcome = 'caught' | 'survived' | 'refused';
 
 export interface Trial {
@@ -15,22 +15,28 @@ export interface Trial {
   readonly by?: string;
   /** The test files that ran, in order. */
   readonly ran: readonly string[];
-  /** How many test files execute the place. */
+  /** The number of test files that execute the mutated code. */
   readonly reaching: number;
 }
 
 export interface TrialPlan {
-  /** How long test files may take for one mutant, as the map has them; the cheapest come first. */
+  /**
+   * The total time of the test files for one mutant, as measured for the map; the cheapest run
+   * first.
+   */
   readonly seconds: number;
-  /** The test file to run first, if it still executes the place. */
+  /** The test file to run first, if it still executes the mutated code. */
   readonly first?: string | undefined;
 }
 
-/** A mutated test file may take so much longer than without, and so many seconds, before it hangs. */
+/**
+ * A test file hangs when it takes longer than `slowness` times its usual time, plus
+ * `patienceSeconds`.
+ */
 const slowness = 5;
 const patienceSeconds = 20;
 
-/** Tries mutants one after another on one copy of the project, which is whole again after each. */
+/** Tries mutants in sequence on one copy of the project, and restores the copy after each. */
 export class Trials {
   readonly #copy: ProjectCopy;
   readonly #tests: readonly MappedTest[];
@@ -71,7 +77,7 @@ export class Trials {
     return { outcome: 'survived', ran };
   }
 
-  /** A failure counts when it repeats: on a busy machine a test may fail by itself. */
+  /** Only a repeated failure counts: on a busy machine a test may fail without cause. */
   async #fails({ file, seconds }: MappedTest): Promise<boolean> {
     const run = async (): Promise<Ending> => {
       const limit = patienceSeconds + slowness * seconds;
@@ -82,8 +88,8 @@ export class Trials {
   }
 
   /**
-   * The quickest first. More likely to catch are those beside the file, those that execute most of
-   * it, and those that have caught other mutants of it.
+   * The cheapest first. Test files in the same folder, that execute much of the file, or that
+   * caught other mutants of it, are more likely to catch this one.
    */
   #inOrder(mutant: Mutant, tests: readonly MappedTest[]): readonly MappedTest[] {
     const most = Math.max(1, ...tests.map((test) => executedLength(test, mutant.file)));

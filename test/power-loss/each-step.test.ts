@@ -19,7 +19,7 @@ import { keyOf, stateOf } from './work.js';
 const stepsMax = 500;
 const names = ['p0/a', 'p1/b', 'p2/c'];
 
-/** What a process does; resolves when it is done. */
+/** An action of a process; resolves when it is complete. */
 type Deed = (options: JournaledStoreOptions) => Promise<unknown>;
 
 async function write(options: JournaledStoreOptions, name: string) {
@@ -34,7 +34,7 @@ async function machine(seed: number) {
   const clock = manualClock();
   const disk = new ModelDisk();
   const data = atomicData(await openMemoryStore({ clock }));
-  /** Whether the deed was done before so many steps were. */
+  /** Runs an action for this many steps; true when it completed before. */
   const run = async (deed: Deed, steps: number): Promise<boolean> => {
     const schedule = new Schedule(random);
     const process = {
@@ -62,7 +62,10 @@ async function machine(seed: number) {
   return { run, data };
 }
 
-/** Some writes and deaths, then a deed that dies after each number of steps, then a look. */
+/**
+ * Writes and ends a process several times, then kills an action after each number of steps, then
+ * reads the state.
+ */
 async function dieAtEachStep(deed: Deed): Promise<number> {
   for (let steps = 0; steps < stepsMax; steps += 1) {
     const { run, data } = await machine(steps);

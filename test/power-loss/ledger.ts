@@ -1,7 +1,7 @@
 import { encodeCounter } from '../../src/kv/counter.js';
 import type { Check } from '../../src/kv/store.js';
 
-/** What is at a key. `text`: of the value, in hexadecimal where it is a counter. */
+/** The content of a key. `text`: its value, in hexadecimal for a counter. */
 export interface Cell {
   readonly text: string;
   readonly version: number;
@@ -9,7 +9,7 @@ export interface Cell {
 
 export type State = ReadonlyMap<string, Cell>;
 
-/** A commit that was asked for. Each puts a key of its own, which tells whether it was applied. */
+/** A requested commit. Each puts its own key, which shows whether it was applied. */
 export interface AskedCommit {
   readonly kind: 'commit';
   readonly name: string;
@@ -20,7 +20,7 @@ export interface AskedCommit {
   outcome: 'waiting' | 'refused' | 'unknown' | number;
 }
 
-/** What is done while nothing else is. */
+/** An operation that runs alone. */
 export interface AskedAlone {
   readonly kind: 'alone';
   readonly name: string;
@@ -34,13 +34,13 @@ export class Wrong extends Error {
   override readonly name = 'Wrong';
 }
 
-/** What was asked for and acknowledged since the data were looked at last. */
+/** What was requested and acknowledged since the state was last read. */
 export class Ledger {
   #known: State = new Map();
   #asked: Asked[] = [];
   #lastVersion = 0;
 
-  /** The greatest version that was acknowledged. */
+  /** The highest acknowledged version. */
   get lastVersion(): number {
     return this.#lastVersion;
   }
@@ -57,7 +57,10 @@ export class Ledger {
     this.#lastVersion = Math.max(this.#lastVersion, version);
   }
 
-  /** Throws `Wrong` unless what was found is what was acknowledged, and what may be besides. */
+  /**
+   * Throws `Wrong` unless the state has everything that was acknowledged, and besides only
+   * requested changes.
+   */
   settle(found: State): void {
     const [first = '', ...others] = this.#candidates(found).map((state) =>
       difference(state, found),
@@ -67,7 +70,7 @@ export class Ledger {
     this.#asked = [];
   }
 
-  /** Every state that is right, given which commits are found in it. */
+  /** Every correct state, given which commits are found. */
   #candidates(found: State): State[] {
     let state = this.#known;
     let together: [AskedCommit, number][] = [];
@@ -91,7 +94,7 @@ export class Ledger {
   }
 }
 
-/** Of a commit that was applied. */
+/** The version of a commit that was applied. */
 function versionOf({ outcome, name }: AskedCommit, found: State): number | undefined {
   if (typeof outcome === 'number') return outcome;
   return outcome === 'refused' ? undefined : found.get(name)?.version;
@@ -117,7 +120,7 @@ function counterIn(cell: Cell | undefined): number {
   return cell === undefined ? 0 : Number(Buffer.from(cell.text, 'hex').readBigInt64BE());
 }
 
-/** Empty when there is none. */
+/** Empty when there is no difference. */
 function difference(expected: State, found: State): string {
   for (const [key, { text, version }] of expected) {
     const other = found.get(key);

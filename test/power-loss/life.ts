@@ -12,7 +12,7 @@ import { noFaults, type ModelDisk, type Process } from './model-disk.js';
 import { Schedule } from './schedule.js';
 import { batchOf, drawCommit, keyOf, stateOf } from './work.js';
 
-/** What is switched off, to see that it is missed. */
+/** Protections that can be disabled, to show that the simulation notices. */
 export const protections = ['checksum', 'sync', 'sequence', 'read-sync'] as const;
 export type Without = (typeof protections)[number];
 
@@ -28,7 +28,7 @@ export interface World {
 
 const atOnceMax = 8;
 
-/** A process that opens the store, works with it and ends: in order, or at any moment. */
+/** A process that opens the store, uses it and ends, orderly or at any moment. */
 export class Life {
   readonly #world: World;
   readonly #process: Process;
@@ -76,17 +76,17 @@ export class Life {
     return this.#store !== undefined;
   }
 
-  /** Whether it has nothing left to do. */
+  /** True when nothing is in progress. */
   get isIdle(): boolean {
     return this.#waiting.size === 0;
   }
 
-  /** What it found that must not be. */
+  /** The violation that it has found. */
   get wrong(): Error | undefined {
     return this.#wrong;
   }
 
-  /** `before`: the process that does not know yet that it is replaced by this one. */
+  /** `before`: the process that this one replaces, and that does not know it yet. */
   open(before?: Life): void {
     this.#alone(async () => {
       const store = await openJournaledStore(this.#options);
@@ -96,13 +96,13 @@ export class Life {
     });
   }
 
-  /** Gives the data file what a journal has left, as a process that works without one. */
+  /** Applies what a journal has left to the data file, like a process without a journal. */
   settle(before?: Life): void {
     this.#alone(async () => {
       await settleJournal(this.#options);
       if (before !== undefined) before.#isReplaced = true;
       await this.#look(this.#world.data.store);
-      // One that was replaced while it opened may still make its folder.
+      // A process that was replaced while it opened may still create its folder.
       const isAlone = before === undefined && !this.#onlyCommits;
       if (isAlone && this.#world.disk.folders.length > 0)
         throw new Wrong('a settled journal has left its folder');
@@ -116,7 +116,7 @@ export class Life {
     });
   }
 
-  /** Something of what processes do. */
+  /** Starts one random operation. */
   act(): void {
     const { random } = this.#world;
     if (this.#store === undefined || this.#isAlone || this.#hasFailed) return;
@@ -138,12 +138,12 @@ export class Life {
     if (this.#wrong !== undefined) throw this.#wrong;
   }
 
-  /** Another process opens the same data from now on, and this one does nothing but commit. */
+  /** From now on another process uses the data, and this one only commits. */
   onlyCommit(): void {
     this.#onlyCommits = true;
   }
 
-  /** Nothing of it goes on. */
+  /** Ends the process at once; nothing of it continues. */
   kill(): void {
     this.#process.schedule.end();
   }
@@ -235,7 +235,7 @@ export class Life {
     return found;
   }
 
-  /** Errors of the disk end what was to be done; the state is looked at again before more is. */
+  /** A disk error ends the operation; the state is read again before the next one. */
   #alone(work: () => Promise<void>): void {
     this.#isAlone = true;
     this.#wait(async () => {
@@ -243,7 +243,7 @@ export class Life {
         await work();
       } catch (error) {
         if (!isRefusal(error)) throw error;
-        // What became of it is seen at the next opening.
+        // The next opening shows whether it was applied.
         this.#hasFailed = true;
       }
       this.#isAlone = false;
@@ -259,7 +259,7 @@ export class Life {
   }
 }
 
-/** What a process may answer, or die of, when its disk does not do what it should. */
+/** An error that a process may report, or end with, because of a disk fault. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof CommitUnknownError || error instanceof StoreFailedError) return true;

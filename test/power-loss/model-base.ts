@@ -7,16 +7,19 @@ import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../.
 import type { JournalBase } from '../../src/engines/journal/store.js';
 import type { Process } from './model-disk.js';
 
-/** What a data file is to the processes that use it, one after the other. */
+/** A data file as used by processes in sequence. */
 export interface Data {
   readonly store: JournalBase & SnapshotStore;
   /** Only the last process that has opened it may write. */
   owner: object;
-  /** Applies a write of the data file; what a loss of power leaves of it is this one's matter. */
+  /**
+   * Applies a write to the data file. The implementation decides what remains of it after a loss of
+   * power.
+   */
   write(process: Process, apply: () => Promise<void>): Promise<void>;
 }
 
-/** Data whose writes happen at once, at some moment of the call. */
+/** Data whose writes are atomic, at some moment of the call. */
 export function atomicData(store: JournalBase & SnapshotStore): Data {
   return {
     store,
@@ -30,7 +33,7 @@ export function atomicData(store: JournalBase & SnapshotStore): Data {
   };
 }
 
-/** The data file as one process sees it, whose writes take time, may fail and stop with it. */
+/** The data file as one process sees it: writes take time, may fail, and stop with the process. */
 export class ModelBase implements JournalBase, SnapshotStore {
   readonly versionsGlobal = true;
   readonly #data: Data;
@@ -90,7 +93,7 @@ export class ModelBase implements JournalBase, SnapshotStore {
     return undefined;
   }
 
-  /** The data stay for the next process. */
+  /** The data remain for the next process. */
   async close(): Promise<void> {
     await this.#process.schedule.step();
   }

@@ -5,11 +5,13 @@ import { tear, type DiskWrite } from './sectors.js';
 
 interface DiskFile {
   readonly number: number;
-  /** What the disk has for certain. */
+  /** What is certainly on the disk. */
   content: Buffer;
-  /** What may be there, all of it or some, or not: writes under way, and those that failed. */
+  /**
+   * Writes in progress and failed writes: each may be on the disk completely, partly or not at all.
+   */
   doubtful: DiskWrite[];
-  /** The name may not be on the disk, or not be gone from it. */
+  /** A name that is being made or removed may or may not be on the disk. */
   nameIs: 'there' | 'being made' | 'being removed' | 'removed';
 }
 
@@ -17,13 +19,13 @@ interface Folder {
   readonly generation: number;
   readonly files: DiskFile[];
   isRetired: boolean;
-  /** Whether a loss of power leaves its name as it is. */
+  /** True when a loss of power does not change its name. */
   isCertain: boolean;
-  /** No process finds it; a loss of power may bring it back. */
+  /** Processes do not see it, but a loss of power may restore it. */
   isRemoved: boolean;
 }
 
-/** How much goes wrong while the process lives. */
+/** Probabilities of faults while the process lives. */
 export interface DiskFaults {
   readonly writeFails: number;
   readonly annulFails: number;
@@ -36,20 +38,22 @@ export interface Process {
   readonly schedule: Schedule;
   readonly random: SimRandom;
   readonly faults: DiskFaults;
-  /** Writes resolve when they have begun: the canary of a disk that is not asked to be sure. */
+  /**
+   * Writes resolve when they have begun, as without a sync: for a test of the simulation itself.
+   */
   readonly dropsSyncs: boolean;
-  /** What is read of former openings is not made durable first. */
+  /** Files of earlier openings are read without being synced first. */
   readonly dropsReadSyncs: boolean;
 }
 
 /**
- * A disk with the files of a journal, which knows what a loss of power leaves of it. Outlives the
- * processes that use it.
+ * A disk with the files of a journal, which decides what remains after a loss of power. It outlives
+ * the processes that use it.
  */
 export class ModelDisk {
   #folders: Folder[] = [];
 
-  /** Those that a process finds. */
+  /** The folders that a process sees. */
   get folders(): readonly Folder[] {
     return this.#folders.filter(({ isRemoved }) => !isRemoved);
   }
@@ -65,12 +69,12 @@ export class ModelDisk {
     this.#folders.push(folder);
   }
 
-  /** With those that might have come back. */
+  /** Includes folders that a loss of power might have restored. */
   removeUpTo(last: number): void {
     this.#folders = this.#folders.filter(({ generation }) => generation > last);
   }
 
-  /** All that was in doubt is decided. */
+  /** Decides everything that was uncertain. */
   losePower(random: SimRandom): void {
     this.#folders = this.#folders.filter(({ isCertain, isRetired, isRemoved }) => {
       return isRemoved ? random.chance(0.3) : isCertain || isRetired || random.chance(0.5);
@@ -91,7 +95,7 @@ function isLeft({ nameIs }: DiskFile, random: SimRandom): boolean {
 
 function settled(file: DiskFile, random: SimRandom): DiskFile {
   const { number, nameIs } = file;
-  // The files that a process had open are others than those that are found.
+  // A copy, because the files that a process had open must not be those that the next one sees.
   let content = Buffer.from(file.content);
   for (const write of file.doubtful) tear(content, write, random);
   if (nameIs === 'being made' && random.chance(0.5)) {
@@ -132,7 +136,9 @@ class ModelFiles implements JournalFiles {
     }
   }
 
-  /** What the system has of writes that a process had begun is durable after a sync only. */
+  /**
+   * The system may return unsynced writes of an earlier process; only a sync makes them durable.
+   */
   #read(file: DiskFile): Buffer {
     const content = Buffer.from(file.content);
     for (const write of file.doubtful) {
@@ -268,7 +274,7 @@ class OpenFile implements JournalFile {
   }
 }
 
-/** What is still in doubt of a write when another one over it is certain. */
+/** The parts of an uncertain write that a certain write does not cover. */
 function rest(doubtful: DiskWrite, certain: DiskWrite): readonly DiskWrite[] {
   const end = doubtful.position + doubtful.bytes.length;
   const certainEnd = certain.position + certain.bytes.length;

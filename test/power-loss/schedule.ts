@@ -1,7 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import type { SimRandom } from '../support/sim-random.js';
 
-/** What a process waits for: the disk and the data file, which answer when the simulation says so. */
+/**
+ * The disk and data file operations that a process waits for; the simulation decides when each
+ * completes.
+ */
 export class Schedule {
   readonly #random: SimRandom;
   readonly #waiting: (() => void)[] = [];
@@ -12,7 +15,7 @@ export class Schedule {
     this.#random = random;
   }
 
-  /** Whether the process is gone. */
+  /** True when the process has ended. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -21,14 +24,14 @@ export class Schedule {
     return this.#waiting.length > 0;
   }
 
-  /** Resolves when it is this one's turn; never after the end. */
+  /** Resolves when the simulation picks it; never after the end. */
   step(): Promise<void> {
     return new Promise((resolve) => {
       if (!this.#isOver) this.#waiting.push(resolve);
     });
   }
 
-  /** Work of the real system, whose end every moment waits for. */
+  /** Work of the real system; every step waits until it ends. */
   async outside<Result>(work: Promise<Result>): Promise<Result> {
     this.#outside.add(work);
     try {
@@ -38,7 +41,7 @@ export class Schedule {
     }
   }
 
-  /** Lets one of those that wait go on, and all that follows from it come to rest. */
+  /** Completes one waiting operation, and waits until everything that follows from it has run. */
   async advance(): Promise<void> {
     if (this.#waiting.length > 0) {
       const [next] = this.#waiting.splice(this.#random.int(this.#waiting.length), 1);
@@ -55,7 +58,7 @@ export class Schedule {
     }
   }
 
-  /** Nothing that waits goes on any more. */
+  /** Nothing that waits continues. */
   end(): void {
     this.#isOver = true;
     this.#waiting.length = 0;

@@ -1,6 +1,6 @@
 import type { SimRandom } from '../support/sim-random.js';
 
-/** What a disk writes whole, if nothing happens. */
+/** The unit that a disk writes atomically, unless it is torn. */
 export const sectorBytes = 512;
 
 export interface DiskWrite {
@@ -9,8 +9,8 @@ export interface DiskWrite {
 }
 
 /**
- * What a disk may have of a write that did not end: any of its sectors, in any order, and of some
- * only a part.
+ * What may be on the disk of an interrupted write: any of its sectors in any order, some of them
+ * only in part.
  */
 export function tear(content: Buffer, { position, bytes }: DiskWrite, random: SimRandom): void {
   const fate = random.weighted({ none: 2, all: 2, beginning: 2, end: 2, some: 4 });

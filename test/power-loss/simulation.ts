@@ -8,7 +8,7 @@ import { ModelDisk } from './model-disk.js';
 
 const livesMax = 4;
 const momentsMax = 160;
-/** After this many a process that should come to an end is stuck. */
+/** A process that has not ended after this many moments is stuck. */
 const endMomentsMax = 20_000;
 
 export interface SimulationOptions {
@@ -16,15 +16,16 @@ export interface SimulationOptions {
   readonly without?: Without;
 }
 
-/** How often the power was lost. */
+/** How often power was lost. */
 export interface Simulated {
   readonly losses: number;
 }
 
 /**
- * Some lives of a store, one after the other, of which most end by a loss of power at any moment,
- * and some by a kill, of which the system keeps what the disk has not; the disk that is left has to have everything that was acknowledged, and the last life looks at it to
- * the end. Throws what was wrong.
+ * Simulates several lives of a store in sequence. Most end by a loss of power at any moment, some
+ * by a kill, after which the system keeps unsynced writes. The remaining disk must have everything
+ * that was acknowledged, which the last life checks without interruption. Throws the first
+ * violation.
  */
 export async function simulate({ seed, without }: SimulationOptions): Promise<Simulated> {
   const random = new SimRandom(seed);
@@ -88,7 +89,7 @@ async function closeOrDie(life: Life, random: SimRandom): Promise<void> {
   for (let moment = 0; moment < moments && !life.isIdle; moment += 1) await life.advance();
 }
 
-/** Nothing goes wrong in this life. */
+/** A life without faults or interruption. */
 async function lookForGood(world: World, zombie: Life | undefined): Promise<void> {
   const life = new Life(world, 'healthy');
   life.open(zombie);

@@ -18,7 +18,7 @@ import { keyOf, stateOf } from './work.js';
 
 const seed = seedSetting('TABULARIUM_POWER_SEED');
 const images = byLength({ short: 6, long: 200 });
-/** The two pages of which one says what the last transaction was. */
+/** Two pages alternately describe the last transaction. */
 const metaPages = 2;
 const left = ['data.mdb', 'format', 'journal'];
 
@@ -43,8 +43,8 @@ function transactionOf(path: string): number {
 }
 
 /**
- * The pages of a transaction are on the disk before the page that makes them count: before that, any
- * of them may be there.
+ * The pages of a transaction are synced before its meta page: until then any of them may be on the
+ * disk.
  */
 function tornImage(before: Buffer, after: Buffer, random: SimRandom): Buffer {
   if (random.chance(0.2)) return after;
@@ -78,7 +78,7 @@ it(`finds everything whatever was written of a transaction of the data file (see
       for (const name of left) await cp(join(live, name), join(folder, name), { recursive: true });
       const before = await readFile(join(live, 'data.mdb'));
       const transaction = transactionOf(join(live, 'data.mdb'));
-      // All that the journal has goes to the data file.
+      // Moves everything in the journal to the data file.
       await store.takeSnapshot();
       const after = await readFile(join(live, 'data.mdb'));
       assert.equal(transactionOf(join(live, 'data.mdb')), transaction + 1);

@@ -15,7 +15,7 @@ export function keyOf(name: string): Uint8Array {
   return Buffer.concat([partitionPrefix('T', 'account', 1, partition), encodeTuple([row])]);
 }
 
-/** All that a store shows, but for keys of stores. */
+/** The content of a store, without the keys of stores. */
 export async function stateOf(store: Pick<Store, 'range'>, isReverse: boolean): Promise<State> {
   const found = new Map<string, { text: string; version: number }>();
   let range = everything;
@@ -55,7 +55,7 @@ function nameOf(key: Uint8Array): string | undefined {
   throw new Error(`a key that nobody has written: ${text}`);
 }
 
-/** A commit over a few rows of a partition, of which some are made once and taken away for good. */
+/** A commit on a few rows of a partition; some rows are created once and then deleted for good. */
 export function drawCommit(random: SimRandom, serial: number, state: State): AskedCommit {
   const partition = `p${random.int(partitions)}`;
   const name = `${partition}/mark${serial}`;

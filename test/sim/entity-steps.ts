@@ -53,7 +53,7 @@ export async function getEntity(world: World): Promise<void> {
   assertEntity(parseBody(response), entity);
 }
 
-/** Any write; `keys` when they are chosen already. */
+/** A random write; `keys` are given when they are chosen already. */
 export function anyWrite(
   world: World,
   table: ModelTable | undefined,
@@ -110,7 +110,7 @@ function anyCondition(
   }
 }
 
-/** What a write must be answered with, by table and syntax together (table-service §3.3). */
+/** The refusal of a write, by its syntax and then by the table (table-service §3.3). */
 export function judgeWrite(write: SimWrite, table: ModelTable | undefined): Refusal | undefined {
   const inSyntax = judgeSyntax(write);
   if (inSyntax !== undefined) return inSyntax;
@@ -187,7 +187,7 @@ async function readBack(
   assertEntity(parseBody(response), entity);
 }
 
-/** Now and then a write with one thing wrong; one only, so that the answer is beyond dispute. */
+/** Sometimes a write with one error; with only one, so that the response is unambiguous. */
 function faulty(world: World, table: ModelTable | undefined, write: SimWrite): SimWrite {
   const { random } = world;
   if (table === undefined) {

@@ -1,4 +1,4 @@
-/** A JSON value that keeps how a number was written, and the order and number of members. */
+/** A JSON value that keeps the spelling of numbers, and the order and repetition of members. */
 export type ExactJson =
   | { readonly kind: 'number'; readonly text: string }
   | { readonly kind: 'string'; readonly value: string }
@@ -6,7 +6,7 @@ export type ExactJson =
   | { readonly kind: 'list'; readonly items: readonly ExactJson[] }
   | { readonly kind: 'object'; readonly members: readonly (readonly [string, ExactJson])[] };
 
-// No white space: the service writes compact JSON, and clients depend on it.
+// No white space: the service writes compact JSON, and clients rely on it.
 const tokenPattern =
   /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}[\],:]|true|false|null/y;
 

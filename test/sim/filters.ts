@@ -5,7 +5,7 @@ import { simTypes, simValueOf, stringValue, withFraction, type SimValue } from '
 
 export type Operator = 'eq' | 'ne' | 'gt' | 'ge' | 'lt' | 'le';
 
-/** A filter in the simulation's own terms. */
+/** A filter as the simulation represents it. */
 export type SimFilter =
   | {
       readonly kind: 'compare';
@@ -31,7 +31,7 @@ export interface FilterPools {
   readonly partitionKeys: readonly string[];
   readonly rowKeys: readonly string[];
   readonly names: readonly string[];
-  /** Timestamps that entities had. */
+  /** Former timestamps of entities. */
   readonly stamps: readonly string[];
 }
 
@@ -90,7 +90,7 @@ function keyComparison(random: SimRandom, pools: FilterPools, name: 'PartitionKe
   return { kind: 'compare', name, operator, literal } as const;
 }
 
-/** A lone surrogate cannot be written into a URL; everything else can. */
+/** A lone surrogate cannot be encoded in a URL; everything else can. */
 function literalValue(random: SimRandom): SimValue {
   for (;;) {
     const value = simValueOf(random, random.pick(simTypes));
@@ -113,7 +113,7 @@ function stampValue(stamp: string): SimValue {
   };
 }
 
-/** The rules of table-service §5.4, of one entity. */
+/** Whether an entity matches, by the rules of table-service §5.4. */
 export function matches(filter: SimFilter, entity: ModelEntity): boolean {
   switch (filter.kind) {
     case 'and':
@@ -143,7 +143,7 @@ function operandOf(entity: ModelEntity, name: string): Operand | undefined {
 function compareOne(operator: Operator, value: Operand | undefined, literal: SimValue): boolean {
   if (value === undefined) return false;
   if (!widens(literal.type, value.type)) return ['ne', 'lt', 'le'].includes(operator);
-  // NaN is neither below, equal to nor above anything.
+  // For NaN `order` is NaN, so every comparison but `ne` is false.
   const order = compare(value.comparable, literal.comparable);
   switch (operator) {
     case 'eq':
@@ -163,7 +163,7 @@ function compareOne(operator: Operator, value: Operand | undefined, literal: Sim
   }
 }
 
-/** Numbers widen from the literal to the property, never the other way. */
+/** The literal may be widened to the type of the property, but not the other way round. */
 function widens(from: string, to: string): boolean {
   if (from === to) return true;
   const numbers = ['Edm.Int32', 'Edm.Int64', 'Edm.Double'];
@@ -172,7 +172,7 @@ function widens(from: string, to: string): boolean {
   );
 }
 
-/** The filter as text, in one of the ways to write it. */
+/** The filter as text, in a random spelling. */
 export function filterText(random: SimRandom, filter: SimFilter): string {
   switch (filter.kind) {
     case 'bare':
@@ -198,7 +198,7 @@ export function filterText(random: SimRandom, filter: SimFilter): string {
   }
 }
 
-/** Parentheses where they are needed, and sometimes where they are not. */
+/** Adds the required parentheses, and sometimes others. */
 function sideText(random: SimRandom, side: SimFilter, within: 'and' | 'or'): string {
   const text = filterText(random, side);
   const needed = within === 'and' && side.kind === 'or';

@@ -19,7 +19,7 @@ interface Failure extends Refusal {
   readonly index: number;
 }
 
-/** One entity group transaction: sound, failing somewhere, or wrongly put together. */
+/** One entity group transaction: valid, failing at some operation, or malformed. */
 export async function runGroup(world: World): Promise<void> {
   const { random } = world;
   const { name, table } = anyTarget(world);
@@ -61,14 +61,14 @@ function anyWrites(world: World, table: ModelTable): SimWrite[] {
   });
 }
 
-/** Mostly what succeeds, so that groups of many operations have a chance. */
+/** Mostly replaces a write that would fail, so that large groups can succeed. */
 function likely(world: World, table: ModelTable, write: SimWrite): SimWrite {
   const { random } = world;
   if (random.chance(0.03) || judgeWrite(write, table) === undefined) return write;
   return { ...write, kind: 'merge', condition: { kind: 'absent' }, properties: world.properties() };
 }
 
-/** Sometimes breaks a rule of groups: at one place, so that the answer is beyond dispute. */
+/** Sometimes breaks one rule of groups; only one, so that the response is unambiguous. */
 function spoil(world: World, table: ModelTable, writes: SimWrite[]): void {
   const { random } = world;
   const index = random.int(writes.length);
@@ -107,7 +107,7 @@ function spoil(world: World, table: ModelTable, writes: SimWrite[]): void {
 }
 
 /**
- * The operation that the answer must name: what the front end finds comes first (table-service
+ * The operation that the response must name: errors of the front end come first (table-service
  * §9.5).
  */
 function firstFailure(writes: readonly SimWrite[], table: ModelTable): Failure | undefined {

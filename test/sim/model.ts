@@ -1,6 +1,6 @@
 import type { Comparable, SimValue } from './values.js';
 
-/** What the server must hold, by the protocol alone. */
+/** What the server must store, according to the protocol. */
 
 export interface ModelEntity {
   readonly partitionKey: string;
@@ -11,7 +11,7 @@ export interface ModelEntity {
 
 export type SentProperty = readonly [name: string, value: SimValue | undefined];
 
-/** What If-Match says; `malformed` is no etag at all. */
+/** The value of If-Match; `malformed` is no etag. */
 export type SimCondition =
   | { readonly kind: 'absent' }
   | { readonly kind: 'any' }
@@ -30,7 +30,8 @@ export interface Refusal {
   readonly status: number;
   readonly code: string;
   /**
-   * Whether the front end finds it: then its index is always told in a group (table-service §9.5).
+   * True when the front end finds it: then a group response always has its index (table-service
+   * §9.5).
    */
   readonly isValidation: boolean;
 }
@@ -54,7 +55,9 @@ export function compareEntities(
   return compare(left.partitionKey, right.partitionKey) || compare(left.rowKey, right.rowKey);
 }
 
-/** The timestamp that an etag tells, with seven digits of fraction and without Z: it sorts as text. */
+/**
+ * The timestamp in an etag, with seven digits of fraction and without Z, so that it sorts as text.
+ */
 export function stampOf(etag: string): string {
   const [, whole, fraction = ''] =
     /^W\/"datetime'(\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\d)\.(\d{7})Z'"$/.exec(etag) ?? [];
@@ -66,7 +69,7 @@ export function entityStamp(entity: ModelEntity): string {
   return stampOf(entity.etag);
 }
 
-/** The text of the Timestamp property that goes with an etag. */
+/** The Timestamp property of an entity with this etag. */
 export function timestampOf(etag: string): string {
   return etag.slice(`W/"datetime'`.length, -2).replaceAll('%3A', ':');
 }
@@ -84,7 +87,7 @@ export class ModelTable {
     return this.#entities.get(keyOf(partitionKey, rowKey));
   }
 
-  /** In the order of queries. */
+  /** In the order of query results. */
   sorted(): ModelEntity[] {
     return [...this.#entities.values()].sort(compareEntities);
   }
@@ -98,8 +101,8 @@ export class ModelTable {
   }
 
   /**
-   * Why the write must be refused; undefined when it must succeed (table-service §2.3, §2.8,
-   * §3.11 to §3.13).
+   * The refusal of a write; undefined when it must succeed (table-service §2.3, §2.8, §3.11 to
+   * §3.13).
    */
   judge(write: SimWrite): Refusal | undefined {
     const existing = this.get(write.partitionKey, write.rowKey);
@@ -122,7 +125,7 @@ export class ModelTable {
     return undefined;
   }
 
-  /** Does what `judge` allowed. `etag` is undefined for a delete alone. */
+  /** Applies a write that `judge` allowed. `etag` is undefined only for a deletion. */
   apply(write: SimWrite, etag: string | undefined): void {
     const { partitionKey, rowKey } = write;
     const key = keyOf(partitionKey, rowKey);
@@ -140,7 +143,7 @@ export class ModelTable {
 }
 
 /**
- * What is wrong with a write whatever the table holds: the front end finds it first (table-service
+ * The refusal of a write whatever the table holds: the front end finds it first (table-service
  * §3.3).
  */
 export function judgeSyntax(write: SimWrite): Refusal | undefined {
@@ -158,7 +161,7 @@ export function judgeSyntax(write: SimWrite): Refusal | undefined {
   return undefined;
 }
 
-/** What no key may have in it (table-service §2.3). */
+/** True when a text has a character that no key may have (table-service §2.3). */
 function isForbidden(text: string): boolean {
   return /[/\\#?]|\p{Cc}/u.test(text);
 }

@@ -34,7 +34,7 @@ type Position = Pick<ModelEntity, 'partitionKey' | 'rowKey'>;
 
 const pagesMax = 2000;
 
-/** A query to its end, with writes between its pages. */
+/** A query from first to last page, with writes between the pages. */
 export async function runQuery(world: World): Promise<void> {
   const { random } = world;
   const { name, table } = anyTarget(world);
@@ -56,7 +56,7 @@ export async function runQuery(world: World): Promise<void> {
     if (from === undefined) break;
     if (!writesBetween) continue;
     for (let writes = random.int(3); writes > 0; writes -= 1) await writeBetween(world);
-    // A step between may have dropped the table, or dropped and made it again.
+    // A write between pages may have dropped the table, or dropped and created it again.
     if (world.account.find(name) !== table) return;
   }
   if (query.top === 0) return;
@@ -113,7 +113,7 @@ function urlOf(
   return `/${name}${random.chance(0.5) ? '()' : ''}?${options.join('&')}`;
 }
 
-/** Base64 of UTF-8 in an alphabet of its own, with its length in front (table-service §6). */
+/** Base64 of UTF-8 with a special alphabet and a leading length (table-service §6). */
 function tokenOf(key: string): string {
   const text = Buffer.from(key).toString('base64');
   return `1!${text.length}!${text.replaceAll('+', '*').replaceAll('/', '_').replaceAll('=', '-')}`;
@@ -139,9 +139,8 @@ function isWanted({ filter }: SimQuery, entity: ModelEntity): boolean {
 }
 
 /**
- * Insists that a page shows what the table holds at this moment: the first so many of the matching
- * entities from `from` on, and a token exactly when and where the protocol allows one. Returns
- * them.
+ * Checks that a page has the current content of the table: the first matching entities from `from`
+ * on, and a token exactly where the protocol allows it. Returns the entities.
  */
 function checkPage(
   response: WireResponse,

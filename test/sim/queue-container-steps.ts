@@ -17,7 +17,7 @@ function someMetadata(world: QueueWorld): Metadata {
   return [...names];
 }
 
-/** Metadata that say the same as these, written otherwise. */
+/** Equal metadata in another spelling and order. */
 function rewritten(world: QueueWorld, metadata: Metadata): Metadata {
   const cased = metadata.map(([name, value]): [string, string] => [
     world.random.chance(0.5) ? name.toUpperCase() : name,
@@ -80,7 +80,7 @@ export async function setMetadata(world: QueueWorld): Promise<void> {
   if (queue !== undefined) queue.metadata = metadata;
 }
 
-/** A list from its first page to its last, while nothing changes. */
+/** Lists the queues from first to last page, without changes in between. */
 export async function listQueues(world: QueueWorld): Promise<void> {
   const { random } = world;
   const account = random.pick(accounts);
@@ -106,7 +106,10 @@ export async function listQueues(world: QueueWorld): Promise<void> {
   throw new Error('the list has no end');
 }
 
-/** A list from any name on; only who is in process can name one that no page named before. */
+/**
+ * Lists from a random name. Only in process can that name be chosen freely: over HTTP a marker
+ * comes from a page.
+ */
 export async function listFrom(world: QueueWorld): Promise<void> {
   if (world.servers.housekeeping === undefined) return listQueues(world);
   const { random } = world;

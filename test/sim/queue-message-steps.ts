@@ -99,12 +99,12 @@ export async function peekMessages(world: QueueWorld): Promise<void> {
 }
 
 interface Presented extends HeldMessage {
-  /** The message that must be found under this; undefined when there are faults. */
+  /** The message that this id and receipt must find; undefined when there are faults. */
   readonly message: ModelMessage | undefined;
   readonly faults: readonly string[];
 }
 
-/** What a client shows for a message: most often what it should. */
+/** An id and a receipt as a client sends them, mostly the current ones. */
 function presented(world: QueueWorld, queue: ModelQueue | undefined): Presented {
   const { random, now } = world;
   const live = queue?.live(now) ?? [];
@@ -154,7 +154,7 @@ function presented(world: QueueWorld, queue: ModelQueue | undefined): Presented 
   return { id, popReceipt: receipt, message: some, faults };
 }
 
-/** Any unexpired message of any queue. */
+/** A random unexpired message of any queue. */
 function someMessage(world: QueueWorld): ModelMessage | undefined {
   const all = accounts.flatMap((account) =>
     [...world.accounts[account].values()].flatMap((queue) => queue.live(world.now)),
@@ -172,7 +172,7 @@ function mangled(
   const changed = random.pick('AQgwz059-_'.split('').filter((letter) => letter !== receipt[at]));
   const similar = `${receipt.slice(0, at)}${changed}${receipt.slice(at + 1)}`;
   const invalid = [...faults, 'InvalidQueryParameterValue'];
-  // One that only looks like a receipt may be taken for a stale one.
+  // Text that resembles a receipt may be treated as a stale one.
   return random.chance(0.5)
     ? { popReceipt: nonsense, message: undefined, faults: invalid }
     : { popReceipt: similar, message: undefined, faults: [...invalid, 'MessageNotFound'] };

@@ -1,8 +1,8 @@
 import type { Metadata } from '../../src/model/resources/metadata.js';
 import type { SignedIdentifier } from '../../src/model/resources/signed-identifier.js';
 
-// Written from queue-service §7 to §9. It knows nothing of keys,
-// of receipts inside, of reclaiming, nor of more than one process.
+// Written from queue-service §7 to §9. The model ignores keys, the content of receipts, reclaiming
+// and multiple processes.
 
 /** Fri, 31 Dec 9999 23:59:59 GMT: the expiration of what never expires. */
 export const neverMicros = 253_402_300_799_000_000;
@@ -23,7 +23,7 @@ export interface ModelMessage {
   readonly oldReceipts: string[];
 }
 
-/** What the sender of a message said, and what the server chose. */
+/** What the sender of a message gave, and what the server chose. */
 export interface PutInModel {
   readonly id: string;
   readonly receipt: string;
@@ -56,7 +56,7 @@ export class ModelQueue {
     return message;
   }
 
-  /** Unexpired messages, visible or not, in the order in which they became or become visible. */
+  /** Unexpired messages, visible or hidden, in the order of their times of visibility. */
   live(now: number): ModelMessage[] {
     return [...this.#messages.values()]
       .filter((message) => now < message.expiresMicros)
@@ -80,7 +80,7 @@ export class ModelQueue {
     this.#messages.clear();
   }
 
-  /** Forgets what has expired. Nobody can tell. */
+  /** Removes expired messages, which has no visible effect. */
   tidy(now: number): void {
     for (const { id, expiresMicros } of this.#messages.values()) {
       if (expiresMicros <= now) this.#messages.delete(id);
@@ -95,7 +95,7 @@ function inTurn(left: ModelMessage, right: ModelMessage): number {
   return left.id < right.id ? -1 : 1;
 }
 
-/** A new receipt takes the place of the current one. */
+/** Replaces the current receipt. */
 export function renew(message: ModelMessage, receipt: string): void {
   message.oldReceipts.push(message.receipt);
   message.receipt = receipt;

@@ -40,7 +40,9 @@ async function workElsewhere(directory: string, childSeed: number): Promise<Work
   return told;
 }
 
-/** Every message was handed out once for each time it was there, and deleted in the end. */
+/**
+ * Checks that every message was delivered once for each time it was visible, and finally deleted.
+ */
 function assertEachDelivered(outcomes: readonly WorkOutcome[]): void {
   const put = outcomes.flatMap((outcome) => outcome.put);
   assert.equal(new Set(put).size, put.length, 'ids that came twice');

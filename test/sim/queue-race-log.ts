@@ -1,6 +1,6 @@
 import type { Renewal } from '../../src/services/queues/types.js';
 
-/** From when to when an operation ran, in ticks of the log and by the clock that is moved. */
+/** When an operation ran, in ticks of the log and by the clock of the test. */
 export interface Span {
   readonly startTick: number;
   readonly endTick: number;
@@ -25,7 +25,7 @@ interface Put extends Presented, Renewal {
   readonly expiresMicros: number;
 }
 
-/** What was done with a receipt: it is used up. Without a renewal the message was deleted. */
+/** A successful use of a receipt. Without a renewal it deleted the message. */
 interface Use extends Attempt {
   readonly renewal?: Renewal;
 }
@@ -37,7 +37,7 @@ interface Story {
   readonly refusals: Attempt[];
 }
 
-/** A message that must still be there. */
+/** A message that must still be stored. */
 export interface Survivor {
   readonly id: string;
   readonly dequeueCount: number;
@@ -45,9 +45,9 @@ export interface Survivor {
 }
 
 /**
- * What workers saw of one queue that they used side by side, and whether one order of events
- * explains all of it. The order within a message is known: deliveries count up, and each receipt is
- * made by the step before.
+ * What concurrent workers observed of one queue, and whether one order of events explains it. The
+ * order of events of one message is known: dequeue counts increase, and each receipt was issued by
+ * the step before.
  */
 export class RaceLog {
   readonly #stories = new Map<string, Story>();
@@ -78,7 +78,7 @@ export class RaceLog {
     this.#story(refusal).refusals.push(refusal);
   }
 
-  /** The update asked for a time after the expiry of the message. */
+  /** An update was refused because its time of visibility was after the expiry. */
   tooLate(attempt: Attempt & { readonly visibilitySeconds: number }): void {
     const { put } = this.#story(attempt);
     const { endMicros } = attempt.span;
@@ -87,7 +87,7 @@ export class RaceLog {
     throw new Error(`${attempt.id} was not to expire before ${latest}`);
   }
 
-  /** Sums over all messages, to see that the race was one. */
+  /** Totals over all messages, which show that workers did compete. */
   totals(): Readonly<
     Record<'messages' | 'deliveries' | 'redeliveries' | 'uses' | 'refusals', number>
   > {
@@ -102,7 +102,7 @@ export class RaceLog {
     return totals;
   }
 
-  /** What no order of events explains, and the messages that are left. */
+  /** What no order of events explains, and the messages that must remain. */
   explain(): { readonly violations: readonly string[]; readonly survivors: readonly Survivor[] } {
     const violations: string[] = [];
     const survivors: Survivor[] = [];
@@ -128,7 +128,7 @@ interface Ending {
   readonly survivor?: Survivor;
 }
 
-/** Goes through the life of one message from its put on. */
+/** Follows one message from its put. */
 function retell(story: Story): Ending {
   const { put } = story;
   if (put === undefined) return { violations: ['it was never put'] };
@@ -146,7 +146,7 @@ class Teller {
   readonly #story: Story;
   readonly #put: Put;
   readonly #violations: string[] = [];
-  /** Which receipts were current after how many deliveries. */
+  /** The dequeue count at which each receipt was current. */
   readonly #receipts = new Map<string, number>();
   #receipt: string;
   #nextVisibleMicros: number;
@@ -179,7 +179,7 @@ class Teller {
     this.#adopt(delivery);
   }
 
-  /** The updates, or the deletion, between the last delivery and the next. */
+  /** Applies the updates or the deletion between two deliveries. */
   useUp(next: Delivery | undefined): void {
     for (;;) {
       const uses = this.#story.uses.filter(({ popReceipt }) => popReceipt === this.#receipt);
@@ -199,7 +199,7 @@ class Teller {
     }
   }
 
-  /** A refusal needs a reason that may have come before it. */
+  /** Each refusal must have a reason that may have preceded it. */
   judgeRefusals(): void {
     for (const { popReceipt, span } of this.#story.refusals) {
       const count = this.#receipts.get(popReceipt);

@@ -19,7 +19,7 @@ const workers = 24;
 const operationsPerWorker = 60;
 const minuteMicros = 60_000_000;
 
-/** After every timeout: each message that must be there comes once more, and nothing else does. */
+/** After every timeout each surviving message must be delivered once more, and no other. */
 async function assertLeftOver(log: RaceLog, service: QueueService, clock: ManualClock) {
   const { violations, survivors } = log.explain();
   assert.deepEqual(violations.slice(0, 5), []);
@@ -48,7 +48,7 @@ function byId([left]: [string, number], [right]: [string, number]): number {
   return left < right ? -1 : 1;
 }
 
-/** Races with this many services over one store, each race on a queue and a seed of its own. */
+/** Runs races with this many services over one store, each on a new queue with its own seed. */
 async function raceOften(
   t: TestContext,
   engineName: EngineName,

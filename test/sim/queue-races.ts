@@ -10,13 +10,13 @@ const visibilitySecondsMax = 20;
 const receiptsMax = 40;
 
 export interface Race {
-  /** They share one store; each worker takes one of them for each operation. */
+  /** Services over one store; each operation uses a random one. */
   readonly services: readonly (QueueOperations & QueueHousekeeping)[];
   readonly clock: ManualClock;
   readonly random: SimRandom;
   readonly workers: number;
   readonly operationsPerWorker: number;
-  /** How far the clock of a service may be off. */
+  /** The maximum deviation of a service's clock. */
   readonly skewMicros: number;
 }
 
@@ -32,8 +32,8 @@ const weights = {
 };
 
 /**
- * Workers that put, get, delete and update messages of one queue side by side, each showing
- * receipts of its own and of the others, stale ones too, while the clock is moved under them.
+ * Workers that concurrently put, get, delete and update messages of one queue, with receipts of
+ * their own and of others, some stale, while the clock is advanced.
  */
 export async function race(settings: Race): Promise<RaceLog> {
   const log = new RaceLog();
@@ -49,7 +49,7 @@ export async function race(settings: Race): Promise<RaceLog> {
 class Runner {
   readonly #race: Race;
   readonly #log: RaceLog;
-  /** Receipts that workers know, the last ones first; all workers share them. */
+  /** Known receipts, the latest first; all workers share them. */
   readonly #receipts: Presented[];
 
   constructor(settings: Race, log: RaceLog, receipts: Presented[]) {
@@ -139,7 +139,7 @@ class Runner {
     this.#remember({ id: held.id, popReceipt: done.value.popReceipt });
   }
 
-  /** No service had an earlier time than the start of a span tells, and none a later than its end. */
+  /** No service clock is earlier than the start of a span, or later than its end. */
   #begin(): Pick<Span, 'startTick' | 'startMicros'> {
     const { clock, skewMicros } = this.#race;
     return { startTick: this.#log.tick(), startMicros: clock.nowMicros() - skewMicros };
@@ -155,7 +155,7 @@ class Runner {
     if (this.#receipts.length > receiptsMax) this.#receipts.pop();
   }
 
-  /** Most often one of the last, which several workers then show at once. */
+  /** Mostly one of the latest, so that several workers use the same at once. */
   #someReceipt(): Presented | undefined {
     const { random } = this.#race;
     if (this.#receipts.length === 0) return undefined;
@@ -165,7 +165,7 @@ class Runner {
   }
 }
 
-/** undefined when the receipt was refused as not current. */
+/** undefined when the receipt was refused as stale. */
 async function unlessGone<T>(
   operation: Promise<T>,
 ): Promise<{ readonly value: T } | 'too late' | undefined> {

@@ -53,7 +53,7 @@ async function countEntries(store: Store): Promise<number> {
   return count;
 }
 
-/** Frees until two steps in a row find nothing: the first may leave an empty queue behind. */
+/** Reclaims until two steps in a row delete nothing: after the first an empty queue may remain. */
 async function reclaimAll(service: QueueService): Promise<void> {
   let idle = 0;
   for (let step = 0; step < reclaimStepsMax; step += 1) {
@@ -64,7 +64,7 @@ async function reclaimAll(service: QueueService): Promise<void> {
   throw new Error('reclaiming has no end');
 }
 
-/** After a day nothing is stored but what can still be seen; see docs/internals/queue-keys.md. */
+/** After a day only what can still be read is stored; see docs/internals/queue-keys.md. */
 async function assertReclaimed(world: QueueWorld, store: Store, service: QueueService) {
   world.clock.advanceMicros(daySeconds * 1_000_000);
   await reclaimAll(service);

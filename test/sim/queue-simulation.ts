@@ -25,12 +25,12 @@ const weights: Readonly<Record<keyof typeof steps, number>> = {
 
 export interface QueueSimulation extends WorldOptions {
   readonly steps: number;
-  /** Closes the servers and opens others over the same data. */
+  /** Closes the servers and opens new ones on the same data. */
   readonly restart?: () => Promise<Servers>;
   readonly restarts?: number;
 }
 
-/** A step whose outcome differs from the model's, with what led to it. */
+/** A step with another outcome than the model's, and the steps before it. */
 export class QueueSimulationError extends Error {
   constructor(step: number, name: string, history: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -38,7 +38,7 @@ export class QueueSimulationError extends Error {
   }
 }
 
-/** Random operations on queue servers and on their model side by side, one after another. */
+/** Random operations in sequence, on queue servers and on their model. */
 export async function simulateQueues(simulation: QueueSimulation): Promise<QueueWorld> {
   const { random, restart, restarts = 0 } = simulation;
   const world = new QueueWorld(simulation);

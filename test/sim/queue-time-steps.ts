@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { accounts, type QueueWorld } from './queue-world.js';
 
 const microsPerSecond = 1_000_000;
-/** The clock never goes so far in one step that what lives for a week is gone after a few. */
+/**
+ * The clock advances by so little in one step that messages with a life of a week last for many
+ * steps.
+ */
 const boundaryMicrosMax = 3600 * microsPerSecond;
 
-/** Lets time pass: now and then to the very moment at which something changes, or one beside it. */
+/** Advances the clock, sometimes to the exact time of a change or next to it. */
 export async function advance(world: QueueWorld): Promise<void> {
   const { random, clock } = world;
   const kind = random.weighted({ boundary: 60, little: 30, much: 2 });
@@ -35,7 +38,7 @@ function stepToBoundary(world: QueueWorld): number {
 /** A text, a state and an expiry entry. */
 const messageEntries = 3;
 
-/** A bounded step of housekeeping: nobody can tell, whenever it happens. */
+/** A step of housekeeping, which has no visible effect. */
 export async function reclaim(world: QueueWorld): Promise<void> {
   const { random } = world;
   const { housekeeping } = world.servers;
@@ -43,7 +46,7 @@ export async function reclaim(world: QueueWorld): Promise<void> {
   const entriesMax = random.pick([1, 3, 10, 1000]);
   const { deleted } = await random.pick(housekeeping).reclaim({ entriesMax });
   world.note(`reclaim ${entriesMax} -> ${deleted}`);
-  // A message is deleted whole, the last of a step too.
+  // A message is deleted completely, also the last one of a step.
   assert.ok(
     deleted < entriesMax + messageEntries,
     `${deleted} entries in a step of at most ${entriesMax}`,

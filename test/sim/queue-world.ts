@@ -16,11 +16,11 @@ export type Account = (typeof accounts)[number];
 const queueNamePool = ['jobs', 'jobs-2', 'jobs2', 'a1b', '0-9', 'zz-top'];
 const historyLength = 16;
 
-/** The servers under test, which share one store, or the one that is there. */
+/** One server, or several that share a store. */
 export interface Servers {
-  /** Each step takes one of them. None may show that it remembers what another has changed. */
+  /** Each step uses a random one. None may show a state that another has changed. */
   readonly operations: readonly QueueOperations[];
-  /** Absent where only HTTP is spoken. */
+  /** Absent when the servers are reached over HTTP. */
   readonly housekeeping?: readonly QueueHousekeeping[];
 }
 
@@ -28,7 +28,7 @@ export interface WorldOptions {
   readonly random: SimRandom;
   readonly clock: ManualClock;
   readonly servers: Servers;
-  /** Cuts a time to what an answer can tell. */
+  /** Reduces a time to the precision of responses. */
   readonly shownMicros: (micros: number) => number;
 }
 
@@ -44,12 +44,12 @@ export class QueueWorld {
     firstaccount: new Map<string, ModelQueue>(),
     second: new Map<string, ModelQueue>(),
   };
-  /** Every id and every receipt ever given out: none may come twice. */
+  /** Every id and receipt issued so far: none may be issued twice. */
   readonly #given = new Set<string>();
-  /** Of messages that are gone, for requests that come too late. */
+  /** Deleted messages, for requests that come too late. */
   readonly #gone: ModelMessage[] = [];
   readonly #history: string[] = [];
-  /** How often each outcome of each operation was seen. */
+  /** The counts of each outcome of each operation. */
   readonly outcomes = new Map<string, number>();
 
   constructor({ random, clock, servers, shownMicros }: WorldOptions) {
@@ -76,7 +76,7 @@ export class QueueWorld {
     return this.random.pick(this.servers.operations);
   }
 
-  /** A queue of the model, or a name under which there is none. */
+  /** A queue of the model, or a name without a queue. */
   place(): { readonly account: Account; readonly name: string; readonly queue?: ModelQueue } {
     const account = this.random.pick(accounts);
     const existing = [...this.accounts[account]];
@@ -94,8 +94,8 @@ export class QueueWorld {
   }
 
   /**
-   * Runs an operation of which these faults are known. Without any it must succeed and gives its
-   * value; otherwise it must be refused for one of them.
+   * Runs an operation for which these faults apply. Without faults it must succeed, and its value
+   * is returned; otherwise it must be refused for one of them.
    */
   async run<T>(
     name: string,
@@ -117,7 +117,7 @@ export class QueueWorld {
     return outcome.value;
   }
 
-  /** Insists that an id or a receipt is a new one. */
+  /** Checks that an id or receipt is new. */
   fresh(text: string): string {
     assert.ok(text.length > 0 && !this.#given.has(text), `${text} was given out before`);
     this.#given.add(text);
@@ -129,7 +129,7 @@ export class QueueWorld {
     if (this.#gone.length > 50) this.#gone.shift();
   }
 
-  /** A message that was deleted, cleared or dropped; undefined when there was none. */
+  /** A message that was deleted, cleared or dropped; undefined when there is none. */
   buried(): ModelMessage | undefined {
     return this.#gone.length === 0 ? undefined : this.random.pick(this.#gone);
   }

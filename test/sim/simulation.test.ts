@@ -48,7 +48,7 @@ it(`answers every operation as the model does, in memory (seed ${seed})`, async 
 it(`answers every operation as the model does, on disk with restarts (seed ${seed})`, async () => {
   const location = await mkdtemp(join(tmpdir(), 'tabularium-sim-'));
   let restarts = 0;
-  // Every restart finds a clock that is an hour behind: versions must rise all the same.
+  // At each restart the clock is an hour behind: versions must rise nevertheless.
   const clock: Clock = {
     ...systemClock,
     nowMicros: () => systemClock.nowMicros() - restarts * hourMicros,

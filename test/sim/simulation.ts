@@ -32,12 +32,12 @@ export interface Simulation {
   readonly random: SimRandom;
   readonly client: WireClient;
   readonly steps: number;
-  /** Closes the server and starts it again over the same data; the client of the new one. */
+  /** Closes the server and starts it on the same data; resolves with a client of the new one. */
   readonly restart?: () => Promise<WireClient>;
   readonly restarts?: number;
 }
 
-/** A step whose outcome differs from the model's, with what led to it. */
+/** A step with another outcome than the model's, and the steps before it. */
 export class SimulationError extends Error {
   constructor(step: number, name: string, history: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -45,7 +45,7 @@ export class SimulationError extends Error {
   }
 }
 
-/** Random operations on a server and on its model side by side, one after another. */
+/** Random operations in sequence, on a server and on its model. */
 export async function simulate(simulation: Simulation): Promise<void> {
   const { random, restart, restarts = 0 } = simulation;
   const world = new World(random, simulation.client);

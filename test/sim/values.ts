@@ -2,18 +2,18 @@ import { unreachable } from '../../src/base/invariant.js';
 import type { SimRandom } from '../support/sim-random.js';
 import type { ExactJson } from './exact-json.js';
 
-/** What `<` orders as the service orders values of the type (table-service §5.4). */
+/** A value that `<` orders as the service orders its type (table-service §5.4). */
 export type Comparable = string | number | bigint | boolean;
 
-/** A typed value, how it is sent, and how it must come back (table-service §2.5, §4.3). */
+/** A typed value, its JSON in requests and in responses (table-service §2.5, §4.3). */
 export interface SimValue {
   readonly type: SimType;
   readonly comparable: Comparable;
   /** JSON text of the value in a request. */
   readonly sent: string;
-  /** Whether the request says the type; some types cannot do without. */
+  /** True when the request has a type annotation; some types need one. */
   readonly annotateSent: boolean;
-  /** The JSON string that comes back; undefined where it is a number or a word. */
+  /** The JSON string of responses; undefined for a number, `true` or `false`. */
   readonly text?: string;
 }
 
@@ -58,7 +58,8 @@ const int64s = [
   2n ** 53n + 1n,
   2n ** 63n - 1n,
 ];
-// Without 2^53 and 2^63: whether an Int64 literal near them is widened or compared exactly is open.
+// Without 2^53 and 2^63: it is not known whether an Int64 literal near them is widened or compared
+// exactly.
 const doubles = [
   -Infinity,
   -1.797693134862315e308,
@@ -176,7 +177,7 @@ function doubleValue(random: SimRandom): SimValue {
   return { type, comparable: value, sent, annotateSent: true };
 }
 
-/** A number that reads as a Double without saying so. */
+/** A number that is parsed as a Double without annotation. */
 export function withFraction(value: number): string {
   const text = String(value);
   return /[.e]/.test(text) ? text : `${text}.0`;
@@ -212,7 +213,7 @@ export function isAnnotated({ type, comparable }: SimValue): boolean {
   return ['Edm.Int64', 'Edm.DateTime', 'Edm.Guid', 'Edm.Binary'].includes(type);
 }
 
-/** Whether a value of a response is this one, in the form that its type has on the wire. */
+/** True when a response has this value, in the wire format of its type. */
 export function isValue(value: SimValue, json: ExactJson | undefined): boolean {
   if (json === undefined) return false;
   if (value.text !== undefined) return json.kind === 'string' && json.value === value.text;

@@ -74,19 +74,19 @@ export const propertyNames = [
   '__proto__',
   'd1',
 ];
-/** Names in two spellings are one table. */
+/** Names with two spellings are the same table. */
 export const tableNames = ['alpha', 'Alpha2', 'beta', 'BETA', 'gamma', 'GammaRay', 'abc'];
 
 const historyLength = 12;
 
-/** The server under test, the model of it, and what both went through. */
+/** The server under test, its model, and the history of both. */
 export class World {
   readonly random: SimRandom;
   client: WireClient;
   readonly account = new ModelAccount();
-  /** The highest timestamp seen: every later write must be above it. */
+  /** The highest timestamp so far: every later write must have a higher one. */
   #watermark = '';
-  /** Etags that once were current. */
+  /** Former etags. */
   readonly oldEtags: string[] = [];
   readonly #history: string[] = [];
 
@@ -109,14 +109,14 @@ export class World {
     return response;
   }
 
-  /** Some key of the pool, and now and then one of extreme length. */
+  /** A random key of the pool, sometimes one of extreme length. */
   key(pool: readonly string[]): string {
     if (this.random.chance(0.01))
       return this.random.pick(['\ue000', 'z', '😀']).repeat(256) + 'y'.repeat(256);
     return this.random.pick(pool);
   }
 
-  /** A key of an entity that the table has, or of none. */
+  /** The keys of an entity in the table, or of none. */
   keysIn(table: ModelTable | undefined, existing: number): readonly [string, string] {
     if (table !== undefined && table.size > 0 && this.random.chance(existing)) {
       const { partitionKey, rowKey } = this.random.pick(table.values());
@@ -135,8 +135,8 @@ export class World {
   }
 
   /**
-   * Notes the etag of a successful write. Inside one changeset etags may be equal (table-service
-   * §2.7).
+   * Checks and records the etag of a successful write. Etags in one changeset may be equal
+   * (table-service §2.7).
    */
   noteEtag(etag: string, isFirstOfCommit = true): void {
     const stamp = stampOf(etag);
@@ -159,7 +159,7 @@ function shortly(value: unknown): string {
   return text.length > 900 ? `${text.slice(0, 900)}…(${text.length})` : text;
 }
 
-/** Some other spelling of a table's name: it is the same table. */
+/** The table name in another case, which names the same table. */
 export function respelled(random: SimRandom, name: string): string {
   if (random.chance(0.8)) return name;
   return random.chance(0.5) ? name.toUpperCase() : name.toLowerCase();
@@ -169,7 +169,9 @@ export function entityUrl(table: string, partitionKey: string, rowKey: string): 
   return `/${table}(PartitionKey='${urlKey(partitionKey)}',RowKey='${urlKey(rowKey)}')`;
 }
 
-/** The body of a write. Types stand before or behind their values (table-service §2.5 rule 2). */
+/**
+ * The body of a write. Annotations come before or after their values (table-service §2.5 rule 2).
+ */
 export function bodyText(
   random: SimRandom,
   keys: readonly [string, string] | undefined,
@@ -191,7 +193,7 @@ export function bodyText(
   return `{${members.join(',')}}`;
 }
 
-/** Insists on an error with this status and code, in the OData shape when it is JSON. */
+/** Checks for an error with this status and code, in the OData form when it is JSON. */
 export function assertRefused(response: WireResponse, expected: Refusal): void {
   const code = errorCode(response);
   assert.deepEqual(
@@ -210,7 +212,7 @@ export function errorCode(response: WireResponse): string | undefined {
   return /<(?:m:)?code>([A-Za-z]+)</.exec(response.text)?.[1];
 }
 
-/** Insists that a rendered entity with minimal metadata is this one, whole and nothing besides. */
+/** Checks that JSON with minimal metadata is exactly this entity. */
 export function assertEntity(json: ExactJson, entity: ModelEntity): void {
   const members = new Map(objectMembers(json));
   members.delete('odata.metadata');
@@ -231,7 +233,7 @@ export function assertEntity(json: ExactJson, entity: ModelEntity): void {
   assert.deepEqual([...members.keys()], [], 'members that were never stored');
 }
 
-/** Insists that a rendered entity shows the selected properties of this one, absent ones as null. */
+/** Checks that JSON has the selected properties of this entity, and null for absent ones. */
 export function assertSelected(
   json: ExactJson,
   entity: ModelEntity,

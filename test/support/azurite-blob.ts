@@ -1,6 +1,6 @@
 import { startAzurite, type StartedAzurite } from './azurite.js';
 
-/** Azurite's blob service in a process of its own, in memory, on a free port. */
+/** Starts Azurite's blob service in its own process, in memory, on a free port. */
 export function startAzuriteBlobs(): Promise<StartedAzurite> {
   return startAzurite('blob');
 }

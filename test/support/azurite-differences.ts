@@ -7,8 +7,8 @@ import type { WireResponse } from '../wire/kit/response.js';
 import { accountSas, queueSas, tableSas, withSas } from '../wire/kit/sas.js';
 
 /**
- * What a server does with a request that is known to tell the cloud service and Azurite apart, in
- * the words of docs/reference/compatibility.md. The same question can be put to both servers.
+ * What a server does with a request that the cloud service and Azurite treat differently, in the
+ * words of docs/reference/compatibility.md. Both servers can be asked.
  */
 export interface Difference<Client> {
   /** The first cell of the row. */
@@ -16,7 +16,7 @@ export interface Difference<Client> {
   ask(client: Client): Promise<string>;
 }
 
-/** The status, and the code of an error wherever it stands. */
+/** The status, and the code of an error in any form. */
 function outcome(response: WireResponse): string {
   const code =
     /"code":"(\w*)"/.exec(response.text)?.[1] ??
@@ -28,7 +28,7 @@ function outcome(response: WireResponse): string {
     : `${response.status} ${code}`;
 }
 
-/** The statuses inside of a batch response, with the code of the first error. */
+/** The statuses in a batch response, with the code of the first error. */
 function innerOutcome(response: WireResponse): string {
   if (response.status !== 202) return outcome(response);
   const statuses = [...response.text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => status);
@@ -36,7 +36,7 @@ function innerOutcome(response: WireResponse): string {
   return `202 with ${statuses.join(' and ')}${code === undefined ? '' : ` ${code}`}`;
 }
 
-/** The message of the error inside of a batch response, without request id and time. */
+/** The error message in a batch response, without request id and time. */
 function innerMessage(response: WireResponse): string {
   return /"value":"(.*?)\\n/.exec(response.text)?.[1] ?? response.text;
 }
@@ -52,7 +52,7 @@ async function tableOf(client: WireClient, ...members: readonly string[]): Promi
   return table;
 }
 
-/** What an insert of these members answers, and what is read back of them when it succeeds. */
+/** The response to an insert of these members, and the stored members when it succeeds. */
 async function inserted(client: WireClient, members: string): Promise<string> {
   const table = await client.newTable('differs');
   const response = await client.insert(table, `{"PartitionKey":"p","RowKey":"1",${members}}`);
@@ -62,7 +62,7 @@ async function inserted(client: WireClient, members: string): Promise<string> {
   return value === undefined ? 'stored' : `stored as ${value}`;
 }
 
-/** The row keys that a filter finds among such entities. */
+/** Inserts such entities; returns the row keys that a filter finds. */
 async function found(client: WireClient, filter: string, ...members: string[]): Promise<string> {
   const table = await tableOf(client, ...members);
   const response = await client.query(table, { filter });
@@ -89,7 +89,7 @@ const int64 = (text: string) => `"L@odata.type":"Edm.Int64","L":"${text}"`;
 const guid = 'c9da6455-213d-42c9-9a79-3e9149a57833';
 const hourAgo = () => new Date(Date.now() - 3_600_000).toUTCString();
 
-/** What table signatures with a key range open. */
+/** What a signature with a key range allows outside of it. */
 async function outsideOfRange(
   client: WireClient,
   ask: (table: string, token: ReturnType<typeof tableSas>) => Promise<WireResponse>,
@@ -415,7 +415,7 @@ export const tableDifferences: readonly Difference<WireClient>[] = [
   { request: '`timeout=soon`', ask: (client) => asked(client, '/Tables?timeout=soon') },
 ];
 
-/** Puts a message and changes it with the receipt of the put. */
+/** Puts a message and updates it with the receipt of the put. */
 async function changed(
   client: QueueWireClient,
   change: (queue: string, path: string) => Promise<WireResponse>,

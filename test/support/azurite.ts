@@ -18,13 +18,13 @@ const accountKey =
   'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
 export interface StartedAzurite extends AsyncDisposable {
-  /** For `fromConnectionString` of the service's clients. */
+  /** For `fromConnectionString` of the clients. */
   readonly connectionString: string;
 }
 
 /**
- * A service of Azurite in a process of its own, on a free port; in memory unless it is given a
- * directory, to which it has written everything when it has ended.
+ * Starts a service of Azurite in its own process on a free port. It works in memory, or in a given
+ * directory, to which everything is written by its end.
  */
 export async function startAzurite(
   service: AzuriteService,
@@ -66,7 +66,7 @@ export async function startAzurite(
   };
 }
 
-/** The table service does not tell which port it has chosen, so one is chosen for it. */
+/** The table service does not report its port, so a free one is chosen here. */
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');

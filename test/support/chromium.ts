@@ -6,10 +6,10 @@ import { chromium, type Browser } from 'playwright-core';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** Where Chromium is: what CHROMIUM_PATH says, or the first of the usual names on the PATH. */
+/** The path of Chromium: CHROMIUM_PATH, or the first usual name on the PATH. */
 export const chromiumPath = process.env['CHROMIUM_PATH'] ?? onPath();
 
-/** For tests in a browser: false, or why they are left out. */
+/** For tests in a browser: false, or why they are skipped. */
 export const withoutChromium =
   chromiumPath === undefined
     ? 'there is no Chromium: install it, or say with CHROMIUM_PATH where it is'
@@ -29,7 +29,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** A browser with a profile of its own, which is removed when it closes. */
+/** A browser with a new profile, which is removed when it closes. */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({
     ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }),
@@ -47,11 +47,11 @@ export function launchChromium(): Promise<Browser> {
 }
 
 export interface PageOrigin extends AsyncDisposable {
-  /** As browsers write it: scheme, host and port. */
+  /** As browsers spell it: scheme, host and port. */
   readonly origin: string;
 }
 
-/** Serves an empty page from an origin of its own. */
+/** Serves an empty page on its own origin. */
 export async function servePage(): Promise<PageOrigin> {
   const server = createServer((_request, response) => {
     response.setHeader('Content-Type', 'text/html');

@@ -1,11 +1,11 @@
-// Citations of the protocol, in the forms of docs/protocol/README.md: a page and a section
-// as in the pattern below, then further sections of the same page.
+// Citations of the protocol, in the forms of docs/protocol/README.md: a page and a section, then
+// further sections of the same page.
 
 export interface Citation {
-  /** Undefined where a section has no page, neither its own nor that of the one before it. */
+  /** undefined when a section has no page and there is none before it. */
   readonly page: string | undefined;
   readonly section: string;
-  /** The words around it, to find it by. */
+  /** The text around it. */
   readonly excerpt: string;
 }
 

@@ -19,9 +19,10 @@ import { isLong } from '../../support/run-length.js';
 // belongs to the test and survives.
 
 /**
- * What happens at a request. `before`: the process dies, and the request was never sent. `after`:
- * the service has applied it, and the process dies before it hears so. `unanswered`: the service
- * has applied it, and the process lives, but gets a network error instead of the answer.
+ * What happens at a request. `before`: the process is killed and the request is not sent. `after`:
+ * the service applies the request, and the process is killed before the response arrives.
+ * `unanswered`: the service applies the request, and the process gets a network error instead of
+ * the response.
  */
 export type Moment = 'before' | 'after' | 'unanswered';
 
@@ -31,32 +32,34 @@ export interface CrashPoint {
   readonly moment: Moment;
 }
 
-/** A process that dies at one point. A dead process hears nothing any more and sends nothing. */
+/** A process that is killed at one point. Afterwards it receives and sends nothing. */
 export interface Doomed {
   /**
-   * The same object, each of whose methods is a request. Methods must return promises. After the
-   * death no call ever settles, as nothing of a killed process runs on: no `finally`, no `catch`.
+   * The same object with each method counted as a request. Methods must return promises. After the
+   * kill no call ever settles, so that neither `finally` nor `catch` of the killed process runs.
    */
   wrap<T extends object>(port: T): T;
-  /** Names of the methods called so far: the pattern's requests, in order. */
+  /** Names of the methods called so far, in order. */
   readonly requests: readonly string[];
 }
 
 export interface CrashScenario<World> {
   /** Makes a fresh world before each run. */
   prepare(): Promise<World>;
-  /** What is killed. It may reject only when an answer was withheld (`unanswered`). */
+  /**
+   * The work that may be killed. It may reject only when a response was withheld (`unanswered`).
+   */
   run(world: World, doomed: Doomed): Promise<unknown>;
-  /** What happens while nobody runs, such as visibility timeouts that pass. */
+  /** Changes that happen while no process runs, such as visibility timeouts that pass. */
   restart?(world: World): Promise<void> | void;
-  /** Brings the world to its end state. Must not depend on anything that `run` kept in memory. */
+  /** Brings the world to its final state. Must not depend on anything that `run` kept in memory. */
   recover(world: World, doomed: Doomed): Promise<unknown>;
-  /** Throws when a promise is broken. Also called after the run that nothing killed. */
+  /** Throws when a promise is broken. Also called after a run without a kill. */
   check(world: World): Promise<void>;
   /**
-   * Which moments to try at a request. When absent all of them in the long form of tests, and in the
-   * short one a moment for each request, another with each run. Of a long run the short form tries a
-   * part of the requests, others with each run.
+   * The moments to try at each request. By default all of them in the long form of tests. The short
+   * form tries a single moment for each request, and of a long run only some of the requests; both
+   * differ from run to run.
    */
   readonly moments?: readonly Moment[];
   /**
@@ -68,10 +71,10 @@ export interface CrashScenario<World> {
 
 export const allMoments: readonly Moment[] = Object.freeze(['before', 'after', 'unanswered']);
 
-/** About how many requests of one run the short form kills it at. */
+/** Roughly how many requests of one run the short form tries. */
 const shortRequestsMax = 12;
 
-/** No pattern has more requests. A run that has does not end. */
+/** More than any pattern sends. A run that sends more does not end. */
 const requestsMax = 1000;
 
 class DoomedProcess implements Doomed {
@@ -100,12 +103,12 @@ class DoomedProcess implements Doomed {
     });
   }
 
-  /** Requests that were sent before the death may still be applied: waits until they are. */
+  /** Waits until all requests that were sent before the kill are applied. */
   async settled(): Promise<void> {
     while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
   }
 
-  /** Whether the run got as far as the point. */
+  /** True when the run has come to the point. */
   get reached(): boolean {
     return this.#point !== undefined && this.requests.length >= this.#point.request;
   }
@@ -132,7 +135,7 @@ class DoomedProcess implements Doomed {
   }
 }
 
-/** As a gateway, or an SDK, reports a connection that broke before the answer came. */
+/** The error of a gateway, or an SDK, for a connection that broke before the response arrived. */
 export class LostAnswerError extends RequestError {
   override readonly name = 'LostAnswerError';
 
@@ -147,10 +150,9 @@ function forever(): Promise<never> {
 }
 
 /**
- * Runs the scenario once with no fault at all, and once for every request and moment that `moments`
- * says until a run completes without reaching its point. After each: restart, recover, check. A
- * failure names its point. Returns the requests of the run without a fault, so that a test can also
- * assert how many a pattern makes.
+ * Runs the scenario once without a fault, and once for each request and moment of `moments`, until a
+ * run ends before its point. Restarts, recovers and checks after each run. An error names the point.
+ * Returns the requests of the run without a fault, so that a test can also check how many there are.
  */
 export async function crashEverywhere<World>(
   scenario: CrashScenario<World>,
@@ -167,7 +169,7 @@ export async function crashEverywhere<World>(
   return requests;
 }
 
-/** For each round over the requests, which moment it tries at one. */
+/** For each pass over the requests, the moment to try at a request. */
 function momentsOf({
   moments,
 }: Pick<CrashScenario<unknown>, 'moments'>): readonly ((request: number) => Moment)[] {
@@ -217,7 +219,7 @@ async function recover<World>(scenario: CrashScenario<World>, world: World): Pro
   await scenario.recover(world, new DoomedProcess(undefined));
 }
 
-/** Whether the error is, or was caused by, an answer that was withheld. */
+/** True for the error of a withheld response, or an error caused by it. */
 function isLostAnswer(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 10; depth += 1) {
     if (cause instanceof LostAnswerError) return true;

@@ -10,7 +10,7 @@ import {
   type TableGateway,
 } from '../../../src/modeling/index.js';
 
-/** The employees of the table design guide, under its keys. */
+/** The employees of the table design guide, with its keys. */
 export const Employee = defineEntity({
   type: 'Employee',
   properties: {
@@ -24,7 +24,7 @@ export const Employee = defineEntity({
   rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
-/** As `Employee`, with a name and nothing else. */
+/** As `Employee`, with a name as only property. */
 export const NamedEmployee = defineEntity({
   type: 'Employee',
   properties: { department: string(), id: int32(), name: string() },

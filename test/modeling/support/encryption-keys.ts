@@ -1,11 +1,11 @@
 import { aesKeyWrapper } from '../../../src/modeling/encryption/local-keys.js';
 import type { KeyEncryptionKey, KeyWrapper } from '../../../src/modeling/encryption/key-wrapper.js';
 
-/** A key-encryption key that counts what it is asked for, as one in a vault would be billed. */
+/** A key-encryption key that counts its uses, for which a vault would charge. */
 export class CountingKey implements KeyWrapper {
   wraps = 0;
   unwraps = 0;
-  /** The most calls that were under way at the same time. */
+  /** The maximum of concurrent calls. */
   atOnceMax = 0;
   #atOnce = 0;
   readonly keyID: string;

@@ -1,6 +1,6 @@
 import type { Timers } from '../../../src/base/async/timers.js';
 
-/** Short waits, such as those between attempts, are over at once; long ones never are. */
+/** Short waits, such as those between attempts, end at once; long ones never end. */
 export const impatientTimers: Timers = {
   start: (delayMs, callback, argument) => {
     if (delayMs >= 10_000) return { close: () => undefined };

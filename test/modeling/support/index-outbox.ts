@@ -3,7 +3,7 @@ import { envelopeOfRow } from '../../../src/modeling/patterns/transactional-outb
 import { Outbox } from '../../../src/modeling/patterns/transactional-outbox/outbox.js';
 import type { MessageHandler } from '../../../src/modeling/worker/handler.js';
 
-// The outbox itself, and the plainest relay: one that tests can make act in any order and twice.
+// The outbox itself, and a simple relay that tests can run in any order and twice.
 
 export function testOutbox(table: TableGateway): Outbox {
   const registry = {
@@ -15,7 +15,7 @@ export function testOutbox(table: TableGateway): Outbox {
   return new Outbox({ table, registry });
 }
 
-/** The rows of intents that wait, in the order of their keys. */
+/** The rows of waiting intents in the order of their keys. */
 export async function waitingIntents(table: TableGateway): Promise<readonly StoredRow[]> {
   const rows: StoredRow[] = [];
   let cursor: string | undefined;
@@ -30,14 +30,14 @@ export async function waitingIntents(table: TableGateway): Promise<readonly Stor
   return rows;
 }
 
-/** Has an intent handled. It still waits afterwards. */
+/** Handles an intent without deleting it. */
 export async function handleIntent(handler: MessageHandler, row: StoredRow): Promise<void> {
   const envelope = envelopeOfRow(row);
   const { signal } = new AbortController();
   await handler.run(envelope, { id: envelope.id, queue: 'test', dequeueCount: 1, signal });
 }
 
-/** Has an intent handled, then forgets it. */
+/** Handles an intent, then deletes it. */
 export async function settleIntent(
   table: TableGateway,
   handler: MessageHandler,
@@ -47,7 +47,7 @@ export async function settleIntent(
   await table.write({ kind: 'delete', key: row, etag: '*' });
 }
 
-/** Settles all intents, in the order of their keys, until there are none. */
+/** Handles and deletes all intents, in the order of their keys. */
 export async function drainOutbox(table: TableGateway, handler: MessageHandler): Promise<void> {
   for (;;) {
     const rows = await waitingIntents(table);

@@ -95,7 +95,7 @@ export interface NewEmployee {
   readonly town?: string | undefined;
 }
 
-/** Settles all intents. */
+/** Handles and deletes all intents. */
 export function drain({ table }: EmployeeTables, employees: Employees): Promise<void> {
   return drainOutbox(table, employees.handler);
 }
@@ -106,7 +106,7 @@ export async function driftsOf(pages: AsyncIterable<CheckPage>): Promise<Drift[]
   return drifts;
 }
 
-/** Fails unless every index says what the entities do. */
+/** Throws unless every index agrees with the entities. */
 export async function assertInStep(employees: {
   verify(): AsyncIterable<CheckPage>;
 }): Promise<void> {
@@ -128,7 +128,7 @@ export async function rowKeysOf(table: TableGateway): Promise<string[]> {
   return (await allRows(table)).map(({ partitionKey, rowKey }) => `${partitionKey}/${rowKey}`);
 }
 
-/** The same table; something happens right before the first call of one method. */
+/** A gateway that calls `meddle` right before the first call of one method. */
 export function meddled(
   table: TableGateway,
   method: 'write' | 'transact',

@@ -1,9 +1,8 @@
 import type { TableClient } from '@azure/data-tables';
 
 /**
- * Lets the service carry a request out and then loses its answer, as a connection does that is reset
- * at the wrong moment. The policy is inside of the client's own retries, which therefore send the
- * request a second time.
+ * Loses the response of a request that the service has carried out, like a connection that is reset
+ * at that moment. The policy is inside the client's own retries, which send the request again.
  */
 export class LostAnswers {
   #count = 0;
@@ -11,7 +10,7 @@ export class LostAnswers {
   /** Requests that reached the service, as `METHOD`. */
   readonly sent: string[] = [];
 
-  /** The answers to the next `count` requests of these methods are lost. */
+  /** Loses the responses to the next `count` requests with these methods. */
   lose(count: number, ...methods: readonly string[]): void {
     this.#count = count;
     this.#matches = (method) => methods.includes(method);

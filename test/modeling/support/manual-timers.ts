@@ -2,14 +2,14 @@ import { setImmediate } from 'node:timers/promises';
 import { manualClock, type Clock, type ManualClock } from '../../../src/base/clock.js';
 import type { Timer, Timers } from '../../../src/base/async/timers.js';
 
-/** A clock and its timers. Both stand still until a test lets time pass. */
+/** A clock and timers that stand still until a test advances them. */
 export interface ManualTime extends Timers {
   readonly clock: Clock;
-  /** Delays of the timers that wait, in milliseconds from now, shortest first. */
+  /** Remaining milliseconds of the waiting timers, shortest first. */
   readonly waiting: readonly number[];
   /**
-   * Lets time pass and calls back every timer on the way at its time, with what it leads to given
-   * some turns of the event loop; requests may take more than that.
+   * Advances the clock and fires every timer in between at its time. After each, some turns of the
+   * event loop pass for the work that it started; requests may take more turns.
    */
   pass(milliseconds: number): Promise<void>;
 }
@@ -19,7 +19,7 @@ interface Waiting {
   readonly fire: () => void;
 }
 
-/** `clock` may be that of a server as well, which then lives in the same time. */
+/** `clock` may also be the clock of a server, which then uses the same time. */
 export function manualTime(clock: ManualClock = manualClock()): ManualTime {
   const timers = new Set<Waiting>();
   const next = () => [...timers].toSorted((left, right) => left.atMs - right.atMs)[0];

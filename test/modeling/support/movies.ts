@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import { defineEntity, double, key, string } from '../../../src/modeling/index.js';
 import { extraFile } from '../../support/extras.js';
 
-/** A movie of `vega-datasets`, as far as it is used. The data set names directors and no actors. */
+/**
+ * The properties of a movie in `vega-datasets` that tests use. The data set has directors but no
+ * actors.
+ */
 interface RawMovie {
   readonly Title: string | number | null;
   readonly 'Release Date': string;
@@ -17,7 +20,7 @@ export const Movie = defineEntity({
   properties: {
     genre: string(),
     name: string(),
-    /** `yyyy-MM-dd`: some movies were made twice. */
+    /** `yyyy-MM-dd`. Distinguishes movies with the same name. */
     released: string(),
     director: string().optional(),
     distributor: string().optional(),
@@ -68,7 +71,7 @@ function movieOf(raw: RawMovie): MovieData {
 
 type Known<T> = { readonly [N in keyof T]?: NonNullable<T[N]> };
 
-/** Without what is null. */
+/** Leaves out null values. */
 function known<T extends object>(values: T): Known<T> {
   return Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== null),

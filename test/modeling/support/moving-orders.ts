@@ -11,7 +11,7 @@ import {
   type TableGateway,
 } from '../../../src/modeling/index.js';
 
-/** Orders by their customer, which are to be found by their city. */
+/** Orders keyed by customer, to be re-keyed by city. */
 export const OrderByCustomer = defineEntity({
   type: 'Order',
   properties: {
@@ -75,7 +75,7 @@ export function order(id: number, amount = 0) {
   return { customer: id % 2 === 0 ? 'contoso' : 'fabrikam', city: `c${id % 3}`, id, amount };
 }
 
-/** All steps up to a phase, as a script that is run again after a crash. */
+/** Runs all steps up to a phase, like a script that is run again after a crash. */
 export async function stepsTo(
   move: OrderMove,
   to: 'dual-writing' | 'verifying' | 'reading-new' | 'done',
@@ -89,7 +89,7 @@ export async function stepsTo(
   if (to === 'done') await move.finish();
 }
 
-/** Amounts by id, as each side has them. */
+/** Amounts by order id, on each side. */
 export async function amountsOf({ old, new: next }: OrderTables) {
   const amounts = { old: new Map<number, number>(), new: new Map<number, number>() };
   for await (const each of new Entities(OrderByCustomer, old).scanTable()) {
@@ -101,7 +101,7 @@ export async function amountsOf({ old, new: next }: OrderTables) {
   return amounts;
 }
 
-/** Amounts by id, as the move's own query gives them. */
+/** Amounts by order id, from the query of the move. */
 export async function queried(tables: OrderTables, move: OrderMove): Promise<Map<number, number>> {
   const found = new Map<number, number>();
   const orders = move.entities.query({

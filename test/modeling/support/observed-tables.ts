@@ -16,18 +16,18 @@ export interface ObservedTable {
 
 export interface ObservedTables extends AsyncDisposable {
   newTable(): Promise<ObservedTable>;
-  /** A gateway that refuses everything: for what must send nothing. */
+  /** A gateway that rejects every request: for calls that must send none. */
   readonly gatewayOfNothing: TableGateway;
   /** A client of a table that may not exist. */
   clientOf(name: string): TableClient;
   readonly service: TableServiceClient;
-  /** Timers that do not wait. */
+  /** Timers that fire at once. */
   readonly hurriedTimers: Timers;
   /** A connection string of the server. */
   readonly connection: string;
 }
 
-/** A server of its own, and tables in it whose clients repeat nothing. */
+/** A new server, and tables in it whose clients do not retry. */
 export async function startTables(settings: ServerOptions = {}): Promise<ObservedTables> {
   const started = await startServer(settings);
   const connection = started.server.connectionString();

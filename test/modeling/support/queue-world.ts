@@ -9,7 +9,7 @@ import type { QueueSource } from '../../../src/modeling/worker/deliverer.js';
 import { startFixture } from '../../wire/kit/server.js';
 import { manualTime, type ManualTime } from './manual-timers.js';
 
-/** A server with tables and queues that lives in the time of its test. */
+/** A server with tables and queues that uses the clock of its test. */
 export interface QueueWorld {
   readonly time: ManualTime;
   newQueue(): Promise<QueueClient>;
@@ -18,7 +18,7 @@ export interface QueueWorld {
   newTable(options?: TableOptions): Promise<TableGateway>;
 }
 
-/** For the tests of one file; the server closes after the last of them. */
+/** For the tests of one file; the server is closed after the last of them. */
 export async function startQueueWorld(): Promise<QueueWorld> {
   const clock = manualClock(Date.now() * 1000);
   const { server } = await startFixture({ clock, checkClockSkew: false });
@@ -49,7 +49,7 @@ export async function startQueueWorld(): Promise<QueueWorld> {
   };
 }
 
-/** Texts of the messages that anybody could get now, oldest first, without getting them. */
+/** Texts of the visible messages, oldest first, without receiving them. */
 export async function visibleTexts(queue: QueueClient): Promise<string[]> {
   const { peekedMessageItems } = await queue.peekMessages({ numberOfMessages: 32 });
   return peekedMessageItems.map(({ messageText }) => messageText);
@@ -62,12 +62,12 @@ export async function visibleEnvelopes(queue: QueueClient): Promise<Envelope[]> 
   });
 }
 
-/** Messages in the queue, hidden ones included. */
+/** The number of messages in the queue, including hidden ones. */
 export async function messageCount(queue: QueueClient): Promise<number> {
   return (await queue.getProperties()).approximateMessagesCount ?? 0;
 }
 
-/** Resolves when a condition holds that requests under way bring about. */
+/** Polls a condition until it holds. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 2000; attempt += 1) {
     if (await condition()) return;

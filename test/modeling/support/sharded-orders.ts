@@ -22,7 +22,7 @@ export const Order = defineEntity({
 
 export type Orders = ShardedEntities<typeof Order>;
 
-/** The tables of a map: shards a, b and c, and the one that it is stored in. */
+/** The tables of a shard map: shards a, b and c, and the table of the map. */
 export type ShardTables = Readonly<Record<'a' | 'b' | 'c' | 'control', TableGateway>>;
 
 /** Tables of two accounts. */
@@ -61,7 +61,7 @@ export async function amountsIn(
   return found;
 }
 
-/** The shards that take writes of each partition, as their rows tell. */
+/** The shards that own each partition according to their rows. */
 export async function ownersIn({ a, b, c }: ShardTables): Promise<Map<string, string[]>> {
   const owners = new Map<string, string[]>();
   for (const [name, table] of Object.entries({ a, b, c })) {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { Row, WireType, WireValue } from '../../../src/modeling/rows/row.js';
 import { storableTicksMin, ticksMax } from '../../../src/modeling/rows/ticks.js';
 
-// Stored values of every type, their extremes among them, and rows of them.
+// Stored values of every type, including extremes, and rows of them.
 
 const text = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 60 }),
