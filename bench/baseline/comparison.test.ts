@@ -5,7 +5,7 @@ import type { Measurement } from '../report.js';
 import type { ServerName } from '../server-process.js';
 import { lacking, parseBaseline, shapeDifferences, withEntries } from './baseline.js';
 import { changesSince, changesTable, conclusion, outcomeOf, verdictOf } from './comparison.js';
-import { ratiosOf, type KindRatios } from './ratios.js';
+import { ratiosOf, telling, type KindRatios } from './ratios.js';
 
 const run = { connections: 32, writers: 32, rows: 20_000 };
 
@@ -148,16 +148,17 @@ describe('a baseline', () => {
       'it has no point of tabularium-journal',
       'it has no scan of tabularium-journal',
     ]);
-    const withoutAzurite = withEntries(undefined, run, [kindRatios({ ratios: { cpuOfBare: 2 } })]);
-    const point = {
-      ...plan,
-      kinds: ['point'],
-      servers: ['bare', 'azurite', 'tabularium'],
-    } as const;
-    assert.deepEqual(lacking(withoutAzurite, point), [
-      'it has no rateOfBare in point of tabularium',
-      'it has no rateOfAzurite in point of tabularium',
-    ]);
+    const azurite = withEntries(undefined, run, [kindRatios({ ratios: { rateOfAzurite: 9 } })]);
+    const point = { ...plan, kinds: ['point'], servers: ['bare', 'tabularium'] } as const;
+    assert.deepEqual(lacking(azurite, point), ['it has no point of tabularium']);
+    assert.deepEqual(lacking(azurite, { ...point, servers: ['azurite', 'tabularium'] }), []);
+  });
+
+  it('gets no ratios of a machine that was too busy for them', () => {
+    const busy = kindRatios({ othersShare: 0.3 });
+    const of = (measured: readonly KindRatios[]) => telling(measured).map(({ ratios }) => ratios);
+    assert.deepEqual(of([busy, kindRatios({ othersShare: 0.9 })]), [{ cpuOfBare: 2 }]);
+    assert.deepEqual(of([kindRatios()]), [kindRatios().ratios]);
   });
 
   it('is for runs of one shape', () => {

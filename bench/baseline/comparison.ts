@@ -3,16 +3,17 @@ import { titleOf } from '../report.js';
 import type { WorkloadKind } from '../kinds.js';
 import type { ServerName } from '../server-process.js';
 import { ratioIn, type Baseline } from './baseline.js';
-import { ratioDefinitions, ratioNames, type KindRatios, type RatioName } from './ratios.js';
+import {
+  othersShareMax,
+  ratioDefinitions,
+  ratioNames,
+  saysSomething,
+  type KindRatios,
+  type RatioName,
+} from './ratios.js';
 
 /** How much more time a request may take than in the baseline. */
 export const tolerance = 0.2;
-/**
- * Above such shares of the machine for other work, ratios say nothing. It takes from rates at once,
- * from a server that wants the whole machine more than from one that waits for its disk. Processor
- * time grows later: caches are lost, and fewer requests share what is done once for all of them.
- */
-export const othersShareMax = { rate: 0.1, processorTime: 0.5 } as const;
 
 /** One ratio beside that of the baseline. */
 export interface Change {
@@ -40,8 +41,7 @@ export function changesSince(
       const now = ratios[name];
       if (before === undefined || now === undefined) return [];
       const { isRate } = ratioDefinitions[name];
-      const shareMax = isRate ? othersShareMax.rate : othersShareMax.processorTime;
-      const isJudged = othersShare === undefined || othersShare <= shareMax;
+      const isJudged = saysSomething(name, othersShare);
       const cost = isRate ? before / now : now / before;
       return [{ kind, server, name, baseline: before, now, cost, isJudged }];
     }),

@@ -15,7 +15,7 @@ const plan = {
   servers: ['bare', 'tabularium'],
 } as const;
 
-function runWith(cpu: number): readonly Measurement[] {
+function runWith(cpu: number, othersShare = 0): readonly Measurement[] {
   return [['bare', 10] as const, ['tabularium', cpu] as const].map(
     ([server, serverCpuMicros]: readonly [ServerName, number]) => ({
       kind: 'point',
@@ -30,7 +30,7 @@ function runWith(cpu: number): readonly Measurement[] {
       loadCpuShare: 0,
       serverCpuMicros,
       anonymousMb: 1,
-      othersShare: 0,
+      othersShare,
     }),
   );
 }
@@ -46,9 +46,13 @@ describe('the guard of a baseline', () => {
 
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  function conclude(use: 'compare' | 'write', cpu: number): { outcome: string; told: string } {
+  function conclude(
+    use: 'compare' | 'write',
+    cpu: number,
+    othersShare = 0,
+  ): { outcome: string; told: string } {
     const told: string[] = [];
-    const outcome = new BaselineGuard(file, use, plan).conclude(runWith(cpu), (text) =>
+    const outcome = new BaselineGuard(file, use, plan).conclude(runWith(cpu, othersShare), (text) =>
       told.push(text),
     );
     return { outcome, told: told.join('') };
@@ -56,13 +60,22 @@ describe('the guard of a baseline', () => {
 
   it('refuses to compare with none, then with what it wrote finds what is worse', () => {
     assert.throws(() => new BaselineGuard(file, 'compare', plan), /--write-baseline writes it/);
-    assert.match(conclude('write', 20).told, /are in .*baseline\.json/);
+    assert.match(conclude('write', 20).told, /2 of 2 ratios of this run are in .*baseline\.json/);
     const before = readFileSync(file, 'utf8');
     assert.equal(conclude('compare', 23).outcome, 'good');
     const { outcome, told } = conclude('compare', 25);
     assert.equal(outcome, 'worse');
     assert.match(told, /\| point read \| tabularium \| .* \| 2 \| 2.5 \| \+25.0 % \| worse \|/);
     assert.equal(readFileSync(file, 'utf8'), before);
+  });
+
+  it('keeps what it had where the machine was too busy', () => {
+    conclude('write', 20);
+    const { outcome, told } = conclude('write', 30, 0.3);
+    assert.equal(outcome, 'unknown');
+    assert.match(told, /1 of 2 ratios .*too busy for the others/s);
+    const { entries } = JSON.parse(readFileSync(file, 'utf8')) as { entries: { ratios: object }[] };
+    assert.deepEqual(entries[0]?.ratios, { cpuOfBare: 3, rateOfBare: 1 });
   });
 
   it('refuses a run that the file does not fit, before it is measured', () => {

@@ -9,7 +9,7 @@ import {
   type RunPlan,
 } from './baseline.js';
 import { changesSince, changesTable, conclusion, outcomeOf, type Outcome } from './comparison.js';
-import { ratiosOf, ratiosWith } from './ratios.js';
+import { ratiosOf, ratiosWith, telling, type KindRatios } from './ratios.js';
 
 /** What a run does with a baseline: compares itself with it, or becomes it. */
 export type BaselineUse = 'compare' | 'write';
@@ -36,6 +36,10 @@ function readBaseline(file: string): Baseline | undefined {
   }
 }
 
+function ratioCount(measured: readonly KindRatios[]): number {
+  return measured.reduce((sum, { ratios }) => sum + Object.keys(ratios).length, 0);
+}
+
 /** The baseline of a run, and what is done with it when the run has ended. */
 export class BaselineGuard {
   readonly #file: string;
@@ -59,14 +63,23 @@ export class BaselineGuard {
   conclude(measurements: readonly Measurement[], tell: (text: string) => void): Outcome {
     const measured = ratiosOf(measurements);
     if (this.#use === 'write' || this.#baseline === undefined) {
-      const next = withEntries(this.#baseline, this.#plan, measured);
-      writeFileSync(this.#file, `${JSON.stringify(next, undefined, 2)}\n`);
-      tell(`The ratios of this run are in ${this.#file}.\n`);
-      return 'good';
+      return this.#write(measured, tell);
     }
     const changes = changesSince(this.#baseline, measured);
     tell(`${changesTable(changes)}\n\n${conclusion(changes)}`);
     return outcomeOf(changes);
+  }
+
+  /** Ratios of a busy machine are no measure for others: they stay out. */
+  #write(measured: readonly KindRatios[], tell: (text: string) => void): Outcome {
+    const kept = telling(measured);
+    const next = withEntries(this.#baseline, this.#plan, kept);
+    writeFileSync(this.#file, `${JSON.stringify(next, undefined, 2)}\n`);
+    const [written, all] = [ratioCount(kept), ratioCount(measured)];
+    tell(`${written} of ${all} ratios of this run are in ${this.#file}.\n`);
+    if (written === all) return 'good';
+    tell('The machine was too busy for the others: run again when it is calm.\n');
+    return 'unknown';
   }
 
   #assertFits(): void {

@@ -30,6 +30,30 @@ export const ratioDefinitions: Readonly<Record<RatioName, RatioDefinition>> = {
   rateOfAzurite: { title: 'rate, of Azurite', to: 'azurite', figure: rateOf, isRate: true },
 };
 
+/**
+ * Above such shares of the machine for other work, ratios say nothing. It takes from rates at once,
+ * from a server that wants the whole machine more than from one that waits for its disk. Processor
+ * time grows later: caches are lost, and fewer requests share what is done once for all of them.
+ */
+export const othersShareMax = { rate: 0.1, processorTime: 0.5 } as const;
+
+/** Whether a ratio of a machine that was so busy says something of the server. */
+export function saysSomething(name: RatioName, othersShare: number | undefined): boolean {
+  const { rate, processorTime } = othersShareMax;
+  const shareMax = ratioDefinitions[name].isRate ? rate : processorTime;
+  return othersShare === undefined || othersShare <= shareMax;
+}
+
+/** What is left of measurements without ratios that say nothing. */
+export function telling(measured: readonly KindRatios[]): readonly KindRatios[] {
+  return measured.flatMap((one) => {
+    const ratios = Object.entries(one.ratios).filter(([name]) =>
+      ratioNames.some((each) => each === name && saysSomething(each, one.othersShare)),
+    );
+    return ratios.length === 0 ? [] : { ...one, ratios: Object.fromEntries(ratios) };
+  });
+}
+
 /** The ratios of one server under one kind. */
 export interface KindRatios {
   readonly kind: WorkloadKind;
