@@ -7,16 +7,14 @@ import {
   indexEntity,
   indexedEntitiesOf,
   IndexValueTakenError,
-  int32,
-  defineEntity,
   key,
   openTable,
   samePartition,
-  string,
   withIndexes,
 } from '../../src/modeling/index.js';
 import { startServer } from '../support/start-server.js';
 import { assertInStep, meddled, rowKeysOf } from './support/indexed-employees.js';
+import { ListedEmployee } from './support/employees.js';
 import { LostAnswers } from './support/lost-answers.js';
 import { startTables } from './support/observed-tables.js';
 
@@ -25,20 +23,7 @@ import { startTables } from './support/observed-tables.js';
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
 
-const Employee = defineEntity({
-  type: 'Employee',
-  properties: {
-    department: string(),
-    id: int32(),
-    lastName: string(),
-    email: string(),
-    raises: int32().default(0),
-  },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
-});
-
-const indexes = withIndexes(Employee, {
+const indexes = withIndexes(ListedEmployee, {
   email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
   lastName: indexEntity({
     place: 'same-partition',

@@ -39,6 +39,7 @@ import {
 } from '../../src/modeling/patterns/wide-entities/wide-entities.js';
 import { Instant } from '../../src/modeling/rows/instant.js';
 import { rowFromJson, rowToJson } from '../../src/modeling/rows/row-json.js';
+import { NamedEmployee } from './support/employees.js';
 import { CountingKey } from './support/encryption-keys.js';
 import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { assertInStep } from './support/indexed-employees.js';
@@ -250,14 +251,8 @@ describe('a row with properties of such names', () => {
 
 describe('an index', () => {
   const employee = { department: 'Sales', id: 1, name: 'Jones' };
-  const Employee = defineEntity({
-    type: 'Employee',
-    properties: { department: string(), id: int32(), name: string() },
-    partitionKey: (p) => key`${p.department}`,
-    rowKey: (p) => key`e_${p.id.padded(3)}`,
-  });
   const inTable = (name: string) =>
-    withIndexes(Employee, {
+    withIndexes(NamedEmployee, {
       [name]: indexTable({
         partitionKey: (p) => key`n_${p.name}`,
         rowKey: (p) => key`${p.id.padded(3)}`,
@@ -266,18 +261,18 @@ describe('an index', () => {
   const kinds: readonly ((name: string) => ReturnType<typeof inTable>)[] = [
     inTable,
     (name) =>
-      withIndexes(Employee, {
+      withIndexes(NamedEmployee, {
         [name]: samePartition({ rowKey: (p) => key`n_${p.name}` }),
       }) as never,
     (name) =>
-      withIndexes(Employee, {
+      withIndexes(NamedEmployee, {
         [name]: otherPartition({
           partitionKey: (p) => key`n_${p.name}`,
           rowKey: (p) => key`${p.id.padded(3)}`,
         }),
       }) as never,
     (name) =>
-      withIndexes(Employee, {
+      withIndexes(NamedEmployee, {
         [name]: indexEntity({
           place: 'same-partition',
           rowKey: (p) => key`n_${p.name}`,

@@ -32,6 +32,20 @@ export const NamedEmployee = defineEntity({
   rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
+/** With what indexes find employees by, and a number that writers count up. */
+export const ListedEmployee = defineEntity({
+  type: 'Employee',
+  properties: {
+    department: string(),
+    id: int32(),
+    lastName: string(),
+    email: string(),
+    raises: int32().default(0),
+  },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`empid_${p.id.padded(6)}`,
+});
+
 export type EmployeeKey = KeyOf<typeof Employee>;
 
 export const employeeKey = (employee: EmployeeKey) => codecOf(Employee).key(employee);
