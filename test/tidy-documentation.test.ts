@@ -5,7 +5,7 @@ import { citationsIn } from './support/citations.js';
 import { headingsOf, withoutCodeBlocks } from './support/markdown.js';
 import { allFiles, readRepositoryFile as read, root } from './support/repository-files.js';
 
-// Documentation as tests: links lead somewhere, and citations name what is there.
+// Tests of the documentation: links have a target, and citations name existing sections.
 
 const markdown = allFiles.filter((file) => file.endsWith('.md'));
 const protocolFolder = 'docs/protocol/';

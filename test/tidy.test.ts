@@ -3,7 +3,7 @@ import { dirname, join, sep } from 'node:path';
 import { describe, it } from 'node:test';
 import { allFiles, readRepositoryFile as read } from './support/repository-files.js';
 
-// Style and architecture as tests: what a review would have to repeat is checked here once.
+// Tests of style and architecture: rules that reviews need not repeat.
 
 /**
  * The folders of `src`, from the bottom up, and what each may import besides itself. See
@@ -23,7 +23,9 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   modeling: ['base', 'placement'],
 };
 
-/** The folders of `src/modeling`, from the bottom up; those of one line do not know each other. */
+/**
+ * The folders of `src/modeling`, from the bottom up; those on one line do not import each other.
+ */
 const modelingLayers: readonly (readonly string[])[] = [
   ['rows'],
   ['definition'],
@@ -45,7 +47,7 @@ interface Import {
 const typescript = allFiles.filter((file) => file.endsWith('.ts'));
 const source = typescript.filter((file) => file.startsWith('src/'));
 const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('test/');
-/** Parts of `src` that exist for tests, ours and those of whoever writes an engine. */
+/** Parts of `src` that exist for tests of this project or of engines by others. */
 const isForTests = (file: string) =>
   file.startsWith('src/kv/conformance/') || file === 'src/kv/partition-rule.ts';
 
@@ -142,7 +144,7 @@ describe('architecture', () => {
         'src/engines/lmdb/write-transaction.ts',
       ],
       '\\bprocess\\.(?:exit|reallyExit|abort)\\(': [
-        // Commands that serve nothing and write to no engine.
+        // Commands that start no server and write to no engine.
         'src/cli/start/process-end.ts',
         'src/cli/table-import.ts',
         'src/cli/terminal/closed-output.ts',
@@ -182,7 +184,7 @@ describe('architecture', () => {
       'src/kv/index.ts',
       'src/modeling/index.ts',
       'src/cli/main.ts',
-      // The program of a process that a start makes.
+      // The program of a process that a start runs.
       'src/engines/lmdb/lock-probe.ts',
     ]);
     const imported = new Set(
@@ -195,7 +197,7 @@ describe('architecture', () => {
   });
 });
 
-/** The files of one import cycle, or none. Depth first, each file visited once. */
+/** The files of one import cycle, or none. */
 function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): string[] => {

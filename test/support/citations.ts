@@ -12,12 +12,12 @@ export interface Citation {
 const pattern =
   /(?:(, and |, | and | to )|\b([a-z]+-service) )?\u00a7(\d+(?:\.\d+)*)?(?: (?:rule|no\.) \d+)?/g;
 
-/** Lines that a comment or a paragraph continues on are one. */
+/** Joins the lines of a comment or a paragraph. */
 function joinLines(text: string): string {
   return text.replace(/\s*\n\s*(?:(?:\*|\/\/|#)(?!\*)\s+)?/g, ' ');
 }
 
-/** Every section that a text cites. `ownPage` is what a section without a page belongs to. */
+/** Every section that a text cites. `ownPage`: the page of sections without one. */
 export function citationsIn(text: string, ownPage?: string): Citation[] {
   const line = joinLines(text);
   let page: string | undefined;

@@ -3,14 +3,14 @@ import { once, type EventEmitter } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
-/** What a person runs. */
+/** The program that users run. */
 export const cliProgram = fileURLToPath(new URL('../../../bin/tabularium.js', import.meta.url));
 
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string;
-  /** For node itself. */
+  /** Options for node itself. */
   readonly nodeArgs?: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-/** The command line in a process of its own. */
+/** A command line in its own process. */
 export class CliProcess {
   readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly result: Promise<CliResult>;
@@ -51,8 +51,8 @@ export class CliProcess {
   }
 
   /**
-   * Resolves when the process has printed the text to its outputs, so many times in all; rejects
-   * when it ends first.
+   * Resolves when the process has printed the text this many times in all; rejects when it ends
+   * earlier.
    */
   async printed(text: string, times = 1): Promise<void> {
     const isPrinted = (): boolean =>
@@ -82,7 +82,7 @@ export class CliProcess {
   }
 }
 
-/** Runs one command line to its end. */
+/** Runs one command line until it ends. */
 export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   return new CliProcess(args, { input: '', ...options }).result;
 }

@@ -11,7 +11,7 @@ import { CliProcess, type CliOptions } from './cli-process.js';
 
 export const freePorts = ['--table-port', '0', '--queue-port', '0'];
 
-/** What `tabularium start` prints last, once it listens. */
+/** The end of what `tabularium start` prints when it listens. */
 export const bannerEnd = 'to stop.';
 
 /** `tabularium start` on free ports; resolves when it listens. */
@@ -24,7 +24,7 @@ export async function startCli(
   return server;
 }
 
-/** Stops it in an orderly way; resolves with its exit code. */
+/** Stops the server orderly; resolves with its exit code. */
 export async function stopCli(server: CliProcess): Promise<number | null> {
   server.child.kill('SIGTERM');
   return (await server.result).code;
@@ -41,7 +41,7 @@ export function connectionStringOf(server: CliProcess): string {
 
 export const heldBody = '{"TableName":"held"}';
 
-/** A connection on which the server waits for `heldBody`, that of a signed Create Table. */
+/** A connection with a signed Create Table whose body, `heldBody`, the server waits for. */
 export async function heldRequest(server: CliProcess): Promise<Socket> {
   const { hostname, port } = endpointOf(server);
   const { name, keys } = developmentAccount;
@@ -79,7 +79,7 @@ export async function heldRequest(server: CliProcess): Promise<Socket> {
   return socket;
 }
 
-/** Sends the body that a held request waits for; resolves with the answer, to its last byte. */
+/** Sends the body of a held request; resolves with the complete response. */
 export async function releasedAnswer(socket: Socket): Promise<string> {
   socket.write(heldBody);
   const chunks: Buffer[] = [];

@@ -1,13 +1,13 @@
 import { connect } from 'node:net';
 
-/** What came over a connection until it closed. */
+/** The bytes that came over a connection until it closed. */
 export interface ClosedConnection {
   readonly text: string;
-  /** As Node names it, such as `ECONNRESET`; undefined for an orderly end. */
+  /** The error code of Node, such as `ECONNRESET`; undefined for an orderly end. */
   readonly error: string | undefined;
 }
 
-/** Sends bytes on a connection of their own and waits until the server closes it. */
+/** Sends bytes on a new connection and waits until the server closes it. */
 export function sendUntilClosed(port: number, bytes: Buffer): Promise<ClosedConnection> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];

@@ -3,9 +3,9 @@ import { runCommandLine } from '../../src/cli/main.js';
 import type { CliResult } from './cli-process.js';
 import type { HostedCommand } from './command-host.js';
 
-// A process that carries out command lines one after the other, as if each had it for itself.
+// A process that runs command lines in sequence, as if each had its own process.
 
-/** Keeps what is written to it. */
+/** Collects what is written to it. */
 class Output extends Writable {
   readonly #chunks: Buffer[] = [];
 
@@ -40,7 +40,7 @@ async function resultOf({ args, cwd, env, input }: HostedCommand): Promise<CliRe
   process.exitCode = 0;
   await runCommandLine([process.execPath, 'tabularium', ...args], () => undefined);
   const code: number = process.exitCode;
-  // Left over by commands whose processes end with them.
+  // Handlers of commands that normally end with their process.
   for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal);
   process.exitCode = 0;
   return { code, signal: null, stdout: stdout.text, stderr: stderr.text };

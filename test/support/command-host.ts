@@ -14,9 +14,9 @@ export interface HostedCommand {
 const program = fileURLToPath(new URL('./command-host-child.js', import.meta.url));
 
 /**
- * Carries out command lines, one at a time, all in one process: for tests of what commands do and
- * print. What is about a process is tested with `runCli`: its start and its end, signals, pipes that
- * close, several at once; and `start`, which goes on.
+ * Runs command lines in sequence in one process, for tests of what commands do and print. Tests of
+ * the process itself use `runCli`: start and end, signals, closed pipes, several at once, and
+ * `start`, which does not end.
  */
 class CommandHost {
   #child: ChildProcess | undefined;
@@ -45,14 +45,14 @@ class CommandHost {
   }
 }
 
-/** It ends with the process that uses it. */
+/** The child ends with this process. */
 function spawned(): ChildProcess {
   return fork(program, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
 }
 
 const host = new CommandHost();
 
-/** One command line, carried out to its end in a process that others share. */
+/** Runs one command line to its end in a process that several share. */
 export function runCommand(
   args: readonly string[],
   options: Omit<CliOptions, 'nodeArgs'> = {},

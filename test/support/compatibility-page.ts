@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 
-// docs/reference/compatibility.md as tests read it: tables under headings.
+// The tables of docs/reference/compatibility.md by heading.
 
 const text = readFileSync(
   new URL('../../../docs/reference/compatibility.md', import.meta.url),
   'utf8',
 );
 
-/** The cells of the rows of the tables under a heading, the heads of the tables left out. */
+/** The cells of all table rows under a heading, without the table heads. */
 export function rowsUnder(heading: string): string[][] {
   const section = text.split(/^#{2,3} /m).find((each) => each.startsWith(`${heading}\n`));
   assert.ok(section !== undefined, `no heading ${heading}`);
@@ -24,7 +24,7 @@ export function rowsUnder(heading: string): string[][] {
   );
 }
 
-/** A text of the page without the marks of code. */
+/** A text of the page without backticks. */
 export function plain(cell: string): string {
   return cell.replaceAll('`', '');
 }

@@ -6,8 +6,8 @@ import type { AnyService } from './compatibility-world.js';
 export type State = 'supported' | 'differs' | 'absent';
 
 /**
- * A row of the page: its first cells with ` | ` between them, its state, and what shows that the row
- * is true.
+ * A row of the page: its first cells joined by ` | `, its state, and a probe that shows whether the
+ * row is true.
  */
 export type HeldRow = readonly [cells: string, state: State, probe: () => Promise<void>];
 
@@ -21,7 +21,7 @@ export const supported = row('supported');
 export const differs = row('differs');
 export const absent = row('absent');
 
-/** Rows whose probes are made on each of the services, one after the other. */
+/** Rows whose probes are run on each of the services. */
 export function rowsOn(services: readonly AnyService[]) {
   const run = async (probe: (service: AnyService) => Promise<void>): Promise<void> => {
     for (const service of services) await probe(service);
@@ -38,8 +38,8 @@ export function rowsOn(services: readonly AnyService[]) {
 }
 
 /**
- * Holds the tables under a heading of docs/reference/compatibility.md to a server: they have these
- * rows in this order and no others, each with this state, and each probe passes.
+ * Checks the tables under a heading of docs/reference/compatibility.md against a server: they must
+ * have exactly these rows in this order, each with this state, and each probe must pass.
  */
 export function holdRows(heading: string, rows: readonly HeldRow[]): void {
   describe(heading, () => {

@@ -6,24 +6,24 @@ import type { WireResponse } from '../wire/kit/response.js';
 import type { WireRequest } from '../wire/kit/signing-client.js';
 import { startServer } from './start-server.js';
 
-/** A service as far as both are alike. */
+/** What both services have in common. */
 export interface AnyService {
   readonly name: 'tables' | 'queues';
-  /** Sends a request; without more said, a list of tables or queues. */
+  /** Sends a request, by default one for the list of tables or queues. */
   send(request: WireRequest): Promise<WireResponse>;
   bytes(request: WireRequest): Buffer;
   readonly port: number;
-  /** A creation of something that is not there, with a body. */
+  /** A request with a body that creates a new table or queue. */
   write(): Promise<WireRequest>;
 }
 
-/** What the probes of the page of compatibility work with. */
+/** A server and its clients, for the probes of the compatibility page. */
 export interface World {
   readonly server: TabulariumServer;
   readonly tables: WireClient;
   readonly queues: QueueWireClient;
   readonly services: readonly AnyService[];
-  /** A table with the entity p, 1 and its property n = 1. */
+  /** A table with the entity (p, 1), which has the property n = 1. */
   readonly table: string;
   /** A queue with one visible message. */
   readonly queue: string;
@@ -31,7 +31,7 @@ export interface World {
 
 export const allowedOrigin = 'http://a.example';
 
-/** One rule for one origin, which both services have. */
+/** One rule for one origin, valid for both services. */
 export const corsRules =
   '<StorageServiceProperties><Cors><CorsRule>' +
   `<AllowedOrigins>${allowedOrigin}</AllowedOrigins><AllowedMethods>GET,PUT</AllowedMethods>` +
@@ -40,7 +40,7 @@ export const corsRules =
 
 const properties = '/?restype=service&comp=properties';
 
-/** Closed after the last test of the file. */
+/** The server is closed after the last test of the file. */
 export async function startWorld(options: ServerOptions = {}): Promise<World> {
   const started = await startServer(options);
   const { server } = started;

@@ -9,7 +9,7 @@ export interface NoteRecord extends ContainerRecord {
 
 const noteFormat = 1;
 
-/** A kind of container that no service has: a name and a text. */
+/** A kind of container that no service has, with a name and a text. */
 export const noteKind: ContainerKind<NoteRecord> = {
   service: 'note',
   encode: ({ id, name, text }) => encodeTuple([noteFormat, id, name, text]),

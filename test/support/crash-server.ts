@@ -20,12 +20,12 @@ export interface ServerExit {
 }
 
 export interface ServerProcessOptions {
-  /** Bounds the size of its files. */
+  /** Limits the size of its files. */
   readonly fileKiBMax?: number;
   readonly flags?: readonly string[];
-  /** Where its standard error goes, a file to append to, instead of to the output of the exit. */
+  /** A file that standard error is appended to, instead of to the output of the exit. */
   readonly logTo?: string;
-  /** Beside what this process has. */
+  /** Added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -40,13 +40,13 @@ export class StartFailure extends Error {
   }
 }
 
-/** The real program in a process of its own, which a test may end in any way. */
+/** The real program in its own process, which a test may end in any way. */
 export class ServerProcess {
-  /** Of the table service. */
+  /** The port of the table service. */
   readonly port: number;
   readonly queuePort: number;
   readonly #process: ChildProcess;
-  /** Resolves when it has ended, with what it printed. */
+  /** Resolves with the output when it has ended. */
   readonly exit: Promise<ServerExit>;
 
   private constructor(child: ChildProcess, ports: Ports, exit: Promise<ServerExit>) {
@@ -57,8 +57,8 @@ export class ServerProcess {
   }
 
   /**
-   * Starts the program on a data directory and free ports; resolves when it has printed where it
-   * listens. Throws `StartFailure` when it ends instead.
+   * Starts the program on a data directory and free ports; resolves when it has printed its
+   * endpoints. Rejects with `StartFailure` when it ends instead.
    */
   static async start(location: string, options: ServerProcessOptions = {}): Promise<ServerProcess> {
     const { fileKiBMax, flags = [] } = options;
@@ -118,7 +118,7 @@ export class ServerProcess {
     this.#process.kill(signal);
   }
 
-  /** Sends a signal and waits for the end. */
+  /** Sends a signal and resolves when the process has ended. */
   end(signal: NodeJS.Signals): Promise<ServerExit> {
     this.#process.kill(signal);
     return this.exit;

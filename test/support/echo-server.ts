@@ -18,7 +18,7 @@ import {
 } from '../../src/services/accounts/directory.js';
 import { manualTimers, type ManualTimers } from './manual-timers.js';
 
-/** A server of a service with one operation, which a test supplies. */
+/** A server of a service with one operation, which the test supplies. */
 export interface EchoServer extends AsyncDisposable {
   readonly server: HttpServer;
   readonly port: number;
@@ -68,7 +68,7 @@ function serviceOf(
   };
 }
 
-/** Clock and timers are the test's; dates of signatures are not checked. */
+/** The test supplies clock and timers; dates of signatures are not checked. */
 export async function startEcho(
   run: () => Promise<string>,
   more: {

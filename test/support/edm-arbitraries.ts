@@ -6,7 +6,7 @@ export const operators: readonly ComparisonOperator[] = ['eq', 'ne', 'gt', 'ge',
 
 export const operator = fc.constantFrom(...operators);
 
-/** Text over few characters, those whose UTF-8 and UTF-16 orders differ among them. */
+/** Text of few characters, including some that UTF-8 and UTF-16 order differently. */
 export const trickyText = fc
   .array(fc.constantFrom('a', 'b', 'B', '"', 'é', '\ud7ff', '\ue000', '\uffff', '😀', '\ud83d'), {
     maxLength: 4,
@@ -23,7 +23,7 @@ const int64s = [-(2n ** 63n), -(2n ** 32n), -1n, 0n, 3n, 2n ** 32n - 1n, 2n ** 3
 const doubles = [NaN, -Infinity, -3.5, -0, 0, 3, 2 ** 53, Infinity];
 const ticks = [504_911_232_000_000_000n, 638_000_000_000_000_001n, 3_155_378_975_999_999_999n];
 
-/** Values of each type, few and near each other, so that comparisons often meet equal ones. */
+/** Values of each type, few and close together, so that comparisons often meet equal ones. */
 export const valuesByType: Readonly<Record<EdmType, fc.Arbitrary<EdmValue>>> = {
   'Edm.String': trickyText.map((value) => ({ type: 'Edm.String', value })),
   'Edm.Int32': fc

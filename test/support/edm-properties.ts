@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { dateTimeMax, dateTimeMin } from '../../src/model/edm/date-time.js';
 import type { EdmValue, Property } from '../../src/model/edm/value.js';
 
-/** Text of any UTF-16 code units: surrogates without partners, quotes, controls. */
+/** Text of any UTF-16 code units: unpaired surrogates, quotes, controls. */
 export const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 80 }),
   fc.string({ unit: 'binary-ascii', maxLength: 80 }),
@@ -45,7 +45,7 @@ function isFree(name: string): boolean {
   return !['PartitionKey', 'RowKey', 'Timestamp'].includes(name) && !name.startsWith('odata.');
 }
 
-/** Properties as an entity may hold them, names differing. */
+/** Properties with distinct names, as an entity may have them. */
 export const anyProperties: fc.Arbitrary<Property[]> = fc.uniqueArray(
   fc.record(
     { name: propertyName.filter(isFree), value: wholeRangeValue },

@@ -3,8 +3,8 @@ import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import { serveStore } from '../../src/kv/conformance/remote-store.js';
 import { withLateGuards } from './late-guards.js';
 
-// A process that opens the data directory named first, as `join` or `exclusive`, and serves it:
-// rightly, or `with late guards`.
+// Opens the data directory in the first argument, as `join` or `exclusive`, and serves it,
+// correctly or `with late guards`.
 const [directory = '', sharing, writes] = process.argv.slice(2);
 
 const store = await openLmdbStore({

@@ -8,7 +8,7 @@ import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import { remoteStore } from '../../src/kv/conformance/remote-store.js';
 import type { SpawnedStore } from '../../src/kv/conformance/suite.js';
 
-/** Whether a child keeps the contract. */
+/** Whether a child keeps the contract of stores. */
 export type ChildWrites = 'rightly' | 'with late guards';
 
 const child = fileURLToPath(new URL('./engine-lmdb-child.js', import.meta.url));
@@ -25,7 +25,7 @@ export async function temporaryLocation(): Promise<{
   };
 }
 
-/** The same data directory in a process of its own. Its complaints are not shown. */
+/** The same data directory in another process, whose standard error is not shown. */
 export function spawnLmdbStore(
   directory: string,
   sharing: 'join' | 'exclusive',

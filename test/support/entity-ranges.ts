@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { EntityRange } from '../../src/model/edm/entity-range.js';
 
-/** Which entities a range has, word for word as the table of table-service §8.3 says. */
+/** True when the entity is in the range, by the table of table-service §8.3. */
 export function isInside(range: EntityRange, pk: string, rk: string): boolean {
   const { startPartitionKey: spk, startRowKey: srk } = range;
   const { endPartitionKey: epk, endRowKey: erk } = range;
@@ -13,7 +13,7 @@ export function isInside(range: EntityRange, pk: string, rk: string): boolean {
   return rules.every(Boolean);
 }
 
-/** Ranges of every form, also such as hold nothing. */
+/** Ranges of every form, including empty ones. */
 export function entityRanges(keys: fc.Arbitrary<string>): fc.Arbitrary<EntityRange> {
   const ranges = fc.tuple(
     fc.option(fc.tuple(keys, fc.option(keys))),

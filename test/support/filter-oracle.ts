@@ -11,7 +11,7 @@ export interface PlainRow {
   readonly properties: readonly Property[];
 }
 
-/** What a filter says of a row, straight from the rules of table-service §5.4. */
+/** Whether a filter matches a row, directly from the rules of table-service §5.4. */
 export function matches(filter: Filter, row: PlainRow): boolean {
   switch (filter.kind) {
     case 'and':

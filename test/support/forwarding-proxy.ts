@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 
 export interface ForwardingProxy extends AsyncDisposable {
   readonly origin: string;
-  /** Requests that have come in so far. */
+  /** The number of requests so far. */
   readonly count: number;
 }
 
-/** What becomes of one request: pass it on, or answer it here, or hang up. */
+/** What happens with a request: it is passed on, answered here, or its connection is closed. */
 export type Interceptor = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -16,8 +16,8 @@ export type Interceptor = (
 ) => Promise<'pass' | 'done'> | 'pass' | 'done';
 
 /**
- * A proxy in front of a server, for tests of what clients do about bad networks and other servers.
- * `headersDropped` names response headers that it withholds.
+ * A proxy in front of a server, for tests of how clients handle bad networks and other servers.
+ * `headersDropped` are response headers that it removes.
  */
 export async function startProxy(
   target: string,

@@ -1,6 +1,7 @@
 import { openEnvironment } from '../../src/engines/lmdb/environment.js';
 
-// A process that stays in the middle of a read: its snapshot keeps freed pages from reuse.
+// A process that stays in the middle of a read, so that its snapshot prevents the reuse of freed
+// pages.
 const [directory = ''] = process.argv.slice(2);
 const { root, entries } = openEnvironment(directory, { sync: false });
 

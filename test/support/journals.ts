@@ -29,7 +29,7 @@ export interface OpenOptions {
 export interface JournalDirectory extends AsyncDisposable {
   readonly directory: string;
   readonly memory: JournalBase;
-  /** Whoever opens while another store is open is the process after a kill. */
+  /** Opening while another store is open stands for the process after a kill. */
   open(options?: OpenOptions): Promise<JournaledStore>;
 }
 
@@ -38,7 +38,7 @@ export async function journalDirectory(): Promise<JournalDirectory> {
   await mkdir(directory);
   const clock = manualClock();
   const memory = await openMemoryStore({ clock });
-  // The data of a process that has ended are still there.
+  // Data of an ended process remain.
   memory.close = () => Promise.resolve();
   return {
     directory,
@@ -61,7 +61,7 @@ function same<Value>(value: Value): Value {
   return value;
 }
 
-/** Files whose writes a test decides upon. `write`: the real one. */
+/** Files whose writes go through a function of the test. `write`: the real one. */
 export function withWrites(
   decide: (write: JournalFile['write']) => JournalFile['write'],
 ): (disk: JournalFiles) => JournalFiles {

@@ -3,12 +3,12 @@ import type { Guard } from '../../src/kv/guards.js';
 import { guardRefusal } from '../../src/kv/guards.js';
 import type { MemberStore } from '../../src/kv/member-store.js';
 
-/** Long enough for a fence to come in between. */
+/** Long enough for a fence in between. */
 const gapMs = 5;
 
 /**
- * A wrong store: it looks at the guard of a commit, and commits without it a moment later. Its
- * `fence` is as good as any, and yet commits that saw the former guard are applied behind it.
+ * A faulty store: it checks the guard of a commit, and commits a moment later without it. So
+ * commits that saw the former guard are applied after a `fence`.
  */
 export function withLateGuards(store: MemberStore): MemberStore {
   const look = async (guard: Guard): Promise<void> => {

@@ -1,6 +1,6 @@
 import { requireExtra } from './extras.js';
 
-// The part of the legacy client `azure-storage` that tests call. Its last argument is always a
+// The part of the legacy client `azure-storage` that tests use. The last argument is always a
 // callback with an error or null, then the result.
 
 type Method = (...args: readonly unknown[]) => void;
@@ -81,7 +81,7 @@ interface LegacyClient {
   };
 }
 
-/** A row or a value as its answers hold it. */
+/** A row as responses of the client have it. */
 export type LegacyRow = Record<string, { readonly _: unknown; readonly $?: string } | undefined>;
 
 export interface LegacyError extends Error {
@@ -95,7 +95,7 @@ export function loadLegacyClient(): LegacyClient {
   return requireExtra('azure-storage') as LegacyClient;
 }
 
-/** Waits for a call that ends with a callback. */
+/** Converts a call with a callback to a promise. */
 export function legacyCall<T>(start: (callback: Callback<T>) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     start((error, result) => {

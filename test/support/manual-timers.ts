@@ -1,12 +1,12 @@
 import type { Timers } from '../../src/base/async/timers.js';
 
-/** Timers that call back when a test says so. */
+/** Timers that fire when a test says so. */
 export interface ManualTimers extends Timers {
-  /** How many wait. */
+  /** The number of waiting timers. */
   readonly waiting: number;
-  /** Every delay that was asked for, in order. */
+  /** All delays so far, in order. */
   readonly delays: readonly number[];
-  /** Calls back everything that waits for so long or less, once. */
+  /** Fires all timers with this delay or less, once. */
   fire(delayMsMax?: number): void;
 }
 

@@ -1,8 +1,8 @@
-// What tests read in pages of Markdown.
+// The parts of Markdown pages that tests need.
 
 export interface Heading {
   readonly text: string;
-  /** What a link to the heading has behind `#`. */
+  /** What a link to the heading has after `#`. */
   readonly anchor: string;
 }
 
@@ -18,7 +18,7 @@ export function withoutCodeBlocks(page: string): string {
   return page.replace(/^ *```[\s\S]*?^ *```/gm, '');
 }
 
-/** The headings of a page, with the anchors that GitHub and others give them. */
+/** The headings of a page, with their anchors on GitHub. */
 export function headingsOf(page: string): Heading[] {
   const seen = new Map<string, number>();
   return [...withoutCodeBlocks(page).matchAll(/^#{1,6} +(.+?) *$/gm)].map(([, text = '']) => {

@@ -7,14 +7,16 @@ import {
   type JWK,
 } from 'jose';
 
-/** An issuer of tokens for tests, with keys of its own. */
+/** An issuer of tokens for tests with its own keys. */
 export interface TestIssuer {
   readonly issuer: string;
   readonly keyId: string;
   readonly key: CryptoKey;
   readonly publicJwk: JWK;
   readonly jwks: JSONWebKeySet;
-  /** A good token for an hour, but for these claims and this header; undefined leaves one out. */
+  /**
+   * A valid token for an hour, except for these claims and this header; undefined leaves one out.
+   */
   token(claims?: Claims, header?: Readonly<Record<string, unknown>>): Promise<string>;
 }
 
@@ -57,7 +59,7 @@ export async function testIssuer(options: IssuerOptions = {}): Promise<TestIssue
   };
 }
 
-/** A token with a header and claims of one's own, signed with anything or nothing. */
+/** A token with the given header and claims, and any signature. */
 export function assembled(header: object, claims: object, signature: string | Buffer = ''): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const last = typeof signature === 'string' ? signature : signature.toString('base64url');

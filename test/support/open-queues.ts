@@ -16,16 +16,16 @@ export interface QueuesUnderTest {
   readonly service: QueueService;
   readonly store: Store;
   readonly clock: ManualClock;
-  /** Another process's view of the same store. */
+  /** A service over the same store, as another process would have it. */
   readonly other: () => QueueService;
 }
 
 export interface QueueOptions {
-  /** Puts something between the service and the store. */
+  /** Wraps the store of the service. */
   readonly wrap?: (store: Store) => Store;
 }
 
-/** A queue service with the queue `tasks` over a fresh store, under a clock that stands still. */
+/** A queue service with the queue `tasks` over a new store, with a clock that stands still. */
 export async function openQueues(
   engine: EngineName,
   context: TestContext,

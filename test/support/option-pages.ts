@@ -5,7 +5,7 @@ import { standardOf } from '../../src/app/options/config-schema.js';
 import { longOf, type Flag, type Option } from '../../src/app/options/option.js';
 import { optionRows, serverTable } from '../../src/app/options/table.js';
 
-/** Tables of the pages in docs/reference, in Markdown, by the name that marks their place. */
+/** Generated tables for docs/reference, in Markdown, by the name of their marker. */
 export const optionPages = {
   'docs/reference/configuration.md': () => ({ settings: settingsTable(), limits: limitsTable() }),
   'docs/reference/create-server.md': () => ({ options: programTable(), limits: limitsTable() }),
@@ -26,7 +26,7 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** Every part of an option that can be said alone, with what says it. */
+/** Each part of an option that can be set alone, with what sets it. */
 function settingsTable(): string {
   const rows = optionRows().flatMap(([, row]) => linesOf(row).map((line) => settingRow(row, line)));
   return table(['option', 'variable', 'in the file', 'default'], rows);
@@ -37,7 +37,7 @@ interface SettingLine {
   readonly flags: readonly Flag[];
 }
 
-/** Options of programs alone have no lines. */
+/** Options that only programs have are left out. */
 function linesOf({ flags = [], file }: Option): readonly SettingLine[] {
   const parts = new Set(flags.map(({ part }) => part));
   if (file !== undefined && ![...parts].some((part) => part === undefined || isOnly(part, flags))) {
@@ -46,7 +46,7 @@ function linesOf({ flags = [], file }: Option): readonly SettingLine[] {
   return [...parts].map((part) => ({ part, flags: flags.filter((flag) => flag.part === part) }));
 }
 
-/** Whether the flags of an option say all of it by this part. */
+/** True when each flag of an option sets the whole part. */
 function isOnly(part: string, flags: readonly Flag[]): boolean {
   return flags.some((flag) => flag.part === part && flag.completes !== true);
 }
@@ -80,7 +80,7 @@ function defaultCell({ standard, startStandard, page }: Option, words: string | 
   return isValue ? code(words) : words;
 }
 
-/** The options of `createServer`, with where else each can be said. */
+/** The options of `createServer`, and where else each can be set. */
 function programTable(): string {
   const rows = Object.entries<Option>(serverTable).map(([name, row]) => [
     code(name),
@@ -96,7 +96,7 @@ function programTable(): string {
   return table(['option', 'value', 'default', 'meaning', 'command line', 'can change'], rows);
 }
 
-/** Long lists of names stand on the page of their option. */
+/** Long lists of names are left to the page of their option. */
 function typeWords(shape: Shape): string {
   if (shape.kind === 'object' || shape.kind === 'record') return 'an object';
   if (shape.kind === 'either') return shape.shapes.map(typeWords).join(', or ');

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CliProcess } from './cli-process.js';
 
-/** Whether the status that Linux tells of a process is not that of a dead one. */
+/** True unless the status of a process on Linux is that of an ended one. */
 export function hasNotEnded(status: string): boolean {
   return !/^State:\s+[ZX]/m.test(status);
 }
 
-/** Whether a process runs; one that has ended and was not waited for does not. */
+/** True while a process runs; false for an ended process that nobody has waited for. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -18,12 +18,12 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Resolves when all have ended. */
+/** Resolves when all processes have ended. */
 export async function untilEnded(pids: readonly number[]): Promise<void> {
   while (pids.some(isRunning)) await pause(20);
 }
 
-/** Process ids of the workers that have listened, in the order in which they did. */
+/** Process ids of the workers, in the order in which they began to listen. */
 export function workerPids({ stderr }: Pick<CliProcess, 'stderr'>): number[] {
   return Array.from(stderr.matchAll(/"pid":(\d+),"msg":"a worker listens"/g), ([, pid]) =>
     Number(pid),

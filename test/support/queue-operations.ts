@@ -1,6 +1,6 @@
 import type { QueueService } from '../../src/services/queues/queue-service.js';
 
-/** What suites do to queues, in process or over HTTP: by the same names and with the same values. */
+/** The operations of suites on queues, in process or over HTTP, with the same names and values. */
 export type QueueOperations = Pick<
   QueueService,
   | 'createQueue'
@@ -16,7 +16,7 @@ export type QueueOperations = Pick<
   | 'clearMessages'
 >;
 
-/** Known only in process: over HTTP clients of one kind never do it. */
+/** Exists only in process: HTTP has no such operations. */
 export type QueueHousekeeping = Pick<
   QueueService,
   'getSignedIdentifiers' | 'setSignedIdentifiers' | 'reclaim'

@@ -6,7 +6,7 @@ import { QueueService } from '../../src/services/queues/queue-service.js';
 import { workOnQueue } from './queue-process-work.js';
 import { SimRandom } from './sim-random.js';
 
-// A process that joins the data directory named first and works on its queue with the others.
+// A process that joins the data directory in the first argument and works on its queue with others.
 const [directory = '', seed = '0', messages = '0'] = process.argv.slice(2);
 const store = await openLmdbStore({ directory, clock: systemClock, sharing: 'join' });
 const service = new QueueService({
@@ -16,6 +16,6 @@ const service = new QueueService({
 });
 const outcome = await workOnQueue(service, new SimRandom(Number(seed)), Number(messages));
 await store.close();
-// Ends when the outcome has been read: it can be long.
+// Ends only when the outcome, which can be long, has been read.
 process.once('message', () => process.disconnect?.());
 process.send?.(outcome);

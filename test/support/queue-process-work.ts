@@ -4,24 +4,24 @@ import type { SimRandom } from './sim-random.js';
 
 export const workAccount = 'acct';
 export const workQueue = 'jobs';
-/** Longer than any run: no message comes again by itself. */
+/** Longer than any run, so that no message becomes visible again by itself. */
 const visibilitySeconds = 3600;
-/** Loops of one process that run side by side. */
+/** Concurrent loops in one process. */
 const loops = 4;
 const emptyPauseMs = 1;
-/** A message that nobody gets for so many tries is stuck. */
+/** After this many empty gets in a row a message is lost. */
 const emptyGetsMax = 20_000;
 
-/** What one process did. */
+/** The result of one process. */
 export interface WorkOutcome {
   /** Ids. */
   readonly put: string[];
   readonly deliveries: { readonly id: string; readonly dequeueCount: number }[];
-  /** Ids of messages that were deleted; those that were not were given back. */
+  /** Ids of deleted messages; the others were made visible again. */
   readonly deleted: string[];
 }
 
-/** Puts messages and takes whatever is there, until the queue is empty. */
+/** Puts messages and gets any that are there, until the queue is empty. */
 export async function workOnQueue(
   service: QueueService,
   random: SimRandom,
@@ -57,7 +57,7 @@ async function putSome(service: QueueService, random: SimRandom, { put }: WorkOu
   await Promise.all(Array.from({ length: random.between(1, 5) }, putOne));
 }
 
-/** Deletes most of what it gets and gives the rest back. Whether it got any. */
+/** Gets messages, deletes most and makes the rest visible. True when there were any. */
 async function takeSome(
   service: QueueService,
   random: SimRandom,

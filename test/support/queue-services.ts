@@ -6,8 +6,8 @@ import type { Store } from '../../src/kv/store.js';
 import { QueueService } from '../../src/services/queues/queue-service.js';
 
 /**
- * Services that share a store as processes do: none knows what the others do. Their clocks differ
- * by up to `skewMicros`; the first has the clock itself.
+ * Services that share a store but no knowledge, like processes. Their clocks differ by up to
+ * `skewMicros`; the first service has the given clock.
  */
 export function queueServices(
   count: number,

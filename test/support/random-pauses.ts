@@ -4,9 +4,8 @@ import type { SimRandom } from './sim-random.js';
 const turnsMax = 12;
 
 /**
- * The same store, but every call waits some turns before it begins and before its result is told.
- * Calls that run side by side so meet in orders that depend on the seed alone, when nothing else
- * takes time.
+ * The same store, but each call waits some turns before it begins and before it resolves. So the
+ * order of concurrent calls depends on the seed alone, unless other work takes time.
  */
 export function withRandomPauses(store: Store, random: SimRandom): Store {
   const slowly = async <T>(call: () => Promise<T>): Promise<T> => {

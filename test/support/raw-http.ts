@@ -9,9 +9,9 @@ import { readResponse, type WireResponse } from '../wire/kit/response.js';
 
 export interface RawRequest {
   readonly method?: string;
-  /** Path and query as they shall stand on the request line. */
+  /** Path and query exactly as on the request line. */
   readonly target: string;
-  /** Sent after the default ones; a name given here replaces the default. */
+  /** Added to the default headers; replaces a default of the same name. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly body?: string | Buffer;
 }
@@ -28,8 +28,8 @@ const developmentSigner: Signer = {
 };
 
 /**
- * A connection on which a test decides every byte. Responses, of which none may be to a HEAD, are
- * read one after another; those that the server sends while nobody waits are kept.
+ * A connection on which the test decides every byte. Responses are read in sequence and must not be
+ * to HEAD requests; early ones are kept.
  */
 export class RawConnection implements Disposable {
   readonly socket: Socket;
@@ -56,7 +56,7 @@ export class RawConnection implements Disposable {
     this.socket.write(bytes);
   }
 
-  /** The next response; undefined when the server closed the connection instead. */
+  /** The next response; undefined when the server closes the connection instead. */
   async read(): Promise<WireResponse | undefined> {
     for (;;) {
       const response = this.#take();
@@ -66,7 +66,7 @@ export class RawConnection implements Disposable {
     }
   }
 
-  /** Everything that comes until the server closes the connection. */
+  /** All bytes until the server closes the connection. */
   async readToEnd(): Promise<Buffer> {
     while (!this.#ended) await new Promise<void>((resolve) => (this.#wake = resolve));
     return this.#received;
@@ -84,19 +84,19 @@ export class RawConnection implements Disposable {
   }
 }
 
-/** A connection to a server of this machine, which shows any certificate. */
+/** A connection to a server on this machine, with any certificate. */
 export function openConnection(port: number, isTls: boolean): RawConnection {
   const host = '127.0.0.1';
   if (!isTls) return new RawConnection(port, host);
   return new RawConnection(port, host, connectTls({ port, host, rejectUnauthorized: false }));
 }
 
-/** The bytes of a request exactly as described: nothing is signed and nothing is added. */
+/** The bytes of a request exactly as described, without a signature or further headers. */
 export function plainRequest({ method = 'GET', target, headers = {}, body }: RawRequest): Buffer {
   return requestBytes(method, target, headers, bodyBytes(body));
 }
 
-/** The bytes of a request with the headers that clients send, signed with SharedKeyLite. */
+/** The bytes of a request with the usual headers, signed with SharedKeyLite. */
 export function signedRequest(request: RawRequest, signer: Signer = developmentSigner): Buffer {
   const { method = 'GET', target, body = '' } = request;
   const defaults: Record<string, string | undefined> = {
@@ -127,7 +127,7 @@ function bodyHeaders(body: string | Buffer): Record<string, string> {
   return { 'Content-Length': length, 'Content-Type': 'application/json' };
 }
 
-/** Sends a signed request on a connection of its own and returns the response. */
+/** Sends a signed request on a new connection and returns the response. */
 export async function send(
   port: number,
   request: RawRequest,
@@ -136,7 +136,7 @@ export async function send(
   return sendBytes(port, signedRequest(request, signer));
 }
 
-/** Sends exact bytes on a connection of their own and returns the response. */
+/** Sends exact bytes on a new connection and returns the response. */
 export async function sendBytes(port: number, bytes: string | Buffer): Promise<WireResponse> {
   using connection = new RawConnection(port);
   connection.write(bytes);

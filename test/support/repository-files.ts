@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// The files of the repository, for tests that hold all of them to a rule.
+// The files of the repository, for tests that apply to all of them.
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -16,7 +16,7 @@ function filesUnder(folder: string): string[] {
   });
 }
 
-/** Paths from the root, with slashes. What is installed or built is left out. */
+/** Paths relative to the root, with slashes, without installed and built files. */
 export const allFiles: readonly string[] = filesUnder('');
 
 export function readRepositoryFile(file: string): string {

@@ -1,12 +1,12 @@
 import { numberSetting } from './sim-settings.js';
 
 /**
- * Whether tests run in their long form, as `npm run test:long` has them (`TABULARIUM_TEST_LONG=1`):
- * more rounds of what is drawn anew each time. `npm test` has the short form of the same tests.
+ * True in the long form of tests, as by `npm run test:long` (`TABULARIUM_TEST_LONG=1`), which has
+ * more random rounds. `npm test` runs the short form of the same tests.
  */
 export const isLong = numberSetting('TABULARIUM_TEST_LONG', 0) > 0;
 
-/** A count that depends on the form. */
+/** A number for each form of the tests. */
 export function byLength({ short, long }: { readonly short: number; readonly long: number }) {
   return isLong ? long : short;
 }

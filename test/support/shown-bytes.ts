@@ -15,8 +15,8 @@ export function hex(bytes: Bytes): string {
 }
 
 /**
- * The rows of a page that show a tuple and its bytes are these, in this order, and right: tuple and
- * bytes are what is written.
+ * Checks that the table rows with a tuple and its bytes are exactly these, in this order, and
+ * correct.
  */
 export function assertShowsTuples(page: string, written: Readonly<Record<string, Bytes>>): void {
   const row = /^\| ([a-z ]+?) +\| `(\[.*\])` +\| `([0-9a-f ]+)` +\|$/gm;

@@ -1,4 +1,4 @@
-/** A repeatable stream of choices: the same seed gives the same stream on every machine. */
+/** A repeatable stream of random choices: the same on every machine for the same seed. */
 export class SimRandom {
   #a: number;
   #b = 0x9e3779b9;
@@ -10,12 +10,12 @@ export class SimRandom {
     for (let round = 0; round < 15; round += 1) this.#bits();
   }
 
-  /** 0 … below - 1. */
+  /** From 0 to below - 1. */
   int(below: number): number {
     return Math.floor((this.#bits() / 2 ** 32) * below);
   }
 
-  /** Both ends included. */
+  /** From `from` to `to`, both included. */
   between(from: number, to: number): number {
     return from + this.int(to - from + 1);
   }
@@ -30,7 +30,7 @@ export class SimRandom {
     return from[index] as T;
   }
 
-  /** One of the names, each as often as its weight says. */
+  /** One of the names, with a probability by its weight. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const entries = Object.entries(weights) as [Name, number][];
     let left = this.int(entries.reduce((sum, [, weight]) => sum + weight, 0));
@@ -50,7 +50,7 @@ export class SimRandom {
     return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
   }
 
-  /** sfc32: small, fast, and passes the usual batteries. */
+  /** sfc32: small, fast, and passes the usual test batteries. */
   #bits(): number {
     const sum = (((this.#a + this.#b) | 0) + this.#counter) | 0;
     this.#counter = (this.#counter + 1) | 0;

@@ -1,4 +1,4 @@
-/** A whole number from the environment, or the one that the suite uses by itself. */
+/** An integer from the environment, or the default. */
 export function numberSetting(name: string, otherwise: number): number {
   const text = process.env[name];
   if (text === undefined || text === '') return otherwise;
@@ -8,8 +8,8 @@ export function numberSetting(name: string, otherwise: number): number {
 }
 
 /**
- * The seed of a run: a fresh one each time, so that runs add up, unless the environment asks for
- * one that is to be repeated.
+ * The seed of a run: a new one each time, so that runs cover more, unless the environment sets one
+ * to repeat.
  */
 export function seedSetting(name: string): number {
   return numberSetting(name, Math.floor(Math.random() * 2 ** 31));

@@ -5,7 +5,7 @@ import type { TableService } from '../../src/services/tables/table-service.js';
 import type { WriteOperation } from '../../src/services/tables/types.js';
 import type { SimRandom } from './sim-random.js';
 
-/** Bank accounts in one partition, whose balances always sum up to the same. */
+/** Bank accounts in one partition, the sum of whose balances never changes. */
 export const transferAccount = 'acct';
 export const transferTable = 'bank';
 const partitionKey = 'p';
@@ -15,9 +15,9 @@ const balanceName = Buffer.from('balance');
 
 export interface TransferOutcome {
   readonly moved: number;
-  /** Transfers that met someone else's and did nothing. */
+  /** Transfers that had no effect because of a concurrent change. */
   readonly refused: number;
-  /** What readers saw that no moment of the bank may show. */
+  /** States that readers saw and that must not be visible. */
   readonly violations: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export async function openBank(service: TableService): Promise<void> {
   await service.transact(transferAccount, transferTable, operations);
 }
 
-/** One page of the whole partition, and what is wrong with it. */
+/** Reads the whole partition in one page; returns what is wrong with it. */
 export async function auditBank(service: TableService): Promise<string[]> {
   const page = await service.queryEntities(transferAccount, transferTable, {
     filter: {
@@ -51,7 +51,7 @@ export async function auditBank(service: TableService): Promise<string[]> {
   return [`${page.entities.length} holders with ${sum} in all`];
 }
 
-/** Moves amounts between random holders, each move one group of conditional writes. */
+/** Makes transfers between random holders, each as one group of conditional writes. */
 export async function runTransfers(
   service: TableService,
   random: SimRandom,
@@ -68,7 +68,7 @@ export async function runTransfers(
   return { moved, refused, violations };
 }
 
-/** Spreads an amount of one holder over several others; false when one of them has changed. */
+/** Distributes an amount of one holder to several others; false when one of them has changed. */
 async function transfer(service: TableService, random: SimRandom): Promise<boolean> {
   const from = random.int(holders);
   const others = new Set(Array.from({ length: random.between(1, 5) }, () => random.int(holders)));

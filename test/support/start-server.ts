@@ -11,11 +11,11 @@ import { pageShapes } from './page-shapes.js';
 
 export interface StartedServer extends AsyncDisposable {
   readonly server: TabulariumServer;
-  /** The data directory, which is removed in the end; undefined in memory. */
+  /** The data directory, which is removed in the end; undefined for a server in memory. */
   readonly location: string | undefined;
-  /** One record a request, in the order in which requests ended. */
+  /** One record for each request, in the order in which requests ended. */
   readonly records: readonly RequestRecord[];
-  /** What the server logged as an error. A suite that expects none can assert that it is empty. */
+  /** Errors that the server logged. A suite without expected errors can check that it is empty. */
   readonly errors: readonly unknown[];
   /** Resolves when `count` records have been made. */
   recorded(count: number): Promise<void>;
@@ -27,7 +27,7 @@ export function startServer(options: ServerOptions = {}): Promise<StartedServer>
   return start({ ...where, ...options }, () => Promise.resolve());
 }
 
-/** A server on the default engine in a directory of its own, which is removed afterwards. */
+/** A server on the default engine in a new directory, which is removed afterwards. */
 export async function startDurableServer(options: ServerOptions = {}): Promise<StartedServer> {
   const location = await mkdtemp(join(tmpdir(), 'tabularium-test-'));
   return start({ ...options, location }, () => rm(location, { recursive: true, force: true }));

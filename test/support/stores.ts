@@ -9,14 +9,14 @@ export type EngineName = 'memory' | 'lmdb';
 
 export const engineNames: readonly EngineName[] = ['memory', 'lmdb'];
 
-/** A store that can be closed and opened again over what it holds. */
+/** A store that can be closed and opened again on the same data. */
 export interface ReopenableStore extends AsyncDisposable {
   store(): Store;
-  /** In memory it stays as it is. */
+  /** A memory store stays as it is. */
   reopen(): Promise<void>;
 }
 
-/** A fresh store. On LMDB it has a directory of its own, which is removed in the end. */
+/** A new store. On LMDB it has its own directory, which is removed in the end. */
 export const reopenableStore: Readonly<
   Record<EngineName, (clock: Clock) => Promise<ReopenableStore>>
 > = {
@@ -47,7 +47,7 @@ export const reopenableStore: Readonly<
   },
 };
 
-/** A fresh store, closed and removed with the test. */
+/** A new store, which is closed and removed with the test. */
 export async function openTestStore(
   engine: EngineName,
   context: TestContext,

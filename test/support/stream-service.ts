@@ -6,13 +6,13 @@ import type { AnyOperation, HttpService } from '../../src/http/exchange/service.
 
 export interface StreamWork {
   readonly bodyBytesMax?: number;
-  /** What becomes of a body that is put, and the text to answer. Absent: its length. */
+  /** Receives the body of a put and returns the text of the response. By default its length. */
   readonly upload?: (body: BodyStream, exchange: Exchange) => Promise<string>;
-  /** What a get or a head answers. Absent: nothing. */
+  /** The response to a get or head. By default nothing. */
   readonly download?: () => ReplyStream;
 }
 
-/** A service of two operations whose bodies and answers are streams. */
+/** A service with two operations that stream bodies and responses. */
 export function streamService(work: StreamWork): Partial<HttpService> {
   return {
     verifiesContentMd5: true,
@@ -60,12 +60,12 @@ async function lengthOf(body: BodyStream): Promise<string> {
 }
 
 export interface ObservedStream extends ReplyStream {
-  /** Pieces that were asked for. */
+  /** The number of requested pieces. */
   readonly asked: number;
   readonly closed: number;
 }
 
-/** A stream of these pieces; a function is waited for in the place of one. */
+/** A stream of these pieces; a function is called and awaited for its piece. */
 export function streamOf(
   pieces: readonly (Buffer | (() => Promise<Buffer>))[],
   bytes?: number,

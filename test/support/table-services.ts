@@ -19,7 +19,7 @@ export interface ServiceUnderTest {
 export interface ServiceOptions {
   readonly clock?: Clock;
   readonly budget?: QueryBudget;
-  /** Puts something between the service and the store. */
+  /** Wraps the store of the service. */
   readonly wrap?: (store: Store) => Store;
 }
 
@@ -28,7 +28,9 @@ export type OpenService = (
   options?: ServiceOptions,
 ) => Promise<ServiceUnderTest>;
 
-/** A table service over a fresh store, closed with the test. Commits must keep to one partition. */
+/**
+ * A table service over a new store, closed with the test. Each commit must stay in one partition.
+ */
 export const openService: Readonly<Record<EngineName, OpenService>> = {
   async memory(context, options = {}) {
     return serviceOver(await openTestStore('memory', context, clockOf(options)), options);
@@ -71,7 +73,7 @@ export function property(name: string, value: EdmValue): Property {
   return { name, value };
 }
 
-/** Matches a `StorageError` in `assert.rejects`. */
+/** For `assert.rejects`: matches a `StorageError`. */
 export function failsWith(
   code: StorageError['code'],
   expected: { readonly message?: string; readonly operationIndex?: number } = {},

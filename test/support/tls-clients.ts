@@ -10,7 +10,7 @@ export function tableOf(started: StartedServer, name: string, ca = started.serve
   });
 }
 
-/** A connection that has shaken hands. */
+/** A connection after the handshake. */
 export async function secured(
   port: number,
   ca: string | undefined,
@@ -27,14 +27,14 @@ export async function secured(
   return socket;
 }
 
-/** Everything that comes until the other side closes. */
+/** All bytes until the other side closes, as text. */
 export async function textOf(socket: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of socket) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
 
-/** How a handshake ends that is to fail: the code of its error. */
+/** The error code of a handshake that must fail. */
 export async function failureOf(options: ConnectionOptions): Promise<string> {
   const socket = connect(options);
   const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];

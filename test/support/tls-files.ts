@@ -13,13 +13,13 @@ const dayMs = 24 * 60 * 60 * 1000;
 export const withoutOpenssl =
   spawnSync('openssl', ['version']).status === 0 ? false : 'there is no openssl command here';
 
-/** A certificate and its key, valid as if made on this machine some days ago. */
+/** A certificate and its key, valid from some days ago. */
 export function makePair(daysAgo = 0): Promise<KeyPair> {
   const nowMs = Date.now() - daysAgo * dayMs;
   return makeDevelopmentPair({ hosts: [], accounts: [] }, { nowMs, randomness: systemRandomness });
 }
 
-/** A folder for certificates, which is removed in the end. */
+/** A folder for certificates that is removed in the end. */
 export class TlsFolder implements AsyncDisposable {
   readonly path: string;
 
@@ -31,7 +31,7 @@ export class TlsFolder implements AsyncDisposable {
     return new TlsFolder(await mkdtemp(join(tmpdir(), 'tabularium-tls-')));
   }
 
-  /** Puts a file there in place of any other, whole or not at all. */
+  /** Writes a file atomically, replacing any other. */
   async put(name: string, text: string | Buffer): Promise<string> {
     const path = join(this.path, name);
     await writeFile(`${path}.new`, text);
@@ -39,12 +39,12 @@ export class TlsFolder implements AsyncDisposable {
     return path;
   }
 
-  /** The pair as files that options can name. */
+  /** Writes the pair as files for options. */
   async putPair({ cert, key }: KeyPair): Promise<{ readonly cert: string; readonly key: string }> {
     return { cert: await this.put('cert.pem', cert), key: await this.put('key.pem', key) };
   }
 
-  /** The pair as one file of PKCS #12, made by openssl. */
+  /** Writes the pair as one PKCS #12 file, made by openssl. */
   async putPfx(pair: KeyPair, passphrase: string): Promise<string> {
     const { cert, key } = await this.putPair(pair);
     const out = join(this.path, 'pair.pfx');
@@ -54,7 +54,7 @@ export class TlsFolder implements AsyncDisposable {
     return out;
   }
 
-  /** The key, encrypted by openssl. */
+  /** Writes the key, encrypted by openssl. */
   async encryptedKey(pair: KeyPair, passphrase: string): Promise<string> {
     const { key } = await this.putPair(pair);
     const out = join(this.path, 'encrypted.pem');

@@ -8,19 +8,19 @@ import { WireRefusal } from './queue-operations.js';
 
 const microsPerSecond = 1_000_000;
 
-/** Answers tell whole seconds. */
+/** Responses have times in whole seconds. */
 export function shownMicros(micros: number): number {
   return Math.floor(micros / microsPerSecond) * microsPerSecond;
 }
 
 /**
- * The operations on queues over HTTP. Times are cut to seconds; a list's `from` must be the `next`
- * of a page before. Throws `WireRefusal` when the answer is an error.
+ * The operations on queues over HTTP. Times are truncated to seconds; `from` of a list must be the
+ * `next` of an earlier page. Throws `WireRefusal` for an error response.
  */
 export class WireQueues implements QueueOperations {
   readonly #clients: Readonly<Record<string, QueueWireClient>>;
 
-  /** Clients by the names of their accounts. */
+  /** Clients by account name. */
   constructor(clients: Readonly<Record<string, QueueWireClient>>) {
     this.#clients = clients;
   }

@@ -1,4 +1,5 @@
-// What a workload can say follows from the definition and its indexes. The compiler runs this file.
+// A workload may contain only what its definition and indexes allow. Only the compiler runs this
+// file.
 import {
   defineEntity,
   explain,
@@ -34,7 +35,7 @@ const sales = { department: 'Sales' };
 
 export const reports: readonly Report[] = [
   explain(Employee, { ...base, operations: [{ kind: 'insert', perSecond: 1 }] }),
-  // A definition with indexes can be made where it is explained.
+  // The definition with indexes may be written inside the call.
   explain(withIndexes(Employee, { name: samePartition({ rowKey: (p) => key`${p.lastName}` }) }), {
     ...base,
     operations: [

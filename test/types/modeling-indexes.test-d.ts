@@ -1,4 +1,4 @@
-// What must compile of indexes, and what must not. The compiler runs this file; nothing else does.
+// What must compile with indexes, and what must not. Only the compiler runs this file.
 import {
   boolean,
   defineEntity,
@@ -79,7 +79,7 @@ const employees = indexedEntitiesOf(indexes, {
   outbox,
 });
 
-// Rows have the keys of both, and what the index includes.
+// Rows have the properties of both keys and those that the index includes.
 type Rows = (typeof indexes)['rows'];
 same<
   ReadOf<Rows['email']>,
@@ -108,7 +108,7 @@ same<
   ReadOf<Rows['search']>,
   { readonly department: string; readonly id: number; readonly search: string }
 >();
-// What the key of a sparse index has is never absent in its rows.
+// Properties in the key of a sparse index are always present in its rows.
 same<
   ReadOf<Rows['town']>,
   {
@@ -120,7 +120,7 @@ same<
   }
 >();
 
-// Look-ups are asked by all values of the key.
+// A lookup needs all values of the key.
 same<KeyOf<Rows['email']>, { readonly department: string; readonly email: string }>();
 same<
   KeyOf<Rows['town']>,
@@ -146,7 +146,7 @@ void employees.by.email.insert;
 // @ts-expect-error lists have no rows to query
 void employees.by.lastName.query;
 
-// Going on to the entities gives whole ones.
+// Continuing to the entities returns complete ones.
 void (async () => {
   const found = await employees.by.town.entity({ town: 'R', lastName: 'S', id: 1 });
   same<typeof found, Stored<ReadOf<typeof Employee>> | undefined>();
@@ -181,7 +181,6 @@ withIndexes(Employee, {
 // @ts-expect-error an index entity elsewhere needs a partition
 indexEntity({ place: 'other-partition', rowKey: () => key`x` });
 
-// What an index needs must be given, and nothing else can be.
 // @ts-expect-error the table of an index is missing
 indexedEntitiesOf(indexes, { table, blobs: { everyTown: blobs }, outbox });
 // @ts-expect-error the blobs of an index are missing

@@ -39,7 +39,7 @@ void describe('injected faults', { skip: withoutFaults }, () => {
     assert.equal(await createTable(client, 'before'), 201);
     const fail = { kind: 'fail', error: 'ENOSPC' } as const;
     faulty.faults.set({ path: 'data.mdb', calls: ['pwrite', 'writev'], action: fail, times: 1 });
-    // Refused, or not answered because the server ends over it.
+    // Refused, or without a response because the server ends.
     assert.notEqual(await createTable(client, 'during').catch(() => 'closed'), 201);
     assert.equal(faulty.faults.counts()[0]?.hit, 1);
     faulty.faults.clear();

@@ -32,13 +32,13 @@ const callBits = {
 
 export type FaultCall = keyof typeof callBits;
 
-/** Everything that writes bytes; LMDB writes pages by `pwrite` and `writev`, Node by all of them. */
+/** All calls that write bytes; LMDB writes pages by `pwrite` and `writev`, Node by all of them. */
 export const writeCalls: readonly FaultCall[] = ['write', 'writev', 'pwrite', 'pwritev'];
 export const syncCalls: readonly FaultCall[] = ['fsync', 'fdatasync', 'msync'];
 
 /**
- * What becomes of a call: it is counted only; it fails; it begins later, yet not later than the
- * next `set`; its process is ended by SIGKILL before it, after it, or after half of its bytes.
+ * The fault: the call is only counted; it fails; it is delayed, at most until the next `set`; or
+ * its process is killed before it, after it, or after half of its bytes.
  */
 export type FaultAction =
   | { readonly kind: 'count' }
@@ -49,22 +49,22 @@ export type FaultAction =
 export interface FaultRule {
   readonly calls: readonly FaultCall[];
   /**
-   * A part of the path: as it is passed to `open`, the new one of `rename`, the real one of what an
-   * open file is, where sockets and pipes have paths such as `socket:[7]`. Does not hold back `msync`.
+   * A part of the path: as passed to `open`, the new one of `rename`, or that of an open file;
+   * sockets and pipes have paths such as `socket:[7]`. Does not apply to `msync`.
    */
   readonly path: string;
   readonly action: FaultAction;
-  /** Of the only process whose calls count; all by default. */
+  /** Counts only calls of this process; all by default. */
   readonly pid?: number;
-  /** How many matching calls pass untouched at first; 0 by default. */
+  /** How many matching calls pass before the first fault; 0 by default. */
   readonly after?: number;
-  /** Then each so many is hit; 1 by default. */
+  /** Only each nth of the following calls has the fault; 1 by default. */
   readonly every?: number;
-  /** And at most so many in all; for ever by default. */
+  /** The maximum number of faults; unlimited by default. */
   readonly times?: number;
 }
 
-/** Of one rule since it was set: matching calls of all processes, and those that were hit. */
+/** Of one rule since it was set: matching calls of all processes, and those with the fault. */
 export interface FaultCount {
   readonly seen: number;
   readonly hit: number;
@@ -84,7 +84,7 @@ export interface FaultCount {
  * ```
  */
 export class Faults implements AsyncDisposable {
-  /** For the environment of the processes. */
+  /** The environment for the processes. */
   readonly env: Readonly<Record<string, string>>;
   readonly #folder: string;
   readonly #file: number;
@@ -94,7 +94,7 @@ export class Faults implements AsyncDisposable {
   private constructor(folder: string, control: string, shim: string) {
     this.#folder = folder;
     this.#file = openSync(control, 'r+');
-    // io_uring would pass the functions of libc by.
+    // io_uring would bypass the functions of libc.
     this.env = { LD_PRELOAD: shim, TABULARIUM_TEST_FAULTS: control, UV_USE_IO_URING: '0' };
   }
 
@@ -106,7 +106,7 @@ export class Faults implements AsyncDisposable {
     return new Faults(folder, control, shim);
   }
 
-  /** Replaces all rules at once; their counts begin at 0. */
+  /** Replaces all rules at once and resets their counts. */
   set(...rules: readonly FaultRule[]): void {
     if (rules.length > rulesMax) throw new Error(`${rules.length} rules, ${rulesMax} at most`);
     const next = this.#current + 1;
@@ -119,12 +119,12 @@ export class Faults implements AsyncDisposable {
     this.#count = rules.length;
   }
 
-  /** From now on every call passes, and calls that wait go on. */
+  /** Removes all rules; delayed calls continue. */
   clear(): void {
     this.set();
   }
 
-  /** Of the rules that are set, in their order. */
+  /** The counts of the current rules, in order. */
   counts(): readonly FaultCount[] {
     const table = Buffer.alloc(tableBytes);
     readSync(this.#file, table, 0, tableBytes, tableAt(this.#current));
@@ -137,7 +137,7 @@ export class Faults implements AsyncDisposable {
     });
   }
 
-  /** Resolves when the rule at `index` has hit so many calls; rejects when that takes too long. */
+  /** Resolves when the rule at `index` has made this many faults; rejects on timeout. */
   async hit(times = 1, index = 0, timeoutMs = 30_000): Promise<void> {
     const end = performance.now() + timeoutMs;
     while ((this.counts()[index]?.hit ?? 0) < times) {
@@ -182,7 +182,7 @@ function ruleBytesOf(rule: FaultRule): Buffer {
   return bytes;
 }
 
-/** As `enum action` numbers them. */
+/** In the numbering of `enum action`. */
 function actionFields(action: FaultAction): {
   readonly code: number;
   readonly error?: number;

@@ -7,7 +7,7 @@ const source = fileURLToPath(new URL('../../../../test/support/faults/faults.c',
 const compiled = fileURLToPath(new URL('faults.so', import.meta.url));
 const compiler = process.env['CC'] ?? 'cc';
 
-/** Why tests that inject faults of system calls are skipped; false when they are not. */
+/** Why tests with faults of system calls are skipped; false when they are not. */
 export const withoutFaults = reasonAgainst();
 
 function reasonAgainst(): string | false {
@@ -16,10 +16,10 @@ function reasonAgainst(): string | false {
   return `needs a C compiler: there is no '${compiler}'`;
 }
 
-/** The path of the compiled shim. Compiles it when it is not there or older than its source. */
+/** The path of the compiled shim, which is compiled when it is missing or older than its source. */
 export async function shimPath(): Promise<string> {
   if ((await changedMs(compiled)) > (await changedMs(source))) return compiled;
-  // Test files run side by side: each makes its own, and the last one stays.
+  // Test files run concurrently: each compiles its own, and the last one remains.
   const own = `${compiled}.${process.pid}`;
   const flags = ['-shared', '-fPIC', '-O1', '-Wall', '-Wextra', '-Werror'];
   await promisify(execFile)(compiler, [...flags, '-o', own, source, '-ldl']);

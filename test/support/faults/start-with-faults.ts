@@ -8,7 +8,7 @@ export interface FaultyServer extends AsyncDisposable {
   readonly faults: Faults;
 }
 
-/** The program under faults, of which `rules` hold from its start on. Killed in the end. */
+/** The program, with faults from its start on. It is killed in the end. */
 export async function startWithFaults(
   location: string,
   options: ServerProcessOptions & { readonly rules?: readonly FaultRule[] } = {},
@@ -33,7 +33,7 @@ export async function startWithFaults(
   }
 }
 
-/** The same for a test that looks at the program itself: its output, signals and exit code. */
+/** The same for tests of the process itself: its output, signals and exit code. */
 export async function startCliWithFaults(
   args: readonly string[],
 ): Promise<AsyncDisposable & { readonly server: CliProcess; readonly faults: Faults }> {

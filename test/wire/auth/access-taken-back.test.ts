@@ -9,8 +9,8 @@ import { queueSas, tableSas, withSas } from '../kit/sas.js';
 import { startFixture } from '../kit/server.js';
 import { authorizationOf, developmentAccount, developmentKey } from '../kit/signature.js';
 
-// Requests whose header was good when it came, and whose body comes after what made it good has been
-// taken back. The answer to 100-continue shows that a request has been let in.
+// Requests whose credentials are valid when the header arrives, and are revoked before the body
+// arrives. The 100-continue response shows that the header was accepted.
 
 const spareKey = Buffer.from('a key that is taken away').toString('base64');
 const accounts = [{ name: developmentAccount, keys: [developmentKey, spareKey] }];
@@ -31,7 +31,10 @@ interface SlowRequest {
   readonly body: string;
 }
 
-/** Sends the header, then does `meanwhile`, then sends the body; the answer's status and text. */
+/**
+ * Sends the header, runs `meanwhile`, then sends the body; returns the status and text of the
+ * response.
+ */
 function slowly(given: SlowRequest, meanwhile: () => Promise<unknown>): Promise<[number, string]> {
   const { port, method = 'POST', target, headers = {}, body } = given;
   return new Promise((resolve, reject) => {

@@ -7,8 +7,8 @@ import { entityPath, WireClient } from '../kit/client.js';
 import { messageBody, messagePath, QueueWireClient } from '../kit/queue-client.js';
 import type { WireRequest } from '../kit/signing-client.js';
 
-// What each role and each scope may do, written down by hand: the rows are the operations of the
-// services, the letters those who may.
+// What each role and each scope allows, written by hand: rows are operations of the services,
+// letters are the allowed bearers.
 
 const bearers: Readonly<Record<string, Claims>> = {
   R: { roles: ['Storage Table Data Reader'] },
@@ -53,7 +53,7 @@ after(async () => {
   assert.deepEqual(started.errors, []);
 });
 
-// What is seen before and after is all there is, so it should be little.
+// Keeps the compared content small.
 beforeEach(() => started.server.reset());
 
 function freshName(): string {
@@ -66,7 +66,7 @@ function withToken(request: WireRequest, letter: string): WireRequest {
   return { ...request, auth: 'none', headers };
 }
 
-/** All that an owner sees of the tables. */
+/** All tables and entities, read as the owner. */
 async function tablesSeen(): Promise<string> {
   const list = await tables.send({ path: '/Tables' });
   const texts = [list.text];
@@ -77,7 +77,7 @@ async function tablesSeen(): Promise<string> {
   return [...texts, properties.text].join('\n');
 }
 
-/** All that an owner sees of the queues. */
+/** All queues and messages, read as the owner. */
 async function queuesSeen(): Promise<string> {
   const list = await queues.expect(200, { path: '/?comp=list&include=metadata' });
   const texts = [list.text];
@@ -96,11 +96,11 @@ async function tableWithRow(): Promise<string> {
 
 interface Case {
   readonly operation: string;
-  /** The letters of those who may. */
+  /** The letters of the allowed bearers. */
   readonly allowed: string;
-  /** What success answers. */
+  /** The status of success. */
   readonly status: number;
-  /** Prepares what the operation works on, as the owner. */
+  /** Prepares the target of the operation as the owner, and returns the request. */
   readonly request: () => Promise<WireRequest>;
 }
 
@@ -225,7 +225,10 @@ const queueCases: readonly Case[] = [
   })),
 ];
 
-/** Refuses all that may not, with nothing changed; then serves all that may. */
+/**
+ * Checks that all other bearers are refused and change nothing, and that all allowed ones are
+ * served.
+ */
 async function checkCase(
   { allowed, status, request }: Case,
   client: { send(request: WireRequest): ReturnType<WireClient['send']> },

@@ -266,7 +266,7 @@ describe('official clients with token credentials', () => {
   });
   after(() => started[Symbol.asyncDispose]());
 
-  /** As credentials of @azure/identity are seen by clients; notes the tenants it is asked for. */
+  /** A credential like those of @azure/identity; records the tenants that clients ask for. */
   function credential(claims: object = contributor, tenants: (string | undefined)[] = []) {
     return {
       async getToken(_scopes: string | string[], options: { readonly tenantId?: string } = {}) {

@@ -10,7 +10,7 @@ import {
 } from '../../../src/app/index.js';
 import { startServer, type StartedServer } from '../../support/start-server.js';
 
-// The key of the development account is public: what pages of the web could do with it.
+// The key of the development account is public, so web pages must not be able to use it.
 
 const own = { name: 'own', key: Buffer.from('a key of its own').toString('base64') };
 const { name, keys } = developmentAccount;
@@ -45,7 +45,9 @@ function start(options: ServerOptions = {}): Promise<StartedServer> {
   return startServer({ accounts: [development, own], ...options });
 }
 
-/** Whether a request gets behind the guard; it has no credentials, so nobody lets it in. */
+/**
+ * True when the guard lets a request pass. Without credentials the request is refused afterwards.
+ */
 async function passes(url: string, headers: OutgoingHttpHeaders): Promise<boolean> {
   const { status, code, body } = await send(url, { 'x-ms-version': '2021-12-02', ...headers });
   assert.ok([401, 403, 404].includes(status), body);

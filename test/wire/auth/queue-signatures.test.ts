@@ -7,7 +7,7 @@ import { queueStringToSign } from '../kit/queue-signature.js';
 import { developmentAccount, developmentKey, signatureOf, type Scheme } from '../kit/signature.js';
 import { startQueueFixture } from '../kit/server.js';
 
-// queue-service §13: the vectors through a real server, and every line and variant of queue-service
+// queue-service §13: the vectors on a real server, and every line and variant of queue-service
 // §4.1, §4.2.
 
 const accounts = [
@@ -29,7 +29,7 @@ interface Vector {
   readonly stringToSign: string;
   readonly signature: string;
   readonly request: QueueRequest;
-  /** What an authenticated request answers here. The name `q1` of the vectors is too short. */
+  /** The status of an authenticated request; the name `q1` of the vectors is too short. */
   readonly status: number;
 }
 
@@ -173,7 +173,7 @@ describe('the vectors of queue-service §13', () => {
   }
 });
 
-/** Signs the text itself: for variants that the kit does not sign. */
+/** Signs without the kit, for variants that it does not support. */
 function signed(text: string, scheme: Scheme = 'SharedKey'): Readonly<Record<string, string>> {
   return { Authorization: `${scheme} ${account}:${signatureOf(developmentKey, text)}` };
 }

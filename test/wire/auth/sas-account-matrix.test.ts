@@ -9,9 +9,9 @@ import { startFixture } from '../kit/server.js';
 import { developmentAccount, developmentKey } from '../kit/signature.js';
 import type { WireRequest } from '../kit/signing-client.js';
 
-// Signatures for an account (services × resource types × permissions) and for a queue (permissions),
-// each with every operation of both services. What must come of it is computed here from the tables
-// of table-service §8.4 and queue-service §4.3 and §4.4.
+// Signatures for an account (services × resource types × permissions) and for a queue
+// (permissions), each with every operation of both services. The expected results are computed from
+// the tables of table-service §8.4 and queue-service §4.3 and §4.4.
 
 const secondKey = Buffer.from('the second key of the account').toString('base64');
 const accounts = [{ name: developmentAccount, keys: [developmentKey, secondKey] }];
@@ -26,13 +26,13 @@ const message = await queues.put(queue, 'text');
 
 interface Case {
   readonly name: string;
-  /** One of these letters of `srt`; none where no signature will do. */
+  /** One of these letters of `srt` is needed; empty when no signature suffices. */
   readonly srt: string;
-  /** One of these words, whose letters are all needed. */
+  /** One of these words is needed, with all its letters. */
   readonly sp: readonly string[];
-  /** The word of `sp` that a signature for a queue needs; absent: none will do. */
+  /** The word of `sp` that a signature for a queue needs; absent when none suffices. */
   readonly byQueue?: string;
-  /** On the table or queue of this name. */
+  /** For the table or queue with this name. */
   readonly request: (name: string) => WireRequest;
 }
 
@@ -43,7 +43,7 @@ const policies = `${xml}<SignedIdentifiers/>`;
 const properties = `${xml}<StorageServiceProperties/>`;
 const any = { 'If-Match': '*' };
 
-/** The letter that a signature for a queue needs for what it can allow. */
+/** The letter that a signature for a queue needs for each operation that it can allow. */
 const lettersByQueue: Readonly<Record<string, string>> = {
   GetQueueMetadata: 'r',
   'GetQueueMetadata by HEAD': 'r',
@@ -190,7 +190,7 @@ async function dump(): Promise<string> {
   return parts.map(({ status, text }) => `${status} ${text}`).join('\n');
 }
 
-/** The code of a refusal by the signature; undefined for all that comes after it. */
+/** The error code when the signature is refused; undefined for all later errors. */
 function refusalOf(response: WireResponse): string | undefined {
   return response.status === 403 ? response.header('x-ms-error-code') : undefined;
 }
@@ -204,7 +204,10 @@ function expectedByAccount(one: Case, srt: string, sp: string): string | undefin
   return isEnough ? undefined : 'AuthorizationPermissionMismatch';
 }
 
-/** Refused requests go to what is there, allowed ones to what is not: nothing may change. */
+/**
+ * Requests to be refused address existing targets, and those to be allowed missing ones, so that
+ * nothing may change.
+ */
 async function checkAll(
   among: readonly Case[],
   token: SasParameters,
@@ -284,7 +287,8 @@ describe('a signature for a queue', () => {
     for (const sp of ['r', 'a', 'u', 'p', 'ra', 'up', 'raup', 'raupwdlc']) {
       const before = await dump();
       for (const one of among) {
-        // On the queue that is signed for, so allowed ones that change something are left out.
+        // A refused request names the queue of the signature; an allowed one names a missing queue,
+        // so that it changes nothing.
         const isAllowed = one.byQueue !== undefined && sp.includes(one.byQueue);
         const isService = one.srt === 's';
         const path = one.request(queue).path ?? '';

@@ -17,12 +17,12 @@ import { queueSas, tableSas, withSas, type SasParameters } from '../kit/sas.js';
 import { startFixture } from '../kit/server.js';
 import { developmentAccount, developmentKey } from '../kit/signature.js';
 
-// Holders of good tokens who want more than these say. `hidden` must never reach them, and nothing
-// of what is not theirs may change.
+// Attempts to exceed the rights of valid signatures. `hidden` must never be returned, and nothing
+// else may change.
 
 const accounts = [
   { name: developmentAccount, keys: [developmentKey] },
-  // An account with the same key: its signatures differ by the name of the account alone.
+  // An account with the same key: its signatures differ only by the account name.
   { name: 'twinaccount', keys: [developmentKey] },
 ];
 const { server, client } = await startFixture({ accounts });
@@ -38,7 +38,7 @@ const queue = await queues.newQueue('shared');
 const secretQueue = await queues.newQueue('secret');
 await queues.put(secretQueue, 'hidden');
 
-/** All letters, and one row. */
+/** All permissions for one row. */
 const token = tableSas({ tn: table, sp: 'raud', spk: 'own', srk: '1', epk: 'own', erk: '1' });
 
 async function dump(): Promise<string> {
@@ -107,7 +107,7 @@ describe('another way to spell an address', () => {
     `${root}/${table}?comp=acl&comp=x`,
     `${root}/${table}?%63omp=acl`,
     `${root}/${table}()?comp=acl`,
-    // The long s is an S in upper case, and no letter of a name.
+    // The long s is an S in upper case, but not a letter of a name.
     `${root}/${encodeURIComponent(secret.replace('S', 'ſ'))}()`,
   ];
   for (const target of elsewhere) {

@@ -5,7 +5,7 @@ import { QueueClient, QueueServiceClient } from '@azure/storage-queue';
 import { runCommand } from '../../support/command-host.js';
 import { startServer, type StartedServer } from '../../support/start-server.js';
 
-// Tokens of the command line, which the official clients and the command line itself use.
+// Tokens that the command line makes, used by the official clients and by the command line.
 
 let started: StartedServer;
 let endpoint: string;

@@ -18,7 +18,7 @@ import { failureOf } from '../kit/sdk.js';
 import { startFixture } from '../kit/server.js';
 import { developmentAccount, developmentKey } from '../kit/signature.js';
 
-// Stored access policies: what they give to signatures that name them, and how they take it back.
+// Stored access policies: the rights that they give to signatures, and how these are revoked.
 
 const { server, client } = await startFixture();
 const queues = QueueWireClient.of(server);
@@ -195,7 +195,10 @@ describe('a signature that names a policy', () => {
   });
 });
 
-/** Clients that ask in a loop until told to stop; each answer with the time its request began. */
+/**
+ * Clients that send requests until stopped; each response is recorded with the time at which its
+ * request began.
+ */
 function readers(count: number, send: (reader: number) => Promise<WireResponse>) {
   const answers: { readonly began: number; readonly status: number }[] = [];
   const stopping = new AbortController();
@@ -261,7 +264,7 @@ describe('taking a policy back', () => {
     assert.equal((await owner.send({ ...acl, body: policies })).status, 204);
     const token = tableSas({ tn: table, si: 'a', se: undefined });
     const path = withSas(entityPath(table, 'p', 'r'), token);
-    // Connections are shared out among the processes.
+    // Connections are distributed among the processes.
     const clients = Array.from({ length: 8 }, () => new WireClient(Number(port)));
     const send = (reader: number) => (clients[reader] ?? owner).send({ path, auth: 'none' });
     await assertRevoked(8, send, () => owner.send(acl));
@@ -276,7 +279,7 @@ describe('@azure/data-tables', () => {
   const url = server.tableEndpoint;
   const expiresOn = new Date(Date.UTC(2099, 0, 1));
 
-  /** Status and code of what must fail. */
+  /** The status and code of the error. */
   async function answerOf(work: Promise<unknown>): Promise<string> {
     const { statusCode, code, details, response } = await failureOf(work);
     const { odataError } = (details ?? {}) as { readonly odataError?: { readonly code: string } };

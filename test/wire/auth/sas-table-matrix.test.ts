@@ -18,8 +18,8 @@ import type { WireResponse } from '../kit/response.js';
 import { tableSas, withSas, type SasParameters } from '../kit/sas.js';
 import { startFixture } from '../kit/server.js';
 
-// Every permission × operation × key × way to send it under a signature for a table. What must come
-// of it is computed here from table-service §8.3 and from nothing else.
+// Every permission × operation × key × way to send it with a signature for a table. The expected
+// results are computed from table-service §8.3 alone.
 
 const { client } = await startFixture();
 const table = await client.newTable('Matrix');
@@ -66,10 +66,10 @@ function sign({ sp, bounds: [spk, srk, epk, erk] }: Token): SasParameters {
 
 interface Case {
   readonly name: string;
-  /** The letters it needs, all of them. */
+  /** All permissions that it needs. */
   readonly needs: string;
   readonly operation: (key: Key) => Operation;
-  /** On what must and must not be there. */
+  /** `absent`: the entity must not exist; by default it must. */
   readonly demands?: 'absent';
   readonly isRead?: true;
   readonly status: number;
@@ -163,7 +163,7 @@ function outcomeOf(response: WireResponse): Outcome {
   return { status, code };
 }
 
-/** A batch answers 202 and has the outcome inside. */
+/** A batch has status 202 and the outcome in its body. */
 function partOutcome(response: WireResponse, isRead: boolean): Outcome {
   if (response.status !== 202) return outcomeOf(response);
   const part = isRead ? plainPart(response) : changesetParts(response)[0];
@@ -254,7 +254,9 @@ function tokenOf(key: string): string {
   return encodeURIComponent(`1!${payload.length}!${payload}`);
 }
 
-/** The keys on all pages of a query; fails when a token names a key that the query does not show. */
+/**
+ * The keys on all pages of a query; fails when a token names a key that the query does not return.
+ */
 async function pagesOf(sas: SasParameters, query: string, top: number): Promise<Key[]> {
   const found: Key[] = [];
   let options = query;

@@ -20,7 +20,7 @@ import {
 import { startFixture } from '../kit/server.js';
 import { developmentAccount, developmentKey } from '../kit/signature.js';
 
-// What makes a token good or bad before anything is asked of it, and what is told of it.
+// What makes a token valid or invalid before the operation matters, and the resulting error.
 
 const secondKey = Buffer.from('the second key').toString('base64');
 const otherKey = Buffer.from('the key of another account').toString('base64');

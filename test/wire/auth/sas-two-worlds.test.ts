@@ -12,9 +12,9 @@ import type { WireResponse } from '../kit/response.js';
 import { tableSas, withSas, type SasParameters } from '../kit/sas.js';
 import { startFixture } from '../kit/server.js';
 
-// Two servers that differ in nothing but what the holder of a token may not see. Whatever the holder
-// sends, the two answers are the same to the byte: then nothing can be learnt of the difference,
-// neither from rows nor from counts, tokens, plans, codes, etags or the order of refusals.
+// Two servers that differ only in what the holder of a token must not see. Both must give
+// byte-identical responses to anything that the holder sends, so that neither rows nor counts,
+// tokens, plans, codes, etags or the order of errors reveal the difference.
 
 const seed = seedSetting('TABULARIUM_ACCESS_SEED');
 const requests = numberSetting('TABULARIUM_ACCESS_REQUESTS', byLength({ short: 60, long: 600 }));
@@ -25,7 +25,7 @@ interface Grant {
   readonly bounds: readonly (string | undefined)[];
 }
 
-/** One table a range, because what is hidden is what lies outside of it. */
+/** One table for each range, because everything outside of the range is hidden. */
 const grants: readonly Grant[] = [
   { table: 'Middle', bounds: ['b', undefined, 'c'] },
   { table: 'Corners', bounds: ['b', '5', 'd', '5'] },
@@ -47,7 +47,9 @@ function mayTouch({ bounds }: Grant, [partitionKey, rowKey]: Key): boolean {
 
 const allKeys: readonly Key[] = partitions.flatMap((pk) => rowKeys.map((rk): Key => [pk, rk]));
 
-/** As many commits in either world, so that the versions of what both have are the same. */
+/**
+ * Makes the same number of commits in both worlds, so that common entities have the same versions.
+ */
 async function furnish(client: WireClient, world: 0 | 1): Promise<void> {
   const create = async (TableName: string): Promise<void> => {
     const body = JSON.stringify({ TableName });
@@ -135,7 +137,7 @@ function queryOptions(): string {
   return options.length === 0 ? '' : `?${options.join('&')}`;
 }
 
-/** The etags that the other rows could have, and such as none has. */
+/** Etags that other rows may have, and some that no row has. */
 const ifMatches = [
   '*',
   '*',
@@ -183,7 +185,7 @@ function read(table: string): Operation {
   return { method: 'GET', path, headers };
 }
 
-/** The same address in other bytes, or nearly. */
+/** The same path in another spelling, or nearly. */
 function spelled(path: string): string {
   switch (random.int(12)) {
     case 0:
@@ -279,7 +281,7 @@ function shownIn({ head, text }: WireResponse, { authority }: WireClient): strin
     .replace(/\nDate: [^\r\n]*/, '');
 }
 
-/** What the two worlds are to keep to themselves, and what the holder may change, in two texts. */
+/** The hidden content, and the content that the holder may change, as two texts. */
 async function stateOf(
   client: WireClient,
   among: readonly Grant[] = grants,
@@ -302,7 +304,7 @@ async function stateOf(
   return [JSON.stringify(hidden), JSON.stringify(seen)];
 }
 
-/** What table-service §8.3 makes of one request that came alone; undefined for others. */
+/** The outcome of a single request by table-service §8.3. */
 function expectedStatus(
   grant: Grant,
   token: SasParameters,

@@ -8,8 +8,8 @@ import { developmentAccount, signatureOf } from '../kit/signature.js';
 import { startFixture } from '../kit/server.js';
 import type { WireRequest } from '../kit/signing-client.js';
 
-// table-service §14 no. 1, §8 and §8.2: every vector of signatures through HTTP, and
-// each with a byte changed.
+// table-service §14 no. 1, §8 and §8.2: every signature vector over HTTP, and again with one byte
+// changed.
 
 const { client } = await startFixture({ checkClockSkew: false });
 await client.createTable('people');
@@ -22,7 +22,7 @@ interface Vector {
   readonly scheme: 'SharedKey' | 'SharedKeyLite';
   readonly signature: string;
   readonly request: WireRequest;
-  /** What an authenticated request answers here: the vectors are about the signature only. */
+  /** The status of an authenticated request; the vectors are only about the signature. */
   readonly status: number;
 }
 
@@ -172,7 +172,7 @@ for (const vector of vectors) {
   });
 }
 
-/** The first letter after the account percent-encoded: the same resource in other bytes. */
+/** Percent-encodes the first letter after the account: another spelling of the same resource. */
 function encodeFirst(target: string): string {
   const encode = (letter: string) => `%${letter.charCodeAt(0).toString(16)}`;
   return target.replace(/(?<=^(?:\/devstoreaccount1)?\/)[A-Za-z](?!evstore)/, encode);

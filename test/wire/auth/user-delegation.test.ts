@@ -62,7 +62,7 @@ async function keyFor(
   return service.getUserDelegationKey(new Date(nowMs + fromMs), new Date(nowMs + toMs));
 }
 
-/** A client of a queue that has nothing but a signature by a key. */
+/** A client of a queue that has only a signature made by a user delegation key. */
 async function signedClient(
   name: string,
   key: UserDelegationKey,

@@ -8,7 +8,7 @@ import {
 } from '../../support/legacy-client.js';
 import { startFixture } from '../kit/server.js';
 
-// The legacy Node client: version 2018-03-28, metadata in lower case, XML by another parser.
+// The legacy Node client: version 2018-03-28, metadata in lower case, another XML parser.
 
 interface Message {
   readonly messageId?: string;

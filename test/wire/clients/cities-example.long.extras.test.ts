@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { readCities, type City } from '../../../examples/cities/city.js';
 
-// The cities example as a user runs it. What it must answer is counted here from the same data.
+// The cities example, run like a user runs it. The expected results are counted from the same data.
 
 const cities = readCities();
 
@@ -14,7 +14,7 @@ const program = fileURLToPath(new URL('../../../examples/cities/main.js', import
 interface PrintedAnswer {
   readonly plan: string;
   readonly rows: number;
-  /** Name and population of the largest. */
+  /** Name and population of the largest city. */
   readonly largest: string;
 }
 

@@ -11,7 +11,7 @@ import {
 } from '@azure/data-tables';
 import { startFixture } from '../kit/server.js';
 
-// On disk, as people run it; the tests of the folder `tables` are in memory.
+// On disk, as in normal use; the tests in the folder `tables` use memory.
 const { server } = await startFixture({}, 'lmdb');
 const options = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
 let tableCount = 0;
@@ -28,7 +28,7 @@ function tableClient(name: string): TableClient {
   return TableClient.fromConnectionString(server.connectionString(), name, options);
 }
 
-/** Runs what must fail, and returns status and code as the SDK shows them. */
+/** Returns the status and code of the error as the SDK shows them. */
 async function failureOf(work: Promise<unknown>): Promise<{ status: number; code: string }> {
   try {
     await work;
@@ -149,7 +149,7 @@ describe('@azure/data-tables: types', () => {
     );
     assert.deepEqual(seen, {
       ...typed,
-      // JSON.parse of the client makes 3 of 3.0, so that is where the Double ends for it.
+      // The client's JSON.parse turns 3.0 into 3, so it cannot tell that it was a Double.
       double: { type: 'Int32', value: '3' },
     });
   });

@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startFixture } from '../kit/server.js';
 
-// What the documentation shows of queues, run as a user runs it.
+// The examples for queues in the documentation, run like a user runs them.
 
 const { server } = await startFixture();
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const run = promisify(execFile);
 
-/** The JavaScript of a section of a page, and what the section says that it prints. */
+/** The JavaScript in a section of a page, and the output that the section shows. */
 function exampleOf(page: string, heading: string) {
   const text = readFileSync(`${root}${page}`, 'utf8');
   const section = text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? '';

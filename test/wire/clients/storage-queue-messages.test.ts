@@ -5,7 +5,7 @@ import { manualClock } from '../../../src/app/index.js';
 import { answerOf, statusOf } from '../kit/sdk.js';
 import { startFixture } from '../kit/server.js';
 
-// The official Node client: messages. The test decides what time the server believes it is.
+// Messages with the official Node client. The test sets the time of the server.
 
 const clock = manualClock(Date.now() * 1000);
 const { server } = await startFixture({ clock, checkClockSkew: false });
@@ -25,7 +25,7 @@ function wait(seconds: number): void {
   clock.advanceMicros(seconds * 1_000_000);
 }
 
-/** The server's time, as answers show it: cut off to seconds. */
+/** The time of the server as in responses: truncated to seconds. */
 function nowSeconds(): number {
   return Math.floor(clock.nowMicros() / 1_000_000);
 }

@@ -16,7 +16,8 @@ import { answerOf, failureOf, statusOf } from '../kit/sdk.js';
 import { developmentAccount, developmentKey } from '../kit/signature.js';
 import { startFixture } from '../kit/server.js';
 
-// The official Node client: the service and its queues. Messages: storage-queue-messages.test.ts.
+// The queue service and queues with the official Node client. Messages:
+// storage-queue-messages.test.ts.
 
 const records: RequestRecord[] = [];
 const observers = [(record: RequestRecord) => void records.push(record)];

@@ -9,7 +9,7 @@ import { startServer, type StartedServer } from '../../support/start-server.js';
 import { makePair, TlsFolder, withoutOpenssl } from '../../support/tls-files.js';
 import { failureOf, secured, tableOf, textOf } from '../../support/tls-clients.js';
 
-/** The certificate that a new connection is shown. */
+/** The certificate that a new connection receives. */
 async function shownBy(started: StartedServer): Promise<string> {
   const socket = await secured(started.server.tablePort, undefined, { rejectUnauthorized: false });
   const pem = socket.getPeerX509Certificate()?.toString() ?? '';
@@ -189,7 +189,7 @@ describe('a certificate whose files change', () => {
   });
 });
 
-/** Asks on a new connection each time until it is told to stop; resolves with how often. */
+/** Sends requests, each on a new connection, until aborted; resolves with their number. */
 async function keepAsking(port: number, ca: string[], signal: AbortSignal): Promise<number> {
   const agent = new Agent({ ca, keepAlive: false, maxCachedSessions: 0 });
   let count = 0;

@@ -8,11 +8,11 @@ const writers = 16;
 
 interface Outcome {
   readonly answers: number;
-  /** A request was sent over an open connection and got no answer. */
+  /** True when a request on an open connection got no response. */
   readonly isLost: boolean;
 }
 
-/** Inserts one row after another over one connection, until the server says that it closes. */
+/** Inserts rows over one connection until the server announces that it closes. */
 async function write(port: number, writer: number): Promise<Outcome> {
   using connection = new RawConnection(port);
   let ended = false;

@@ -10,7 +10,8 @@ import { QueueWireClient } from '../kit/queue-client.js';
 import type { Headers } from '../kit/request-bytes.js';
 import type { WireResponse } from '../kit/response.js';
 
-// queue-service §10 and table-service §11, over raw requests: what pages of other origins may do.
+// queue-service §10 and table-service §11 by raw requests: the access of pages from other origins.
+// For the public key further rules hold: test/wire/auth/public-key-guard.test.ts.
 
 // With the public key other rules hold as well: test/wire/auth/public-key-guard.test.ts.
 const own = { name: 'devstoreaccount1', key: Buffer.from('a key of its own').toString('base64') };
@@ -53,7 +54,7 @@ async function setRules(client: Client, ...rules: readonly string[]): Promise<vo
   assert.equal(status, 202, text);
 }
 
-/** The headers that browsers look at, by lower-case name. */
+/** The response headers that browsers use, by lower-case name. */
 function shown(response: WireResponse): Record<string, string> {
   const names = response.headers.map(([name]) => name.toLowerCase());
   const wanted = names.filter((name) => name.startsWith('access-control-') || name === 'vary');
@@ -210,7 +211,7 @@ for (const { name, client, operation, readable, missing, odd, refused } of servi
   describe(`an answer of ${name}`, () => {
     const send = (path: string, headers: Headers = {}, method = 'GET') =>
       client.send({ method, path, headers });
-    /** The version that the client sends has the challenge, or has not. */
+    /** The challenge depends on the version that the client sends. */
     const unknownCaller = name === 'queues' ? 401 : 403;
     const credentials = { 'access-control-allow-credentials': 'true' };
     const vary = { vary: 'Origin' };

@@ -5,10 +5,10 @@ import { startServer, type StartedServer } from '../../support/start-server.js';
 
 const account = '/devstoreaccount1';
 const greedyClients = 16;
-/** Some of theirs may be done before the small one has arrived. */
+/** Some of the large requests may be done before the small one arrives. */
 const aheadMax = greedyClients / 2;
 
-/** The place of the last request among the answers, when all are written in one go. */
+/** The position of the last request's response, when all requests are sent in one write. */
 async function placeOfLast(started: StartedServer, requests: readonly Sent[]): Promise<number> {
   const connections = requests.map(({ port }) => new RawConnection(port));
   await Promise.all(connections.map(connected));

@@ -11,10 +11,12 @@ interface Framed {
   readonly what: string;
   /** Replaces `Content-Length`. */
   readonly fields: string;
-  /** What follows the head, made of the body. */
+  /** The bytes after the header, made from the body. */
   readonly sent: (body: string) => string;
   readonly status: number;
-  /** The connection goes on with the next request; otherwise it ends behind the answer. */
+  /**
+   * True when the connection accepts another request; otherwise it is closed after the response.
+   */
   readonly goesOn: boolean;
 }
 
@@ -141,7 +143,7 @@ describe('the head of a request', () => {
   });
   after(() => started[Symbol.asyncDispose]());
 
-  /** What comes for the head of a request and, behind it, for its body and for another request. */
+  /** The statuses of the responses to a header, then to its body followed by another request. */
   async function answers(name: string, change: (head: string) => string): Promise<number[]> {
     using connection = new RawConnection(started.server.tablePort);
     const request = signedRequest({ method: 'POST', target, body: json(name) }).toString('latin1');

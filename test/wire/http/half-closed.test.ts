@@ -13,7 +13,7 @@ function insert(row: string): Buffer {
   return signedRequest({ method: 'POST', target: `${account}/rows`, body });
 }
 
-/** Statuses of the answers in what came back, of which a body may end without a line break. */
+/** Statuses in the received bytes; a body may end without a line break. */
 const statusesOf = (received: Buffer): number[] =>
   [...received.toString().matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
@@ -34,7 +34,7 @@ for (const isSecure of [false, true]) {
       return isSecure ? connectTls({ ...plain, ca }) : connectPlain(plain);
     }
 
-    /** Everything that comes back, until the server ends the connection as well. */
+    /** All received bytes until the server closes the connection too. */
     async function answersTo(bytes: Buffer): Promise<Buffer> {
       const socket = dial();
       socket.on('error', () => undefined);

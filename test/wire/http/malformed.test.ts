@@ -6,8 +6,8 @@ import { messageBody, QueueWireClient } from '../kit/queue-client.js';
 import type { Headers } from '../kit/request-bytes.js';
 import { startFixture } from '../kit/server.js';
 
-// Whatever arrives on the port of a service, the answer is a documented 4xx: never a 5xx, a hang or
-// a crash.
+// For any bytes on the port of a service the response is a documented 4xx: never a 5xx, a hang or a
+// crash.
 
 const { client, server } = await startFixture();
 const queues = QueueWireClient.of(server);
@@ -39,7 +39,7 @@ const services = [
   },
 ] as const;
 
-/** The server still serves, and what was stored is what was stored. */
+/** Checks that the server responds and that stored data are unchanged. */
 async function assertUnharmed(): Promise<void> {
   const health = await client.send({ target: '/healthz', auth: 'none' });
   assert.equal(health.status, 200);

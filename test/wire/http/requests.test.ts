@@ -15,7 +15,9 @@ const bodyMax = 4 * 1024 * 1024;
 let started: StartedServer;
 let port: number;
 
-/** The server's records, once there are as many as the test's requests and one for the table. */
+/**
+ * The records of the server, once there is one for each request of the test and one for the table.
+ */
 async function recordsOf(count: number) {
   await started.recorded(1 + count);
   return started.records.slice(1);
@@ -115,7 +117,7 @@ describe('the body of a request', () => {
     using connection = new RawConnection(port);
     const body = Buffer.alloc(4 * bodyMax, 32);
     const bytes = signedRequest({ method: 'POST', target: `${account}/rows`, body });
-    // A client that reads nothing before it has sent everything loses an answer to a reset.
+    // A client that reads only after it has sent everything would lose the response to a reset.
     connection.socket.pause();
     await new Promise((resolve) => connection.socket.write(bytes, resolve));
     connection.socket.resume();

@@ -21,14 +21,14 @@ const foreignRequests = [
   '\x16\x03\x01\x02\x00\x01\x00',
 ];
 
-/** How long a client waits between its last byte and its reset: the race is in between. */
+/** Milliseconds between the last byte of a client and its reset, during which the server works. */
 const pausesMs = [0, 1, 2, 3, 5];
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Sends bytes and resets the connection, as a client does that has crashed. */
+/** Sends bytes and resets the connection, like a client that crashes. */
 async function sendAndReset(port: number, bytes: string, waitMs: number): Promise<void> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -47,7 +47,7 @@ async function resetAll(port: number, requests: readonly string[]): Promise<void
   }
 }
 
-/** Errors of connections that nobody listened to: each would have ended the server. */
+/** Uncaught errors of connections: each would have ended the server. */
 const unheard: unknown[] = [];
 const hear = (error: unknown) => unheard.push(error);
 

@@ -10,7 +10,7 @@ import { startServer, type StartedServer } from '../../support/start-server.js';
 
 const account = '/devstoreaccount1';
 
-/** Everything that comes until the other side closes. */
+/** All bytes until the other side closes, as text. */
 async function textOf(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on('error', () => undefined);
@@ -79,7 +79,7 @@ for (const isTls of [false, true]) {
       socket.pause();
       socket.on('error', () => undefined);
       const request = signedRequest({ target: `${account}/large()` });
-      // More than the buffers of the system hold.
+      // More than the socket buffers of the system hold.
       for (let sent = 0; sent < 6; sent++) socket.write(request);
       await started.recorded(count + 6);
       const records = started.records.slice(count);
@@ -90,7 +90,7 @@ for (const isTls of [false, true]) {
   });
 }
 
-/** Makes a table of which a page is almost 4 MiB. */
+/** Creates a table with one page of almost 4 MiB. */
 async function fill(started: StartedServer): Promise<void> {
   const socket = await open(started);
   const text = 'x'.repeat(30_000);

@@ -13,7 +13,7 @@ import { tableSas, withSas, type SasParameters } from '../kit/sas.js';
 
 const table = 'pieces';
 const service = '/devstoreaccount1';
-/** May add rows and do nothing else. */
+/** Allows adding rows only. */
 const adds = tableSas({ tn: table, sp: 'a' });
 
 const chunkedJson = {
@@ -36,7 +36,7 @@ function headOf(method: string, path: string, token: SasParameters): Buffer {
   return plainRequest({ method, target: withSas(path, token), headers: chunkedJson });
 }
 
-/** Sends chunks of one byte, each in a record of its own. */
+/** Sends chunks of one byte, each in its own TLS record. */
 async function drip(connection: RawConnection, body: string): Promise<void> {
   for (const byte of body) {
     connection.write(`1\r\n${byte}\r\n`);
@@ -50,7 +50,7 @@ async function statusOf(port: number, request: RawRequest): Promise<number> {
   return (await connection.read())?.status ?? 0;
 }
 
-/** The status of an insert whose body comes in chunks of one byte. */
+/** The status of an insert whose body arrives in chunks of one byte. */
 async function insertInPieces(port: number, rowKey: string): Promise<number> {
   using connection = openConnection(port, true);
   connection.write(headOf('POST', `${service}/${table}`, adds));
@@ -59,7 +59,7 @@ async function insertInPieces(port: number, rowKey: string): Promise<number> {
   return (await connection.read())?.status ?? 0;
 }
 
-/** Leaves in the middle of its body. */
+/** Disconnects in the middle of a body. */
 async function leaveHalfway(port: number, rowKey: string): Promise<void> {
   using connection = openConnection(port, true);
   connection.write(headOf('POST', `${service}/${table}`, adds));
@@ -67,7 +67,7 @@ async function leaveHalfway(port: number, rowKey: string): Promise<void> {
   connection.socket.destroy();
 }
 
-/** The status of a replacement whose body has only begun. */
+/** The status of a replacement with an incomplete body. */
 async function replaceInPieces(port: number, rowKey: string): Promise<number> {
   using connection = openConnection(port, true);
   connection.write(headOf('PUT', rowPath(rowKey), adds));

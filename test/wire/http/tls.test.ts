@@ -58,7 +58,7 @@ describe('a server with TLS', () => {
 
   it('serves @azure/storage-queue', async () => {
     const { server } = started;
-    // The types of the client do not list what it hands to its transport.
+    // The types of the client lack options that it passes to its transport.
     const options = { tlsOptions: { ca }, retryOptions: { maxTries: 1 } };
     const service = QueueServiceClient.fromConnectionString(server.connectionString(), options);
     const queue = service.getQueueClient('letters');
@@ -232,7 +232,7 @@ describe('slow clients of a port with TLS', () => {
     let sent = 0;
     const drip = setInterval(() => socket.write(head.subarray(sent % 11, (sent++ % 11) + 1)), 20);
     const answer = await textOf(socket)
-      // A byte that comes after the end is answered with a reset, which may be seen before it.
+      // A byte after the end is answered by a reset, which may arrive first.
       .catch((error: unknown) => codeOf(error))
       .finally(() => clearInterval(drip));
     assert.match(answer ?? '', /^(|ECONNRESET|EPIPE)$/);

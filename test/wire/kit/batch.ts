@@ -6,7 +6,7 @@ import type { WireResponse } from './response.js';
 /** One operation of a changeset, or the query of a batch. */
 export interface Operation {
   readonly method: string;
-  /** After the account, like the path of a request. */
+  /** Without the account, like the path of a request. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -114,7 +114,7 @@ export interface Part {
   readonly status: number;
   /** From the status line to the end of the header, line ends included. */
   readonly head: string;
-  /** What follows the empty line, up to the next boundary. */
+  /** The bytes from the empty line to the next boundary. */
   readonly body: string;
 }
 
@@ -150,7 +150,9 @@ function partOf(text: string): Part {
   return { status: Number(status), head: http.slice(0, end + 2), body: http.slice(end + 4) };
 }
 
-/** The parts of the changeset response, its framing checked byte for byte (table-service §9.3). */
+/**
+ * The parts of a changeset response, after a byte-exact check of its framing (table-service §9.3).
+ */
 export function changesetParts(response: WireResponse): Part[] {
   const content = outerContent(response);
   const open = new RegExp(
@@ -165,12 +167,12 @@ export function changesetParts(response: WireResponse): Part[] {
   return pieces.map(partOf);
 }
 
-/** The one part directly under the batch response (table-service §9.4, §9.6). */
+/** The single part directly in a batch response (table-service §9.4, §9.6). */
 export function plainPart(response: WireResponse): Part {
   return partOf(outerContent(response));
 }
 
-/** The error of the one part of a failed changeset (table-service §9.5). */
+/** The error in the single part of a failed changeset (table-service §9.5). */
 export function changesetError(response: WireResponse): PartError {
   const parts = changesetParts(response);
   assert.equal(parts.length, 1, `one part for the failure: ${response.text}`);
@@ -190,7 +192,7 @@ export function jsonErrorOf(part: Part): PartError {
   return { status: part.status, code, message: message.value.replace(stamp, '') };
 }
 
-/** Insists on a malformed-batch answer (table-service §9.6). */
+/** Checks for a malformed-batch error (table-service §9.6). */
 export function assertMalformedBatch(response: WireResponse): void {
   const part = plainPart(response);
   assert.equal(part.status, 400, part.body);
@@ -199,7 +201,7 @@ export function assertMalformedBatch(response: WireResponse): void {
   assert.match(part.body, />An error occurred while processing this request\.\n/);
 }
 
-/** Insists on success and returns the parts. */
+/** Checks for success and returns the parts. */
 export function assertChangesetDone(response: WireResponse, statuses: readonly number[]): Part[] {
   const parts = changesetParts(response);
   assert.deepEqual(

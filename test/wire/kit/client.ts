@@ -54,7 +54,7 @@ export class WireClient extends SigningClient<WireRequest> {
     return new WireClient(server.tablePort);
   }
 
-  /** Scheme, authority and account: what the protocol calls {base}. */
+  /** Scheme, authority and account, which the protocol calls {base}. */
   get base(): string {
     return `http://${this.authority}/${this.account}`;
   }
@@ -86,7 +86,7 @@ export class WireClient extends SigningClient<WireRequest> {
     return this.send({ method: 'POST', path: '/Tables', body, headers });
   }
 
-  /** A fresh table; returns its name. */
+  /** Creates a table and returns its name. */
   async newTable(prefix = 'table'): Promise<string> {
     this.#tables += 1;
     const name = `${prefix}${this.#tables}`;
@@ -101,7 +101,7 @@ export class WireClient extends SigningClient<WireRequest> {
     return this.send({ method: 'POST', path: `/${table}`, body, headers });
   }
 
-  /** Inserts and insists on success. */
+  /** Inserts entities, each of which must succeed. */
   async put(table: string, ...entities: readonly (object | string)[]): Promise<void> {
     for (const entity of entities) {
       const response = await this.insert(table, entity, { Prefer: 'return-no-content' });
@@ -130,7 +130,7 @@ export class WireClient extends SigningClient<WireRequest> {
     return this.send({ path: `/${table}()${query}`, headers: options.headers ?? {} });
   }
 
-  /** Row keys of one page, in the order they came. */
+  /** Row keys of one page, in the order of the response. */
   async rowKeys(table: string, filter?: string): Promise<unknown[]> {
     const response = await this.query(table, filter === undefined ? {} : { filter });
     if (response.status !== 200) {

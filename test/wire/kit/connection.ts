@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { readResponse, type WireResponse } from './response.js';
 
-/** An answer that takes longer is taken for a hang. */
+/** Without a response for this long, the server is taken to hang. */
 const answerTimeoutMs = 20_000;
 
 interface Waiting {
@@ -16,8 +16,8 @@ export type Dial = (port: number) => Socket;
 export const plainDial: Dial = (port) => connect(port, '127.0.0.1');
 
 /**
- * One keep-alive connection that sends bytes as they are. Requests wait for one another; a
- * connection that the server has closed is opened again for the next.
+ * A keep-alive connection that sends exact bytes. Requests are sent in sequence; a connection that
+ * the server has closed is opened again for the next request.
  */
 export class WireConnection {
   readonly #port: number;
@@ -108,8 +108,8 @@ export class WireConnection {
 }
 
 /**
- * Sends bytes on a connection of their own and gathers all that comes back until the server closes,
- * or until `quietMs` have passed without news when it keeps the connection.
+ * Sends bytes on a new connection and collects the response until the server closes, or until no
+ * bytes have arrived for `quietMs`.
  */
 export function sendBytes(
   port: number,

@@ -6,7 +6,7 @@ const namespace = 'http://schemas.microsoft.com/ado/2007/08/dataservices/metadat
 const guid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const time = '\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{7}Z';
 
-/** What an error must be. Without `message` any text will do, but not a missing one. */
+/** The expected error. Without `message` any text is accepted, but there must be one. */
 export interface ExpectedError {
   readonly status: number;
   readonly code: string;
@@ -17,7 +17,7 @@ function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** The message part of a stamped text, after its request id and time have been checked. */
+/** The message of an error without request id and time, after checking these. */
 function unstamped(text: string, requestId: string): string {
   const match = new RegExp(`^([^]*)\nRequestId:(${guid})\nTime:${time}$`).exec(text);
   assert.ok(match, `no message, request id and time in: ${text}`);
@@ -35,7 +35,7 @@ function checkStatus(response: WireResponse, expected: ExpectedError): void {
   assert.equal(response.status, expected.status, `expected ${expected.code}, got ${seen}`);
 }
 
-/** Insists on a status and, when it is given, on the code that a header names. */
+/** Checks the status and, if given, the error code in the header. */
 export function assertStatus(response: WireResponse, status: number, code?: string): void {
   assert.equal(response.status, status, response.text);
   if (code !== undefined) assert.equal(response.header('x-ms-error-code'), code);
@@ -93,11 +93,11 @@ export function assertXmlError(response: WireResponse, expected: ExpectedError):
 }
 
 export interface ExpectedQueueError extends ExpectedError {
-  /** The children after `Message`, in their order. Without it any may come. */
+  /** The elements after `Message`, in order. Without it any are accepted. */
   readonly details?: readonly (readonly [name: string, value: string])[];
 }
 
-/** The one shape of an error of the queue service (queue-service §3.3). Returns its details. */
+/** Checks the one error form of the queue service (queue-service §3.3). Returns the details. */
 export function assertQueueError(
   response: WireResponse,
   expected: ExpectedQueueError,
@@ -136,7 +136,7 @@ function refusal<Code extends string>(status: number, code: Code, message: strin
   return { status, code, message } as const;
 }
 
-/** Refusals of table-service §3.2 that tests need more than once. */
+/** Errors of table-service §3.2 that several tests need. */
 export const refusals = {
   authenticationFailed: refusal(
     403,
@@ -222,7 +222,7 @@ export const refusals = {
   ),
 } as const;
 
-/** What a changeset answers whose operation at an index, from 0, fails. */
+/** The error of a changeset whose operation at this index, from 0, fails. */
 export function refusedAt<Refusal extends ExpectedError>(index: number, expected: Refusal) {
   return { ...expected, message: `${index}:${expected.message}` };
 }

@@ -3,7 +3,7 @@ import { sendBytes } from './connection.js';
 
 const host = 'Host: x\r\n';
 
-/** Bytes that are no request of HTTP, or one that no storage service serves. */
+/** Bytes that are no HTTP request, or one that no storage service accepts. */
 export const malformedHttp: readonly (readonly [name: string, bytes: string])[] = [
   ['no HTTP at all', 'hello\r\n\r\n'],
   ['binary', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'],
@@ -54,7 +54,7 @@ export const malformedHttp: readonly (readonly [name: string, bytes: string])[] 
   ['dots in the path', `GET /devstoreaccount1/../../etc/passwd HTTP/1.1\r\n${host}\r\n`],
 ];
 
-/** Statuses of all responses in what came back on one connection. */
+/** Statuses of all responses on one connection. */
 export function statusesOf(received: Buffer): number[] {
   return [...received.toString('latin1').matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map((match) =>
     Number(match[1]),
@@ -63,7 +63,7 @@ export function statusesOf(received: Buffer): number[] {
 
 export const isRefusal = (status: number) => status >= 400 && status < 500;
 
-/** What is no request is refused, or the connection is closed without an answer. */
+/** Checks that the text is refused, or the connection closed without a response. */
 export async function assertRefused(port: number, text: string): Promise<void> {
   const bytes = Buffer.from(text, 'latin1');
   const { received, closed } = await sendBytes(port, bytes, { endAfter: true, quietMs: 3000 });

@@ -1,7 +1,7 @@
-/** A number from 0 to below. */
+/** An integer from 0 to below `below`. */
 export type Random = (below: number) => number;
 
-/** A small generator with a seed (mulberry32), so that a run can be repeated. */
+/** A small seeded generator (mulberry32), so that a run can be repeated. */
 export function generator(seed: number): Random {
   let state = seed;
   return (below) => {
@@ -29,7 +29,7 @@ const pieces = [
   '1e999',
 ];
 
-/** One to three bytes or pieces of a text changed, removed, doubled or added. */
+/** Changes, removes, doubles or adds one to three bytes or pieces. */
 export function mutate(bytes: Buffer, random: Random): Buffer {
   let result = bytes;
   for (let count = 1 + random(3); count > 0; count -= 1) {
@@ -59,7 +59,10 @@ export function mutate(bytes: Buffer, random: Random): Buffer {
   return result;
 }
 
-/** Printable ASCII without space: what a target may consist of and still reach our own parsers. */
+/**
+ * Printable ASCII without space: what a target may have and still reach the parsers of this
+ * project.
+ */
 export function visible(bytes: Buffer): string {
   return bytes.toString('latin1').replace(/[^\x21-\x7e]/g, '~');
 }

@@ -17,7 +17,7 @@ export interface QueueRequest extends WireRequest {
   readonly version?: string;
 }
 
-/** Parameters of a query as they are written: a text may be no number at all. */
+/** Query parameters as text, which need not be valid numbers. */
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
 
 const escapes: Readonly<Record<string, string>> = {
@@ -27,7 +27,10 @@ const escapes: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 };
 
-/** The body of a put or an update. A carriage return is escaped: XML would make a line feed of it. */
+/**
+ * The body of a put or an update. A carriage return is escaped, because XML would turn it into a
+ * line feed.
+ */
 export function messageBody(text: string): string {
   const escaped = text.replace(/[&<>\r]/g, (character) => escapes[character] ?? character);
   return `<QueueMessage><MessageText>${escaped}</MessageText></QueueMessage>`;
@@ -51,7 +54,7 @@ export class QueueWireClient extends SigningClient<QueueRequest> {
   constructor(
     port: number,
     options: Partial<Signer> & {
-      /** What `x-ms-date` says; default the time of the machine. */
+      /** The time for `x-ms-date`; by default that of the machine. */
       readonly now?: () => Date;
       readonly dial?: Dial;
     } = {},
@@ -73,7 +76,7 @@ export class QueueWireClient extends SigningClient<QueueRequest> {
     return queueAuthorizationOf(request);
   }
 
-  /** Sends, and throws with the answer unless it has the status. */
+  /** Sends a request; throws with the response unless it has this status. */
   async expect(status: number, request: QueueRequest): Promise<WireResponse> {
     const response = await this.send(request);
     if (response.status === status) return response;
@@ -81,7 +84,7 @@ export class QueueWireClient extends SigningClient<QueueRequest> {
     throw new Error(`${asked}: ${response.status}, not ${status}\n${response.text}`);
   }
 
-  /** A fresh queue; returns its name. */
+  /** Creates a queue and returns its name. */
   async newQueue(prefix = 'queue', headers: Headers = {}): Promise<string> {
     this.#queues += 1;
     const name = `${prefix}-${this.#queues}`;
@@ -89,19 +92,19 @@ export class QueueWireClient extends SigningClient<QueueRequest> {
     return name;
   }
 
-  /** Puts a text and insists on success; the message as the answer has it. */
+  /** Puts a text, which must succeed; returns the message of the response. */
   async put(queue: string, text: string, values: QueryValues = {}): Promise<QueueMessage> {
     const path = `/${queue}/messages${queryOf(values)}`;
     const body = messageBody(text);
     return oneOf(await this.expect(201, { method: 'POST', path, body }));
   }
 
-  /** Dequeues and insists on success. */
+  /** Gets messages, which must succeed. */
   async get(queue: string, values: QueryValues = {}): Promise<QueueMessage[]> {
     return messagesOf(await this.expect(200, { path: `/${queue}/messages${queryOf(values)}` }));
   }
 
-  /** Dequeues one message that must be there. */
+  /** Gets one message, which must exist. */
   async getOne(queue: string, values: QueryValues = {}): Promise<QueueMessage> {
     return oneOf(await this.expect(200, { path: `/${queue}/messages${queryOf(values)}` }));
   }
@@ -110,7 +113,7 @@ export class QueueWireClient extends SigningClient<QueueRequest> {
     return this.get(queue, { peekonly: 'true', numofmessages: 32, ...values });
   }
 
-  /** Texts that a peek shows, in their order. */
+  /** Texts of peeked messages, in order. */
   async texts(queue: string): Promise<(string | undefined)[]> {
     return (await this.peek(queue)).map(({ MessageText }) => MessageText);
   }
@@ -130,7 +133,7 @@ export class QueueWireClient extends SigningClient<QueueRequest> {
     return this.send({ method: 'DELETE', path: messagePath(queue, message) });
   }
 
-  /** What `x-ms-approximate-messages-count` says. */
+  /** The value of `x-ms-approximate-messages-count`. */
   async count(queue: string): Promise<number> {
     const response = await this.expect(200, { path: `/${queue}?comp=metadata` });
     return Number(response.header('x-ms-approximate-messages-count'));

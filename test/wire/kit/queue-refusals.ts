@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { assertQueueError } from './errors.js';
 import type { WireResponse } from './response.js';
 
-// What the queue service says of a parameter that it refuses (queue-service §3.3).
+// Errors of the queue service for parameters (queue-service §3.3).
 
-/** Insists that a number of a parameter is refused with the range that it may have. */
+/** Checks that a number is refused with its valid range. */
 export function assertOutOfRange(
   response: WireResponse,
   name: string,
@@ -23,7 +23,7 @@ export function assertOutOfRange(
   });
 }
 
-/** Insists that the value of a parameter is refused with a reason. */
+/** Checks that the value of a parameter is refused for a reason. */
 export function assertInvalidParameter(
   response: WireResponse,
   name: string,
@@ -40,13 +40,13 @@ export function assertInvalidParameter(
   assert.deepEqual(others, []);
 }
 
-/** Insists that a request is refused that lacks a parameter. */
+/** Checks that a request without the parameter is refused. */
 export function assertMissingParameter(response: WireResponse, name: string): void {
   const details = [['QueryParameterName', name]] as const;
   assertQueueError(response, { status: 400, code: 'MissingRequiredQueryParameter', details });
 }
 
-/** Insists on 413 with the bytes that there may be. */
+/** Checks for 413 with the maximum number of bytes. */
 export function assertTooLarge(response: WireResponse, limit: number): void {
   const details = [['MaxLimit', String(limit)]] as const;
   assertQueueError(response, { status: 413, code: 'RequestBodyTooLarge', details });

@@ -2,8 +2,8 @@ import type { Headers } from './request-bytes.js';
 import { signatureOf } from './signature.js';
 import type { SignableRequest } from './signing-client.js';
 
-// Written from queue-service §4.1 and §4.2 and sharing nothing with the
-// server, so that a mistake of one does not hide in the other.
+// Written from queue-service §4.1 and §4.2 without code of the server, so that they cannot share a
+// mistake.
 
 /** The headers that have a line of their own in a SharedKey signature, in their order. */
 const signedHeaders = [
@@ -20,7 +20,7 @@ const signedHeaders = [
   'range',
 ];
 
-/** Names in lower case, in ordinal order; a header that is sent twice is the values with a comma. */
+/** Names in lower case and ordinal order; the values of a repeated header are joined by commas. */
 function signable(headers: Headers): (readonly [name: string, value: string])[] {
   return Object.entries(headers)
     .flatMap(([name, value]): [string, string][] => {
@@ -42,7 +42,7 @@ function canonicalHeaders(headers: Headers): string {
     .join('');
 }
 
-/** A percent sign that says nothing stays as it is: a server must refuse the request anyway. */
+/** A percent sign without digits is kept: a server must refuse the request anyway. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { WireResponse } from './response.js';
 
-/** The children of a `QueueMessage` by element name; one that is not there is undefined. */
+/** The children of a `QueueMessage` by element name; missing ones are undefined. */
 export type QueueMessage = Readonly<
   Partial<
     Record<
@@ -35,7 +35,10 @@ function unescapeXml(text: string): string {
   });
 }
 
-/** The flat children of one element: `<a>1</a><b />`; whitespace between them is nothing. */
+/**
+ * The children of an element without deeper levels: `<a>1</a><b />`. White space in between is
+ * ignored.
+ */
 export function childrenOf(xml: string): [name: string, text: string][] {
   const pattern = /\s*<([\w-]+)(?: \/>|\/>|>([^<]*)<\/\1>)\s*/gy;
   const children: [string, string][] = [];
@@ -48,20 +51,20 @@ export function childrenOf(xml: string): [name: string, text: string][] {
   return children;
 }
 
-/** The text of the only element of a name; undefined when there is none. */
+/** The text of the only element with this name; undefined when there is none. */
 export function elementText(xml: string, name: string): string | undefined {
   const [found, ...others] = xml.matchAll(new RegExp(`<${name}(?: ?/>|>([^<]*)</${name}>)`, 'g'));
   assert.deepEqual(others, [], `more than one ${name} in ${xml}`);
   return found === undefined ? undefined : unescapeXml(found[1] ?? '');
 }
 
-/** The texts of all elements of a name, in their order. */
+/** The texts of all elements with this name, in order. */
 export function elementTexts(xml: string, name: string): string[] {
   const found = xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'));
   return [...found].map((match) => unescapeXml(match[1] ?? ''));
 }
 
-/** The inside of a document whose root element has this name and no attributes. */
+/** The content of a document whose root element has this name and no attributes. */
 export function insideOf(xml: string, root: string): string {
   const text = xml.slice(xmlDeclaration.length);
   assert.ok(xml.startsWith(xmlDeclaration), `an XML declaration in front: ${xml.slice(0, 100)}`);
@@ -70,7 +73,7 @@ export function insideOf(xml: string, root: string): string {
   return text.slice(root.length + 2, -root.length - 3);
 }
 
-/** The messages of an answer to put, get or peek, in their order. */
+/** The messages of a response to put, get or peek, in order. */
 export function messagesOf(response: WireResponse): QueueMessage[] {
   assert.equal(response.header('content-type'), 'application/xml');
   const list = insideOf(response.text, 'QueueMessagesList');

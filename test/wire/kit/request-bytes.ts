@@ -1,6 +1,8 @@
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A request head, and behind it the body as it is. A list repeats a header, undefined leaves it out. */
+/**
+ * A request header followed by the body as it is. A list repeats a header; undefined leaves it out.
+ */
 export function requestBytes(
   method: string,
   target: string,

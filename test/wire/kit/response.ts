@@ -1,4 +1,4 @@
-/** A response as it came over the wire: header names as spelled, values as sent, in order. */
+/** A received response, with header names, values and order as sent. */
 export class WireResponse {
   readonly status: number;
   readonly reason: string;
@@ -21,7 +21,10 @@ export class WireResponse {
     this.body = body;
   }
 
-  /** The value of a header, its name in any case; undefined when absent, an error when repeated. */
+  /**
+   * The value of a header by name in any case; undefined when it is absent, an error when it is
+   * repeated.
+   */
   header(name: string): string | undefined {
     const values = this.headers.filter(([each]) => each.toLowerCase() === name.toLowerCase());
     if (values.length > 1) throw new Error(`the header ${name} occurs ${values.length} times`);
@@ -32,21 +35,21 @@ export class WireResponse {
     return this.body.toString('utf8');
   }
 
-  /** The body as a JSON object. Doubles that are integral look like integers here: see `text`. */
+  /** The body as a JSON object. Integral doubles look like integers here; see `text`. */
   get json(): Record<string, unknown> {
     return JSON.parse(this.text) as Record<string, unknown>;
   }
 
-  /** The items of a query answer. */
+  /** The items of a query response. */
   get items(): Record<string, unknown>[] {
     return this.json['value'] as Record<string, unknown>[];
   }
 }
 
 export interface Framing {
-  /** The answer to HEAD has no body, whatever its headers say. */
+  /** A response to HEAD has no body, whatever its headers say. */
   readonly toHead: boolean;
-  /** The connection has ended: a body without length is complete. */
+  /** True when the connection has ended, which completes a body without length. */
   readonly ended: boolean;
 }
 
@@ -55,7 +58,9 @@ export interface Framed {
   readonly bytes: number;
 }
 
-/** The first whole response in `buffer`, interim ones skipped; undefined when more must come. */
+/**
+ * The first complete response in `buffer`, without interim ones; undefined when bytes are missing.
+ */
 export function readResponse(buffer: Buffer, framing: Framing): Framed | undefined {
   const headEnd = buffer.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;

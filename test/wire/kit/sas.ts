@@ -10,7 +10,7 @@ export interface SasOwner {
 
 const developer: SasOwner = { account: developmentAccount, key: developmentKey };
 
-/** A token that does not expire while tests run. */
+/** Fields of a token that does not expire during tests. */
 export const lasting = { sv: '2021-12-02', se: '2099-01-01T00:00:00Z' } as const;
 
 /** `name=value&…` without a question mark. */
@@ -65,7 +65,7 @@ export function accountSas(given: SasParameters, owner: SasOwner = developer): S
   return { ...fields, sig: signatureOf(owner.key, lines.map((each) => `${each}\n`).join('')) };
 }
 
-/** A path with a token behind it. */
+/** A path with a token as query string. */
 export function withSas(path: string, token: SasParameters): string {
   return `${path}${path.includes('?') ? '&' : '?'}${sasQuery(token)}`;
 }

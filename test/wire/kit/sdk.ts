@@ -5,12 +5,12 @@ interface HasResponse {
   readonly _response: { readonly status: number };
 }
 
-/** The HTTP status of what the official storage clients answer. */
+/** The HTTP status of a response of the official storage clients. */
 export function statusOf({ _response: { status } }: HasResponse): number {
   return status;
 }
 
-/** Runs what must fail, and returns the error as the client shows it. */
+/** Returns the error of a call that must fail, as the client throws it. */
 export async function failureOf(work: Promise<unknown>): Promise<RestError> {
   try {
     await work;
@@ -21,7 +21,7 @@ export async function failureOf(work: Promise<unknown>): Promise<RestError> {
   return assert.fail('expected a failure');
 }
 
-/** Runs what must fail, and returns status and code. */
+/** Returns the status and code of a call that must fail. */
 export async function answerOf(work: Promise<unknown>): Promise<string> {
   const { statusCode, code } = await failureOf(work);
   return `${statusCode} ${code}`;

@@ -16,9 +16,9 @@ export interface WireFixture {
 }
 
 /**
- * A server and a client of it for the tests of a file; closed after the last of them, when nothing
- * unexpected may have been logged. Entities are kept in memory, or on disk when the engine is
- * `lmdb`; TABULARIUM_TEST_ENGINE says so for all files that leave it open.
+ * A server and a client for the tests of a file; closed after the last of them, when no unexpected
+ * error may have been logged. The engine is in memory or `lmdb`; TABULARIUM_TEST_ENGINE sets it for
+ * files that do not.
  */
 export async function startFixture(
   options: ServerOptions = {},
@@ -40,13 +40,13 @@ export async function startFixture(
 export interface QueueFixture {
   readonly server: TabulariumServer;
   readonly queues: QueueWireClient;
-  /** The server's only clock. It stands still until a test moves it; the client follows it. */
+  /** The only clock of the server, and of the client. It stands still until a test advances it. */
   readonly clock: ManualClock;
-  /** Moves the clock. */
+  /** Advances the clock. */
   readonly wait: (seconds: number) => void;
 }
 
-/** As `startFixture`, for queues, where the test decides what time it is. */
+/** As `startFixture`, for queues and with a clock of the test. */
 export async function startQueueFixture(options: ServerOptions = {}): Promise<QueueFixture> {
   const clock = manualClock(Date.UTC(2024, 2, 1, 12) * 1000);
   const { server } = await startFixture({ clock, ...options });

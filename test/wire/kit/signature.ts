@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-// Written from table-service §8.1 and sharing nothing with the server, so that
-// a mistake of one does not hide in the other.
+// Written from table-service §8.1 without code of the server, so that they cannot share a mistake.
 
 export const developmentAccount = 'devstoreaccount1';
 export const developmentKey =

@@ -5,11 +5,11 @@ import type { Scheme } from './signature.js';
 
 export interface WireRequest {
   readonly method?: string;
-  /** After the account, with the query: `/Tables`, `/q1/messages?numofmessages=2`. */
+  /** Without the account, with the query: `/Tables`, `/q1/messages?numofmessages=2`. */
   readonly path?: string;
-  /** The whole target as on the request line; instead of `path`. */
+  /** The complete request target; replaces `path`. */
   readonly target?: string;
-  /** Added to the defaults; undefined takes a default away, a list repeats the header. */
+  /** Added to the defaults; undefined removes a default, a list repeats the header. */
   readonly headers?: Headers;
   readonly body?: string | Buffer;
   /** `none` sends no Authorization. */
@@ -22,7 +22,7 @@ export interface Signer {
   readonly key: string;
 }
 
-/** What there is to sign of a request. */
+/** The parts of a request that are signed. */
 export interface SignableRequest extends Signer {
   readonly scheme: Scheme;
   readonly method: string;
@@ -32,8 +32,8 @@ export interface SignableRequest extends Signer {
 }
 
 /**
- * Speaks to one service of one server with bytes of its own making, over one kept connection. What
- * a request does not say is what a well-behaved client of the service sends.
+ * A client of one service that makes its own bytes, on one kept connection. Whatever a request
+ * leaves out is as a correct client of the service sends it.
  */
 export abstract class SigningClient<Request extends WireRequest> implements Signer {
   readonly account: string;
@@ -58,13 +58,13 @@ export abstract class SigningClient<Request extends WireRequest> implements Sign
     return this.#connection.exchange(this.bytes(request), request.method === 'HEAD');
   }
 
-  /** Bytes as they are, on the kept connection. */
+  /** Sends exact bytes on the kept connection. */
   sendRaw(bytes: Buffer | string, toHead = false): Promise<WireResponse> {
     const exact = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes, 'latin1');
     return this.#connection.exchange(exact, toHead);
   }
 
-  /** The request as it goes over the wire. */
+  /** The bytes of a request. */
   bytes(request: Request): Buffer {
     const { method = 'GET', path = this.defaultPath } = request;
     const target = request.target ?? `/${this.account}${path}`;
@@ -87,13 +87,13 @@ export abstract class SigningClient<Request extends WireRequest> implements Sign
     return { ...headers, Authorization: this.authorization(signable) };
   }
 
-  /** Asked for when a request says no path. */
+  /** The path of a request without one. */
   protected abstract readonly defaultPath: string;
-  /** Of a body that says no other. */
+  /** The content type of a body without one. */
   protected abstract readonly bodyType: string;
-  /** Used when a request says no other. */
+  /** The scheme of a request without one. */
   protected abstract readonly scheme: Scheme;
-  /** But for those that every request has. */
+  /** Headers beside those that every request has. */
   protected abstract defaultHeaders(request: Request): Headers;
   /** The value of the `Authorization` header. */
   protected abstract authorization(request: SignableRequest): string;

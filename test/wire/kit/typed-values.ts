@@ -3,7 +3,7 @@ import type { WireResponse } from './response.js';
 
 let rows = 0;
 
-/** The member text of one property `v`: with an annotation unless `type` is undefined. */
+/** The JSON of one property `v`, annotated unless `type` is undefined. */
 export function member(json: string, type?: string): string {
   return type === undefined ? `"v":${json}` : `"v@odata.type":"${type}","v":${json}`;
 }
@@ -14,7 +14,7 @@ export interface Written {
   readonly stored: string | undefined;
 }
 
-/** Inserts an entity with the given members and reads back what became of it. */
+/** Inserts an entity with the given members and reads it. */
 export async function writeAndRead(
   client: WireClient,
   table: string,

@@ -6,7 +6,7 @@ import { generator, mutate, visible } from '../kit/mutation.js';
 import { messageBody } from '../kit/queue-client.js';
 import { startQueueFixture } from '../kit/server.js';
 
-// Whatever arrives at the queues, the answer is a documented 4xx: never a 5xx, a hang or a crash.
+// For any body sent to queues the response is a documented 4xx: never a 5xx, a hang or a crash.
 
 const { queues } = await startQueueFixture();
 const queue = await queues.newQueue('hostile');

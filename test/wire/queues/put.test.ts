@@ -10,7 +10,7 @@ const { queues, clock } = await startQueueFixture();
 const weekSeconds = 604_800;
 const never = 'Fri, 31 Dec 9999 23:59:59 GMT';
 
-/** The server's time some seconds from now, as messages show it. */
+/** The server's time plus these seconds, in the format of messages. */
 function httpDate(secondsFromNow = 0): string {
   return new Date(clock.nowMicros() / 1000 + secondsFromNow * 1000).toUTCString();
 }
@@ -182,7 +182,7 @@ describe('queue-service §8.1: put', () => {
       const response = await send('POST', `/${queue}/messages`, messageBody(`${fits}${unit}`));
       assertTooLarge(response, 65_536);
     }
-    // It counts what the text is, not how long it is when escaped.
+    // The limit applies to the text, not to its escaped form.
     await queues.put(queue, '<'.repeat(30_000));
     assert.equal(await queues.count(queue), 5);
   });

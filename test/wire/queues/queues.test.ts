@@ -12,7 +12,7 @@ const { queues } = await startQueueFixture();
 const create = (name: string, headers: Headers = {}) =>
   queues.send({ method: 'PUT', path: `/${name}`, headers });
 
-/** The metadata of a queue as its headers have it, names as spelled. */
+/** The metadata headers of a queue, with their spelling. */
 async function metadataOf(queue: string): Promise<Record<string, string>> {
   const { headers } = await queues.expect(200, { path: `/${queue}?comp=metadata` });
   const prefix = 'x-ms-meta-';

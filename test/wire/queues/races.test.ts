@@ -8,8 +8,8 @@ import { QueueWireClient } from '../kit/queue-client.js';
 import type { QueueMessage } from '../kit/queue-xml.js';
 import type { WireResponse } from '../kit/response.js';
 
-// Several consumers over HTTP, each with a connection of its own, on both engines. Time stands still
-// unless a test moves it, so that no timeout can be what made a message come twice.
+// Several consumers over HTTP, each with its own connection, on both engines. The clock stands
+// still unless a test advances it, so that no timeout can make a message visible twice.
 
 /** Beyond the end of every test. */
 const hidden = { visibilitytimeout: 604_800 };
@@ -18,7 +18,7 @@ const epochMicros = Date.UTC(2024, 2, 1, 12) * 1000;
 
 interface Race extends AsyncDisposable {
   readonly clients: readonly QueueWireClient[];
-  /** The first client, for what is no race. */
+  /** The first client, for steps without concurrency. */
   readonly queues: QueueWireClient;
   readonly wait: (seconds: number) => void;
 }
@@ -187,7 +187,8 @@ for (const [engine, start] of Object.entries(engines)) {
       const places = delivered.map((index, place) => Math.abs(index - place));
       const farthest = Math.max(...places);
       t.diagnostic(`farthest from its place: ${farthest}`);
-      // Each consumer has one message under way; a delivery is seen when its answer arrives.
+      // Each consumer processes one message at a time; a delivery is recorded when its response
+      // arrives.
       assert.ok(farthest <= 4 * consumers, `a message came ${farthest} places from its own`);
     });
 

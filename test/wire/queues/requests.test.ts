@@ -5,8 +5,8 @@ import { messageBody, QueueWireClient } from '../kit/queue-client.js';
 import { assertInvalidParameter } from '../kit/queue-refusals.js';
 import { startQueueFixture } from '../kit/server.js';
 
-// Requests that no operation can serve (queue-service §1.2, §3.3, §8): which code, and what the
-// body names.
+// Requests that no operation accepts (queue-service §1.2, §3.3, §8): the code and details of the
+// error.
 
 const { queues, server } = await startQueueFixture();
 const queue = await queues.newQueue('refusals');

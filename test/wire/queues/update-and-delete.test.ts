@@ -16,7 +16,7 @@ const { queues, wait, clock } = await startQueueFixture();
 const weekSeconds = 604_800;
 const messageNotFound = { status: 404, code: 'MessageNotFound' } as const;
 
-/** The server's time some seconds from now, as messages show it. */
+/** The server's time plus these seconds, in the format of messages. */
 function httpDate(secondsFromNow = 0): string {
   return new Date(clock.nowMicros() / 1000 + secondsFromNow * 1000).toUTCString();
 }

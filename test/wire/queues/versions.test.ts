@@ -6,7 +6,7 @@ import { assertOutOfRange, assertTooLarge } from '../kit/queue-refusals.js';
 import { elementText, messagesOf } from '../kit/queue-xml.js';
 import { startQueueFixture } from '../kit/server.js';
 
-// queue-service §13 and §2: what changes at which version, each threshold from both sides.
+// queue-service §13 and §2: what depends on the version, with each threshold from both sides.
 
 const { queues, wait } = await startQueueFixture();
 

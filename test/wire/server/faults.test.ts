@@ -39,12 +39,12 @@ function sdkTable(name: string, clientOptions = options): TableClient {
   return TableClient.fromConnectionString(server.connectionString(), name, clientOptions);
 }
 
-/** Lets requests meet faults, and returns the records that `work` makes with its result. */
+/** Runs `work` under fault rules; returns its result and the records of its requests. */
 async function under<T>(rules: readonly FaultRule[], work: () => Promise<T>) {
   const before = records.length;
   server.faults.replace(rules);
   const result = await work();
-  // The record of an answer is made when it has been handed over, which may be after its arrival.
+  // A record is made when its response has been sent, which may be after it has arrived.
   await settled(() => records.length > before);
   return { result, made: records.slice(before) };
 }
@@ -182,7 +182,7 @@ describe('a fault on the wire', () => {
     const { result, made } = await under(rules, () => wire.get(table, 'p', 'r'));
     assert.equal(result.status, 500);
     assert.equal(made[0]?.fault, 'slow,late');
-    // Timers may be early by a fraction of a millisecond.
+    // Timers may fire early by a fraction of a millisecond.
     assert.ok((made[0]?.serverTimeMs ?? 0) >= 49, String(made[0]?.serverTimeMs));
     const fired = server.faults.list().map((rule) => rule.fired);
     assert.deepEqual(fired, [1, 1, 0]);

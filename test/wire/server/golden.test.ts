@@ -73,15 +73,15 @@ const patterns: Readonly<Record<string, string>> = {
   receipt: '[A-Za-z0-9+/_=-]+',
 };
 
-/** Labels whose value is another one in each response. */
+/** Labels that have another value in each response. */
 const perResponse = ['guid:request', 'guid:outer', 'guid:inner', 'guid:any'];
 
-/** The end of a transcript that speaks to a server. */
+/** One side of a transcript: sends requests to a server. */
 interface Speaker {
   readonly authority: string;
   now(): Date;
   wait(seconds: number): void;
-  /** For a head that is complete but for its signature. */
+  /** For a header that lacks only the signature. */
   authorizationFor(method: string, target: string, headers: Record<string, string>): string;
   exchange(bytes: Buffer, toHead: boolean): Promise<WireResponse>;
 }

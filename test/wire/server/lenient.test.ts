@@ -12,8 +12,8 @@ import { lasting, sasQuery, tableSas } from '../kit/sas.js';
 import { QueueWireClient } from '../kit/queue-client.js';
 import { startFixture } from '../kit/server.js';
 
-// Each item both ways: what the cloud service does, and what a server does that is told to be
-// lenient in this alone. Permissions of upserts: src/http/tables/write-entity.test.ts.
+// Each item in both modes: as the cloud service, and lenient in this item alone. Permissions of
+// upserts: src/http/tables/write-entity.test.ts.
 
 const strict = await startFixture();
 
@@ -28,7 +28,7 @@ async function check(
 }
 
 interface Case {
-  /** Sends what the item is about; with the table that it may use. */
+  /** Sends the request of the item; the table may be used for it. */
   readonly send: (client: WireClient, table: string) => Promise<unknown>;
   readonly refused: unknown;
   readonly accepted: unknown;

@@ -8,7 +8,7 @@ import type { WireClient } from '../kit/client.js';
 import { QueueWireClient } from '../kit/queue-client.js';
 import { startFixture } from '../kit/server.js';
 
-// Official clients against pages of every legal shape: each must see every row once.
+// Official clients with pages of every legal shape: each must read every row once.
 
 const seeds = ['1', '2', '3'];
 const partitions = ['', 'a', 'ab', 'b c', 'é', '😀'];

@@ -13,14 +13,14 @@ import { QueueWireClient } from '../kit/queue-client.js';
 import type { WireResponse } from '../kit/response.js';
 import { startFixture } from '../kit/server.js';
 
-// What the record of a request says, without a throttle or anything else that asks for it.
+// The content of a request record, without a throttle or another reason to make one.
 
 const records: RequestRecord[] = [];
 const { server, client } = await startFixture({ observers: [(record) => records.push(record)] });
 const queues = QueueWireClient.of(server);
 after(() => queues.close());
 
-/** The record of the request that was answered so. It is made when the answer has gone. */
+/** The record of the request with this response. It is made after the response was sent. */
 async function recordOf(answered: Promise<WireResponse>): Promise<RequestRecord> {
   const id = (await answered).header('x-ms-request-id');
   for (;;) {
@@ -30,7 +30,7 @@ async function recordOf(answered: Promise<WireResponse>): Promise<RequestRecord>
   }
 }
 
-/** What it says the request was about. */
+/** The parts of a record that say what the request was about. */
 async function subjectOf(answered: Promise<WireResponse>): Promise<object> {
   const record = await recordOf(answered);
   const { operation, resource, partitionKey, operationCount, load, status, errorCode } = record;

@@ -79,16 +79,16 @@ for (const [name, start] of starts) {
         await server.restore('base');
         assert.deepEqual(await all(), before);
       }
-      // No version is given out twice, whatever is forgotten.
+      // No version is issued twice, even after a restore.
       assert.equal(etags.size, 5);
-      // The receipt of before the snapshot is good again.
+      // The receipt from before the snapshot is valid again.
       assert.equal((await queues.delete(queue, put)).status, 204);
     });
 
     it('gives tables that are created after a restore an id of their own', async () => {
       await server.reset();
       await server.snapshot('empty');
-      // More than one block of ids, so that the stored counter moves on.
+      // More ids than one block has, so that the stored counter advances.
       for (let index = 0; index < 120; index += 1) await client.newTable(`early${index}x`);
       await server.restore('empty');
       const names: string[] = [];
@@ -115,7 +115,7 @@ for (const [name, start] of starts) {
       const state = { stop: false, writes: 0 };
       const writers = Array.from({ length: 8 }, async (_, writer) => {
         for (let index = 0; !state.stop; index += 1) {
-          // Two rows of one transaction: a restore must never leave one of them behind.
+          // Two rows of one transaction: a restore must keep both or none.
           const rowKey = `${writer}-${index}`;
           await sdk.submitTransaction([
             ['create', { partitionKey: 'p', rowKey: `${rowKey}-a` }],

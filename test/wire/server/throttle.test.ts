@@ -14,7 +14,7 @@ import { QueueWireClient } from '../kit/queue-client.js';
 import type { WireResponse } from '../kit/response.js';
 import { developmentAccount, developmentKey } from '../kit/signature.js';
 
-/** A throttled server whose clock stands still until a test moves it, and clients of it. */
+/** A throttled server with a clock that stands still until a test advances it, and its clients. */
 async function throttled(throttle: ThrottleSetting, options: ServerOptions = {}) {
   const clock = manualClock(Date.UTC(2024, 2, 1, 12) * 1000);
   const started = await startServer({ clock, checkClockSkew: false, throttle, ...options });
@@ -38,7 +38,7 @@ type Send = (index: number) => Promise<WireResponse>;
 
 let sent = 0;
 
-/** How many of these requests are served; the others must be refused as those of a busy server. */
+/** The number of requests that are served; the others must be refused as by a busy server. */
 async function served(count: number, send: Send): Promise<number> {
   let passed = 0;
   for (let index = 0; index < count; index += 1) {
@@ -104,7 +104,7 @@ describe('a throttled server', () => {
     assert.equal((await group(0)).status, 202);
     assert.equal((await group(10)).status, 202);
     assert.equal((await group(20)).status, 503);
-    // Two are left, for two alone.
+    // Two tokens are left, for two single inserts.
     assert.equal(await served(4, (index) => client.insert(table, entity('p', 100 + index))), 2);
     assert.equal((await client.rowKeys(table)).length, 10);
   });
@@ -120,7 +120,7 @@ describe('a throttled server', () => {
     const query = () => client.query(table, { filter: "PartitionKey eq 'p'" });
     assert.equal((await query()).items.length, 30);
     assert.equal((await query()).status, 503);
-    // A query over all partitions is no request to one.
+    // A query over all partitions does not count for a single partition.
     assert.equal((await client.query(table, { top: 1 })).status, 200);
     wait(2100);
     assert.equal((await query()).status, 503);

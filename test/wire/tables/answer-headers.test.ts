@@ -14,7 +14,7 @@ const etagPattern = /^W\/"datetime'\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\d(\.\d{1,7})
 const guidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const minimalType = 'application/json;odata=minimalmetadata;streaming=true;charset=utf-8';
 
-/** What every OData response carries. */
+/** Headers of every OData response. */
 function assertCommon(response: WireResponse): void {
   assert.match(response.header('x-ms-request-id') ?? '', guidPattern);
   assert.equal(response.header('x-ms-version'), '2019-02-02');
@@ -23,7 +23,7 @@ function assertCommon(response: WireResponse): void {
   assert.equal(response.header('cache-control'), 'no-cache');
 }
 
-/** Checks the headers that only some operations have; those not named must be absent. */
+/** Checks headers that only some operations have; all others of them must be absent. */
 function assertHeaders(
   response: WireResponse,
   expected: {
@@ -45,7 +45,7 @@ function assertHeaders(
   if (expected.status === 204) assert.equal(response.header('content-length'), '0');
 }
 
-// What every operation answers is in the transcripts of test/golden; this is what those do not show.
+// Headers that the transcripts of test/golden do not show.
 describe('headers of table operations', () => {
   it('other values of Prefer are ignored', async () => {
     const response = await client.createTable('otherPreference', { Prefer: 'respond-async' });
@@ -147,7 +147,7 @@ describe('headers of every response', () => {
 describe('addresses of what was inserted', () => {
   const wide = '\u20ac';
 
-  /** Which of the headers an insert of keys of this length has. */
+  /** The headers in the response to an insert of keys with this length. */
   async function headersOf(length: number, prefer: string): Promise<(string | undefined)[]> {
     const keys = { PartitionKey: wide.repeat(length), RowKey: wide.repeat(length) };
     await client.send({

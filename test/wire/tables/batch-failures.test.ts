@@ -18,8 +18,7 @@ import { entityPath } from '../kit/client.js';
 import { refusedAt, assertFrontDoorError, assertJsonError, refusals } from '../kit/errors.js';
 import { startFixture } from '../kit/server.js';
 
-// table-service §9.1, §9.5 and §9.6: what a batch that fails answers, and that it leaves nothing
-// behind.
+// table-service §9.1, §9.5 and §9.6: the response to a batch that fails, which must change nothing.
 
 const { client } = await startFixture();
 const { base } = client;
@@ -29,7 +28,7 @@ const keys = { PartitionKey: 'p' };
 
 interface Failure {
   readonly name: string;
-  /** The operation that fails on a table that holds one entity with the row key `there`. */
+  /** An operation that fails on a table with one entity, whose row key is `there`. */
   readonly operation: (table: string) => Operation;
   readonly status: number;
   readonly code: string;
@@ -119,7 +118,7 @@ async function tableWithOne(): Promise<string> {
   return table;
 }
 
-/** What the table held before, it holds after. */
+/** Checks that the table has the content from before. */
 async function assertUntouched(table: string, before: string): Promise<void> {
   assert.equal((await client.query(table)).text, before);
 }
@@ -278,7 +277,8 @@ describe('rules of a changeset (table-service §9.1)', () => {
     });
   });
 
-  // The service finds this one in another layer for updates than for inserts (table-service §9.5).
+  // For updates another layer of the service finds this error than for inserts (table-service
+  // §9.5).
   it('a date out of range carries no index on a single merge or replace', async () => {
     const table = await client.newTable();
     const value = { 'd@odata.type': 'Edm.DateTime', d: '1500-01-02T03:04:05Z' };
@@ -383,7 +383,7 @@ describe('errors of the outer request', () => {
 
   const mebibytes4 = 4 * 1024 * 1024;
 
-  /** A valid batch of exactly `bytes`: 100 inserts, the last padded with white space. */
+  /** A valid batch of exactly `bytes` bytes: 100 inserts, the last padded with white space. */
   function batchOf(table: string, bytes: number): string {
     const value = 'x'.repeat(30_000);
     const operations = Array.from({ length: 100 }, (_, index) =>

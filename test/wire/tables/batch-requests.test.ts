@@ -15,7 +15,7 @@ import {
 import { acceptNone, entityPath, WireClient } from '../kit/client.js';
 import { startFixture } from '../kit/server.js';
 
-// table-service §9.2 and §9.7: every shape of batch request that real clients send is understood.
+// table-service §9.2 and §9.7: every form of batch request that real clients send is accepted.
 
 const { client, server } = await startFixture();
 const { base } = client;
@@ -24,7 +24,7 @@ const crlf = (lines: readonly string[]) => lines.join('\r\n');
 const entity = (rowKey: string) => `{"PartitionKey":"p","RowKey":"${rowKey}","n":1}`;
 const batch = 'multipart/mixed; boundary=batch_1';
 
-/** Sends text to a fresh table, which `{table}` stands for, and returns the row keys after. */
+/** Sends text to a new table, whose name replaces `{table}`, and returns its row keys. */
 async function run(text: string, contentType = batch, statuses: readonly number[] = [204]) {
   const table = await client.newTable();
   await client.put(table, { PartitionKey: 'p', RowKey: 'there', n: 0 });
@@ -34,7 +34,7 @@ async function run(text: string, contentType = batch, statuses: readonly number[
   return { table, parts, rowKeys: await client.rowKeys(table) };
 }
 
-/** One insert in the form of table-service §9.2, its pieces exchangeable. */
+/** One insert in the form of table-service §9.2, with replaceable parts. */
 function document(
   pieces: {
     readonly preamble?: string;

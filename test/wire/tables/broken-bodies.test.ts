@@ -5,7 +5,7 @@ import { assertJsonError } from '../kit/errors.js';
 import { isRefusal } from '../kit/malformed-http.js';
 import { startFixture } from '../kit/server.js';
 
-// Whatever arrives, the answer is a documented 4xx: never a 5xx, a hang or a crash.
+// For any body the response is a documented 4xx: never a 5xx, a hang or a crash.
 
 const { client } = await startFixture();
 const table = await client.newTable('hostile');
@@ -13,7 +13,7 @@ const canary = { PartitionKey: 'canary', RowKey: 'r', text: 'unharmed', n: 42 };
 await client.put(table, canary);
 const canaryText = (await client.get(table, 'canary', 'r')).text;
 
-/** The server still serves, and what was stored is what was stored. */
+/** Checks that the server responds and that stored data are unchanged. */
 async function assertUnharmed(): Promise<void> {
   const health = await client.send({ target: '/healthz', auth: 'none' });
   assert.equal(health.status, 200);

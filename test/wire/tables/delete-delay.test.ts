@@ -62,7 +62,7 @@ describe('a table whose deletion takes its time', () => {
     const table = TableClient.fromConnectionString(text, 'official', more);
     await service.createTable('official');
     await service.deleteTable('official');
-    // The client swallows a table that is there, but not one that is being deleted.
+    // The client ignores the error for an existing table, but not for one that is being deleted.
     await assert.rejects(table.createTable(), { statusCode: 409 });
     await service.deleteTable('official');
     wait(delayMs / 1000);

@@ -4,7 +4,7 @@ import { acceptFull, acceptNone, entityPath } from '../kit/client.js';
 import { assertFrontDoorError, assertJsonError, refusals } from '../kit/errors.js';
 import { startFixture } from '../kit/server.js';
 
-// The three error shapes of table-service §3.1 and which layer answers in which.
+// The three error forms of table-service §3.1, and the layer that uses each.
 
 const { client } = await startFixture();
 

@@ -154,11 +154,12 @@ describe('literals', () => {
     ['a eq -1', []],
     ['a gt -1', ['1', '2', '3', '4']],
     ['a eq +1', ['1', '2']],
-    // Beyond Int32 and without L: an Int64 (choice of this server), so a mismatch with an Int32.
+    // Beyond Int32 and without L it is an Int64 (choice of this server), which does not match an
+    // Int32.
     ['a lt 3000000000', ['1', '2', '3', '4']],
     ['a gt 3000000000', []],
     ['d lt 3000000000', ['6']],
-    // NaN is unlike everything (choice of this server).
+    // NaN differs from every value (choice of this server).
     ['n eq 1.0', []],
     ['n ne 1.0', ['6']],
     ['n lt 1.0', []],
@@ -265,7 +266,7 @@ describe('what the service refuses', () => {
   } as const;
   refuses([`(PartitionKey) and (RowKey eq 'a')`, `RowKey and a eq 1`], incompatible);
 
-  // A key compared with anything but a string (choice of this server).
+  // A key compared with another type than a string (choice of this server).
   refuses(
     [
       'PartitionKey eq 5',
@@ -279,7 +280,7 @@ describe('what the service refuses', () => {
     },
   );
 
-  // A literal that is no boolean where one is needed.
+  // A literal that is not a boolean where one is required.
   refuses(['1', `'x'`, 'a eq 1 and (1)', '1.5', `a eq 1 or 'x'`], {
     status: 400,
     code: 'InvalidInput',

@@ -22,7 +22,7 @@ const types = [
 ] as const;
 type Type = (typeof types)[number];
 
-/** Values in ascending order, as JSON; the literal is the one in the middle (the upper of two). */
+/** Values in ascending order, as JSON; the literal is the middle one (the upper of two). */
 interface Sample {
   readonly json: readonly string[];
   readonly middle: number;
@@ -78,7 +78,7 @@ const comparable: Readonly<Record<Type, readonly Type[]>> = {
   Binary: ['Binary'],
 };
 
-/** Rows that a comparison finds, written down from table-service §5.4 and from nothing else. */
+/** Rows that a comparison must find, from table-service §5.4 alone. */
 function expected(property: Type, operator: Operator, literal: Type): string[] {
   const { json, middle } = samples[property];
   return json.flatMap((_, index) => {

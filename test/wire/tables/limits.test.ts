@@ -11,8 +11,7 @@ import { entityPath } from '../kit/client.js';
 import { assertJsonError, refusals, type ExpectedError } from '../kit/errors.js';
 import { startFixture } from '../kit/server.js';
 
-// table-service §14 no. 6, §2.2 and §2.3: every limit ± 1, each with its own code,
-// and nothing stored.
+// table-service §14 no. 6, §2.2 and §2.3: every limit ± 1 has its own code, and nothing is stored.
 
 const { client } = await startFixture();
 
@@ -27,9 +26,7 @@ function properties(count: number): Record<string, number> {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, index]));
 }
 
-/**
- * Properties that give, with one-letter keys, an entity of exactly this size (table-service §2.2).
- */
+/** Properties that make an entity with one-letter keys exactly this large (table-service §2.2). */
 function sized(bytes: number): Record<string, string> {
   const full = 8 + 2 * 3 + 65_536 + 4;
   let left = bytes - (4 + 2 * (1 + 1));

@@ -33,7 +33,7 @@ describe('Accept', () => {
     ['application/json;odata=nometadata, application/json;odata=fullmetadata', 'nometadata'],
     ['text/html, application/json;odata=fullmetadata', 'fullmetadata'],
     ['application/atom+xml,application/json;odata=nometadata', 'nometadata'],
-    // Our choice: the service would speak Atom (table-service §4.1).
+    // Choice of this server: the service would respond in Atom (table-service §4.1).
     ['*/*', 'minimalmetadata'],
   ];
   for (const [accept, level] of accepted) {

@@ -33,7 +33,7 @@ async function filled(count: number): Promise<string> {
 const range = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => rowKeyOf(from + index));
 
-/** The token of a response as request parameters; undefined when there is none. */
+/** The token of a response as query parameters; undefined when there is none. */
 function tokenOf(response: WireResponse): Record<string, string> | undefined {
   const partition = response.header('x-ms-continuation-nextpartitionkey');
   const row = response.header('x-ms-continuation-nextrowkey');

@@ -5,7 +5,7 @@ import { assertJsonError, refusals } from '../kit/errors.js';
 import { startFixture } from '../kit/server.js';
 import { member, writeAndRead } from '../kit/typed-values.js';
 
-// table-service §14 no. 4: dates to 100 ns; beside them the other types that are texts in JSON.
+// table-service §14 no. 4: dates to 100 ns, and the other types that are strings in JSON.
 
 const { client } = await startFixture();
 const table = await client.newTable();
