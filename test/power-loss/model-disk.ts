@@ -3,6 +3,10 @@ import type { SimRandom } from '../support/sim-random.js';
 import type { Schedule } from './schedule.js';
 import { tear, type DiskWrite } from './sectors.js';
 
+interface DoubtfulWrite extends DiskWrite {
+  hasFailed?: true;
+}
+
 interface DiskFile {
   readonly number: number;
   /** What is certainly on the disk. */
@@ -10,7 +14,7 @@ interface DiskFile {
   /**
    * Writes in progress and failed writes: each may be on the disk completely, partly or not at all.
    */
-  doubtful: DiskWrite[];
+  doubtful: DoubtfulWrite[];
   /** A name that is being made or removed may or may not be on the disk. */
   nameIs: 'there' | 'being made' | 'being removed' | 'removed';
 }
@@ -56,6 +60,11 @@ export class ModelDisk {
   /** The folders that a process sees. */
   get folders(): readonly Folder[] {
     return this.#folders.filter(({ isRemoved }) => !isRemoved);
+  }
+
+  /** Whether it has been asked for what it does not have yet. */
+  get isWriting(): boolean {
+    return this.folders.some(({ files }) => files.some(({ doubtful }) => doubtful.length > 0));
   }
 
   filesFor(process: Process): JournalFiles {
@@ -142,8 +151,8 @@ class ModelFiles implements JournalFiles {
   #read(file: DiskFile): Buffer {
     const content = Buffer.from(file.content);
     for (const write of file.doubtful) {
-      if (this.#process.random.chance(0.7)) content.set(write.bytes, write.position);
-      else tear(content, write, this.#process.random);
+      if (write.hasFailed === true) tear(content, write, this.#process.random);
+      else content.set(write.bytes, write.position);
     }
     if (!this.#process.dropsReadSyncs) {
       file.content = Buffer.from(content);
@@ -245,13 +254,16 @@ class OpenFile implements JournalFile {
 
   async write(bytes: Uint8Array, position: number): Promise<void> {
     const { schedule, random, faults, dropsSyncs } = this.#process;
-    const write: DiskWrite = { position, bytes: Buffer.from(bytes) };
+    const write: DoubtfulWrite = { position, bytes: Buffer.from(bytes) };
     const file = this.#file;
     file.doubtful.push(write);
     await schedule.step();
     const fails = random.chance(this.#hasFailed ? faults.annulFails : faults.writeFails);
     this.#hasFailed = fails;
-    if (fails) throw new Error('EIO: i/o error');
+    if (fails) {
+      write.hasFailed = true;
+      throw new Error('EIO: i/o error');
+    }
     if (dropsSyncs) return;
     if (random.chance(0.5)) await schedule.step();
     file.content.set(write.bytes, position);
@@ -275,18 +287,19 @@ class OpenFile implements JournalFile {
 }
 
 /** The parts of an uncertain write that a certain write does not cover. */
-function rest(doubtful: DiskWrite, certain: DiskWrite): readonly DiskWrite[] {
+function rest(doubtful: DoubtfulWrite, certain: DiskWrite): readonly DoubtfulWrite[] {
   const end = doubtful.position + doubtful.bytes.length;
   const certainEnd = certain.position + certain.bytes.length;
   if (certainEnd <= doubtful.position || certain.position >= end) return [doubtful];
-  const left: DiskWrite[] = [];
+  const left: DoubtfulWrite[] = [];
+  const failed = doubtful.hasFailed === true ? { hasFailed: true as const } : {};
   if (doubtful.position < certain.position) {
     const bytes = doubtful.bytes.subarray(0, certain.position - doubtful.position);
-    left.push({ position: doubtful.position, bytes });
+    left.push({ ...failed, position: doubtful.position, bytes });
   }
   if (end > certainEnd) {
     const bytes = doubtful.bytes.subarray(certainEnd - doubtful.position);
-    left.push({ position: certainEnd, bytes });
+    left.push({ ...failed, position: certainEnd, bytes });
   }
   return left;
 }

@@ -6,7 +6,7 @@ import { simulate } from './simulation.js';
 import { protections } from './life.js';
 
 const images = byLength({ short: 400, long: 10_000 });
-const canaryImages = 300;
+const canaryImages = 1000;
 
 describe('losses of power', () => {
   const seed = seedSetting('TABULARIUM_POWER_SEED');

@@ -55,8 +55,11 @@ export async function simulate({ seed, without }: SimulationOptions): Promise<Si
       zombie = life;
       continue;
     }
+    if (end === 'kill') {
+      await killInAWrite(life, world);
+      continue;
+    }
     life.kill();
-    if (end === 'kill') continue;
     world.disk.losePower(random);
     losses += 1;
   }
@@ -79,6 +82,15 @@ async function live(life: Life, zombie: Life | undefined, { random }: World): Pr
     await zombie.advance();
   }
   zombie?.kill();
+}
+
+/** What matters of a kill is what the system has, and the disk does not. */
+async function killInAWrite(life: Life, { disk, random }: World): Promise<void> {
+  for (let moment = 0; moment < momentsMax && !disk.isWriting; moment += 1) {
+    if (random.chance(0.5)) life.act();
+    else await life.advance();
+  }
+  life.kill();
 }
 
 async function closeOrDie(life: Life, random: SimRandom): Promise<void> {

@@ -55,6 +55,7 @@ export class Journal {
   #free: JournalFile[] = [];
   #preparing: Promise<unknown> | undefined;
   #filesMade = 0;
+  #growingBytes = firstFileBytes;
   #isWriting = false;
   #mayHaveRetired = true;
 
@@ -67,17 +68,9 @@ export class Journal {
     this.#lastSequence = lastSequence;
   }
 
-  /**
-   * Makes the first file, by which the journal is known to be there. On a full disk it is a small
-   * one, so that what is stored can be read until there is space again.
-   */
+  /** Makes the first file, by which the journal is known to be there. */
   async open(): Promise<void> {
-    try {
-      this.#active = await this.#create(this.#usualBytes);
-    } catch (error) {
-      if (!(error instanceof StoreWriteError) || !isFull(error.cause)) throw error;
-      this.#active = await this.#create(smallFileBytes);
-    }
+    this.#active = await this.#createUsual(smallFileBytes);
   }
 
   /** Of the last frame that is durable and was shown. */
@@ -187,22 +180,40 @@ export class Journal {
     await this.#preparing;
     const at = this.#free.findIndex(({ bytes }) => bytes >= needed);
     const [file] = at < 0 ? [] : this.#free.splice(at, 1);
-    return file ?? this.#create(Math.max(needed, this.#usualBytes));
-  }
-
-  /** Of the next file that is made. */
-  get #usualBytes(): number {
-    return Math.min(this.#options.fileBytes, firstFileBytes * growth ** this.#filesMade);
+    // Leaves the disk some room for a start.
+    return file ?? this.#createUsual(Math.max(needed, this.#firstBytes));
   }
 
   /** So that no commit waits for a file. One that cannot be made is told when it is needed. */
   #prepareNext(): void {
     if (this.#free.length > 0 || this.#preparing !== undefined) return;
     if (this.#used.length + 2 > this.#options.filesMax) return;
-    this.#preparing = this.#create(this.#usualBytes)
+    this.#preparing = this.#createUsual(this.#firstBytes)
       .then((file) => this.#free.push(file))
       .catch(() => undefined)
       .finally(() => (this.#preparing = undefined));
+  }
+
+  get #firstBytes(): number {
+    return Math.min(firstFileBytes, this.#options.fileBytes);
+  }
+
+  /**
+   * Of the usual size, or on a disk that is too full of the size that is needed: what is stored can
+   * be read then, and written as long as there is any space.
+   */
+  async #createUsual(neededBytes: number): Promise<JournalFile> {
+    const { fileBytes } = this.#options;
+    const usualBytes = Math.min(fileBytes, this.#growingBytes);
+    try {
+      const file = await this.#create(Math.max(neededBytes, usualBytes));
+      this.#growingBytes = Math.min(fileBytes, growth * usualBytes);
+      return file;
+    } catch (error) {
+      const isTooLarge = error instanceof StoreWriteError && isFull(error.cause);
+      if (!isTooLarge || neededBytes >= usualBytes) throw error;
+      return this.#create(neededBytes);
+    }
   }
 
   async #create(bytes: number): Promise<JournalFile> {
@@ -225,8 +236,12 @@ export class Journal {
     }
   }
 
-  /** Sees to it that a frame which was not written rightly is none after a restart either. */
+  /**
+   * Sees to it that a frame which was not written rightly is none after a restart either. In a file
+   * that was moved it may have been read by now, and counts then.
+   */
   async #annul(file: JournalFile, cause: unknown): Promise<void> {
+    if (!file.isInPlace()) return;
     try {
       await file.write(Buffer.alloc(blockBytes), this.#at);
     } catch (error) {

@@ -46,7 +46,9 @@ describe('the first start on a directory', () => {
           const failure = await startUnder(faults, { calls, path: 'data.mdb', action, after });
           if (failure === undefined) break;
           const { code, signal, output } = failure.exit;
-          assert.deepEqual({ code, signal }, { code: 1, signal: null }, output);
+          // A store that has failed ends its process itself.
+          const isClear = signal === null && (code === 1 || code === 74);
+          assert.ok(isClear, `${code} ${signal} ${output}`);
           assert.match(
             output,
             /^error: The data directory .* cannot be used: .*EIO.*Then start again/m,
