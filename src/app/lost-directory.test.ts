@@ -4,8 +4,20 @@ import { it } from 'node:test';
 import { startDurableServer } from '../../test/support/start-server.js';
 import { WireClient } from '../../test/wire/kit/client.js';
 
-it('refuses writes, is unhealthy and says why when its data directory is removed', async () => {
-  await using started = await startDurableServer();
+/** What a server says first that misses its files. */
+const missed = {
+  on: /The journal file .*journal.* was moved, replaced or removed/,
+  off: /The file .*data\.mdb is gone/,
+};
+
+for (const journal of ['on', 'off'] as const) {
+  const mode = `journal ${journal}`;
+  it(`refuses writes, is unhealthy and says why when its directory is removed (${mode})`, () =>
+    removeUnder(journal));
+}
+
+async function removeUnder(journal: 'on' | 'off'): Promise<void> {
+  await using started = await startDurableServer({ journal });
   const client = new WireClient(started.server.tablePort);
   const table = await client.newTable();
   assert.equal((await fetch(healthUrl(started.server.tablePort))).status, 200);
@@ -14,9 +26,9 @@ it('refuses writes, is unhealthy and says why when its data directory is removed
   assert.equal(refused.status, 500);
   assert.equal((await fetch(healthUrl(started.server.tablePort))).status, 503);
   assert.equal((await client.query(table)).status, 200);
-  assert.match(JSON.stringify(started.errors, textOfErrors), /The file .*data\.mdb is gone/);
+  assert.match(JSON.stringify(started.errors, textOfErrors), missed[journal]);
   client.close();
-});
+}
 
 it('says to who controls it why its data cannot be reset', async () => {
   await using started = await startDurableServer({ controlPort: 0 });
@@ -24,7 +36,7 @@ it('says to who controls it why its data cannot be reset', async () => {
   const url = `http://127.0.0.1:${started.server.controlPort}/reset`;
   const answer = await fetch(url, { method: 'POST' });
   assert.equal(answer.status, 500);
-  assert.match(await answer.text(), /Nothing is written: The file .*data\.mdb is gone/);
+  assert.match(await answer.text(), /Nothing is written: The journal file .* was moved/);
 });
 
 function healthUrl(port: number): string {

@@ -1,4 +1,9 @@
-import { StoreDamagedError, StoreWriteError, type StoreFailedError } from '../kv/errors.js';
+import {
+  CommitUnknownError,
+  StoreDamagedError,
+  StoreFailedError,
+  StoreWriteError,
+} from '../kv/errors.js';
 import type { ServedStore, StoreEvents } from '../kv/served-store.js';
 import { DiskFiles } from '../engines/journal/disk-files.js';
 import {
@@ -73,9 +78,20 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
 
 /** What a start reports of an engine that did not open. */
 function engineError(directory: string, error: unknown): unknown {
-  if (error instanceof StoreWriteError) return startError(directory, error.cause);
-  if (!(error instanceof StoreDamagedError)) return startError(directory, error);
-  return new DataDirectoryError('damaged', error.message, { cause: error });
+  if (error instanceof StoreDamagedError) {
+    return new DataDirectoryError('damaged', error.message, { cause: error });
+  }
+  const found = startError(directory, ofDisk(error));
+  return found instanceof DataDirectoryError ? found : error;
+}
+
+/** What the disk said, within what the engines made of it. */
+function ofDisk(error: unknown): unknown {
+  const isOfEngine =
+    error instanceof StoreWriteError ||
+    error instanceof StoreFailedError ||
+    error instanceof CommitUnknownError;
+  return isOfEngine && error.cause !== undefined ? ofDisk(error.cause) : error;
 }
 
 /** What an owner with a journal has acknowledged is not in the base yet, nor known to others. */
@@ -85,7 +101,7 @@ async function joined(base: LmdbStore, directory: string): Promise<ServedStore> 
   throw new DataDirectoryError(
     'in-use',
     `The process that owns the data directory ${directory} keeps a journal, which it does not ` +
-      'share. Start it without --journal on.',
+      'share. Start it with --workers, or with --journal off.',
   );
 }
 

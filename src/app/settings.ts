@@ -38,6 +38,7 @@ export interface ServerSettings {
   readonly tls: TlsChoice | undefined;
   readonly accounts: readonly AccountSettings[];
   readonly durability: 'durable' | 'relaxed';
+  /** Of a process that shares its data with no worker. */
   readonly journal: 'on' | 'off';
   readonly init: SeedData;
   readonly observers: readonly RequestObserver[];
@@ -76,7 +77,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     tls: options.tls && tlsChoiceOf(options.tls),
     accounts: accountsOf(options.accounts ?? [developmentAccount]),
     durability: options.durability ?? 'durable',
-    journal: options.journal ?? 'off',
+    journal: journalOf(options),
     init: options.init ?? {},
     observers: options.observers ?? [],
     logger: options.logger ?? silentLogger,
@@ -104,6 +105,15 @@ function storageOf({ location, inMemory }: ServerOptions): StorageChoice {
   }
   if (location.includes('\0')) throw wrongOption(['location'], 'must be the path of a directory');
   return { kind: 'directory', directory: location };
+}
+
+/** Whether one process that owns its data keeps a journal. Throws `ServerOptionsError`. */
+export function journalOf({ journal, durability, inMemory }: ServerOptions): 'on' | 'off' {
+  if (inMemory === true) return 'off';
+  if (durability !== 'relaxed') return journal ?? 'on';
+  if (journal !== 'on') return 'off';
+  const problem = "is for durable writes, and durability is 'relaxed': leave one of them out";
+  throw wrongOption(['journal'], problem);
 }
 
 function listenersOf(options: ServerOptions): Record<ServiceName, ListenerSettings> {

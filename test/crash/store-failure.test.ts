@@ -45,22 +45,34 @@ const diskFails = {
 } as const;
 const failed = 'the store has failed';
 
+/** What makes the store of one process fail, by how it is started. */
+const failures = {
+  'with a journal': {
+    flags: [],
+    // A frame, and the zeros that should annul it.
+    rule: { ...diskFails, path: '/journal/', calls: writeCalls, times: 2 },
+  },
+  'without one': { flags: ['--journal', 'off'], rule: diskFails },
+};
+
 void describe('a storage engine that cannot go on', { skip: withoutFaults }, () => {
-  void it('ends a server with a code of its own, which then starts with all it acknowledged', async () => {
-    await using directory = await temporaryDirectory();
-    const location = join(directory.path, 'data');
-    await using faulty = await startCliWithFaults(['--location', location]);
-    const { server, faults } = faulty;
-    const table = tableOf(server);
-    await table.createTable();
-    faults.set(diskFails);
-    const kept = await writeUntil(table, () => server.stderr.includes(failed));
-    const { code, signal } = await server.result;
-    assert.ok(code === 74 || signal === 'SIGKILL', `${code} ${signal}`);
-    const next = await startCli(['--location', location]);
-    for (const rowKey of kept) await tableOf(next).getEntity('p', rowKey);
-    assert.equal(await stopCli(next), 0);
-  });
+  for (const [how, { flags, rule }] of Object.entries(failures)) {
+    void it(`ends a server ${how} by a code of its own, and nothing acknowledged is lost`, async () => {
+      await using directory = await temporaryDirectory();
+      const location = join(directory.path, 'data');
+      await using faulty = await startCliWithFaults(['--location', location, ...flags]);
+      const { server, faults } = faulty;
+      const table = tableOf(server);
+      await table.createTable();
+      faults.set(rule);
+      const kept = await writeUntil(table, () => server.stderr.includes(failed));
+      const { code, signal } = await server.result;
+      assert.ok(code === 74 || signal === 'SIGKILL', `${code} ${signal}`);
+      const next = await startCli(['--location', location, ...flags]);
+      for (const rowKey of kept) await tableOf(next).getEntity('p', rowKey);
+      assert.equal(await stopCli(next), 0);
+    });
+  }
 
   void it('ends a worker, which is replaced, and keeps no other from writing', async () => {
     await using directory = await temporaryDirectory();

@@ -50,16 +50,19 @@ export const storageOptions = {
     file: { member: 'durability', example: 'durable' },
   }),
   /**
-   * `on`: writes are durable when a journal beside the data file has them, and go to the data file
-   * later. Not with several processes.
+   * `on`, the default where one process keeps durable data in a directory: writes are durable when a
+   * journal beside the data file has them, and go to the data file later. `off`: each waits for the
+   * data file, as the writes of several processes do.
    */
   journal: option({
     shape: choice(['on', 'off']),
-    help: 'on: writes go to a journal first, which is faster, and to the data file later',
-    standard: 'off',
+    help:
+      'on: writes are durable when a journal has them, which is faster, and go to the data file ' +
+      'later; off: each waits for the data file',
+    standardWords: 'on; off with workers, in memory and relaxed',
     group: 'Data:',
     flags: [{ spelling: '--journal <mode>', form: 'text', variable: 'TABULARIUM_JOURNAL' }],
-    file: { member: 'journal', example: 'on' },
+    file: { member: 'journal', example: 'off' },
   }),
 };
 

@@ -1,5 +1,6 @@
 import { endpointOf, endpointsByPlural } from '../../app/endpoints.js';
 import type { ServerEndpoints, TabulariumServer } from '../../app/index.js';
+import { journalOf } from '../../app/settings.js';
 import { serviceNames, services } from '../../model/services/services.js';
 import { developmentAccount, type AccountSettings } from '../../services/accounts/directory.js';
 import type { StartSettings } from './settings.js';
@@ -27,7 +28,7 @@ export function bannerText(
   { isPrivate }: { readonly isPrivate: boolean },
 ): string {
   const isRelaxed = options.inMemory !== true && options.durability === 'relaxed';
-  const isJournaled = options.inMemory !== true && options.journal === 'on';
+  const isJournaled = workers === 1 && journalOf(options) === 'on';
   const notes = `${isRelaxed ? ' (relaxed durability)' : ''}${isJournaled ? ' (journal)' : ''}`;
   const lines = [
     'Tabularium',
@@ -64,7 +65,8 @@ export function listeningFields(
   server: ServerEndpoints,
   { process: { workers }, options, storage }: ShownSettings,
 ): Record<string, unknown> {
-  const { durability, journal = 'off' } = options;
+  const { durability } = options;
+  const journal = workers === 1 ? journalOf(options) : 'off';
   return {
     ...endpointsByPlural(server),
     storage,
