@@ -40,7 +40,15 @@ export type EngineSettings = Pick<
 
 /** Throws when the data directory cannot be opened or has another owner. */
 export async function openEngine(settings: EngineSettings, sharing: Sharing): Promise<ServedStore> {
-  const { storage, storageClock: clock, timers, randomness, durability, journal } = settings;
+  const {
+    storage,
+    storageClock: clock,
+    timers,
+    randomness,
+    durability,
+    journal,
+    logger,
+  } = settings;
   if (storage.kind === 'memory') return openMemoryStore({ clock });
   const events = eventsFor(settings);
   const { directory } = storage;
@@ -50,13 +58,17 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
   }
   const files = new DiskFiles({ directory, sync: true });
   const onFailed = (error: StoreFailedError) => events.failed(error);
+  const onTrouble = (error: Error | undefined) => {
+    if (error === undefined) logger.warn('the data file takes what the journal has again');
+    else logger.error('the data file takes nothing: the journal keeps it', { error });
+  };
   const openOver = async <Opened>(
     lmdb: Pick<LmdbStoreOptions, 'durability' | 'ingestsInThread'>,
     open: (options: JournaledStoreOptions & { readonly base: LmdbStore }) => Promise<Opened>,
   ): Promise<Opened> => {
     const base = await openLmdbStore({ ...engine, ...lmdb });
     try {
-      return await open({ base, files, clock, timers, randomness, onFailed });
+      return await open({ base, files, clock, timers, randomness, onFailed, onTrouble });
     } catch (error) {
       await base.close();
       throw engineError(directory, error);

@@ -23,6 +23,7 @@ export interface OpenOptions {
   readonly limits?: Partial<JournalLimits>;
   readonly timers?: Timers;
   readonly onFailed?: (error: StoreFailedError) => void;
+  readonly onTrouble?: (error: Error | undefined) => void;
 }
 
 /** A data directory whose data file is a model in memory, which lasts as long as the directory. */
@@ -43,7 +44,14 @@ export async function journalDirectory(): Promise<JournalDirectory> {
   return {
     directory,
     memory,
-    open: ({ files = same, base = same, limits, onFailed, timers = systemTimers } = {}) =>
+    open: ({
+      files = same,
+      base = same,
+      limits,
+      onFailed,
+      onTrouble,
+      timers = systemTimers,
+    } = {}) =>
       openJournaledStore({
         base: base(memory),
         files: files(new DiskFiles({ directory, sync: false })),
@@ -52,6 +60,7 @@ export async function journalDirectory(): Promise<JournalDirectory> {
         randomness: systemRandomness,
         limits: { ...smallLimits, ...limits },
         ...(onFailed !== undefined && { onFailed }),
+        ...(onTrouble !== undefined && { onTrouble }),
       }),
     [Symbol.asyncDispose]: remove,
   };

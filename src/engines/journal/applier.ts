@@ -25,6 +25,8 @@ export interface ApplierParts {
   readonly epochs: ReadEpochs;
   readonly timers: Timers;
   readonly lastVersion: () => number;
+  /** With why, when the base begins to take nothing; with nothing when it takes all again. */
+  readonly onTrouble: (error: Error | undefined) => void;
   /** So many bytes in the table make it begin at once. */
   readonly bytesToBegin: number;
 }
@@ -96,11 +98,18 @@ export class Applier {
     try {
       await this.#runPass();
     } catch (error) {
-      this.#trouble = error instanceof Error ? error : new Error(String(error));
+      this.#note(error instanceof Error ? error : new Error(String(error)));
     }
     this.#pass = undefined;
     this.#goOn();
     this.#tellProgress();
+  }
+
+  #note(trouble: Error | undefined): void {
+    const isNews = (trouble === undefined) !== (this.#trouble === undefined);
+    this.#trouble = trouble;
+    // One that has failed tells it itself.
+    if (isNews && !(trouble instanceof StoreFailedError)) this.#parts.onTrouble(trouble);
   }
 
   #goOn(): void {
@@ -133,7 +142,7 @@ export class Applier {
       if (next === undefined) puts.push(noteEntry({ ...position, isSettled }));
       await base.ingest({ entries: puts, deletes, floor });
       table.settle(entries);
-      this.#trouble = undefined;
+      this.#note(undefined);
       this.#tellProgress();
       start = next;
     }

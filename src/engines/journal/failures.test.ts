@@ -161,7 +161,13 @@ describe('failures of a journal', () => {
   it('goes on up to its bound while the data file takes nothing, then says why', async () => {
     await using made = await journalDirectory();
     const { state, base } = refusing();
-    const store = await made.open({ base, timers: hasty, limits: { tableBytesMax: 20_000 } });
+    const told: (string | undefined)[] = [];
+    const store = await made.open({
+      base,
+      timers: hasty,
+      limits: { tableBytesMax: 20_000 },
+      onTrouble: (error) => told.push(error?.message),
+    });
     state.refuses = true;
     let acknowledged = 0;
     const refused = await (async () => {
@@ -175,6 +181,7 @@ describe('failures of a journal', () => {
     state.refuses = false;
     // Found out without a commit.
     while (store.trouble() !== undefined) await pause(1);
+    assert.deepEqual(told, ['ENOSPC: no space left on device', undefined]);
     await put(store, 'later');
     await store.close();
     for (let index = 0; index < acknowledged; index += 1) {

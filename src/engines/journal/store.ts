@@ -74,6 +74,8 @@ export interface JournaledStoreOptions {
   readonly trust?: Trust;
   /** The store can do no more work: the process has to end. Called once. */
   readonly onFailed?: (error: StoreFailedError) => void;
+  /** The base takes nothing, which the journal keeps; or, without an error, takes all again. */
+  readonly onTrouble?: (error: Error | undefined) => void;
 }
 
 /**
@@ -165,6 +167,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
       epochs: this.#epochs,
       timers,
       lastVersion: () => this.#lastVersion,
+      onTrouble: (error) => parts.onTrouble?.(error),
       bytesToBegin: limits.tableBytesMax / beginShare,
     });
     this.#applier.wake();
