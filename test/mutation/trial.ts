@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { compiledPlace } from './compiled-place.js';
+import { compiledLocation } from './compiled-location.js';
 import type { Mutant } from './mutants.js';
 import type { ProjectCopy } from './project-copy.js';
 import { runTestFile, type Ending } from './test-file.js';
@@ -50,7 +50,7 @@ export class Trials {
 
   async run(mutant: Mutant, plan: TrialPlan): Promise<Trial> {
     const { file, start, end, text } = mutant;
-    const { module, hash, offset } = compiledPlace(this.#copy.root, file, start);
+    const { module, hash, offset } = compiledLocation(this.#copy.root, file, start);
     const reaching = this.#tests.filter((test) => reaches(test, module, hash, offset));
     const whole = this.#copy.read(file);
     const mutated = whole.slice(0, start) + text + whole.slice(end);

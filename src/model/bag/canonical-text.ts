@@ -87,16 +87,16 @@ function isAtMost(bytes: Bytes, start: number, limit: Bytes): boolean {
 
 const guidLength = 36;
 
-/** Of each place in a guid whether a dash stands there. */
-const isDash = Uint8Array.from({ length: guidLength }, (_, place) =>
-  [8, 13, 18, 23].includes(place) ? 1 : 0,
+/** 1 at each position of a guid that has a dash. */
+const isDash = Uint8Array.from({ length: guidLength }, (_, index) =>
+  [8, 13, 18, 23].includes(index) ? 1 : 0,
 );
 
 /** The content of an Edm.Guid. */
 export function guidEnd(bytes: Bytes, at: number): number {
-  for (let place = 0; place < guidLength; place += 1) {
-    const byte = bytes[at + place] ?? 0;
-    const fits = isDash[place] === 1 ? byte === minus : isLowerHexDigit(byte);
+  for (let index = 0; index < guidLength; index += 1) {
+    const byte = bytes[at + index] ?? 0;
+    const fits = isDash[index] === 1 ? byte === minus : isLowerHexDigit(byte);
     if (!fits) return -1;
   }
   return at + guidLength;

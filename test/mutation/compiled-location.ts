@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { hashOf } from './executed.js';
 
 /** The location of a source offset in the compiled module. */
-export interface CompiledPlace {
+export interface CompiledLocation {
   /** Relative to `dist`. */
   readonly module: string;
   /** The hash of the module's text. */
@@ -13,7 +13,11 @@ export interface CompiledPlace {
 }
 
 /** Looks up a source offset in the source map of a compiled file. */
-export function compiledPlace(root: string, file: string, sourceOffset: number): CompiledPlace {
+export function compiledLocation(
+  root: string,
+  file: string,
+  sourceOffset: number,
+): CompiledLocation {
   const module = file.replace(/\.ts$/, '.js');
   const text = readFileSync(join(root, 'dist', module), 'utf8');
   const payload = readFileSync(join(root, 'dist', `${module}.map`), 'utf8');
