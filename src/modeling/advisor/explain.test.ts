@@ -239,6 +239,16 @@ describe('explain', () => {
     assert.ok(report.operations.every(({ requestsLater }) => requestsLater.expected === 0));
   });
 
+  it('counts as many attempts of an update at worst as an update makes', () => {
+    const report = explain(Employee, {
+      ...workload,
+      operations: [{ kind: 'update', perSecond: 1 }],
+    });
+    const [update] = report.operations;
+    // A point read and a conditional write each.
+    assert.deepEqual(update?.requests, { best: 2, expected: 2, worst: 2 * 64 });
+  });
+
   it('leaves what other partitions have to a worker', () => {
     const design = withIndexes(Employee, {
       email: otherPartition({ partitionKey: (p) => key`email_${p.email}`, rowKey: () => key`1` }),

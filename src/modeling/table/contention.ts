@@ -19,6 +19,12 @@ export interface ContentionOptions {
   readonly timers?: Timers;
 }
 
+/**
+ * Attempts of an update, and of a write of an entity with indexes, unless the caller says
+ * otherwise. Sixteen concurrent writers of one entity succeed within fewer.
+ */
+export const updateAttemptsMax = 64;
+
 const attemptsDefault = 50;
 const backOffMs = { first: 4, last: 250 };
 

@@ -17,6 +17,7 @@ import {
   EntityNotFoundError,
   isAmbiguous,
 } from './errors.js';
+import { updateAttemptsMax } from './contention.js';
 import type { TableGateway } from './gateway.js';
 import { Gate } from '../../base/async/gate.js';
 import { MergedQuery, type MergedOptions } from './merged-query.js';
@@ -66,7 +67,6 @@ export interface Selection<N> {
 }
 
 const concurrencyDefault = 16;
-const updateAttemptsMax = 64;
 const contention = { first: 4, last: 250 };
 
 /**

@@ -1,5 +1,6 @@
 import { unreachable } from '../../../base/invariant.js';
 import { ValueError } from '../../rows/model-error.js';
+import { updateAttemptsMax } from '../../table/contention.js';
 import type { PlanClass } from '../../table/query-plan.js';
 import { exactly, mapEstimate, none, sumOf, type Estimate } from './estimate.js';
 import { listEntries, listRequests, upkeepOf, type IndexedChange } from './index-upkeep.js';
@@ -24,10 +25,6 @@ export interface OperationPlan {
   /** Whether the number of rows in its range of RowKeys is unknown. */
   readonly isAssumed: boolean;
 }
-
-/** Maximum attempts of `update`, and of every write when there are indexes. */
-const updateAttemptsMax = 24;
-const indexedAttemptsMax = 64;
 
 type Body = Omit<OperationPlan, 'operation' | 'name'>;
 
@@ -165,17 +162,17 @@ function writingBeside(
   const { entities } = rowSets;
   const upkeep = upkeepOf(rowSets, changeOf(kind, changes));
   const rows = 1 + upkeep.rowsBeside;
-  const attempts: Estimate = { ...once, worst: indexedAttemptsMax };
+  const attempts: Estimate = { ...once, worst: updateAttemptsMax };
   // A write must know the entity's old index values; an insert has none.
-  const reads = kind === 'insert' ? { ...none, worst: indexedAttemptsMax - 1 } : attempts;
+  const reads = kind === 'insert' ? { ...none, worst: updateAttemptsMax - 1 } : attempts;
   return {
     ...written,
     accesses: [
       pointReads(entities, reads),
       ...upkeep.before.map((each) => ({
         ...each,
-        requests: { ...each.requests, worst: each.requests.worst * indexedAttemptsMax },
-        read: { ...each.read, worst: each.read.worst * indexedAttemptsMax },
+        requests: { ...each.requests, worst: each.requests.worst * updateAttemptsMax },
+        read: { ...each.read, worst: each.read.worst * updateAttemptsMax },
       })),
       accessOf(entities, rows > 1 ? 'transaction' : requestOf(kind), attempts, { written: rows }),
       ...upkeep.after,

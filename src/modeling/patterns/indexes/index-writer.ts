@@ -2,7 +2,7 @@ import { invariant } from '../../../base/invariant.js';
 import type { Randomness } from '../../../base/randomness.js';
 import type { Timers } from '../../../base/async/timers.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
-import { isConflict } from '../../table/contention.js';
+import { isConflict, updateAttemptsMax } from '../../table/contention.js';
 import { ContentionError, isAmbiguous, TransactionFailedError } from '../../table/errors.js';
 import type { RowWrite } from '../../table/gateway.js';
 import { hasStamp, newStamp } from '../../table/write-stamp.js';
@@ -51,8 +51,6 @@ export interface ChangeResult {
   readonly row: StoredRow | undefined;
 }
 
-/** Sixteen concurrent writers of one index entity succeed within fewer. */
-const attemptsMaxDefault = 64;
 const contention = { first: 4, last: 250 };
 
 interface Attempt {
@@ -82,7 +80,7 @@ export class IndexWriter {
    */
   async change(
     key: RowKey,
-    { isNew = false, attemptsMax = attemptsMaxDefault }: ChangeOptions,
+    { isNew = false, attemptsMax = updateAttemptsMax }: ChangeOptions,
     decide: Decide,
   ): Promise<ChangeResult> {
     let findings: CopyFindings = { missing: new Set(), unowned: new Map() };
