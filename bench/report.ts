@@ -17,7 +17,7 @@ export interface Measurement extends PairResult {
   readonly kind: WorkloadKind;
   readonly server: ServerName;
   readonly round: number;
-  /** Processor time of the server, of all its threads, per request. */
+  /** Processor time of the server, of all its threads, until it is at rest, per request. */
   readonly serverCpuMicros: number | undefined;
   /** Memory of the server behind the load that no file backs. */
   readonly anonymousMb: number | undefined;

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { shortNumber } from './figures.js';
 import { createQueues, fillTable, isMeasured, topUp } from './fill.js';
 import {
@@ -16,6 +17,7 @@ import type { BenchOptions } from './options.js';
 import { progress } from './progress.js';
 import { makeQueueWorkload } from './queue-workloads.js';
 import * as report from './report.js';
+import { comesToRest } from './rest.js';
 import {
   isReference,
   startServer,
@@ -106,15 +108,17 @@ class Bench {
     }
     const loads = this.#loads(server, kind);
     await runLoads(server.target, loads, { connections, warmupMs: 0, durationMs: warmupMs });
+    await this.#rest(server);
     const before = server.usage();
     const start = momentOf(before.cpuSeconds);
     const timed = { connections, warmupMs: 0, durationMs: seconds * 1000 };
     const run = (): Promise<PairResult> => runLoads(server.target, loads, timed);
     const result = await (this.#hasFlame(server, round) ? this.#flame(server, kind, run) : run());
     const after = server.usage();
-    const serverCpuMicros = cpuPerRequest(before, after, result);
     const others = othersShare(start, momentOf(after.cpuSeconds));
     const { name } = server;
+    await this.#rest(server);
+    const serverCpuMicros = cpuPerRequest(before, server.usage(), result);
     this.measurements.push({
       ...result,
       kind,
@@ -125,6 +129,10 @@ class Bench {
       othersShare: others,
     });
     progress(`${kind} round ${round + 1}, ${name}: ${describe(result, others)}`);
+  }
+
+  async #rest(server: ServerProcess): Promise<void> {
+    if (!(await comesToRest(server, pause))) progress(`${server.name} does not come to rest`);
   }
 
   /** The last round of a kind: its code has been compiled by then. */
