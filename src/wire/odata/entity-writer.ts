@@ -47,8 +47,8 @@ export const bytesAtOnceMax = 256 * 1024;
  * new buffer with spare room. It is larger than estimates, which do not count escapes in keys.
  */
 const scratch = Buffer.allocUnsafeSlow(bytesAtOnceMax + 64 * 1024);
-/** Moves the output that is in the shared buffer out of it. */
-let leaveShared: (() => void) | undefined;
+/** The writer whose output is in the shared buffer. */
+let holder: EntityWriter | undefined;
 
 /**
  * Writes entities as OData JSON into one buffer that grows by doubling. Every member is written
@@ -69,24 +69,25 @@ export class EntityWriter {
   #timestampStart = 0;
   #timestampEnd = 0;
 
-  /** `bytes`: the expected length of the result. */
-  constructor(context: RenderContext, bytes: number) {
+  private constructor(context: RenderContext, target: Buffer) {
     this.#context = context;
     this.#selection = context.select === undefined ? undefined : new Selection(context.select);
-    this.#target = scratch;
-    if (bytes > scratch.length) {
-      this.#target = Buffer.allocUnsafe(bytes);
-    } else {
-      leaveShared?.();
-      leaveShared = this.#leaveShared;
-    }
+    this.#target = target;
+  }
+
+  /** `bytes`: the expected length of the result. */
+  static start(context: RenderContext, bytes: number): EntityWriter {
+    if (bytes > scratch.length) return new EntityWriter(context, Buffer.allocUnsafe(bytes));
+    if (holder !== undefined) holder.#leaveShared();
+    holder = new EntityWriter(context, scratch);
+    return holder;
   }
 
   /** A copy of the output. The writer cannot be used afterwards. */
   result(): Buffer {
     const written = this.#target.subarray(0, this.#at);
     if (this.#target !== scratch) return written;
-    leaveShared = undefined;
+    holder = undefined;
     return Buffer.from(written);
   }
 
@@ -127,12 +128,14 @@ export class EntityWriter {
     if (needed > this.#target.length) this.#moveTo(Math.max(needed, this.#target.length * 2));
   }
 
-  readonly #leaveShared = (): void => this.#moveTo(this.#at * 2);
+  #leaveShared(): void {
+    this.#moveTo(this.#at * 2);
+  }
 
   #moveTo(bytes: number): void {
     const moved = Buffer.allocUnsafe(bytes);
     moved.set(this.#target.subarray(0, this.#at));
-    if (leaveShared === this.#leaveShared) leaveShared = undefined;
+    if (holder === this) holder = undefined;
     this.#target = moved;
   }
 

@@ -14,7 +14,7 @@ const entityOverheadBytes = 400;
 
 /** The body that shows one entity: of Get Entity and of Insert Entity. */
 export function renderEntity(entity: StoredEntity, context: RenderContext): Buffer {
-  const writer = new EntityWriter(context, entity.bag.length + entityOverheadBytes * 3);
+  const writer = EntityWriter.start(context, entity.bag.length + entityOverheadBytes * 3);
   const metadata = metadataMember(context, `${context.table}/@Element`);
   writer.entity(entity, metadata === '' ? '' : `,${metadata}`);
   return writer.result();
@@ -93,7 +93,7 @@ export class EntityPageBody {
 
   #start(): EntityWriter {
     const context = this.#context;
-    const writer = new EntityWriter(context, entityOverheadBytes * 3);
+    const writer = EntityWriter.start(context, entityOverheadBytes * 3);
     writer.raw(`{${leading(metadataMember(context, context.table))}"value":[`);
     return writer;
   }
