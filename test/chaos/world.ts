@@ -78,7 +78,8 @@ export class World implements AsyncDisposable {
     this.random = random;
     this.workers = workers;
     this.#ownFlags = [...(tls ? ['--tls', 'self-signed'] : []), ...flags];
-    this.env = { ...env, [worldVariable]: this.#id };
+    // What the environment says of the journal would go for workers as well.
+    this.env = { TABULARIUM_JOURNAL: '', ...env, [worldVariable]: this.#id };
     this.#dial = tls ? secureDial : plainDial;
   }
 
