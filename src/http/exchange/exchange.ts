@@ -205,5 +205,5 @@ export class Exchange {
   }
 }
 
-const noBody = Buffer.alloc(0);
+export const noBody = Buffer.alloc(0);
 const noRules: readonly CorsRule[] = [];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { it } from 'node:test';
+import { nextTurn } from '../../base/async/turns.js';
 import { AbortedError, readBody } from './body.js';
 import { freeBody } from './growing-body.js';
 
@@ -27,16 +28,41 @@ for (const size of [1, 7, 1000, 100_000]) {
   });
 }
 
-it('a body that says how long it is takes no more than that, in one growth', async () => {
+it('a body that says how long it is grows once, into a buffer that another one had', async () => {
   const bytes = Buffer.alloc(150_000, 'tabularium');
   const growths: number[] = [];
   const request = inPieces(bytes, 65_536);
   const count = (more: number): unknown => growths.push(more);
   const body = await readBody(request, 4_194_304, count, bytes.length);
   assert.ok(body.equals(bytes));
-  assert.deepEqual(growths, [65_536, bytes.length - 65_536]);
-  assert.equal(body.buffer.byteLength, bytes.length);
-  assert.ok(body.buffer instanceof ArrayBuffer && !body.buffer.resizable);
+  assert.deepEqual(growths, [65_536, 262_144 - 65_536]);
+  assert.equal(body.buffer.byteLength, 262_144, 'what is counted is what it takes');
+  assert.equal(freeBody(body), 262_144);
+  assert.equal(freeBody(body), 0, 'it is given back once');
+  const other = Buffer.alloc(140_000, 'other');
+  const next = await readBody(inPieces(other, 65_536), 4_194_304, undefined, other.length);
+  assert.equal(next.buffer, body.buffer);
+  assert.ok(next.equals(other));
+  const third = await readBody(inPieces(bytes, 65_536), 4_194_304, undefined, bytes.length);
+  assert.notEqual(third.buffer, next.buffer);
+  assert.ok(third.equals(bytes) && next.equals(other));
+});
+
+it('a body that breaks off gives its buffer back once', async () => {
+  const request = new IncomingMessage(new Socket());
+  const read = readBody(request, 130_000, undefined, 130_000);
+  request.push(Buffer.alloc(65_536, 'a'));
+  request.push(Buffer.alloc(60_000, 'b'));
+  await new Promise((resolve) => request.once('data', resolve));
+  await nextTurn();
+  request.push(Buffer.alloc(10_000, 'c'));
+  await assert.rejects(read, { code: 'RequestBodyTooLarge' });
+  const bytes = Buffer.alloc(125_000, 'next');
+  const next = await readBody(inPieces(bytes, 65_536), 130_000, undefined, bytes.length);
+  request.destroy();
+  await nextTurn();
+  const other = await readBody(inPieces(bytes, 65_536), 130_000, undefined, bytes.length);
+  assert.notEqual(other.buffer, next.buffer);
 });
 
 it('a large body grows where it is, by 64 KiB, and gives its memory back when it is freed', async () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
-import { freeBody, GrowingBody, type OnGrowth } from './growing-body.js';
+import { GrowingBody, type OnGrowth } from './growing-body.js';
 
 /** The client left before its request had arrived; no answer is possible. */
 export class AbortedError extends Error {
@@ -30,7 +30,7 @@ export function readBody(
       } catch (error) {
         request.off('data', onData);
         request.pause();
-        freeBody(body.bytes);
+        body.free();
         reject(error instanceof Error ? error : new Error(String(error)));
       }
     };
@@ -38,7 +38,7 @@ export function readBody(
     request.once('end', () => resolve(body.bytes));
     request.once('close', () => {
       if (request.complete) return;
-      freeBody(body.bytes);
+      body.free();
       reject(gone());
     });
   });

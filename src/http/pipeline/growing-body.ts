@@ -1,3 +1,5 @@
+import { bodyMemory } from './body-memory.js';
+
 /** Called before more memory is allocated for a body; an error refuses the body. */
 export type OnGrowth = (bytes: number) => void;
 
@@ -12,7 +14,8 @@ const largeBytesMin = 256 * 1024;
 /**
  * A growing buffer of received bytes. A body in one chunk is not copied. A body that may become
  * large grows in place: replaced buffers would wait for a garbage collection, which hardly counts
- * the memory outside of the heap. The user frees the body with `freeBody`.
+ * the memory outside of the heap. One of a moderate length grows into a buffer that bodies use one
+ * after another. The user frees the body: with `freeBody`, or with `free` before it is complete.
  */
 export class GrowingBody {
   readonly #bytesMax: number;
@@ -49,13 +52,22 @@ export class GrowingBody {
     this.#length = length;
   }
 
+  /** Frees what was received. */
+  free(): void {
+    freeBody(this.#buffer);
+    this.#buffer = noBytes;
+    this.#length = 0;
+  }
+
   #begin(chunk: Buffer): void {
     this.#onGrowth(chunk.length);
     this.#buffer = chunk;
   }
 
   #grow(needed: number): void {
-    const capacity = Math.max(needed, Math.min(this.#capacityFor(needed), this.#bytesMax));
+    const wanted = Math.max(needed, Math.min(this.#capacityFor(needed), this.#bytesMax));
+    const lentSize = this.#mayBeLarge ? undefined : bodyMemory.sizeFor(wanted);
+    const capacity = lentSize ?? wanted;
     this.#onGrowth(capacity - this.#buffer.length);
     const { buffer } = this.#buffer;
     if (isResizable(buffer)) {
@@ -63,10 +75,17 @@ export class GrowingBody {
       this.#buffer = Buffer.from(buffer, 0, capacity);
       return;
     }
-    const isLarge = this.#mayBeLarge && capacity >= stepBytes;
-    const grown = isLarge ? resizable(capacity, this.#bytesMax) : Buffer.allocUnsafeSlow(capacity);
+    const grown =
+      lentSize === undefined ? this.#fresh(capacity) : Buffer.from(bodyMemory.lend(lentSize));
     this.#buffer.copy(grown, 0, 0, this.#length);
+    bodyMemory.takeBack(buffer);
     this.#buffer = grown;
+  }
+
+  #fresh(capacity: number): Buffer {
+    return this.#mayBeLarge && capacity >= stepBytes
+      ? resizable(capacity, this.#bytesMax)
+      : Buffer.allocUnsafeSlow(capacity);
   }
 
   get #mayBeLarge(): boolean {
@@ -90,11 +109,12 @@ function isResizable(buffer: ArrayBufferLike): buffer is ArrayBuffer {
 }
 
 /**
- * Frees the memory of a large body at once and returns its size. Nothing may read it any more. The
- * memory of small bodies is freed by garbage collection.
+ * Frees the memory of a large body, or of one in a buffer that others use after it, at once and
+ * returns its size. Nothing may read it any more. The memory of small bodies is freed by garbage
+ * collection.
  */
 export function freeBody({ buffer }: Buffer): number {
-  if (!isResizable(buffer)) return 0;
+  if (!isResizable(buffer)) return bodyMemory.takeBack(buffer);
   const bytes = buffer.byteLength;
   buffer.resize(0);
   return bytes;

@@ -12,7 +12,7 @@ import { AbortedError } from './body.js';
 import { freeBody, type OnGrowth } from './growing-body.js';
 import { claimedMd5, verifyContentMd5 } from './content-md5.js';
 import type { Endpoint } from './endpoint.js';
-import type { AnswerBudget, Exchange } from '../exchange/exchange.js';
+import { noBody, type AnswerBudget, type Exchange } from '../exchange/exchange.js';
 import type { AdmittedRequest, Interceptor } from './interceptor.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
@@ -155,6 +155,7 @@ export class Pipeline {
       // The work has ended, even if the client was answered earlier or has left.
       exchange.leaveBudget();
       const freed = freeBody(exchange.body);
+      exchange.body = noBody;
       if (freed > 0) this.#options.memory.giveBack(exchange, freed);
     }
   }
