@@ -17,8 +17,7 @@ export async function shapedEntities(
   const top = pageSize(query.top);
   if (top === 0) return read(query);
   // Reads at least one entity, so that the next one is known for an empty page.
-  const { sink: _sink, ...own } = query;
-  const plain = await read({ ...own, top: Math.min(top, Math.max(shape.countMax, 1)) });
+  const plain = await read({ ...query, top: Math.min(top, Math.max(shape.countMax, 1)) });
   const page = cut(plain, keptCount(plain, query.from, shape));
   const next = tokenOf(page, query.from, shape);
   const { next: _, ...rest } = page;

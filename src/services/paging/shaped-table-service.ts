@@ -29,9 +29,11 @@ export class ShapedTableService extends TableService {
     query: EntityQuery,
     memory?: MemoryBudget,
   ): Promise<EntityPage> {
-    const shape = this.#paging.shapeOf(['entities', account, table, query]);
+    // Entities may be cut off later, and a shape depends on what is asked alone.
+    const { sink: _sink, ...asked } = query;
+    const shape = this.#paging.shapeOf(['entities', account, table, asked]);
     const read = (plain: EntityQuery): Promise<EntityPage> =>
       super.queryEntities(account, table, plain, memory);
-    return shapedEntities(read, query, shape);
+    return shapedEntities(read, asked, shape);
   }
 }
