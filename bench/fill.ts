@@ -13,9 +13,9 @@ import { dataLoading, tableCreation, type TableData } from './table-workloads.js
 const takenPerSecondMax: Readonly<Record<ServerName, number>> = {
   bare: 0,
   azurite: 200,
-  tabularium: 30_000,
+  tabularium: 25_000,
   'tabularium-relaxed': 40_000,
-  'tabularium-journal': 40_000,
+  'tabularium-no-journal': 25_000,
   'tabularium-workers': 40_000,
 };
 
@@ -73,7 +73,7 @@ export async function topUp(
   if (missing <= 0) return;
   progress(`${server.name}: ${missing} messages more in ${queue}`);
   // A process with a journal shares its data with nobody.
-  if (server.name === 'azurite' || server.name === 'tabularium-journal') {
+  if (server.name === 'azurite' || server.name === 'tabularium') {
     await sendAll(server, puts(server.target, queue, missing), options.connections);
   } else {
     await preloadMessages(server, queue, missing);

@@ -21,7 +21,7 @@ export const serverNames = [
   'azurite',
   'tabularium',
   'tabularium-relaxed',
-  'tabularium-journal',
+  'tabularium-no-journal',
   'tabularium-workers',
 ] as const;
 export type ServerName = (typeof serverNames)[number];
@@ -195,19 +195,19 @@ function launchOf(name: ServerName, service: Service): Launch {
     case 'tabularium-workers':
       return withWorkers;
     case 'tabularium':
-      return inOneProcess('durable');
+      return inOneProcess('journal');
     case 'tabularium-relaxed':
       return inOneProcess('relaxed');
-    case 'tabularium-journal':
-      return inOneProcess('journal');
+    case 'tabularium-no-journal':
+      return inOneProcess('no-journal');
     default:
       return unreachable(name);
   }
 }
 
-function inOneProcess(durability: 'durable' | 'relaxed' | 'journal'): Launch {
+function inOneProcess(mode: 'journal' | 'no-journal' | 'relaxed'): Launch {
   return {
-    args: (directory) => [script('tabularium-server.js'), directory, durability],
+    args: (directory) => [script('tabularium-server.js'), directory, mode],
     reportsPorts: true,
   };
 }

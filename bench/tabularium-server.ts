@@ -1,13 +1,14 @@
-// The product in a process of its own: `tabularium-server.js DIRECTORY durable|relaxed|journal`.
+// The product in a process of its own:
+// `tabularium-server.js DIRECTORY journal|no-journal|relaxed`.
 import { createServer } from '../src/app/index.js';
 import { endWithParent, reportPorts } from './child.js';
 
-const [, , location = '', durability] = process.argv;
+const [, , location = '', mode] = process.argv;
 
 const server = await createServer({
   location,
-  durability: durability === 'relaxed' ? 'relaxed' : 'durable',
-  journal: durability === 'journal' ? 'on' : 'off',
+  durability: mode === 'relaxed' ? 'relaxed' : 'durable',
+  journal: mode === 'journal' ? 'on' : 'off',
 });
 reportPorts({ table: server.tablePort, queue: server.queuePort });
 endWithParent(() => server.close());

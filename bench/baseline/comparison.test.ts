@@ -144,9 +144,9 @@ describe('a baseline', () => {
     const lacks = (servers: readonly ServerName[]): readonly string[] =>
       lacking(baseline, { ...plan, servers });
     assert.deepEqual(lacks(['bare', 'azurite', 'tabularium']), ['it has no scan of tabularium']);
-    assert.deepEqual(lacks(['bare', 'tabularium-journal']), [
-      'it has no point of tabularium-journal',
-      'it has no scan of tabularium-journal',
+    assert.deepEqual(lacks(['bare', 'tabularium-no-journal']), [
+      'it has no point of tabularium-no-journal',
+      'it has no scan of tabularium-no-journal',
     ]);
     const azurite = withEntries(undefined, run, [kindRatios({ ratios: { rateOfAzurite: 9 } })]);
     const point = { ...plan, kinds: ['point'], servers: ['bare', 'tabularium'] } as const;
@@ -172,7 +172,7 @@ describe('a baseline', () => {
     const more = withEntries(baseline, run, [
       kindRatios({ kind: 'batch', ratios: { cpuOfBare: 12.34567 } }),
       kindRatios({ ratios: { cpuOfBare: 2.5 } }),
-      kindRatios({ server: 'tabularium-journal', ratios: { rateOfBare: 0.4 } }),
+      kindRatios({ server: 'tabularium-no-journal', ratios: { rateOfBare: 0.4 } }),
     ]);
     assert.deepEqual(more.entries, [
       {
@@ -180,7 +180,7 @@ describe('a baseline', () => {
         server: 'tabularium',
         ratios: { cpuOfBare: 2.5, rateOfBare: 0.5, rateOfAzurite: 10 },
       },
-      { kind: 'point', server: 'tabularium-journal', ratios: { rateOfBare: 0.4 } },
+      { kind: 'point', server: 'tabularium-no-journal', ratios: { rateOfBare: 0.4 } },
       { kind: 'batch', server: 'tabularium', ratios: { cpuOfBare: 12.35 } },
     ]);
     assert.deepEqual(parseBaseline(JSON.stringify(more)), more);
