@@ -1,4 +1,4 @@
-import type { Store } from './store.js';
+import type { Entry, Store } from './store.js';
 
 /** The full content of a store at one moment, versions included. Immutable. */
 export interface StoreSnapshot {
@@ -14,9 +14,10 @@ export interface SnapshotStore {
   takeSnapshot(): Promise<StoreSnapshot>;
   /**
    * Replaces the whole content, atomically and as durably as a commit. Takes a snapshot of this
-   * store; when absent, the store is emptied.
+   * store; when absent, the store is emptied. `beside` is what a store that stands before this one
+   * keeps here: entries put in the same step, with the versions they have.
    */
-  restoreSnapshot(snapshot?: StoreSnapshot): Promise<void>;
+  restoreSnapshot(snapshot?: StoreSnapshot, beside?: readonly Entry[]): Promise<void>;
 }
 
 export function canSnapshot(store: Store): store is Store & SnapshotStore {

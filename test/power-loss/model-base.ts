@@ -85,8 +85,8 @@ export class ModelBase implements JournalBase, SnapshotStore {
     return this.#data.store.takeSnapshot();
   }
 
-  restoreSnapshot(snapshot?: StoreSnapshot): Promise<void> {
-    return this.#write(() => this.#data.store.restoreSnapshot(snapshot));
+  restoreSnapshot(snapshot?: StoreSnapshot, beside?: readonly Entry[]): Promise<void> {
+    return this.#write(() => this.#data.store.restoreSnapshot(snapshot, beside));
   }
 
   trouble(): Error | undefined {

@@ -68,16 +68,19 @@ export class Applier {
   /** Resolves when the table or the journal have become smaller, or the base has taken nothing. */
   progress(): Promise<void> {
     if (this.#isWaiting) return Promise.resolve();
-    this.#begin();
-    return new Promise((resolve) => this.#whenProgress.push(resolve));
+    return new Promise((resolve) => {
+      this.#whenProgress.push(resolve);
+      this.#begin();
+    });
   }
 
   /** Resolves when the base has all that was written before. Rejects with why it takes nothing. */
   async drain(options: Drain = {}): Promise<void> {
     while (this.#pass !== undefined) await this.#pass;
-    const pass = this.#runPass(options);
-    this.#pass = pass.catch(() => undefined).finally(() => (this.#pass = undefined));
-    await pass;
+    const attempt = this.#attempt(options);
+    this.#pass = attempt.then(() => undefined);
+    const failure = await attempt;
+    if (failure !== undefined) throw failure;
   }
 
   /** Ends after what it is doing. */
@@ -91,18 +94,22 @@ export class Applier {
     this.#delay?.close();
     this.#delay = undefined;
     if (this.#isClosed) return this.#tellProgress();
-    this.#pass ??= this.#attempt();
+    this.#pass ??= this.#attempt().then(() => undefined);
   }
 
-  async #attempt(): Promise<void> {
+  /** Resolves with why the base has not taken everything. */
+  async #attempt(options?: Drain): Promise<Error | undefined> {
+    let failure: Error | undefined;
     try {
-      await this.#runPass();
+      await this.#runPass(options);
     } catch (error) {
-      this.#note(error instanceof Error ? error : new Error(String(error)));
+      failure = error instanceof Error ? error : new Error(String(error));
+      this.#note(failure);
     }
     this.#pass = undefined;
     this.#goOn();
     this.#tellProgress();
+    return failure;
   }
 
   #note(trouble: Error | undefined): void {

@@ -86,7 +86,34 @@ function full() {
   return { state, files };
 }
 
+/** Refuses as soon as it has restored a snapshot. */
+function thenRefusing(base: JournalBase, state: { refuses: boolean }): JournalBase {
+  return new Proxy(base, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name, target);
+      if (name !== 'restoreSnapshot' || typeof found !== 'function') return found;
+      return async (...args: readonly unknown[]) => {
+        await found.apply(target, args);
+        state.refuses = true;
+      };
+    },
+  });
+}
+
 describe('failures of a journal', () => {
+  it('finds a restored snapshot after a base that takes nothing from then on, and a kill', async () => {
+    await using made = await journalDirectory();
+    const { state, base } = refusing();
+    const store = await made.open({ base: (memory) => thenRefusing(base(memory), state) });
+    await put(store, 'kept');
+    const snapshot = await store.takeSnapshot();
+    // The files that the snapshot speaks of are used up and taken away.
+    for (let count = 0; count < 20; count += 1) await put(store, `lost ${count}`, 32_000);
+    await store.restoreSnapshot(snapshot);
+    const next = await made.open();
+    assert.deepEqual([await has(next, 'kept'), await has(next, 'lost 0')], [true, false]);
+  });
+
   it('annuls a write that failed, and goes on', async () => {
     await using made = await journalDirectory();
     const { state, files } = failing();

@@ -19,13 +19,18 @@ export class FencedBase {
   }
 
   /** As that of the base. Rejects with `StoreFailedError` when a later opening has begun. */
-  async ingest(ingestion: Ingestion): Promise<void> {
+  ingest(ingestion: Ingestion): Promise<void> {
+    return this.write((base) => base.ingest(ingestion));
+  }
+
+  /** Any other write of the base. Rejects like `ingest`. */
+  async write(write: (base: FencedBaseOptions['base']) => Promise<void>): Promise<void> {
     const { base, generation, onFailed } = this.#options;
     try {
       if (appliedOf(await base.get(noteKey)).generation > generation) {
         throw new StoreFailedError('Another process has taken over the journal and its data.');
       }
-      await base.ingest(ingestion);
+      await write(base);
     } catch (error) {
       if (error instanceof StoreFailedError) onFailed(error);
       throw error;

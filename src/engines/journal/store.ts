@@ -279,7 +279,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     return new JournaledSnapshot(await base.takeSnapshot());
   }
 
-  async restoreSnapshot(snapshot?: StoreSnapshot): Promise<void> {
+  async restoreSnapshot(snapshot?: StoreSnapshot, beside: readonly Entry[] = []): Promise<void> {
     this.#assertOpen();
     const base = this.#snapshotBase();
     const inBase = snapshot === undefined ? undefined : innerOf(snapshot);
@@ -287,12 +287,14 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     await this.#commits.drained();
     await this.#applier.drain();
     const { journal } = this.#parts;
-    // What the base says of the journal may be older than the journal afterwards.
+    // What a snapshot says of the journal is older than what may be missing from the journal now.
     await this.#append({ kind: 'restart', lastVersion: this.#lastVersion, changes: [] });
-    this.#dead.clear();
-    await base.restoreSnapshot(inBase);
-    const note = noteEntry(journal.position);
-    await this.#fenced.ingest({ entries: [note], deletes: [], floor: this.#lastVersion });
+    try {
+      const entries = [...beside, noteEntry(journal.position)];
+      await this.#fenced.write(() => base.restoreSnapshot(inBase, entries));
+    } finally {
+      this.#dead.clear();
+    }
   }
 
   trouble(): Error | undefined {

@@ -42,8 +42,16 @@ export function dumpEntries({ entries, row }: Environment): LmdbSnapshot {
   return new LmdbSnapshot(content.entries());
 }
 
-/** Replaces all entries; inside a transaction. The last version stays recorded. */
-export function replaceEntries({ entries }: Environment, content: readonly Entry[]): void {
+/**
+ * Replaces all entries by those of `parts`, one part after the other; inside a transaction. The
+ * last version stays recorded.
+ */
+export function replaceEntries(
+  { entries }: Environment,
+  parts: readonly (readonly Entry[])[],
+): void {
   entries.database.clearSync();
-  for (const { key, value, version } of content) entries.put(key, value, version);
+  for (const part of parts) {
+    for (const { key, value, version } of part) entries.put(key, value, version);
+  }
 }

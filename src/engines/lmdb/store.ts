@@ -274,10 +274,10 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     return dumpEntries(this.#environment);
   }
 
-  async restoreSnapshot(snapshot?: StoreSnapshot): Promise<void> {
+  async restoreSnapshot(snapshot?: StoreSnapshot, beside: readonly Entry[] = []): Promise<void> {
     this.#assertOpen();
     const content = snapshot === undefined ? [] : contentOf(snapshot);
-    await this.#commits.rewrite(() => replaceEntries(this.#environment, content));
+    await this.#commits.rewrite(() => replaceEntries(this.#environment, [content, beside]));
   }
 
   trouble(): Error | undefined {

@@ -145,14 +145,11 @@ export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
     return new MemorySnapshot(this.#entries.copy());
   }
 
-  async restoreSnapshot(snapshot?: StoreSnapshot): Promise<void> {
+  async restoreSnapshot(snapshot?: StoreSnapshot, beside: readonly Entry[] = []): Promise<void> {
     this.#assertOpen();
-    if (snapshot === undefined) {
-      this.#entries = new SortedByKey<Entry>();
-      return;
-    }
-    invariant(snapshot instanceof MemorySnapshot, 'a snapshot of this engine');
-    this.#entries = snapshot.content.copy();
+    const entries = snapshot === undefined ? new SortedByKey<Entry>() : contentOf(snapshot);
+    for (const entry of beside) entries.put(entry);
+    this.#entries = entries;
   }
 
   trouble(): undefined {
@@ -184,4 +181,9 @@ export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
 
 function candidateOf({ key, value, version }: Entry): Candidate {
   return { key, value, valueLength: value.length, version };
+}
+
+function contentOf(snapshot: StoreSnapshot): SortedByKey<Entry> {
+  invariant(snapshot instanceof MemorySnapshot, 'a snapshot of this engine');
+  return snapshot.content.copy();
 }
