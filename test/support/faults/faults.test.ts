@@ -8,6 +8,9 @@ import { syncCalls, writeCalls, type FaultAction } from './faults.js';
 import { withoutFaults } from './shim.js';
 import { startWithFaults } from './start-with-faults.js';
 
+/** So that each commit writes to the data file before it is acknowledged. */
+const unjournaled = { flags: ['--journal', 'off'] } as const;
+
 const onData = { path: 'data.mdb', calls: [...writeCalls, ...syncCalls] } as const;
 
 async function createTable(client: WireClient, name: string): Promise<number> {
@@ -34,7 +37,7 @@ void describe('injected faults', { skip: withoutFaults }, () => {
 
   void it('fails calls from the next one on, as often as asked, and lets all pass again', async () => {
     await using directory = await temporaryDirectory();
-    await using faulty = await startWithFaults(join(directory.path, 'data'));
+    await using faulty = await startWithFaults(join(directory.path, 'data'), unjournaled);
     const client = faulty.server.client();
     assert.equal(await createTable(client, 'before'), 201);
     const fail = { kind: 'fail', error: 'ENOSPC' } as const;
@@ -49,7 +52,7 @@ void describe('injected faults', { skip: withoutFaults }, () => {
 
   void it('holds a call up until the rules change', async () => {
     await using directory = await temporaryDirectory();
-    await using faulty = await startWithFaults(join(directory.path, 'data'));
+    await using faulty = await startWithFaults(join(directory.path, 'data'), unjournaled);
     const client = faulty.server.client();
     faulty.faults.set({ ...onData, action: { kind: 'delay', ms: 600_000 } });
     const created = createTable(client, 'late');
@@ -63,7 +66,7 @@ void describe('injected faults', { skip: withoutFaults }, () => {
     await using directory = await temporaryDirectory();
     const location = join(directory.path, 'data');
     for (const when of ['before', 'after', 'halfway'] as const) {
-      await using faulty = await startWithFaults(location);
+      await using faulty = await startWithFaults(location, unjournaled);
       const client = faulty.server.client();
       const action: FaultAction = { kind: 'end', when };
       faulty.faults.set({ ...onData, action, pid: 1 });
